@@ -170,13 +170,6 @@ def _question(kind: str, position: int, facts: list[dict[str, str]]) -> dict[str
         f"Which year saw {name} open, roughly speaking?",
         f"Whose office planned how {name} would look?",
     )[position % 4]
-    if kind == "unanswerable":
-        return {
-            "kind": kind,
-            "question": f"Which shipwreck lies close to {name}?",
-            "answer": "",
-            "claims": [],
-        }
     if kind == "across_documents" and len(facts) > 1:
         two = facts[1]
         other = {

@@ -183,27 +183,6 @@ def test_a_question_across_documents_needs_both(author: Any, documents: dict[str
     }
 
 
-def test_unanswerable_questions_have_an_abstaining_reference(
-    author: Any, documents: dict[str, str]
-) -> None:
-    """They are checked against the nearest passages of the whole collection, and owe nothing."""
-    testset = made(author, documents, 6, kinds=["unanswerable"])
-    assert len(testset) == 6
-    for sample in testset.samples:
-        assert sample.reference == "The documents do not say."
-        assert sample.reference_context_ids == ()
-        assert sample.answerable is False
-    checks = [r for r in author.model.requests if r.schema_name == "checks"]
-    assert all(
-        r.messages[1].content.count("was completed in") == 12
-        or r.messages[1].content.count("was completed in") == 13
-        for r in checks
-    )
-    author.verdict = lambda item: item.update(answerable=True)
-    rejected = made(author, documents, 6, kinds=["unanswerable"]).rejected
-    assert {draft.rejection.problem for draft in rejected} == {Problem.ANSWERABLE}
-
-
 @pytest.mark.parametrize(
     "reply",
     [

@@ -35,7 +35,6 @@ class Problem(StrEnum):
     SEVERAL = "several answers"
     UNSUPPORTED = "claim not supported by its references"
     SINGLE = "one document is enough"
-    ANSWERABLE = "the documents answer it"
     UNCHECKED = "no verdict"
     DUPLICATE = "duplicate question"
     SURPLUS = "more than wanted"

@@ -13,15 +13,11 @@ from fullrecall.testset.content import Problem
 from fullrecall.testset.seeds import Passage
 
 QuestionKind: TypeAlias = Literal[
-    "one_fact", "several_facts", "across_documents", "keywords", "conversational", "unanswerable"
+    "one_fact", "several_facts", "across_documents", "keywords", "conversational"
 ]
 """What a question asks for, or how it is put."""
 
 KINDS: tuple[QuestionKind, ...] = get_args(QuestionKind)
-
-
-ABSTAINS = "The documents do not say."
-"""The reference answer of an unanswerable question."""
 
 
 class Backed(NamedTuple):
@@ -79,7 +75,6 @@ class Draft:
             reference_context_ids=[
                 list(dict.fromkeys(quote.source for quote in group)) for group in groups
             ],
-            answerable=False if self.kind == "unanswerable" else None,
             # Questions on one document succeed and fail together: a group counts as a cluster.
             group=self.made_from[0] if self.made_from else None,
             metadata={"testset": origin},

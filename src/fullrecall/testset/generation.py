@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import random
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -26,7 +27,6 @@ from fullrecall.testset.draft import KINDS, Draft, QuestionKind, Rejection
 from fullrecall.testset.duplicates import Questions
 from fullrecall.testset.execution import ModelOptions, Outcome, Plan, carried_out
 from fullrecall.testset.following import anchor
-from fullrecall.testset.ranking import Ranking
 from fullrecall.testset.seeds import Passage, Seed
 from fullrecall.testset.verification import Check, inspected, items_in, reply, same_verdicts
 from fullrecall.testset.vocabulary import words
@@ -52,7 +52,9 @@ _TOKEN = 4
 _REPLY_TOKENS = 180
 """Of one question, written and checked, about."""
 
-_POOL = 12
+_EXAMPLES = 10
+"""Questions of users that each request shows, at most, for their style."""
+
 _MOST_PLACES = 8
 """Other places of one quote that are asked about; a quote in more is no evidence of its own."""
 
@@ -169,7 +171,10 @@ def generate(
     if isinstance(queries, str) or not all(isinstance(query, str) for query in queries):
         raise ParameterError(f"queries: expected a list of questions, got {shown(queries)}")
     shares, read = _shares(kinds), documents_of(documents)
-    run = _Generation(read, model, checker, n, shares, queries, seed)
+    # In a random order, what many ask about comes early, and ten of them show the style of all.
+    order = random.Random(f"{seed}:queries")  # noqa: S311 - a sample, no secret
+    shuffled = order.sample(list(queries), len(queries))
+    run = _Generation(read, model, checker, n, shares, shuffled, seed)
     testset, spent = carried_out(run.plan(on_plan), [model, checker], options)
     return replace(testset, spent=spent)
 
@@ -215,7 +220,6 @@ class _Generation:
         self._passages = seeds.sampled(self.documents, self.n, seed=self.seed)
         if not self._passages:
             raise InputError(f"the documents hold no passage of {seeds.FEWEST_WORDS} words")
-        self._ranking = Ranking(passage.text for passage in self._passages)
         if on_plan is not None:
             on_plan(self._forecast())
         stopped = yield from self._written()
@@ -261,21 +265,15 @@ class _Generation:
             used += len(batch)
             for outcome in outcomes:
                 self._take(outcome)
-            if self.accepted.total() < _LEAST_YIELD * used * PER_SEED:
-                return self._little()
             if all(outcome.value is None for outcome in outcomes):
-                return self.problems.most_common(1)[0][0]
+                return outcomes[-1].problem
+            if self.accepted.total() < _LEAST_YIELD * used * PER_SEED:
+                reasons = self.problems + _defects(self.drafts)
+                return (
+                    f"only {self.accepted.total():,} of {len(self.drafts):,} drafts were accepted, "
+                    f"most others failed for: {reasons.most_common(1)[0][0]}"
+                )
         return ""
-
-    def _little(self) -> str:
-        counts = _defects(self.drafts)
-        if not counts:
-            return self.problems.most_common(1)[0][0]
-        worst = max(Problem, key=lambda problem: counts[problem])
-        return (
-            f"only {len(self.drafts) - counts.total():,} of {len(self.drafts):,} drafts were "
-            f"accepted, most are rejected for: {worst}"
-        )
 
     def _order(self) -> Iterator[tuple[Seed, list[QuestionKind]]]:
         """Yield the seeds in the order in which they are used, each with the kinds asked for."""
@@ -283,16 +281,13 @@ class _Generation:
         across = shares.pop("across_documents", 0.0)
         pairs = seeds.pairs(self._passages, seed=self.seed)
         singles = seeds.singles(self._passages, ceil(self.n / PER_SEED), seed=self.seed)
-        singles = seeds.questioned(
-            self._passages, self.queries, self._ranking, singles, seed=self.seed
-        )
+        singles = seeds.questioned(self._passages, self.queries, singles)
         counts: Counter[QuestionKind] = Counter()
         turn = 0
         while True:
             is_pairs_turn = floor((turn + 1) * across) > floor(turn * across)
             turn += 1
             if is_pairs_turn and (pair := next(pairs, None)) is not None:
-                pair = pair._replace(examples=tuple(self.queries[: seeds.EXAMPLES]))
                 yield pair, ["across_documents"] * PER_SEED
                 continue
             single = next(singles, None) if shares else None
@@ -307,19 +302,14 @@ class _Generation:
     def _draft(self, seed: Seed, kinds: Sequence[QuestionKind]) -> Flow[list[Draft]]:
         """Ask for drafts of one seed, and for the check of those that the machine leaves."""
         texts = [passage.text for passage in seed.passages]
-        request = instructions.writing(texts, kinds, seed.examples, seed.term)
+        request = instructions.writing(texts, kinds, self.queries[:_EXAMPLES], seed.term)
         text, problem = yield from reply(self.model, request, lambda text: bool(_questions(text)))
         if problem or not _questions(text):
             raise JudgeError(problem or "the model's reply holds no question")
         drafts = inspected(_questions(text)[: len(kinds)], kinds, seed)
         left = [draft for draft in drafts if draft.rejection is None]
-        passages = dict.fromkeys(seed.passages)
-        for draft in left:
-            if draft.kind == "unanswerable":  # what answers it may stand in any passage
-                near = self._ranking.best(draft.question, _POOL)
-                passages |= dict.fromkeys(self._passages[at] for at in near)
         if left:
-            left = yield from Check(left, list(passages)).flow(self.checker)
+            left = yield from Check(left, seed.passages).flow(self.checker)
         checked = iter(left)
         return [next(checked) if draft.rejection is None else draft for draft in drafts]
 
@@ -360,7 +350,7 @@ class _Generation:
         statements = [(backed.claim, around) for backed, (_, around) in pairs]
         request = instructions.elsewhere(draft.question, statements)
         verdicts = yield from same_verdicts(self.checker, request, len(pairs))
-        same = [pair for number, pair in enumerate(pairs, start=1) if verdicts.get(number)]
+        same = [pairs[number] for number, verdict in sorted(verdicts.items()) if verdict["same"]]
         claims = [
             backed._replace(elsewhere=tuple(quote for b, (quote, _) in same if b == backed))
             for backed in draft.claims

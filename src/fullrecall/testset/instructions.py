@@ -16,7 +16,7 @@ from fullrecall.judges.prompts import numbered, quoted
 from fullrecall.models.chat import ChatRequest, Message
 from fullrecall.testset.draft import QuestionKind
 
-VERSION = "2"
+VERSION = "3"
 
 _FILE = files("fullrecall.testset") / "prompts.toml"
 _PROMPTS: Mapping[str, Any] = tomllib.loads(_FILE.read_text(encoding="utf-8"))

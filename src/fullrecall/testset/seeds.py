@@ -35,9 +35,6 @@ _LARGEST_SHARE = 0.1
 _RARE = range(2, 9)
 """Passages that share a name belong together if it stands in so many of them."""
 
-EXAMPLES = 10
-"""Questions of users that a request shows, at most."""
-
 _NAME = re.compile(r"[A-Z][\w'’-]+(?: [A-Z][\w'’-]+)*")  # noqa: RUF001 - an apostrophe
 
 _BLOCK = re.compile(r"\n[^\S\n]*\n\s*")
@@ -62,15 +59,10 @@ class Passage(NamedTuple):
 
 
 class Seed(NamedTuple):
-    """What one request is about: one passage, or two of different documents that share a name.
-
-    `term` is the name that two share; `examples` are questions of users, the first of which finds
-    the passage.
-    """
+    """What one request is about: one passage, or two of different documents that share a `term`."""
 
     passages: tuple[Passage, ...]
     term: str = ""
-    examples: tuple[str, ...] = ()
 
 
 def passages(document: Document) -> Iterator[Passage]:
@@ -164,30 +156,18 @@ def singles(passages: Sequence[Passage], n: int, *, seed: int) -> Iterator[Seed]
 
 
 def questioned(
-    passages: Sequence[Passage],
-    queries: Sequence[str],
-    ranking: Ranking,
-    rest: Iterator[Seed],
-    *,
-    seed: int,
+    passages: Sequence[Passage], queries: Sequence[str], rest: Iterable[Seed]
 ) -> Iterator[Seed]:
-    """Yield the passages that users' queries find, each once, then the `rest`.
-
-    Queries come in a random order, so that what many ask about comes early. Each passage has the
-    query that found it and nine others, for their style.
-    """
-    draw = random.Random(f"{seed}:queries")  # noqa: S311 - the same
-    order = draw.sample(list(queries), len(queries))
-    asked_about: set[Passage] = set()
-    for query in order:
-        best = next(iter(ranking.best(query, 1)), None)
-        if best is not None and (passage := passages[best]) not in asked_about:
-            asked_about.add(passage)
-            examples = dict.fromkeys((query, *order[:EXAMPLES]))
-            yield Seed((passage,), examples=tuple(examples)[:EXAMPLES])
-    for candidate in rest:
-        if candidate.passages[0] not in asked_about:
-            yield candidate._replace(examples=tuple(order[:EXAMPLES]))
+    """Yield the passages that users' queries find, each once, then the `rest`."""
+    ranking = Ranking(passage.text for passage in passages)
+    asked_about: set[Seed] = set()
+    for query in queries:
+        for number in ranking.best(query, 1):
+            single = Seed((passages[number],))
+            if single not in asked_about:
+                asked_about.add(single)
+                yield single
+    yield from (single for single in rest if single not in asked_about)
 
 
 def pairs(passages: Sequence[Passage], *, seed: int) -> Iterator[Seed]:

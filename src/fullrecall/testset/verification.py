@@ -13,7 +13,7 @@ from fullrecall.judges.replies import json_values
 from fullrecall.models.chat import ChatModel, ChatRequest, Completion
 from fullrecall.testset import instructions
 from fullrecall.testset.content import REJECTED_RUN, Problem, longest_run, pointing
-from fullrecall.testset.draft import ABSTAINS, KINDS, Backed, Draft, QuestionKind, Rejection
+from fullrecall.testset.draft import KINDS, Backed, Draft, QuestionKind, Rejection
 from fullrecall.testset.seeds import Passage, Seed
 from fullrecall.testset.vocabulary import words
 
@@ -58,8 +58,8 @@ class Check:
 
     def _verdicts(self, text: str) -> Iterator[tuple[Verdict, list[Verdict]] | None]:
         """Yield the verdicts on each question and its statements; None where one is missing."""
-        questions = _by_position(text, "questions", len(self.drafts))
-        statements = _by_position(text, "statements", len(self.statements))
+        questions = _by_position(text, "check", "questions", len(self.drafts))
+        statements = _by_position(text, "check", "statements", len(self.statements))
         for number in range(len(self.drafts)):
             own = [statements.get(at) for at, (n, _) in enumerate(self.statements) if n == number]
             whole = [verdict for verdict in own if verdict is not None]
@@ -75,9 +75,6 @@ class Check:
         quotes = (quote for quote in verdict["quotes"] if isinstance(quote, Mapping))
         located_quotes = (located(q.get("quote"), q.get("document"), self.passages) for q in quotes)
         evidence = [quote for quote in located_quotes if quote is not None]
-        if draft.kind == "unanswerable":
-            answers = verdict["answerable"] and evidence
-            return Rejection(Problem.ANSWERABLE, evidence[0].text) if answers else None
         if not verdict["answerable"]:
             return Rejection(Problem.UNANSWERED)
         if verdict["several"]:
@@ -131,13 +128,13 @@ def items_in(text: str, name: str) -> list[Mapping[str, Any]]:
     return [item for items in lists[-1:] for item in items if isinstance(item, Mapping)]
 
 
-def _by_position(text: str, name: str, count: int) -> dict[int, Verdict]:
-    """Return the verdicts of a reply by 0-based position.
+def _by_position(text: str, instruction: str, name: str, count: int) -> dict[int, Verdict]:
+    """Return the verdicts of a reply to an instruction by 0-based position.
 
     Those that are there twice, or lack a part, are left out; a reply that numbers otherwise has
     none at all.
     """
-    items, (form,) = items_in(text, name), instructions.form_of("check")[name]
+    items, (form,) = items_in(text, name), instructions.form_of(instruction)[name]
     numbers = [item.get("id") for item in items]
     known = range(1, count + 1)
     # A model that counts from 0 would have its verdicts on the wrong questions. `type`, since True
@@ -178,15 +175,11 @@ def reply(
     return "", problem or "the model's reply holds no JSON"
 
 
-def same_verdicts(model: ChatModel, request: ChatRequest, count: int) -> Flow[dict[int, bool]]:
-    """Return what a model says of each context, by its number."""
+def same_verdicts(model: ChatModel, request: ChatRequest, count: int) -> Flow[dict[int, Verdict]]:
+    """Return what a model says of each context, by its 0-based position."""
 
-    def read(text: str) -> dict[int, bool]:
-        return {
-            item["id"]: item["same"]
-            for item in items_in(text, "contexts")
-            if type(item.get("id")) is int and isinstance(item.get("same"), bool)
-        }
+    def read(text: str) -> dict[int, Verdict]:
+        return _by_position(text, "elsewhere", "contexts", count)
 
     text, _ = yield from reply(model, request, lambda text: len(read(text)) == count)
     return read(text)
@@ -212,18 +205,13 @@ def _inspected(item: Mapping[str, Any], planned_kind: QuestionKind, seed: Seed) 
     claims: Any = item.get("claims")
     if not _is_whole(draft, claims):
         return replace(draft, rejection=Rejection(Problem.FORM))
-    if kind == "unanswerable":
-        draft = replace(draft, answer=ABSTAINS)
-    else:
-        backed: dict[Backed, None] = {}
-        for claim in claims:
-            quote = located(claim.get("quote"), claim.get("document"), seed.passages)
-            if quote is None:
-                return replace(
-                    draft, rejection=Rejection(Problem.QUOTE, _text(claim, "quote")[:200])
-                )
-            backed[Backed(_text(claim, "claim"), quote)] = None
-        draft = replace(draft, claims=tuple(backed))
+    backed: dict[Backed, None] = {}
+    for claim in claims:
+        quote = located(claim.get("quote"), claim.get("document"), seed.passages)
+        if quote is None:
+            return replace(draft, rejection=Rejection(Problem.QUOTE, _text(claim, "quote")[:200]))
+        backed[Backed(_text(claim, "claim"), quote)] = None
+    draft = replace(draft, claims=tuple(backed))
     return replace(draft, rejection=_of_words(draft, seed))
 
 
@@ -236,8 +224,6 @@ def _is_whole(draft: Draft, claims: Any) -> bool:
     """Return whether a draft has all that one of its kind has."""
     if not 2 <= len(words(draft.question)) <= 80:  # noqa: PLR2004 - one word asks nothing
         return False
-    if draft.kind == "unanswerable":
-        return not draft.answer and not claims
     whole = isinstance(claims, list) and all(isinstance(claim, Mapping) for claim in claims)
     return bool(draft.answer and whole and claims and all(_text(c, "claim") for c in claims))
 
