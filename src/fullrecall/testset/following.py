@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, NamedTuple
 
 from rapidfuzz.distance import Postfix, Prefix
 
@@ -223,34 +223,29 @@ def follow(
     Raises `InputError` for a reference without a quote or a digest.
     """
     anchored = list(as_samples(samples)) if old is None else anchor(samples, old)
-    anchors: dict[_Position, _Anchor] = {}
-    for number, sample in enumerate(anchored):
-        for position, label_anchor in _anchors(number, sample):
-            if old is None and not (label_anchor.quote or label_anchor.digest):
-                raise InputError(
-                    f"sample {label_anchor.sample}: the reference {label_anchor.name!r} has no "
-                    "quote to follow: pass old=, the corpus that the references were made for",
-                    field=ANCHORS,
-                )
-            anchors[position] = label_anchor
+    anchors = [
+        label_anchor
+        for number, sample in enumerate(anchored, start=1)
+        for label_anchor in _anchors(sample, sample.id or f"#{number}")
+    ]
+    for label_anchor in anchors:
+        if old is None and not (label_anchor.quote or label_anchor.digest):
+            raise InputError(
+                f"sample {label_anchor.sample}: the reference {label_anchor.name!r} has no "
+                "quote to follow: pass old=, the corpus that the references were made for",
+                field=ANCHORS,
+            )
     work = _Following(anchors, documents_of(corpus), accept_changed=accept_changed)
-    followed = [work.followed(number, sample) for number, sample in enumerate(anchored)]
-    return Followed(followed, list(work.labels.values()))
+    return Followed([work.followed(sample) for sample in anchored], work.labels)
 
 
-_Position: TypeAlias = tuple[int, str, int, int]
-"""A sample's number, the kind of its reference, its group, and which of the group."""
-
-
-def _anchors(number: int, sample: Sample) -> Iterator[tuple[_Position, _Anchor]]:
-    shown = sample.id or f"#{number + 1}"
+def _anchors(sample: Sample, shown: str) -> Iterator[_Anchor]:
+    """Yield the references of a sample, in the order in which `_Following.followed` meets them."""
     groups = sample.reference_contexts or ()
-    for group_number, group in enumerate(groups):
-        for member, context in enumerate(group):
-            if context.text is not None:
-                name = context.source or context.id or ""
-                position = number, "span", group_number, member
-                yield position, _Anchor(shown, name, context.text, span=context)
+    for context in (context for group in groups for context in group):
+        if context.text is not None:
+            name = context.source or context.id or ""
+            yield _Anchor(shown, name, context.text, span=context)
     if _has_spans(sample):
         return  # their IDs follow from them
     references = sample.reference_context_ids or ()
@@ -262,7 +257,7 @@ def _anchors(number: int, sample: Sample) -> Iterator[tuple[_Position, _Anchor]]
             quote = kept.get("quote") or (beside[member].text if member < len(beside) else "")
             quote = quote if isinstance(quote, str) and quote.strip() else ""
             digest = str(kept.get("digest") or (text_digest(quote) if quote else ""))
-            yield (number, "id", group_number, member), _Anchor(shown, name, quote, digest)
+            yield _Anchor(shown, name, quote, digest)
 
 
 def _has_spans(sample: Sample) -> bool:
@@ -274,11 +269,11 @@ class _Following:
     """One call of `follow`: all that was labeled beside the texts of the new corpus."""
 
     def __init__(
-        self, anchors: Mapping[_Position, _Anchor], corpus: Documents, *, accept_changed: bool
+        self, anchors: Sequence[_Anchor], corpus: Documents, *, accept_changed: bool
     ) -> None:
-        self.lookup = Lookup([label.quote for label in anchors.values()])
-        names = {label.name for label in anchors.values()}
-        digests = {label.digest for label in anchors.values()} - {""}
+        self.lookup = Lookup([label.quote for label in anchors])
+        names = {label.name for label in anchors}
+        digests = {label.digest for label in anchors} - {""}
         self.by_id: dict[str, Document] = {}
         self.by_digest: defaultdict[str, list[Document]] = defaultdict(list)
         self.chunks: defaultdict[str, list[Document]] = defaultdict(list)
@@ -291,14 +286,11 @@ class _Following:
             if document.source in names:
                 self.chunks[document.source].append(document)
             self.lookup.read(document)
-        self.labels = {
-            position: self._label(number, label)
-            for number, (position, label) in enumerate(anchors.items())
-        }
+        self.labels = [self._label(number, label) for number, label in enumerate(anchors)]
         kept = {LabelStatus.SAME, LabelStatus.MOVED}
         if accept_changed:
             kept.add(LabelStatus.CHANGED)
-        self.alive = {at: label for at, label in self.labels.items() if label.status in kept}
+        self.alive = (label if label.status in kept else None for label in self.labels)
 
     def _label(self, number: int, label: _Anchor) -> FollowedLabel:
         """Decide what became of a reference; `number` is its own in the lookup."""
@@ -386,16 +378,13 @@ class _Following:
         evidence = "its ID names another text now" if reused else "no text resembles it"
         return self._decided(label, LabelStatus.GONE, [], evidence, 0.0)
 
-    def followed(self, number: int, sample: Sample) -> Sample:
-        """Return a sample with the references that its labels name now."""
+    def followed(self, sample: Sample) -> Sample:
+        """Return the next sample with the references that its labels name now."""
         anchors: dict[str, Any] = dict(anchors_of(sample))
         ids: list[Reference] = []
         groups: list[list[Context]] = []
-        for group_number, group in enumerate(sample.reference_contexts or ()):
-            labels = [
-                self.alive.get((number, "span", group_number, member))
-                for member in range(len(group))
-            ]
+        for group in sample.reference_contexts or ():
+            labels = [next(self.alive) if c.text is not None else None for c in group]
             moved = [
                 self._moved(context, label)
                 for context, label in zip(group, labels, strict=True)
@@ -406,11 +395,8 @@ class _Following:
                 names = tuple(context.source or context.id or context.label for context in group)
                 ids += self._references(labels, Reference(names, 1.0), anchors)
         if not _has_spans(sample):
-            for group_number, reference in enumerate(sample.reference_context_ids or ()):
-                labels = [
-                    self.alive.get((number, "id", group_number, member))
-                    for member in range(len(reference.any_of))
-                ]
+            for reference in sample.reference_context_ids or ():
+                labels = [next(self.alive) for _ in reference.any_of]
                 ids += self._references(labels, reference, anchors)
         named = {name for reference in ids for name in reference.any_of}
         anchors = {name: values for name, values in anchors.items() if name in named}
