@@ -94,21 +94,18 @@ def _unbacked(sample: Sample, texts: Sequence[str]) -> Found:
     """Yield numbers of the answer and the claims that neither question nor references have."""
     statements = [sample.reference or "", *(claim.text for claim in sample.reference_claims or ())]
     known_numbers = {
-        number
-        for text in (*texts, sample.user_input or "")
-        for number in map(_normalized, _NUMBER.findall(text))
+        number for text in (*texts, sample.user_input or "") for number in numbers_in(text)
     }
     for text in statements:
-        missing = [
-            number for number in _NUMBER.findall(text) if _normalized(number) not in known_numbers
-        ]
+        missing = [number for number in numbers_in(text) if number not in known_numbers]
         if missing:
             yield Problem.UNBACKED, f"{missing[0]} in {text[:60]!r}"
             return
 
 
-def _normalized(number: str) -> str:
-    return number.replace(",", "").rstrip(".:")
+def numbers_in(text: str) -> list[str]:
+    """Return the numbers of a text in digits, without commas between thousands."""
+    return [number.replace(",", "") for number in _NUMBER.findall(text)]
 
 
 REJECTED_RUN = 7

@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import islice
-from math import ceil, floor, inf
+from math import ceil, inf
 from pathlib import Path
 from typing import Any, TypeAlias, Unpack
 
@@ -182,17 +182,16 @@ def generate(
 def _shares(
     kinds: Mapping[QuestionKind, float] | Sequence[QuestionKind],
 ) -> dict[QuestionKind, float]:
-    """Return the share of each kind, adding up to 1; raise `ParameterError` for what is none."""
+    """Return the share of each kind; raise `ParameterError` for what is none."""
     shares = dict(kinds) if isinstance(kinds, Mapping) else dict.fromkeys(kinds, 1.0)
     for kind, share in shares.items():
         if kind not in KINDS:
             raise ParameterError(f"unknown kind {kind!r}: choose one of {', '.join(KINDS)}")
         if not 0 <= share < inf:
             raise ParameterError(f"the share of {kind} must be at least 0, got {share!r}")
-    total = sum(shares.values())
-    if total <= 0:
+    if not any(shares.values()):
         raise ParameterError("kinds must have one with a share above 0")
-    return {kind: share / total for kind, share in shares.items() if share > 0}
+    return {kind: share for kind, share in shares.items() if share > 0}
 
 
 def _defects(drafts: Sequence[Draft]) -> Counter[Problem]:
@@ -231,8 +230,9 @@ class _Generation:
             made_by["checker"] = self.checker.name
         named = {
             quote.source
-            for at in self._backed_ones()
-            for backed in self.drafts[at].claims
+            for draft in self.drafts
+            if draft.rejection is None
+            for backed in draft.claims
             for quote in (backed.quote, *backed.elsewhere)
         }
         texts = {document.id: document.text for document in self.documents if document.id in named}
@@ -246,12 +246,6 @@ class _Generation:
         tokens = requests * round(question_tokens / _TOKEN) + self.n * _REPLY_TOKENS
         return f"about {2 * requests:,} calls and {tokens:,} tokens, if all drafts are accepted"
 
-    def _backed_ones(self) -> list[int]:
-        """Return the numbers of the accepted drafts with claims."""
-        return [
-            at for at, draft in enumerate(self.drafts) if draft.rejection is None and draft.claims
-        ]
-
     def _written(self) -> Plan[Any, str]:
         """Ask seed after seed; return why there are too few, or an empty text."""
         # Small batches first: a checker that refuses everything once cost 965 calls, now ten.
@@ -261,7 +255,7 @@ class _Generation:
             batch = list(islice(order, size))
             if not batch:
                 return f"no passages are left after {used:,}"
-            outcomes = yield [self._draft(seed, kinds) for seed, kinds in batch]
+            outcomes = yield [self._draft(seed, kind) for seed, kind in batch]
             used += len(batch)
             for outcome in outcomes:
                 self._take(outcome)
@@ -275,38 +269,31 @@ class _Generation:
                 )
         return ""
 
-    def _order(self) -> Iterator[tuple[Seed, list[QuestionKind]]]:
-        """Yield the seeds in the order in which they are used, each with the kinds asked for."""
-        shares = {**self.shares}
-        across = shares.pop("across_documents", 0.0)
+    def _order(self) -> Iterator[tuple[Seed, QuestionKind]]:
+        """Yield the seeds in the order in which they are used, each with the kind asked for."""
         pairs = seeds.pairs(self._passages, seed=self.seed)
         singles = seeds.singles(self._passages, ceil(self.n / PER_SEED), seed=self.seed)
         singles = seeds.questioned(self._passages, self.queries, singles)
-        counts: Counter[QuestionKind] = Counter()
-        turn = 0
-        while True:
-            is_pairs_turn = floor((turn + 1) * across) > floor(turn * across)
-            turn += 1
-            if is_pairs_turn and (pair := next(pairs, None)) is not None:
-                yield pair, ["across_documents"] * PER_SEED
-                continue
-            single = next(singles, None) if shares else None
-            if single is None:
+        shares, counts = {**self.shares}, Counter[QuestionKind]()
+        while shares:  # the kind that was asked for least, by its share
+            kind = min(shares, key=lambda kind: (counts[kind] + 1) / shares[kind])
+            seed = next(pairs if kind == "across_documents" else singles, None)
+            if seed is not None:
+                counts[kind] += 1
+                yield seed, kind
+            elif kind == "across_documents":  # few documents share a name: others take its place
+                del shares[kind]
+            else:
                 return
-            kinds: list[QuestionKind] = []
-            for _ in range(PER_SEED):  # the kind that was asked for least, by its share
-                kinds.append(min(shares, key=lambda kind: (counts[kind] + 1) / shares[kind]))
-                counts[kinds[-1]] += 1
-            yield single, kinds
 
-    def _draft(self, seed: Seed, kinds: Sequence[QuestionKind]) -> Flow[list[Draft]]:
+    def _draft(self, seed: Seed, kind: QuestionKind) -> Flow[list[Draft]]:
         """Ask for drafts of one seed, and for the check of those that the machine leaves."""
         texts = [passage.text for passage in seed.passages]
-        request = instructions.writing(texts, kinds, self.queries[:_EXAMPLES], seed.term)
+        request = instructions.writing(texts, PER_SEED, kind, self.queries[:_EXAMPLES], seed.term)
         text, problem = yield from reply(self.model, request, lambda text: bool(_questions(text)))
         if problem or not _questions(text):
             raise JudgeError(problem or "the model's reply holds no question")
-        drafts = inspected(_questions(text)[: len(kinds)], kinds, seed)
+        drafts = [inspected(written, kind, seed) for written in _questions(text)[:PER_SEED]]
         left = [draft for draft in drafts if draft.rejection is None]
         if left:
             left = yield from Check(left, seed.passages).flow(self.checker)
@@ -332,21 +319,21 @@ class _Generation:
         """Ask of each other place of a quote whether it answers the question there."""
         # Equal words are no evidence: a quote of 1.9 % of CLAPNQ's answers, and of 12 % of Python's
         # docstrings, stands in several documents, the same warranty for another product.
-        backed_drafts = self._backed_ones()
-        quotes = {backed.quote for at in backed_drafts for backed in self.drafts[at].claims}
+        good = [draft for draft in self.drafts if draft.rejection is None]
+        quotes = {backed.quote for draft in good for backed in draft.claims}
         places_of = _occurrences(quotes, self.documents)
-        elsewhere = [
-            at
-            for at in backed_drafts
-            if any(places_of[backed.quote] for backed in self.drafts[at].claims)
+        outcomes = yield [self._confirmed(draft, places_of) for draft in good]
+        confirmed = iter(outcomes)
+        self.drafts = [
+            next(confirmed).value or draft if draft.rejection is None else draft
+            for draft in self.drafts
         ]
-        outcomes = yield [self._confirmed(self.drafts[at], places_of) for at in elsewhere]
-        for at, outcome in zip(elsewhere, outcomes, strict=True):
-            self.drafts[at] = outcome.value or self.drafts[at]
 
     def _confirmed(self, draft: Draft, places_of: _Places) -> Flow[Draft]:
         """Return a draft with the other places that state its claims about what it asks."""
         pairs = [(b, place) for b in draft.claims for place in places_of[b.quote][:_MOST_PLACES]]
+        if not pairs:
+            return draft
         statements = [(backed.claim, around) for backed, (_, around) in pairs]
         request = instructions.elsewhere(draft.question, statements)
         verdicts = yield from same_verdicts(self.checker, request, len(pairs))

@@ -47,12 +47,9 @@ def _schema(example: Any) -> dict[str, Any]:
 
 
 def writing(
-    texts: Sequence[str],
-    kinds: Sequence[QuestionKind],
-    examples: Sequence[str] = (),
-    shared: str = "",
+    texts: Sequence[str], count: int, kind: QuestionKind, examples: Sequence[str], shared: str
 ) -> ChatRequest:
-    """Return the request for one question of each of `kinds`, from these texts.
+    """Return the request for some questions of a kind, from these texts.
 
     `shared` is the name that two texts have in common.
     """
@@ -62,10 +59,7 @@ def writing(
         parts.append(f"Questions that users have asked; write in their style:\n{example_lines}")
     if shared:
         parts.append(f"Each question is about {quoted(shared)}, of which both documents speak.")
-    kind_lines = "\n".join(
-        f'{n} "{kind}": {_PROMPTS["kinds"][kind]}' for n, kind in enumerate(kinds, start=1)
-    )
-    parts.append(f"Write {len(kinds)} questions, of these kinds, in this order:\n{kind_lines}")
+    parts.append(f'Write {count} questions of the kind "{kind}": {_PROMPTS["kinds"][kind]}')
     return _request("write", "\n\n".join(parts), "questions")
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, TypeAlias
@@ -12,12 +11,10 @@ from fullrecall.judges.judge import Ask, Flow
 from fullrecall.judges.replies import json_values
 from fullrecall.models.chat import ChatModel, ChatRequest, Completion
 from fullrecall.testset import instructions
-from fullrecall.testset.content import REJECTED_RUN, Problem, longest_run, pointing
+from fullrecall.testset.content import REJECTED_RUN, Problem, longest_run, numbers_in, pointing
 from fullrecall.testset.draft import KINDS, Backed, Draft, QuestionKind, Rejection
 from fullrecall.testset.seeds import Passage, Seed
 from fullrecall.testset.vocabulary import words
-
-_NUMBER = re.compile(r"\d+(?:[.,]\d+)*")
 
 Verdict: TypeAlias = Mapping[str, Any]
 """What a reply says of one question, or of one statement."""
@@ -96,7 +93,7 @@ class Check:
 def _of_answer(draft: Draft, verdict: Verdict, evidence: Sequence[Passage]) -> Rejection | None:
     """Compare the model's own answer with the draft's: their quotes must meet, and numbers."""
     meet = any(quote.meets(backed.quote) for quote in evidence for backed in draft.claims)
-    ours, theirs = (set(_NUMBER.findall(text)) for text in (draft.answer, verdict["answer"]))
+    ours, theirs = (set(numbers_in(text)) for text in (draft.answer, verdict["answer"]))
     if (draft.claims and not meet) or (ours and theirs and not ours & theirs):
         return Rejection(Problem.DIFFERENT, verdict["answer"][:200])
     return None
@@ -185,17 +182,8 @@ def same_verdicts(model: ChatModel, request: ChatRequest, count: int) -> Flow[di
     return read(text)
 
 
-def inspected(
-    written: Sequence[Mapping[str, Any]], kinds: Sequence[QuestionKind], seed: Seed
-) -> list[Draft]:
-    """Return what a model wrote as drafts; those with a defect are rejected with the reason."""
-    return [
-        _inspected(item, kinds[min(position, len(kinds) - 1)], seed)
-        for position, item in enumerate(written)
-    ]
-
-
-def _inspected(item: Mapping[str, Any], planned_kind: QuestionKind, seed: Seed) -> Draft:
+def inspected(item: Mapping[str, Any], planned_kind: QuestionKind, seed: Seed) -> Draft:
+    """Return what a model wrote as a draft; one with a defect is rejected with the reason."""
     written_kind: Any = item.get("kind")
     # A pair makes questions across its documents and no others.
     is_single = written_kind in KINDS and written_kind != "across_documents"
