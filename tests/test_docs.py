@@ -265,7 +265,7 @@ def commands_of(block: Block) -> Iterator[list[str]]:
 
 def files_are_there(command: list[str]) -> bool:
     """Return whether a command names files and the current folder has all that it reads."""
-    written = {"--output", "-o", "--html", "--markdown", "--store"}
+    written = {"--output", "-o", "--markdown", "--store"}
     files = [
         word
         for before, word in zip(["", *command], command, strict=False)

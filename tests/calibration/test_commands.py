@@ -11,6 +11,7 @@ from typer.testing import CliRunner
 
 from fullrecall import Report
 from fullrecall.cli import app
+from fullrecall.read import read_labels
 
 
 @pytest.fixture
@@ -58,8 +59,8 @@ def test_more_labels(saved: Path) -> None:
     """A larger drawing takes the labels of the smaller."""
     run("judge", "label", saved, "-n", "20", "-o", "labels.csv")
     fill(Path("labels.csv"))
-    told = run("judge", "label", saved, "-n", "40", "--labels", "labels.csv", "-o", "more.csv")
-    assert "of them are labeled already" in told
+    run("judge", "label", saved, "-n", "40", "--labels", "labels.csv", "-o", "more.csv")
+    assert len(read_labels("more.csv")) >= len(read_labels("labels.csv")) > 0
 
 
 def test_a_drawing_that_is_too_small(saved: Path) -> None:

@@ -182,7 +182,7 @@ WRONG_USAGE = {
         "needs --baseline; a threshold is --require 'recall@10>=0.9'",
     ),
     "several k": (["diagnose", "{file}", "--k", "1,5"], "must be one k, got '1,5'"),
-    "page over samples": (["diagnose", "{file}", "--html", "{file}"], "name another file"),
+    "page over samples": (["page", "{file}", "--output", "{file}"], "must not be an input file"),
     "racer": (["choose", "{file}", "-r", "bm25="], "expected MODULE:NAME, such as app.py:search"),
     "one racer": (["choose", "{file}", "-r", "a=json:loads"], "expected at least 2, got 1"),
     "unit": (["summary", "{file}", "--unit", "calls"], "--unit: needs --smallest-k"),

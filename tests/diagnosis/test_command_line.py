@@ -93,13 +93,6 @@ def test_exports(report: Path, corpus: Path, tmp_path: Path) -> None:
     assert text.read_text("utf-8") == f"before\n{found.to_markdown()}"
 
 
-def test_the_page_has_the_causes(report: Path, corpus: Path, tmp_path: Path) -> None:
-    """--html writes the report's page, with the causes in it."""
-    page = tmp_path / "page.html"
-    assert run(report, "--corpus", corpus, "--html", page)[0] == 0
-    assert "not in corpus" in page.read_text("utf-8")
-
-
 def test_wrong_input(report: Path, tmp_path: Path) -> None:
     """What cannot be read exits with 2 and says where it stands."""
     bad = tmp_path / "bad.jsonl"
@@ -110,7 +103,6 @@ def test_wrong_input(report: Path, tmp_path: Path) -> None:
     assert "needs an id or a text" in output
     assert run(bad)[0] == 2
     assert run(report, "--k", 0)[0] == 2
-    assert run(report, "--html", tmp_path / "no" / "page.html")[0] == 2
 
 
 def test_a_corpus_under_other_names(tmp_path: Path) -> None:

@@ -60,9 +60,6 @@ def _next_steps(drawn: Sequence[ToLabel], total: int, report: Path, output: Path
     samples = len({claim.sample for claim in drawn})
     share = f"{samples:,} of {counted(total, 'sample')}"
     yield f"{counted(claims, 'claim')} of {share} ({drawn[0].score}) written to {output}."
-    labeled = len({claim.item for claim in drawn if claim.label})
-    if labeled:
-        yield f"{labeled:,} of them are labeled already."
     if samples < min(FEWEST, total):
         yield f"Note: calibrate needs labels in at least {FEWEST} samples."
     yield "Fill in the column label: supported, not_supported or partial. Then:"

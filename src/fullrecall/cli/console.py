@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import sys
 import warnings
 from collections.abc import Iterator
@@ -11,7 +12,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 import typer
 
-from fullrecall.cli.exits import WRONG_INPUT, reader_may_leave
+from fullrecall.cli.exits import PIPE_CLOSED, WRONG_INPUT
 from fullrecall.cli.problems import as_options
 from fullrecall.views import terminal
 
@@ -28,9 +29,13 @@ def write(text: str) -> None:
     """Write `text` to standard output; exit quietly where its reader has gone (`… | head`)."""
     if sys.stdout is None:  # closed by whatever started this
         return
-    with reader_may_leave():
+    try:
         sys.stdout.write(text)
         sys.stdout.flush()
+    except BrokenPipeError:
+        # Python flushes once more at exit, which would fail again, and aloud.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        raise typer.Exit(PIPE_CLOSED) from None
 
 
 def write_json(values: Any) -> None:

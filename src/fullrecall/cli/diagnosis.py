@@ -7,7 +7,7 @@ from typing import Any
 
 from fullrecall.cli.console import show, write_json
 from fullrecall.cli.options import Count, CutText
-from fullrecall.cli.outputs import append, check_output
+from fullrecall.cli.outputs import append
 from fullrecall.cli.problems import as_options
 from fullrecall.cli.retriever import retriever_of
 from fullrecall.cli.signatures import taking
@@ -27,7 +27,6 @@ def diagnose(
     corpus: Path | None = None,
     retriever: str | None = None,
     misses: Count = 3,
-    html: Path | None = None,
     markdown: Path | None = None,
     as_json: bool = False,
     **settings: Any,
@@ -52,20 +51,14 @@ def diagnose(
       asked for more wherever something was missed.
     - `deep_k K`: Contexts to ask the --retriever for.
     - `misses`: List N misses of each cause.
-    - `html`: Write the report's page with the causes.
     """
-    if html is not None:
-        check_output(html, "--html", replace=True)
-    loaded = Report.open(report)
     diagnosis = diagnosis_of(
-        loaded,
+        Report.open(report),
         k=k,
         corpus=None if corpus is None else read_contexts(corpus),
         retriever=None if retriever is None else retriever_of(retriever),
         **settings,
     )
-    if html is not None:
-        loaded.to_html(html, diagnosis=diagnosis)
     if markdown is not None:
         append(markdown, diagnosis.to_markdown(misses=misses))
     if as_json:

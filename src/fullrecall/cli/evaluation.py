@@ -229,10 +229,9 @@ def _notes(report: Report, joined: Joined | None) -> Iterator[str]:
         yield report.spent.sentence()
 
 
-def _budget(calls: int | None, tokens: int | None, judge: str | None) -> Budget | None:
-    """Return the budget, None where no option sets one."""
-    if calls is None and tokens is None:
-        return None
-    if (judge or "").partition(":")[0] not in ("openai", "anthropic"):
+def _budget(calls: int | None, tokens: int | None, judge: str | None) -> Budget:
+    """Return the budget, without bounds where no option sets one."""
+    asks_model = (judge or "").partition(":")[0] in ("openai", "anthropic")
+    if not asks_model and (calls, tokens) != (None, None):
         raise bad_option("--budget-…", "needs --judge openai:MODEL or anthropic:MODEL")
     return Budget(calls=calls, tokens=tokens)

@@ -78,7 +78,7 @@ def generate(
         checker=_model(checker, base_url, "--checker") if checker else None,
         queries=_queries(queries) if queries else (),
         on_plan=lambda plan: _print(f"Plan: {plan}"),
-        budget=_budget(budget_calls),
+        budget=Budget(calls=budget_calls),
         **settings,
     )
     test_set.save(output, rejected=rejected)
@@ -115,7 +115,7 @@ def check(
     - `judge openai:MODEL`: A model that reads each question beside its references.
     """
     reader = None if judge is None else _model(judge, base_url, "--judge")
-    budget = _budget(budget_calls)
+    budget = Budget(calls=budget_calls)
     audit = audit_of(read(samples), documents, judge=reader, budget=budget, **settings)
     if as_json:
         write_json(audit.to_dict())
@@ -174,7 +174,7 @@ def complete(
         check_output(output, endings=[".jsonl"])
     retrievers = {path.stem: _retriever_of_file(path) for path in retrieved}
     chosen = judge_of(judge, base_url) or LexicalJudge()
-    budget = _budget(budget_calls)
+    budget = Budget(calls=budget_calls)
     outcome = completion_of(read(samples), retrievers, chosen, budget=budget, **settings)
     if labels is not None:
         outcome = outcome.with_labels(labels, second=second, error=label_error)
@@ -299,10 +299,6 @@ def _model(name: str, base_url: str | None, option: str) -> OpenAIChatModel:
     if kind != "openai" or not model:
         raise bad_option(option, f"expected openai:MODEL, got {name!r}")
     return OpenAIChatModel(model, base_url=base_url)
-
-
-def _budget(calls: int | None) -> Budget | None:
-    return None if calls is None else Budget(calls=calls)
 
 
 def _queries(path: Path) -> list[str]:

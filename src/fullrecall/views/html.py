@@ -46,20 +46,15 @@ def table(
     *,
     first: int | None = None,
     marks: Sequence[object] = (),
-    swatches: Sequence[Markup] = (),
+    curves: Sequence[Any] = (),
 ) -> Markup:
     """Return the table of a sheet for a page, whose style says how it looks.
 
     Of a sheet with one section for each choice of the reader, `first` is shown. `marks` name the
-    columns that a script underlines, such as the k of each; `swatches` stand before the labels.
+    columns that a script underlines, such as the k of each; how `curves` look stands before the
+    labels of their lines.
     """
-    markup: Markup = _macros().table(sheet, classes, first, marks, swatches)
-    return markup
-
-
-def swatch(style: int, *, hollow: bool) -> Markup:
-    """Return a short piece of a chart's line, by the number of its style."""
-    markup: Markup = _macros().swatch(style, hollow)
+    markup: Markup = _macros().table(sheet, classes, first, marks, curves)
     return markup
 
 

@@ -23,14 +23,12 @@ class Bar(NamedTuple):
 class Cell(NamedTuple):
     """One value as it is shown.
 
-    `small` stands quietly below it, such as its interval. On a page `label` names the cell on
-    narrow windows, and `letter` stands before the text.
+    `small` stands quietly below it, such as its interval. On a page `letter` stands before it.
     """
 
     text: str
     emphasis: Emphasis = ""
     small: str = ""
-    label: str = ""
     letter: str = ""
     bar: Bar | None = None
 

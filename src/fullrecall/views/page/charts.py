@@ -7,11 +7,7 @@ from dataclasses import dataclass
 from math import log2
 from typing import TYPE_CHECKING
 
-from fullrecall.views.html import swatch
-
 if TYPE_CHECKING:
-    from markupsafe import Markup
-
     from fullrecall.measures.budgets import Unit
     from fullrecall.results.bounds import Interval
 
@@ -59,11 +55,6 @@ class Chart:
     counted: str
     ks: Sequence[float]
     curves: Sequence[Curve]
-
-    @property
-    def swatches(self) -> list[Markup]:
-        """How each curve looks."""
-        return [swatch(curve.style, hollow=curve.hollow) for curve in self.curves]
 
     def x(self, k: float) -> float:
         """Return where a k stands.

@@ -120,7 +120,7 @@ def _overview(
         lines = []
         for nth, (column, measure) in enumerate(zip(subject.columns, choice.measures, strict=True)):
             label = Cell(column.method.label(measure), letter=column.letter)
-            lines.append(Line(label, _labeled(cells(measure, nth, choice_index), heads)))
+            lines.append(Line(label, cells(measure, nth, choice_index)))
         sections.append(Section(choice.label, lines))
     return Sheet(heads, sections, corner="Score", sides=sides)
 
@@ -204,17 +204,9 @@ def _funnel_sheet(summary: Summary) -> Sheet | None:
             Cell(f"{count:,} of {references:,}"),
             Cell(f"{before - count:,}"),
         ]
-        lines.append(Line(_LISTS[name], _labeled(cells, heads)))
+        lines.append(Line(_LISTS[name], cells))
         before = count
     return Sheet(heads, [Section("", lines)], corner="List", sides="lrlrr")
-
-
-def _labeled(cells: Sequence[Cell], heads: Sequence[str]) -> list[Cell]:
-    """Return cells that name themselves where a narrow window has no room for heads."""
-    return [
-        cell._replace(label=head.replace("\n", " "))
-        for cell, head in zip(cells, heads, strict=True)
-    ]
 
 
 def _bar(value: float | None, interval: Interval | None, low: float, high: float = 1.0) -> Bar:
