@@ -487,4 +487,4 @@ def diagnosed(style: str) -> Iterator[tuple[dict[str, Cause], Diagnosis]]:
     of = {(sample.reference_claims or ())[0].text: verdict for sample, _, verdict in judged}
     scorer = ClaimRecall(judge=Verdicts(of=of))
     report = evaluate([sample for sample, _, _ in judged], scorer, progress=False)
-    yield {str(sample.id): cause for sample, cause, _ in judged}, diagnose(report, scorers=scorer)
+    yield {str(sample.id): cause for sample, cause, _ in judged}, diagnose(report)

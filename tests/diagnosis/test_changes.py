@@ -164,8 +164,6 @@ def test_no_judge_is_asked_and_no_stranger_trusted() -> None:
     texts = Sample(retrieved_contexts=contexts, reference_contexts=["the long text of d"])
     mine = TextRecall(similarity=same)
     assert of(diagnosed(texts, scorer=mine, k=2), ChangeKind.DROP_DUPLICATES) == []
-    trusted = diagnosed(texts, scorer=mine, scorers=mine, k=2)
-    assert len(of(trusted, ChangeKind.DROP_DUPLICATES)) == 1
 
 
 def test_a_change_names_the_first_score_that_gains() -> None:

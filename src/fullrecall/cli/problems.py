@@ -9,8 +9,8 @@ from fullrecall.cli.options import flags_of
 from fullrecall.errors import InputError, MissingExtraError
 
 _OPTION = re.compile(
-    r"(?<![\w'`(])(corpus|format|id_key|judge|old|retriever|scorers)="
-    r"(?:'([^']+)'|True|\[…\]|(?=[ ,;]|$))"
+    r"(?<![\w'`(])(corpus|format|id_key|judge|old|retriever)="
+    r"(?:'([^']+)'|True|(?=[ ,;]|$))"
 )
 # Possessive: a pattern that goes back took exponential time for a long rename={…}.
 _RENAMED = re.compile(r"rename=\{((?:'[^']+': (?:None|'[^']+')(?:, )?)++)\}")
@@ -20,7 +20,7 @@ _SENTENCES = (
     ("read_trec(qrels, run)", "--run"),
     (", or pass a callable", ""),
     (
-        "Pass more to diagnose: corpus=, retriever=, scorers=.",
+        "Pass more to diagnose: corpus=, retriever=.",
         "Add --corpus or --retriever to find more causes.",
     ),
     (

@@ -73,5 +73,5 @@ def run(*, k: int = 10, depth: int = 50) -> Demonstration:
             name: frozenset(sample.id for sample in those) for name, those in by_wording.items()
         },
         reports=reports,
-        diagnosis=diagnose(reports["trigrams"], k=k, corpus=corpus, scorers=IdRecall()),
+        diagnosis=diagnose(reports["trigrams"], k=k, corpus=corpus),
     )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import NamedTuple
@@ -12,11 +12,10 @@ from fullrecall.diagnosis.corpus import MIN_RUN, Corpus, Held
 from fullrecall.diagnosis.id_evidence import Alias, IdEvidence, retrieved
 from fullrecall.diagnosis.likeness import difference, duplicates, similarity
 from fullrecall.findings import Finding
-from fullrecall.result import Result, Status
+from fullrecall.result import Result
 from fullrecall.run.drivers import Inquiry
 from fullrecall.scorers.alignment import Overlap, covered, total
 from fullrecall.scorers.passages import Passage, label_of
-from fullrecall.scorers.scorer import Scorer
 from fullrecall.table.row import Row
 
 
@@ -82,7 +81,6 @@ class Search:
     corpus: Corpus | None
     retriever: Inquiry | None
     deep_k: int
-    scorers: Mapping[str, Scorer]
     ids: IdEvidence
     deep_lists: dict[int, Sequence[Context]] = field(default_factory=dict)
 
@@ -100,9 +98,6 @@ class Examined:
         self.search = search
         self.retrieved = retrieved(row)
         self.problem = ""
-        self._scored: dict[
-            tuple[str, int], tuple[Sequence[Context], Mapping[tuple[str, ...], Finding]]
-        ] = {}
 
     @cached_property
     def references(self) -> list[Context]:
@@ -136,24 +131,13 @@ class Examined:
             self.search.deep_lists[self.position] = contexts
         return contexts
 
-    def findings(self, name: str, contexts: Sequence[Context]) -> Mapping[tuple[str, ...], Finding]:
-        """Return what the scorer `name` finds in a list, by target; nothing where it fails."""
-        key = name, id(contexts)
-        if key not in self._scored:
-            result = self.search.scorers[name].score(self.row.sample.with_retrieval(contexts))
-            scored = result.findings if result.status is Status.SCORED else ()
-            by_target = {finding.target.any_of: finding for finding in scored}
-            self._scored[key] = contexts, by_target  # held: no other list may get its identity
-        return self._scored[key][1]
-
 
 @dataclass
 class Case:
     """A target that was missed, one item that would have served, and where to look for it.
 
-    `k` is how many contexts count, `judged` whether a judge decided. `find` says at which rank a
-    list of contexts holds the item whole: as the scorer sees it where the scorer is known, else
-    by ID and text.
+    `k` is how many contexts count, `judged` whether a judge decided: then nothing is known of the
+    item, since only the judge could say what supports a claim.
     """
 
     examined: Examined
@@ -162,17 +146,11 @@ class Case:
     k: int | None
     item: Item
     judged: bool
-    find: Callable[[Sequence[Context]], int | None]
 
     @property
     def corpus(self) -> Corpus | None:
         """What is indexed, where it is known."""
         return self.examined.search.corpus
-
-    @property
-    def judged_without_item(self) -> bool:
-        """Whether only the judge could say what supports the target, and was not asked."""
-        return self.judged and self.item.passage is None and self.item.id is None
 
     @cached_property
     def alias(self) -> Alias | None:
@@ -185,7 +163,7 @@ class Case:
     def deep_rank(self) -> int | None:
         """The rank in what the retriever returns when it is asked for more, if it is there."""
         contexts = self.examined.deeper
-        return None if contexts is None else self.find(contexts)
+        return None if contexts is None else self.item.rank_in(contexts)
 
     @cached_property
     def holders(self) -> list[Held]:

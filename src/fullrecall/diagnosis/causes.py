@@ -82,7 +82,7 @@ FIXES: Mapping[Cause, str] = {
     "another embedding, or context in the chunk. A larger k alone may not help.",
     Cause.NOT_IN_CORPUS: "Index it: the ingestion dropped it, or the references name what was "
     "never there.",
-    Cause.UNKNOWN: "Pass more to diagnose: corpus=, retriever=, scorers=.",
+    Cause.UNKNOWN: "Pass more to diagnose: corpus=, retriever=.",
 }
 """What each cause suggests to do."""
 

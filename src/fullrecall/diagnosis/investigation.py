@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from functools import partial
+from collections.abc import Iterator
 
-from fullrecall.context import Context
 from fullrecall.diagnosis.case import Case, Examined, Item, Search
 from fullrecall.diagnosis.causes import Cause, Diagnosed
 from fullrecall.diagnosis.corpus import Corpus, CorpusLike
@@ -16,7 +14,6 @@ from fullrecall.diagnosis.id_proposals import id_proposals
 from fullrecall.diagnosis.proposals import proposals
 from fullrecall.diagnosis.rescoring import rescoring
 from fullrecall.diagnosis.rules import Explained, beyond_budget, explained
-from fullrecall.errors import ParameterError
 from fullrecall.findings import Finding
 from fullrecall.measures import Budget, Measure
 from fullrecall.measures.budgets import Cut, check_cut
@@ -26,7 +23,6 @@ from fullrecall.result import Result, Status
 from fullrecall.run.drivers import Inquiry
 from fullrecall.run.retrievers import RetrieverLike
 from fullrecall.scorers.passages import Passage
-from fullrecall.scorers.scorer import Scorer
 
 
 def diagnose(
@@ -36,7 +32,6 @@ def diagnose(
     corpus: CorpusLike | None = None,
     retriever: RetrieverLike | None = None,
     deep_k: int = 100,
-    scorers: Sequence[Scorer] | Scorer = (),
 ) -> Diagnosis:
     """Return what to change, by the recall that it would bring, and why each target was missed.
 
@@ -53,14 +48,11 @@ def diagnose(
     - `corpus`: what is indexed, as contexts or as a mapping from IDs to contexts or texts.
     - `retriever`: whatever `evaluate` takes, asked once for each sample that misses something; for
       `deep_k` contexts where it takes a `k`. Where it fails, that is the cause that is named.
-    - `scorers`: those that made the report. What they call found is then found in deeper lists
-      and stages too, judged ones are asked again there, and first of all which reference contexts
-      support a claim. Without them an item is known by its ID, or by all of its characters.
 
     Only scored samples and scorers that measure recall are diagnosed; of more than 20,000 samples,
-    so many that are drawn at random. Of an any-of group, the
-    alternative that came nearest decides. A retriever that fails is not asked again for that
-    sample.
+    so many that are drawn at random. In other lists an item is known by its ID, or by all of its
+    characters; no judge is asked. Of an any-of group, the alternative that came nearest decides.
+    A retriever that fails is not asked again for that sample.
 
     Raises `ParameterError` for values out of range and `InputError` for a corpus of another form.
     """
@@ -68,7 +60,6 @@ def diagnose(
     if k is not None:
         check_cut(k)
     check_k(deep_k, "deep_k")
-    by_name = _by_name(scorers, report)
     size = len(report)
     # Causes are shares, which a sample of 20,000 gives to 0.7 points (95%).
     if size > _MOST:
@@ -78,10 +69,9 @@ def diagnose(
         indexed,
         None if retriever is None else Inquiry(retriever, deep_k),
         deep_k,
-        by_name,
         id_evidence(report, indexed),
     )
-    baseline = Baseline(report, k, rescoring(report, by_name))
+    baseline = Baseline(report, k, rescoring(report))
     misses = _misses(baseline, search)
     if search.retriever is not None:
         search.retriever.close()
@@ -92,18 +82,6 @@ def diagnose(
 
 _MOST = 20_000
 """Samples that are diagnosed of a report that has more."""
-
-
-def _by_name(scorers: Sequence[Scorer] | Scorer, report: Report) -> dict[str, Scorer]:
-    """Return the scorers by their names; raise `ParameterError` for one that the report lacks."""
-    listed = (scorers,) if isinstance(scorers, Scorer) else tuple(scorers)
-    by_name = {scorer.method.name: scorer for scorer in listed}
-    unknown = by_name.keys() - {method.name for method in report.methods}
-    if unknown:
-        raise ParameterError(
-            f"the report has no score {min(unknown)!r}: pass the scorers that made it"
-        )
-    return by_name
 
 
 def _misses(baseline: Baseline, search: Search) -> tuple[Diagnosed, ...]:
@@ -135,24 +113,19 @@ def _explained(
 
 
 def _nearest(examined: Examined, result: Result, finding: Finding, k: Cut | None) -> Explained:
-    """Return the cause of the item that came nearest; of items needed together, the farthest."""
-    search, name = examined.search, result.method.name
+    """Return the cause of the item that came nearest."""
     judged = bool(finding.verdict or result.method.parameters.get("judge"))
     if isinstance(k, Budget):
         if finding.found_at():
             return beyond_budget(finding, examined.row.sample, k)
         k = None  # no budget would have paid for it
-    items, together = _items(finding, name, examined, judged=judged)
-    explanations = []
-    for item in items:
-        # A judge is asked about reference contexts only; in longer lists their text is looked up.
-        by_scorer = name in search.scorers and len(items) == 1 and not (judged and item.passage)
-        find = partial(_scorers_rank, examined, name, finding) if by_scorer else item.rank_in
-        case = Case(examined, result, finding, k, item, judged, find)
-        explanations.append((explained(case), item))
+    explanations = [
+        (explained(Case(examined, result, finding, k, item, judged)), item)
+        for item in _items(finding, examined, judged=judged)
+    ]
     if len({explanation for explanation, _ in explanations}) == 1:
         return explanations[0][0]
-    best, item = (max if together else min)(
+    best, item = min(
         explanations,
         key=lambda pair: (_ORDER[pair[0].cause], pair[0].rank is None, pair[0].rank or 0),
     )
@@ -162,30 +135,20 @@ def _nearest(examined: Examined, result: Result, finding: Finding, k: Cut | None
 _ORDER = {cause: nth for nth, cause in enumerate(Cause)}
 
 
-def _scorers_rank(
-    examined: Examined, name: str, finding: Finding, contexts: Sequence[Context]
-) -> int | None:
-    """Return the rank at which a list holds a target, as its scorer sees it."""
-    own_finding = examined.findings(name, contexts).get(finding.target.any_of)
-    return None if own_finding is None else own_finding.rank
-
-
-def _items(
-    finding: Finding, name: str, examined: Examined, *, judged: bool
-) -> tuple[list[Item], bool]:
-    """Return what would have served for a target, and whether all of it is needed together."""
+def _items(finding: Finding, examined: Examined, *, judged: bool) -> list[Item]:
+    """Return what would have served for a target; of a claim only its judge could tell."""
     if judged:
-        return _supporting(finding, name, examined)
+        return [Item(finding.target.label)]
     names, by_label = finding.target.any_of, examined.by_label
     groups = {reference.any_of for reference in examined.row.sample.reference_context_ids or ()}
     if names in groups and by_label.keys().isdisjoint(names):
-        return [_by_id(own_id, examined) for own_id in names], False
+        return [_by_id(own_id, examined) for own_id in names]
     return [
         Item(text, None, Passage.of(by_label[text]), by_label[text].id)
         if text in by_label
         else Item(text, None, Passage(text, text))
         for text in names
-    ], False
+    ]
 
 
 def _by_id(own_id: str, examined: Examined) -> Item:
@@ -198,16 +161,3 @@ def _by_id(own_id: str, examined: Examined) -> Item:
     if indexed is None or indexed.text is None:
         return Item(own_id, own_id)
     return Item(own_id, own_id, Passage.of(indexed))
-
-
-def _supporting(finding: Finding, name: str, examined: Examined) -> tuple[list[Item], bool]:
-    """Return the reference contexts that support a claim, as the judge finds when asked."""
-    unknown = [Item(finding.target.label)]
-    if not examined.references or name not in examined.search.scorers:
-        return unknown, False
-    there = examined.findings(name, examined.references).get(finding.target.any_of)
-    if there is None or there.rank is None:
-        return unknown, False
-    contexts = [examined.references[rank - 1] for rank in there.ranks]
-    # Credit that comes later than the first rank cited needs more than that one context.
-    return [Item(c.label, c.id, Passage.of(c)) for c in contexts], there.rank > there.ranks[0]

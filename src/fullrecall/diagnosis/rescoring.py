@@ -7,7 +7,7 @@ from the targets. A judge is not asked: what only it could tell is not promised.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 from itertools import islice
 from typing import TypeAlias
@@ -18,7 +18,7 @@ from fullrecall.report.report import Report
 from fullrecall.result import Status
 from fullrecall.scorers import IdRecall
 from fullrecall.scorers.derived import rebuilt
-from fullrecall.scorers.scorer import DeterministicScorer, Scorer
+from fullrecall.scorers.scorer import DeterministicScorer
 from fullrecall.table.row import Row
 
 _CHECKED = 20
@@ -28,11 +28,11 @@ Rescore: TypeAlias = Callable[[Row, Sequence[Context]], "float | None"]
 """Returns recall of a row's sample over a whole list, None where it is unknown."""
 
 
-def rescoring(report: Report, scorers: Mapping[str, Scorer]) -> dict[int, Rescore]:
+def rescoring(report: Report) -> dict[int, Rescore]:
     """Return what scores other lists, by the index of each score that can be scored again."""
     rescored: dict[int, Rescore] = {}
     for score_index, method in enumerate(report.methods):
-        scorer = scorers.get(method.name) or rebuilt(method)
+        scorer = rebuilt(method)
         if method.headline != Recall or not isinstance(scorer, DeterministicScorer):
             continue
         rows = (row for row in report.rows if row.results[score_index].status is Status.SCORED)
@@ -57,7 +57,9 @@ def _by_ids(score_index: int, row: Row, contexts: Sequence[Context]) -> float | 
     return sum(not ids.isdisjoint(target.any_of) for target in targets) / len(targets)
 
 
-def _by_scorer(scorer: Scorer, row: Row, contexts: Sequence[Context] | None) -> float | None:
+def _by_scorer(
+    scorer: DeterministicScorer, row: Row, contexts: Sequence[Context] | None
+) -> float | None:
     """Return recall by a scorer that asks nobody; over the recorded list without another one."""
     sample = row.sample if contexts is None else row.sample.with_retrieval(contexts)
     result = scorer.score(sample)

@@ -75,7 +75,7 @@ def ranked_too_low(case: Case) -> Explained | None:
             detail += f"; {before} of the contexts before it are duplicates of others"
             return Explained(Cause.CROWDED_OUT, detail, rank)
     for stage in case.examined.row.sample.stages:
-        stage_rank = case.find(stage.contexts)
+        stage_rank = case.item.rank_in(stage.contexts)
         if stage_rank is not None and stage_rank <= k:
             detail = f"{stage.name} had it at rank {stage_rank}; now it is {detail}"
             return Explained(Cause.DEMOTED_BY_STAGE, detail, rank)
@@ -114,9 +114,7 @@ def denied(case: Case) -> Explained | None:
         if context.text and locate(claim, context.text) is not None:
             detail = f"the context at rank {rank} has it verbatim; verdict: not supported"
             return Explained(Cause.JUDGED_UNSUPPORTED, detail, rank)
-    at = case.item.rank_in(case.within_k)
-    detail = f"the reference context that supports it is at rank {at}, and the judge said no"
-    return None if at is None else Explained(Cause.JUDGED_UNSUPPORTED, detail, at)
+    return None
 
 
 def other_id(case: Case) -> Explained | None:
@@ -157,7 +155,7 @@ def _by_text(case: Case, expected_id: str) -> Explained | None:
 def dropped_by_stage(case: Case) -> Explained | None:
     """A stage had it, and the next one on its way had not."""
     stages = case.examined.row.sample.stages
-    ranks = {stage.name: case.find(stage.contexts) for stage in stages}
+    ranks = {stage.name: case.item.rank_in(stage.contexts) for stage in stages}
     # The last stage that had it: the one after it is the one to look at.
     last = next((stage for stage in reversed(stages) if ranks[stage.name] is not None), None)
     if last is None:
@@ -271,7 +269,7 @@ def indexed_text_differs(case: Case) -> Explained | None:
 def not_in_corpus(case: Case) -> Explained | None:
     """The corpus has neither the ID nor the text."""
     corpus, item = case.corpus, case.item
-    if corpus is None or case.judged_without_item:
+    if corpus is None or case.judged:
         return None
     if item.id is not None and corpus.has_ids:
         if case.is_in_corpus:
@@ -328,15 +326,18 @@ def in_the_corpus(case: Case) -> Explained | None:
     return Explained(Cause.NEVER_RETRIEVED, f"in the corpus, but not {top}")
 
 
+_ONLY_THE_JUDGE = (
+    "the judge finds no support in what was retrieved; to find out where the support is, score "
+    "reference_contexts by SpanRecall() as well"
+)
+
+
 def unknown(case: Case) -> Explained:
     """The cause is unknown: say what would show it."""
     wanting = []
-    if case.judged_without_item:
-        if not case.examined.references:
-            wanting.append("reference_contexts in the sample")
-        elif case.result.method.name not in case.examined.search.scorers:
-            wanting.append("scorers=[…], to ask which reference context supports it")
-    elif case.corpus is None:
+    if case.judged:
+        return Explained(Cause.UNKNOWN, _ONLY_THE_JUDGE)
+    if case.corpus is None:
         wanting.append("corpus=")
     elif case.item.id is not None and not case.corpus.has_ids:
         wanting.append("a corpus with IDs")
