@@ -6,10 +6,12 @@ import json
 import os
 import platform
 import re
+import sqlite3
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -267,7 +269,14 @@ def test_the_readme_shows_what_the_demo_prints(demo: Run) -> None:
 
 def test_without_full_text_search_the_demo_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
     """Some builds of SQLite lack it."""
-    monkeypatch.setattr("fullrecall.demo.searches.has_full_text", lambda: False)
+
+    class WithoutFullText(sqlite3.Connection):
+        def execute(self, sql: str, *_: Any) -> sqlite3.Cursor:
+            assert "fts5" in sql
+            raise sqlite3.OperationalError("no such module: fts5")
+
+    connect = partial(sqlite3.connect, factory=WithoutFullText)
+    monkeypatch.setattr("fullrecall.demo.searches.sqlite3.connect", connect)
     result = CliRunner().invoke(app, ["demo"], catch_exceptions=False)
     assert result.exit_code == 2
     assert "SQLite has no full-text search" in result.stderr

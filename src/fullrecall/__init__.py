@@ -5,62 +5,36 @@ from __future__ import annotations
 from importlib import import_module
 
 TYPE_CHECKING = False  # as type checkers know it: `typing` would be most of the import
-if TYPE_CHECKING:
-    from fullrecall.batches import BatchScorer
-    from fullrecall.calibration import Label, calibrate
-    from fullrecall.context import Context
-    from fullrecall.diagnosis import diagnose
-    from fullrecall.evaluation.contest import choose
-    from fullrecall.evaluation.run import aevaluate, evaluate
-    from fullrecall.judges import LLMJudge
-    from fullrecall.report import Report, compare
-    from fullrecall.results import Gate
-    from fullrecall.retrieval import Retrieval
-    from fullrecall.run.budget import Budget
-    from fullrecall.sample import Claim, Reference, Sample
-    from fullrecall.scorers import (
-        ClaimRecall,
-        ContextPrecision,
-        EntityRecall,
-        IdRecall,
-        QuestionRecall,
-        SpanRecall,
-        TextRecall,
-    )
+if TYPE_CHECKING:  # `as` the same name says that it is public (PEP 484)
+    from fullrecall.batches import BatchScorer as BatchScorer
+    from fullrecall.calibration import Label as Label
+    from fullrecall.calibration import calibrate as calibrate
+    from fullrecall.context import Context as Context
+    from fullrecall.diagnosis import diagnose as diagnose
+    from fullrecall.evaluation.contest import choose as choose
+    from fullrecall.evaluation.run import aevaluate as aevaluate
+    from fullrecall.evaluation.run import evaluate as evaluate
+    from fullrecall.judges import LLMJudge as LLMJudge
+    from fullrecall.report import Report as Report
+    from fullrecall.report import compare as compare
+    from fullrecall.results import Gate as Gate
+    from fullrecall.retrieval import Retrieval as Retrieval
+    from fullrecall.run.budget import Budget as Budget
+    from fullrecall.sample import Claim as Claim
+    from fullrecall.sample import Reference as Reference
+    from fullrecall.sample import Sample as Sample
+    from fullrecall.scorers import ClaimRecall as ClaimRecall
+    from fullrecall.scorers import ContextPrecision as ContextPrecision
+    from fullrecall.scorers import EntityRecall as EntityRecall
+    from fullrecall.scorers import IdRecall as IdRecall
+    from fullrecall.scorers import QuestionRecall as QuestionRecall
+    from fullrecall.scorers import SpanRecall as SpanRecall
+    from fullrecall.scorers import TextRecall as TextRecall
 
 __version__ = "0.1.0"
 
-# Measures are in fullrecall.measures, returned types in the modules that return them, errors in
-# fullrecall.errors.
-__all__ = [
-    "BatchScorer",
-    "Budget",
-    "Claim",
-    "ClaimRecall",
-    "Context",
-    "ContextPrecision",
-    "EntityRecall",
-    "Gate",
-    "IdRecall",
-    "LLMJudge",
-    "Label",
-    "QuestionRecall",
-    "Reference",
-    "Report",
-    "Retrieval",
-    "Sample",
-    "SpanRecall",
-    "TextRecall",
-    "__version__",
-    "aevaluate",
-    "calibrate",
-    "choose",
-    "compare",
-    "diagnose",
-    "evaluate",
-]
-
-# Loaded when first used: the pytest plug-in is imported in every run of pytest.
+# Loaded when first used: the pytest plug-in is imported in every run of pytest. Measures are in
+# fullrecall.measures, returned types in the modules that return them, errors in fullrecall.errors.
 _MODULES = {
     "BatchScorer": "batches",
     "Budget": "run.budget",
@@ -88,6 +62,10 @@ _MODULES = {
     "evaluate": "evaluation.run",
 }
 
+if not TYPE_CHECKING:  # checkers read no list but a literal one
+    __all__ = list(_MODULES)
+    __all__ += ["__version__"]
+
 
 def __getattr__(name: str) -> object:
     if name not in _MODULES:
@@ -103,4 +81,4 @@ def __getattr__(name: str) -> object:
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *__all__})
+    return sorted({*globals(), *_MODULES})

@@ -9,7 +9,7 @@ from operator import attrgetter
 from typing import Any, TypeAlias
 from uuid import UUID
 
-from fullrecall.identifiers import as_id, as_list, shown
+from fullrecall.identifiers import as_id, as_list, each_of, shown
 
 ID: TypeAlias = str | int | UUID
 """An ID as users have it; IDs are compared as `str`, so `1` and `"1"` are equal."""
@@ -120,13 +120,7 @@ def as_contexts(value: object) -> tuple[Context, ...]:
     """Return a list of contexts; `ValueError` names the first item that is not one."""
     if type(value) is tuple and set(map(type, value)) <= {Context}:
         return value
-    contexts = []
-    for position, item in enumerate(as_list(value, ordered=True)):
-        try:
-            contexts.append(as_context(item))
-        except ValueError as error:
-            raise ValueError(f"item {position}: {error}") from None
-    return tuple(contexts)
+    return tuple(each_of(as_list(value, ordered=True), as_context))
 
 
 def as_number(value: object, what: str) -> float:

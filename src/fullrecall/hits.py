@@ -16,7 +16,7 @@ from uuid import UUID
 from fullrecall.context import Context, as_context
 from fullrecall.dataframes import frame_rows, is_frame
 from fullrecall.errors import InputError, ParameterError
-from fullrecall.identifiers import looks_like_id, shown
+from fullrecall.identifiers import each_of, looks_like_id, shown
 
 IdKey: TypeAlias = str | Callable[[Any], Any]
 """Where a retrieved context has its ID: a dotted path, such as "metadata.source", or a function."""
@@ -111,13 +111,10 @@ def contexts_of(
         return _of_columns(items)
     if strings_are_ids and items and all(map(looks_like_id, items)):
         return tuple(Context(id=item) for item in items)
-    contexts = []
-    for position, item in enumerate(items):
-        try:
-            contexts.append(context_of(item, id_key))
-        except ValueError as error:
-            raise InputError(f"item {position}: {error}", field="retrieved_contexts") from None
-    return tuple(contexts)
+    try:
+        return tuple(each_of(items, lambda item: context_of(item, id_key)))
+    except ValueError as error:
+        raise InputError(str(error), field="retrieved_contexts") from None
 
 
 def context_of(row: object, id_key: IdKey | None = None) -> Context:

@@ -7,10 +7,10 @@ with gaps has turned into floats, and `"1.0" != "1"` would silently score 0.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from collections.abc import Set as AbstractSet
 from operator import index
-from typing import TypeGuard
+from typing import Any, TypeGuard
 from unicodedata import category
 from uuid import UUID
 
@@ -102,6 +102,17 @@ def is_texts(items: list[object]) -> TypeGuard[list[str]]:
     except TypeError:
         return False
     return True
+
+
+def each_of(items: Iterable[object], convert: Callable[[object], Any]) -> list[Any]:
+    """Return what each item is converted to; `ValueError` says which one cannot be."""
+    converted = []
+    for position, item in enumerate(items):
+        try:
+            converted.append(convert(item))
+        except ValueError as error:
+            raise ValueError(f"item {position}: {error}") from None
+    return converted
 
 
 def shown(value: object, limit: int = 60) -> str:

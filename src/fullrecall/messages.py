@@ -23,14 +23,11 @@ _ROLES = {
     "human": "human",
     "user": "human",
     "HumanMessage": "human",
-    "HumanMessageChunk": "human",
     "ai": "ai",
     "assistant": "ai",
     "AIMessage": "ai",
-    "AIMessageChunk": "ai",
     "tool": "tool",
     "ToolMessage": "tool",
-    "ToolMessageChunk": "tool",
 }
 _OTHERS = ("system", "developer", "function", "chat", "remove")
 
@@ -187,7 +184,7 @@ def _text(value: Any) -> str | None:
 def _message(role: object, fields: Mapping[str, Any]) -> Message:
     calls = fields.get("tool_calls") or ()
     return Message(
-        _ROLES.get(str(role), ""),
+        _ROLES.get(str(role).removesuffix("Chunk"), ""),
         text_of(fields.get("content")),
         fields.get("artifact"),
         fields.get("name"),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from copy import copy
+from operator import is_
 from typing import Any, TypeVar
 
 T = TypeVar("T")
@@ -32,10 +33,10 @@ def rebuilt(
     if type(old) in (list, tuple):
         items = [part(each) for each in old]
         changed: Any = type(old)(items)
-        return old if all(map(_is, items, old)) else changed  # type: ignore[no-any-return]
+        return old if all(map(is_, items, old)) else changed  # type: ignore[no-any-return]
     if isinstance(old, dict):
         new_items = {key: part(each) for key, each in old.items()}
-        return old if all(map(_is, new_items.values(), old.values())) else new_items  # type: ignore[return-value]
+        return old if all(map(is_, new_items.values(), old.values())) else new_items  # type: ignore[return-value]
     new = exchange(old)
     fields = vars(new) if has_parts(new) else {}
     changes = {name: other for name, each in fields.items() if (other := part(each)) is not each}
@@ -43,7 +44,3 @@ def rebuilt(
         new = copy(new)
         vars(new).update(changes)
     return new  # type: ignore[no-any-return]
-
-
-def _is(new: object, old: object) -> bool:
-    return new is old

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple, TypeAlias
 
 from fullrecall.context import ID, Context, as_context, as_number
-from fullrecall.identifiers import as_id, as_list, is_texts, shown
+from fullrecall.identifiers import as_id, as_list, each_of, is_texts, shown
 
 
 class Claim(NamedTuple):
@@ -189,14 +189,3 @@ def as_superseded(value: object) -> Mapping[str, str]:
             raise ValueError(f"{shown(new)} comes to supersede itself")
         last[old] = new
     return last
-
-
-def each_of(items: Iterable[object], convert: Callable[[object], Any]) -> list[Any]:
-    """Return what each item is converted to; `ValueError` says which one cannot be."""
-    converted = []
-    for position, item in enumerate(items):
-        try:
-            converted.append(convert(item))
-        except ValueError as error:
-            raise ValueError(f"item {position}: {error}") from None
-    return converted

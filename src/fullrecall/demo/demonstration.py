@@ -9,7 +9,6 @@ from typing import Any
 
 from fullrecall.context import Context
 from fullrecall.diagnosis import Diagnosis, diagnose
-from fullrecall.errors import ParameterError
 from fullrecall.evaluation.run import evaluate
 from fullrecall.report import Report
 from fullrecall.scorers import IdRecall
@@ -48,10 +47,8 @@ def run(*, k: int = 10, depth: int = 50) -> Demonstration:
     Raises `ParameterError` where Python's SQLite has no full-text search.
     """
     from fullrecall.collections import documents, questions
-    from fullrecall.demo.searches import FullTextSearch, TrigramSearch, chunked, has_full_text
+    from fullrecall.demo.searches import FullTextSearch, TrigramSearch, chunked
 
-    if not has_full_text():
-        raise ParameterError("this Python's SQLite has no full-text search (FTS5): use another")
     texts = documents()
     by_wording = {"plain": questions("plain"), "hard": questions("hard")}
     samples = [sample for of_wording in by_wording.values() for sample in of_wording]

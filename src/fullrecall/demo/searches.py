@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from fullrecall.caches import remembered_words
+from fullrecall.errors import ParameterError
 from fullrecall.testset.ranking import Ranking
 from fullrecall.testset.vocabulary import STOP_WORDS, words
 
@@ -20,20 +21,15 @@ _WORD = re.compile(r"\w+")
 
 
 class Chunk(NamedTuple):
-    """A piece of a document: the document's ID, the piece, and its number within the document."""
+    """A piece of a document, and the document's ID."""
 
     source: str
     text: str
-    number: int
 
 
 def chunked(documents: Iterable[Document]) -> list[Chunk]:
     """Return the documents in chunks of at most 400 characters, in order."""
-    return [
-        Chunk(document.id, text, number)
-        for document in documents
-        for number, text in enumerate(_pieces(document.text))
-    ]
+    return [Chunk(each.id, piece) for each in documents for piece in _pieces(each.text)]
 
 
 def _pieces(text: str) -> Iterator[str]:
@@ -52,15 +48,21 @@ def _pieces(text: str) -> Iterator[str]:
 
 
 class FullTextSearch:
-    """Returns the chunks with the highest BM25 score as (id, text, score), as SQLite has them."""
+    """Returns the chunks with the highest BM25 score as (id, text, score), as SQLite has them.
+
+    Raises `ParameterError` where Python's SQLite has no full-text search.
+    """
 
     def __init__(self, chunks: Sequence[Chunk]) -> None:
         self._database = sqlite3.connect(":memory:", check_same_thread=False)
-        self._database.execute(
-            "create virtual table chunks using fts5(source unindexed, body, tokenize='porter')"
-        )
-        rows = [(chunk.source, chunk.text) for chunk in chunks]
-        self._database.executemany("insert into chunks values (?, ?)", rows)
+        try:
+            self._database.execute(
+                "create virtual table chunks using fts5(source unindexed, body, tokenize='porter')"
+            )
+        except sqlite3.OperationalError:
+            problem = "this Python's SQLite has no full-text search (FTS5): use another"
+            raise ParameterError(problem) from None
+        self._database.executemany("insert into chunks values (?, ?)", chunks)
 
     def __call__(self, question: str, k: int) -> list[tuple[str, str, float]]:
         """Return the `k` chunks that share most weight of words with the question."""
@@ -78,15 +80,6 @@ class FullTextSearch:
             "order by rank, rowid limit ?",
             (" OR ".join(f'"{word}"' for word in dict.fromkeys(terms)), k),
         ).fetchall()
-
-
-def has_full_text() -> bool:
-    """Return whether this Python's SQLite has full-text search."""
-    try:
-        FullTextSearch([])
-    except sqlite3.OperationalError:
-        return False
-    return True
 
 
 class TrigramSearch:
