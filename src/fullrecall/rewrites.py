@@ -81,7 +81,7 @@ class _Rule(NamedTuple):
 
     @property
     def part(self) -> Side | None:
-        """The side of which parts are named: several of them are then one document."""
+        """The side whose IDs name parts of a document, such as its chunks; None where none do."""
         if self.retrieved[1] in _PARTS:
             return "retrieved"
         return "reference" if self.reference[1] in _PARTS else None

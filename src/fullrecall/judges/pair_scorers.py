@@ -56,16 +56,16 @@ class PairModel:
         self._batch_size = batch_size
         self._lock = threading.Lock()
         self._graph = graph
-        with _reading(folder / "config.json"):
+        with _naming(folder / "config.json"):
             config: Mapping[str, Any] = json.loads(files[2].read_text(encoding="utf-8"))
-        with _reading(folder / "tokenizer.json"):
+        with _naming(folder / "tokenizer.json"):
             self._tokenizer: Any = Tokenizer.from_file(str(files[1]))
             self._tokenizer.enable_truncation(max_length, strategy="only_first")
             self._tokenizer.enable_padding(pad_id=config.get("pad_token_id") or 0)
         available = onnxruntime.get_available_providers()
         gpu = [name for name in available if name.startswith(("CUDA", "ROCM", "CoreML", "Dml"))]
         providers = [*gpu, "CPUExecutionProvider"]
-        with _reading(graph):
+        with _naming(graph):
             self._session: Any = onnxruntime.InferenceSession(str(graph), providers=providers)
         self._inputs = {entry.name for entry in self._session.get_inputs()}
         if unknown := self._inputs - _READ:
@@ -108,7 +108,7 @@ class PairModel:
             "token_type_ids": [entry.type_ids for entry in encoded],
         }
         fed = {name: np.asarray(columns[name], dtype=np.int64) for name in self._inputs}
-        with _reading(self._graph):
+        with _naming(self._graph):
             logits = np.asarray(self._session.run([self._output], fed)[0], dtype=float)
         if logits.shape[:1] != (len(pairs),) or logits.ndim > 2:  # noqa: PLR2004 - pairs by labels
             raise ParameterError(
@@ -190,8 +190,8 @@ def _named(labels: Mapping[int, str], width: int) -> int | None:
 
 
 @contextmanager
-def _reading(file: Path) -> Iterator[None]:
-    """Say which file of a model cannot be read, whatever the library raises."""
+def _naming(file: Path) -> Iterator[None]:
+    """Raise `ParameterError` that names the file for whatever a library raises on reading it."""
     try:
         yield
     except ParameterError:

@@ -56,7 +56,7 @@ class AnthropicChatModel(RemoteModel):
     __hash__ = RemoteModel.__hash__  # a data class that compares by value has none of its own
 
     @property
-    def _decides(self) -> str:
+    def _own_settings(self) -> str:
         return f",{self.max_tokens}"
 
     def _body(self, request: ChatRequest, *, schema: bool) -> dict[str, Any]:

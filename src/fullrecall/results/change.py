@@ -32,7 +32,7 @@ from fullrecall.results.bounds import (
     mean_below,
     upper_bound,
 )
-from fullrecall.results.pairs import ScorePairs, changes, turned
+from fullrecall.results.pairs import ScorePairs, changes, gained_and_lost
 from fullrecall.results.plain import plain_of
 from fullrecall.results.totals import Totals
 from fullrecall.table.lists import Floats, Integers
@@ -228,7 +228,7 @@ class Difference(Change):
     def _flip(self, pair: int) -> Flip:
         row = self.pairs.row(pair)
         before, after = (float(values[pair]) for values in self.values)
-        gained, lost = turned(*self.pairs.results(pair), self.measure)
+        gained, lost = gained_and_lost(*self.pairs.results(pair), self.measure)
         return Flip(row.label, row.sample.user_input, before, after, gained, lost)
 
     def to_dict(self) -> dict[str, Any]:

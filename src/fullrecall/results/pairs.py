@@ -211,7 +211,7 @@ def _over(result: Result, targets: set[Target]) -> Result:
     return replace(result, findings=kept)
 
 
-def turned(
+def gained_and_lost(
     before: Result, after: Result, measure: Measure = Recall
 ) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """Return the labels of the targets that were gained and lost within a measure's cut."""

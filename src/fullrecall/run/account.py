@@ -252,7 +252,7 @@ def _reserved(state: _State, now: float, *, name: str, ask: Ask, budget: Budget)
     if budget.calls is not None and state.get("calls", 0) >= budget.calls:
         why = f"the budget of {counted(budget.calls, 'call')} is used up"
         return _Answer(granted=False, why=why)
-    largest = _at_most(ask, budget, state)
+    largest = _largest(ask, budget, state)
     if budget.is_measured:
         may_join = len(holds) <= state.get("settled", 0)  # what few took says little of many
         if not (may_join and _beyond(state, budget, largest) is None):
@@ -327,8 +327,8 @@ def _expected(ask: Ask, budget: Budget, state: _State) -> _Size:
     return _size(ask, budget, prompt, state.get("answer") or _ANSWER)
 
 
-def _at_most(ask: Ask, budget: Budget, state: _State) -> _Size:
-    """Return what a request may take: a token has a byte at least, unless earlier ones had."""
+def _largest(ask: Ask, budget: Budget, state: _State) -> _Size:
+    """Return the most that a request may take: a token a byte, or as many as earlier ones had."""
     if not budget.is_measured:
         return _Size(0, 0)
     per_character = max(1.0, _PROMPT_AT_MOST * state.get("per_character", 0.0))

@@ -119,7 +119,7 @@ def check(
                 problems.append((Problem.COPIED, " ".join(run)))
         issues += [Issue(problem, sample.id or f"#{number}", why) for problem, why in problems]
     if judge is not None:
-        issues += _judged(parsed_samples, corpus, judge, options)
+        issues += _rejected(parsed_samples, corpus, judge, options)
     issues.sort(key=lambda issue: list(Problem).index(issue.problem))
     return Audit(len(parsed_samples), len(corpus.documents), tuple(issues))
 
@@ -237,10 +237,10 @@ def _of_spans(sample: Sample, corpus: _Corpus) -> Found:
             yield Problem.SPAN, f"{source}[{start}:{context.end}] is not {context.text[:60]!r}"
 
 
-def _judged(
+def _rejected(
     samples: Sequence[Sample], corpus: _Corpus, judge: ChatModel | Judge, options: ModelOptions
 ) -> Iterator[Issue]:
-    """Yield what a model finds wrong with the questions, beside their references."""
+    """Yield an issue for each question that a model rejects beside its references."""
     models = models_of(judge)
     if not models:
         raise ParameterError("judge: expected a model, or a judge with one")
