@@ -104,7 +104,7 @@ class Report:
     def selected(self, rows: Iterable[int]) -> Report:
         """Return a report of the rows at these indices, in the order given.
 
-        It lacks what this one lacks.
+        Where this report is incomplete, so is that one: see `stopped`.
         """
         numbers: Integers = np.fromiter(rows, np.int64)
         part = Report(self.methods, table=self.table.selected(numbers))
@@ -201,10 +201,9 @@ class Report:
     def merged(cls, reports: Iterable[Report]) -> Report:
         """Return the parts of one evaluation as a whole, in the order given.
 
-        It lacks samples if one of them does. Rows of one sample ID are one group. It has the
-        `corpus` that all parts have; None where they differ. Raises
-        `ReportError` where parts were scored in different ways, or of different lists (`view`), or
-        there are none.
+        It is incomplete if one of them is (`stopped`). Rows of one sample ID are one group. Its
+        `corpus` is that of all parts, None where they differ. Raises `ReportError` without a part,
+        and for parts that were scored in different ways or of different lists (`view`).
         """
         parts = list(reports)
         if not parts:

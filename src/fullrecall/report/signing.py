@@ -35,6 +35,7 @@ def check_signature(path: Path, key_file: str | Path) -> None:
             f"{path} has no signature {beside.name}: sign it where it is made, with "
             "evaluate --sign or Report.save(sign=…)"
         ) from None
+    # Not ==, whose time tells how many characters of a guess are right.
     if not hmac.compare_digest(signature, _signature(path, secret).encode()):
         raise ReportError(
             f"{path} is not what was signed with the key in {key_file}: it was edited, or signed "

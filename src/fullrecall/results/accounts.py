@@ -78,9 +78,9 @@ class Accounts:
     def open(cls, retrievers: int, alpha: float = 0.05, races: tuple[int, ...] = ()) -> Self:
         """Return accounts with capital 1, one for each retriever, in as many races."""
         shape = (*races, retrievers)
-        alone, pairs = np.zeros(shape), np.zeros((*shape, retrievers))
+        logs, sums = np.zeros(shape), np.zeros((*shape, retrievers))
         surviving = np.ones(shape, dtype=np.bool_)
-        return cls(alone, alone, surviving, pairs, pairs, pairs, alpha)
+        return cls(logs, logs, surviving, sums, sums, sums, alpha)
 
     @property
     def goal(self) -> float:
@@ -96,11 +96,13 @@ class Accounts:
         variance = (_PRIOR_SQUARES + self.squares) / (_PRIOR_QUESTIONS + self.together)
         lead = self.ahead / np.sqrt(variance)
         lead = np.where(self.surviving[..., None, :], lead, -np.inf)
-        every = np.arange(lead.shape[-1])
-        lead[..., every, every] = -np.inf
+        retrievers = np.arange(lead.shape[-1])
+        lead[..., retrievers, retrievers] = -np.inf
         challenger = lead.argmax(axis=-1)
         against = challenger[..., None]
         spread = np.take_along_axis(variance, against, -1)[..., 0]
+        # Waudby-Smith and Ramdas's sqrt(2 ln(1 / alpha) / (n variance)), of what is left of each.
+        # It hangs on earlier questions only: else the capital is no supermartingale.
         missing = np.maximum(0, self.goal - self.logs)
         stake = np.minimum(LARGEST_STAKE, np.sqrt(2 * missing / (left * spread)))
         stake = stake * np.maximum(0, 1 - RESERVE * np.exp(self.starts - self.logs))
@@ -116,12 +118,13 @@ class Accounts:
         other. Retrievers that were dropped have any finite value.
         """
         challenger, stake = self.bets(left)
+        # Logarithms: a capital of many bets leaves the range of floats.
         self.logs += np.log1p(stake * (np.take_along_axis(low, challenger, -1) - high))
-        both = self.surviving[..., None] & self.surviving[..., None, :]
-        ahead = np.where(both, low[..., None, :] - low[..., None], 0.0)
+        are_asked = self.surviving[..., None] & self.surviving[..., None, :]
+        ahead = np.where(are_asked, low[..., None, :] - low[..., None], 0.0)
         self.ahead += ahead
         self.squares += ahead**2
-        self.together += both
+        self.together += are_asked
 
     def drop(self) -> None:
         """Look: drop whoever's account has reached the goal. Nothing is dropped elsewhere."""
@@ -135,9 +138,11 @@ class Accounts:
         survivors = np.flatnonzero(self.surviving)
         if len(survivors) < 2:  # noqa: PLR2004 - nobody is left to be dropped
             return None
-        both = np.ix_(survivors, survivors)
-        behind = (self.ahead[both] / np.maximum(1.0, self.together[both])).max(axis=1)
+        pairs = np.ix_(survivors, survivors)
+        behind = (self.ahead[pairs] / np.maximum(1.0, self.together[pairs])).max(axis=1)
         leader = survivors[behind.argmin()]
+        # In simulations 80 to 89% of races were settled by then, 64% of those of four retrievers at
+        # 60 questions: it is "about" so many.
         needed = 0.0
         for other in survivors[survivors != leader]:
             count = self.together[other, leader]

@@ -149,6 +149,7 @@ def bracketed(
         return len(np.unique(np.floor(distinct * 2.0**bits)))
 
     bits = bisect_right(range(_FINEST), MOST_VALUES, key=kept_apart) - 1
+    # Outwards: raising a value never raises K, so that a bound only widens.
     low = np.floor(distinct * 2.0**bits) / 2.0**bits
     high = np.minimum(low + 2.0**-bits, most)
     return Bracket(_counted(np.maximum(low, least), frequencies), _counted(high, frequencies))
@@ -199,11 +200,14 @@ def lower_bound(counts: Counts, alpha: float, *, least: float = 0.0) -> float:
 
 @lru_cache(maxsize=128)  # recall at 5, at 10, and of all that was retrieved are often the same
 def _inverted(counts: Counts, alpha: float, least: float) -> float:
+    # The square root of -ln K is about linear in the mean, so that the secant method is there in a
+    # few steps. Each is an integral: with 2,293 distinct values a bound takes some 450 ms.
     target = sqrt(-log(alpha))
 
     def beyond(mean: float) -> float:
         return target - sqrt(-_log_k(counts, mean, least))
 
+    # At the mean of the values K is about 1/2.
     at_the_mean = (counts.mean, target - sqrt(log(2)))
     return root(beyond, least, counts.values[-1], _normal_bound(counts, alpha), at_the_mean)
 
@@ -245,6 +249,7 @@ def groups_needed(
     # The square root of -ln K is about linear in that of n.
     square_root = root(beyond, 1.0, sqrt(MOST_GROUPS), sqrt(counts.size), (0.0, -target))
     needed = max(1, round(square_root * square_root))
+    # The root is of a real number of groups, to about 14 digits: the whole one may be beside it.
     while not decided(needed):
         needed += 1
     while needed > 1 and decided(needed - 1):
@@ -263,6 +268,7 @@ def holm(p_values: Sequence[float]) -> list[float]:
     largest = 0.0
     order = sorted(range(len(p_values)), key=p_values.__getitem__)
     for rejected, position in enumerate(order):
+        # A p-value is at least that of each smaller one: what is not rejected stops the rest.
         largest = max(largest, min(1.0, p_values[position] * (len(p_values) - rejected)))
         adjusted[position] = largest
     return adjusted
@@ -279,6 +285,7 @@ def _log_k(counts: Counts, mean: float, least: float) -> float:
 
     if mean < least:
         return -inf
+    # The last one is E_0, without which a mean of equal values would be certain.
     weights = np.array([*counts.values, least], dtype=np.float64) - mean
     shapes = np.array([*counts.counts, 1.0], dtype=np.float64)
     return log_probability_below_zero(weights, shapes)
@@ -309,18 +316,18 @@ def root(
     not shrink by half, the range is halved instead (Dekker's safeguard). The function may be
     infinite in part of the range.
     """
-    at, step = min(max(start, low), high), 2 * (high - low)
+    point, step = min(max(start, low), high), 2 * (high - low)
     for steps in range(200):
-        value = function(at)
-        low, high = (at, high) if value < 0 else (low, at)
-        slope = (value - other[1]) / (at - other[0]) if at != other[0] else 0.0
-        following = at - value / slope if 0 < slope < inf else inf
-        if not (low <= following <= high and abs(following - at) <= step / 2):
+        value = function(point)
+        low, high = (point, high) if value < 0 else (low, point)
+        slope = (value - other[1]) / (point - other[0]) if point != other[0] else 0.0
+        following = point - value / slope if 0 < slope < inf else inf
+        if not (low <= following <= high and abs(following - point) <= step / 2):
             following = (low + high) / 2
-        other, step, at = (at, value), abs(following - at), following
-        if value == 0 or (steps and step <= _ROOT_DIGITS * max(1.0, abs(at))):
+        other, step, point = (point, value), abs(following - point), following
+        if value == 0 or (steps and step <= _ROOT_DIGITS * max(1.0, abs(point))):
             break
-    return other[0] if value == 0 else at
+    return other[0] if value == 0 else point
 
 
 def _check_alpha(alpha: float) -> None:

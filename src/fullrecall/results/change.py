@@ -117,6 +117,7 @@ def change(
     elif mean:
         side = low if mean > 0 else high
         needed = groups_needed(side, 0.0, alpha / 2, least=-range, most=range)
+    # Twice the smaller side: the same test as the interval, so that both say the same of 0.
     sides = mean_above(low, 0.0, least=-range), mean_below(high, 0.0, most=range)
     return Change(
         difference=mean,
@@ -257,15 +258,16 @@ def difference(
     )
     sign = -1 if measure.lower_is_better else 1  # a rise of what is better lower is a loss
     group_changes, counts = totals.group_values(least=-1.0)
-    shown = vars(change(sign * group_changes, counts, confidence=confidence, range=range))
-    interval, needed = shown["interval"], shown["needed"]
+    of_groups = change(sign * group_changes, counts, confidence=confidence, range=range)
+    interval, needed = of_groups.interval, of_groups.needed
     if interval is not None and measure.lower_is_better:
         interval = Interval(-interval.high, -interval.low, confidence)
     if needed is not None:
+        # Groups are what counts, samples what a user can add.
         needed = ceil(needed * totals.samples / totals.independent)
-    more = {"difference": totals.mean, "interval": interval, "needed": needed}
+    of_samples = {"difference": totals.mean, "interval": interval, "needed": needed}
     return Difference(
-        **{**shown, **more},
+        **{**vars(of_groups), **of_samples},
         measure=measure,
         before=before.mean,
         after=after.mean,

@@ -217,6 +217,7 @@ class Comparison(Shown, ByName[ScoreComparison]):
             return None
         before, after = (table.named_groups for table in tables)
         rows = zip(self.pairing.before.tolist(), self.pairing.after.tolist(), strict=True)
+        # Samples that only the first report has are losses at their worst, in their own groups.
         names = [before[row] if before[row] is not None else after[other] for row, other in rows]
         return codes_of(names + [before[row] for row in self.pairing.only_before.tolist()])
 
@@ -280,13 +281,13 @@ class Comparison(Shown, ByName[ScoreComparison]):
 def adjusted(scores: Sequence[ScoreComparison], *, all_asked: bool) -> tuple[ScoreComparison, ...]:
     """Return the comparisons with one error rate for all that was asked, or each's main one."""
     tested = [list(score.values()) if all_asked else [score.main] for score in scores]
-    together = iter(corrected([each for of_score in tested for each in of_score]))
+    together = iter(corrected([difference for differences in tested for difference in differences]))
     return tuple(
         replace(
             score,
-            measured={**score.measured, **{each.measure: next(together) for each in of_score}},
+            measured={**score.measured, **{old.measure: next(together) for old in differences}},
         )
-        for score, of_score in zip(scores, tested, strict=True)
+        for score, differences in zip(scores, tested, strict=True)
     )
 
 
@@ -330,8 +331,8 @@ def compare(
     `ParameterError` for a value out of range and for changes beyond `range`.
     """
     if isinstance(before, Mapping):
-        named = [] if after is None else [cast("Measure", after)]
-        return Comparisons(before, *named, *measures, baseline=baseline, **options)
+        first_measure = [] if after is None else [cast("Measure", after)]
+        return Comparisons(before, *first_measure, *measures, baseline=baseline, **options)
     if baseline is not None:
         raise ParameterError("baseline names one of several reports: pass {name: report, …}")
     return Comparison(before, cast("Report", after), *measures, **options)
@@ -371,13 +372,14 @@ class Comparisons(Shown, ByName[Comparison]):
             if name != self.baseline
         }
         self.confidence = self[0].confidence
-        every = [score for each in self for score in each]
-        together = iter(adjusted(every, all_asked=bool(measures)))
-        for each in self:
-            each.named = {name: next(together) for name in each.named}
-        names = [{score.name for score in each} for each in self]
+        scores = [score for comparison in self for score in comparison]
+        adjusted_scores = iter(adjusted(scores, all_asked=bool(measures)))
+        for comparison in self:
+            comparison.named = {name: next(adjusted_scores) for name in comparison.named}
         self.scores = tuple(
-            method for method in first.methods if all(method.name in of for of in names)
+            method
+            for method in first.methods
+            if all(method.name in comparison.named for comparison in self)
         )
         """How the scores were made that all reports have; the others are left out."""
         if not self.scores:

@@ -33,7 +33,7 @@ def missed(table: Table, k: Cut | None = None, score: str | None = None) -> Iter
     measure = Recall if k is None else Recall @ k
     for row in table.rows():
         for result in row.results:
-            # What a budget pays for is not known of every result.
+            # Of a result whose calls, tokens or seconds are unknown, nothing is known to be missed.
             is_known = not isinstance(k, Budget) or result[measure] is not None
             if result.status is not Status.SCORED or score not in (None, result.method.name):
                 continue

@@ -96,10 +96,11 @@ class ScorePairs:
         rows = self._pairing
         before = self._before.target_digests(self._score)[rows.before]
         after = self._after.target_digests(self._other)[rows.after]
+        # Results are made for these pairs alone: mostly none, since both were asked the same.
         pairs = np.flatnonzero((old == SCORED) & (new == SCORED) & (before != after))
-        return {pair: side_by_side(*self._own(pair)) for pair in pairs.tolist()}
+        return {pair: side_by_side(*self._own_results(pair)) for pair in pairs.tolist()}
 
-    def _own(self, pair: int) -> tuple[Result, Result]:
+    def _own_results(self, pair: int) -> tuple[Result, Result]:
         """Return both results of a pair, each over its own targets."""
         return (
             self._before.result(int(self._pairing.before[pair]), self._score),
@@ -129,7 +130,7 @@ class ScorePairs:
 
         NaN where a pair is not compared, and where the measure is undefined.
         """
-        old, new = self._raw(measure)
+        old, new = self._own_values(measure)
         missing = np.zeros(len(old), np.bool_)
         if not measure.of_sample:
             for pair, (gap, before, after) in self._differing.items():
@@ -146,7 +147,7 @@ class ScorePairs:
         gap, before, after = self._differing.get(pair, (None, None, None))
         if gap is None and before is not None and after is not None:
             return before, after
-        return self._own(pair)
+        return self._own_results(pair)
 
     def row(self, pair: int) -> Row:
         """Return the row of a pair before."""
@@ -166,7 +167,7 @@ class ScorePairs:
             old = self._before.gaps(self._score, measure)[self._pairing.before]
             new = self._after.gaps(self._other, measure)[self._pairing.after]
             is_open = np.isnan(low) & (old | new)
-        before, after = self._raw(measure)
+        before, after = self._own_values(measure)
         low[is_open], high[is_open] = _ends(before[is_open], after[is_open])
         alone = self._pairing.only_before
         values = self._before.values(self._score, measure)[alone]
@@ -175,7 +176,7 @@ class ScorePairs:
         least[undefined] = most[undefined] = np.nan
         return np.concatenate([low, least]), np.concatenate([high, most])
 
-    def _raw(self, measure: Measure) -> tuple[Floats, Floats]:
+    def _own_values(self, measure: Measure) -> tuple[Floats, Floats]:
         """Return a measure of each pair over the targets that each side has."""
         before = self._before.values(self._score, measure)
         return before[self._pairing.before], self._after.values(self._other, measure)[
@@ -299,7 +300,7 @@ def _matched(before: Table, after: Table) -> Pairing:
                 f"sample ID {twice!r} appears twice in the report {name!r}: use unique "
                 "ids, and a common group for samples that are not independent"
             )
-    if before.ids == after.ids:
+    if before.ids == after.ids:  # the common case, without a dictionary of a million IDs
         return _row_by_row("id", len(before))
     return _joined(before.ids, after.ids)
 
@@ -347,5 +348,6 @@ def _check_questions(before: Table, after: Table, pairing: Pairing) -> None:
 
 def _identity(method: Method) -> Mapping[str, Any]:
     """Return what tells how a score was made, as a loaded report has it: lists for tuples."""
+    # Through JSON, or a report in memory would differ from the same one loaded.
     parameters = json.loads(json.dumps(dict(method.parameters), default=repr))
     return {"headline": method.headline.name, **parameters}

@@ -66,6 +66,7 @@ def shown_seconds(seconds: float) -> str:
 
 def question_cost(table: Table) -> QuestionCost | None:
     """Return what a question of a table costs, as its first samples tell; None where none does."""
+    # A sample that lies in a file is an object made for it, some 100 µs: not for a million rows.
     first = (table.sample(row) for row in range(min(len(table), _LOOKED_THROUGH)))
     costs = Costs.of(islice((each for each in first if each.has_retrieval), _LOOKED_AT))
     samples = len(costs.offsets) - 1

@@ -132,6 +132,7 @@ class Race:
         Without any, what the last call showed stays as it is.
         """
         begun_keys = {*self.done, *self.plan[: self.position]}
+        # In the order of digests, which hangs on no answer, as the theorem needs.
         new = sorted({key for key in keys if key not in begun_keys})
         if not new:
             return
@@ -163,6 +164,7 @@ class Race:
             }
             for name, answer in answers.items():
                 self.records[name].add(answer)
+            # Losers are not asked: their bets were settled when they were dropped.
             if len(surviving) > 1:
                 none = Answer(0.0, 0.0)
                 values = [answers.get(name, none) for name in self.records]
@@ -195,6 +197,8 @@ class Race:
     def _standing(self, name: str) -> Standing:
         """Return what is known of a retriever; its interval holds together with all others."""
         record, is_dropped = self.records[name], name not in self.surviving
+        # Bonferroni's share: the winner is the one with the best values, so that its interval must
+        # hold together with all others.
         confidence, interval = 1 - self.accounts.alpha / len(self.records), None
         if record.low and not is_dropped:
             alpha = alpha_of(confidence) / 2

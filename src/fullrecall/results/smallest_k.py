@@ -160,6 +160,8 @@ def search_k(
     check_share(confidence, "confidence", whole=False)
     smallest: Cut | None = None
     tested: list[Tested] = []
+    # From the largest down, each at the full level: the first that is not rejected ends it, which
+    # is why nothing is corrected for their number.
     for k in reversed(cuts):
         totals = totals_at(k)
         if totals.mean is not None:
@@ -208,21 +210,21 @@ def _needed(totals: Totals, values: Counts, target: float, alpha: float) -> int 
 
 
 def _reason(answer: SmallestK) -> str:
-    named = answer.score if answer.measure == Recall else f"{answer.score}.{answer.measure.name}"
+    label = answer.score if answer.measure == Recall else f"{answer.score}.{answer.measure.name}"
     if answer.mean is None or answer.lower is None:
-        return f"{named}: no sample has a score"
+        return f"{label}: no sample has a score"
     lower = f"at least {rounded_down(answer.lower):.3f} ({100 * answer.confidence:g}% confidence)"
-    on = f"mean {answer.mean:.3f}, {counted(answer.samples, 'sample')}"
+    basis = f"mean {answer.mean:.3f}, {counted(answer.samples, 'sample')}"
     if answer.unscored:
-        on += f"; {answer.unscored:,} unscored count as 0 in the bound"
+        basis += f"; {answer.unscored:,} unscored count as 0 in the bound"
     if answer.k is not None:
         at = answer.k.words if isinstance(answer.k, Budget) else f"k = {answer.k}"
-        return f"{named} reaches {answer.target:g} at {at}: {lower}, {on}"
-    return f"{named} reaches {answer.target:g} at no {_why(answer, lower, on)}"
+        return f"{label} reaches {answer.target:g} at {at}: {lower}, {basis}"
+    return f"{label} reaches {answer.target:g} at no {_why(answer, lower, basis)}"
 
 
-def _why(answer: SmallestK, lower: str, on: str) -> str:
-    """Return up to where no k reaches the target, why, and what would."""
+def _why(answer: SmallestK, lower: str, basis: str) -> str:
+    """Return the largest k that was tried, why it does not reach the target, and what would."""
     if isinstance(answer.largest, Budget):
         kind, at = "budget", answer.largest.words
     else:
@@ -230,8 +232,8 @@ def _why(answer: SmallestK, lower: str, on: str) -> str:
     if answer.mean is not None and answer.mean < answer.target:
         way = f"the mean at {at} is {answer.mean:.3f}; retrieve more, or retrieve better"
     elif answer.needed is None:
-        way = f"{lower} at {at}, {on}; more samples with these values would not show it"
+        way = f"{lower} at {at}, {basis}; more samples with these values would not show it"
     else:
         samples = counted(answer.needed, "sample")
-        way = f"{lower} at {at}, {on}; about {samples} with these values would show it"
+        way = f"{lower} at {at}, {basis}; about {samples} with these values would show it"
     return f"{kind} up to {at}: {way}"

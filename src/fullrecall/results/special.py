@@ -60,6 +60,7 @@ def gamma_cdf(shape: float, x: float) -> float:
         return 0.0
     if x > shape + _FAR * (sqrt(shape) + 2):
         return 1.0
+    # The series of the lower incomplete gamma function: all its terms are above 0, nothing cancels.
     term = total = 1 / shape
     steps = shape
     while term > total * _EPSILON:

@@ -180,6 +180,7 @@ class Summary(Shown, ByName[ScoreSummary]):
             )
             for score, method in enumerate(table.methods)
         }
+        # What leaked is read sample by sample: only for who asks.
         self.leaked = {
             measure: list(leaked(table, measure.top))
             for measure in measures
@@ -256,17 +257,18 @@ def _content(table: Table, score: int, measures: Sequence[Measure]) -> _Content:
     row_counts: Counter[int] = Counter()
     notes: Counter[str] = Counter()
     finds_any = False
+    # Part by part, all measures at once: a part on disk is read and decoded once for a summary.
     for rows, part, measured in table.by_part(score, measures):
-        for nth, own in enumerate(measured):
-            values[nth, rows], due[nth, rows] = own
+        for index, own in enumerate(measured):
+            values[index, rows], due[index, rows] = own
         columns = part.columns(score)
         row_counts.update(dict(enumerate(np.bincount(columns.status).tolist())))
         notes.update(part.notes(score, np.flatnonzero(columns.status == UNSCORED)))
         finds_any = finds_any or columns.outcomes.finds_any
     estimates = {}
-    for nth, measure in enumerate(measures):
-        totals = Totals.of(values[nth], due=due[nth], groups=table.group_codes)
-        undefined = int((np.isnan(values[nth]) & ~due[nth]).sum())
+    for index, measure in enumerate(measures):
+        totals = Totals.of(values[index], due=due[index], groups=table.group_codes)
+        undefined = int((np.isnan(values[index]) & ~due[index]).sum())
         counts = totals.samples, totals.independent, undefined
         estimates[measure] = Estimate(measure, totals.mean, *counts, totals)
     return _Content(estimates, row_counts, notes, finds_any)
@@ -288,11 +290,11 @@ def _other_ids(table: Table, score: int) -> Rewrite | OtherField | None:
         for sample in samples
     ]
     contexts = [(sample.retrieved_contexts or ())[:_DEEPEST] for sample in samples]
-    rewrite, field_ = rewrites(lists, references), other_field(contexts, references)
+    rewrite, with_other_field = rewrites(lists, references), other_field(contexts, references)
     if rewrite is not None and (rewrite.is_chance or not rewrite.pairs):
         rewrite = None
-    if rewrite is None or (field_ is not None and field_.gain >= rewrite.gain):
-        return field_
+    if rewrite is None or (with_other_field is not None and with_other_field.gain >= rewrite.gain):
+        return with_other_field
     return rewrite
 
 
@@ -302,9 +304,9 @@ def _reasons(notes: Mapping[str, int]) -> dict[str, int]:
     for note, count in notes.items():
         counts[_STALE.sub(r"\1…", _MOMENTARY.sub("…", note))] += count
     ordered = sorted(counts.items(), key=lambda item: (-item[1], item[0]))
-    shown_ = dict(ordered[:_REASONS_SHOWN])
+    frequent = dict(ordered[:_REASONS_SHOWN])
     others = sum(count for _, count in ordered[_REASONS_SHOWN:])
-    return {**shown_, OTHER: others} if others else shown_
+    return {**frequent, OTHER: others} if others else frequent
 
 
 def _unverified(results: Iterable[Result]) -> float | None:

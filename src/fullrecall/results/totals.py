@@ -65,6 +65,8 @@ class Totals:
         gaps = due & ~valued
         numbers = np.full(len(values), -1) if groups is None else groups
         alone = numbers < 0
+        # Recall of a few targets takes few values, and a bound runs over distinct ones: 27 ms for
+        # 100,000 samples of 3 values, 455 ms for 2,293.
         distinct, frequencies = np.unique(values[valued & alone], return_counts=True)
         grouped = valued & ~alone
         # Exact but for the cut: a product with a power of 2 keeps every digit of a float.

@@ -40,7 +40,8 @@ def save(
     check_suffix(path)
     check_absent(path, replace=replace)
     if sign is not None:
-        signing.key(sign)
+        signing.key(sign)  # a key that cannot be read is an error before anything is written
+    # Beside it, and moved once it is whole: a run that dies while it writes leaves the old report.
     part = path.with_name(f".{path.name}.{os.getpid()}.part")
     try:
         with _format(path).Writer(part, report.methods, report.origin, default=default) as writing:

@@ -136,6 +136,7 @@ def sample_of(cells: dict[str, Any], user_columns: Sequence[str] = ()) -> Sample
     recorded = isinstance(retrieval, dict) and retrieval.get("contexts") is not None
     if recorded or fields.get("retrieved_contexts") is not None:
         fields["retrieved_context_ids"] = None
+    # A name that the sample's own metadata has is not taken over by an engine's column.
     extra = {name: cells[name] for name in user_columns if cells.get(name) is not None}
     if extra:
         fields["metadata"] = {**extra, **(fields.get("metadata") or {})}
@@ -300,6 +301,7 @@ def _cold(
         if result.is_judged:
             verdicts[row] = [_readable(each.verdict) for each in result.findings]
             verdicts[row] += ["unmeasured"] * len(result.unmeasured)
+        # Only where the columns do not give the result again: most rows need no JSON.
         if derived(method, part.sample(row), columns, row, reasons[row] or "") != result:
             content = plain_result(result, None if np.isnan(values[row]) else float(values[row]))
             details[row] = json.dumps(content, allow_nan=False)

@@ -57,6 +57,7 @@ class Writer(RowWriter):
             "methods": [plain_method(method) for method in self.methods],
             **self.origin.to_dict(),
         }
+        # Buffered by the line: a killed run has lost nothing that it scored.
         self._file = self.path.open("w", 1, encoding="utf-8", newline="\n")
         self._rows = 0
         self._digest = sha256()
@@ -81,6 +82,7 @@ class Writer(RowWriter):
     def finish(self) -> None:
         """Write the foot."""
         foot = {"kind": _END, "samples": self._rows, "stopped": self.stopped}
+        # The foot's own fields too, or "stopped" could be edited out of a run that was cut short.
         self._digest.update(as_line(foot).encode())
         self._write_lines({**foot, "sha256": self._digest.hexdigest()})
 

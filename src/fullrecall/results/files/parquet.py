@@ -67,8 +67,8 @@ class Manifest(Record):
     @property
     def seal(self) -> str:
         """The digest of what it says."""
-        said = json.dumps(self.model_dump(exclude={"sha256"}), sort_keys=True)
-        return sha256(said.encode()).hexdigest()
+        content = json.dumps(self.model_dump(exclude={"sha256"}), sort_keys=True)
+        return sha256(content.encode()).hexdigest()
 
 
 class Writer(RowWriter):
@@ -98,6 +98,7 @@ class Writer(RowWriter):
             self._rows += table.num_rows
             self._bytes += table.nbytes
             self._count += len(piece)
+            # Whole groups whatever came at a time: the same rows give files of the same bytes.
             if self._rows >= GROUP_ROWS:
                 self._put_first(GROUP_ROWS)
             elif self._bytes >= _GROUP_BYTES:
@@ -128,7 +129,7 @@ class Writer(RowWriter):
         with _writer(hidden, table.schema) as writer:
             writer.write_table(table, row_group_size=max(1, table.num_rows))
         digest = sha256(hidden.read_bytes()).hexdigest()
-        hidden.replace(self.path / name)
+        hidden.replace(self.path / name)  # at once: a file of a report is never half
         self._files.append(PartFile(name=name, rows=table.num_rows, sha256=digest))
         self._write_manifest(_NO_END)
 
@@ -157,14 +158,16 @@ def _slices(part: Part) -> Iterator[Part]:
 
 def _writer(path: Path, schema: pa.Schema) -> pq.ParquetWriter:
     # IDs mostly differ: a dictionary of them takes twice the time and more room.
-    coded = [each for each in schema if each.name not in {columns.ROW, "id", *columns.LISTS}]
+    repetitive = [
+        field for field in schema if field.name not in {columns.ROW, "id", *columns.LISTS}
+    ]
     return pq.ParquetWriter(
         path,
         schema,
         compression="zstd",
-        use_dictionary=[f"{each.name}{_leaf(each.type)}" for each in coded],  # type: ignore[arg-type] # paths, too
+        use_dictionary=[f"{field.name}{_leaf(field.type)}" for field in repetitive],  # type: ignore[arg-type] # paths, too
         column_encoding={columns.ROW: "DELTA_BINARY_PACKED"},
-        store_schema=False,
+        store_schema=False,  # of Arrow alone: other engines read the types of Parquet
     )
 
 
@@ -220,18 +223,18 @@ class _Source:
             filesystem, name = pafs.FileSystem.from_uri(str(path))
         else:
             filesystem, name = pafs.LocalFileSystem(), str(path)
-        about = filesystem.get_file_info(name)
-        if about.type == pafs.FileType.NotFound:
+        info = filesystem.get_file_info(name)
+        if info.type == pafs.FileType.NotFound:
             raise ReportError(f"{path} does not exist")
-        if about.type != pafs.FileType.Directory:
+        if info.type != pafs.FileType.Directory:
             return cls(filesystem, name, [name])
         name = name.rstrip("/")
-        inside = filesystem.get_file_info(pafs.FileSelector(name, recursive=True))
-        if f"{name}/{MANIFEST}" in [each.path for each in inside]:
+        entries = filesystem.get_file_info(pafs.FileSelector(name, recursive=True))
+        if f"{name}/{MANIFEST}" in [entry.path for entry in entries]:
             manifest = _manifest(filesystem, f"{name}/{MANIFEST}")
             names = [f"{name}/{file.name}" for file in manifest.files]
             return cls(filesystem, name, names, manifest)
-        names = sorted(each.path for each in inside if _is_part(each))
+        names = sorted(entry.path for entry in entries if _is_part(entry))
         if not names:
             raise ReportError(f"{path} has no Parquet files: it is no saved report")
         return cls(filesystem, name, names)
@@ -271,13 +274,13 @@ def _methods(files: Files, names: Sequence[str], manifests: Sequence[Manifest]) 
             heads.setdefault(head, name)
     if not heads:
         raise ReportError(f"{names[0]} is no saved report: its column {columns.HEAD} is empty")
-    every = []
+    methods_by_head = []
     for head, name in heads.items():
         with located(f"{name}: {columns.HEAD}"):
-            every.append(methods_of(mapping(head), columns.VERSION))
-    for other in every[1:]:
-        check_parts(every[0], other)
-    return every[0]
+            methods_by_head.append(methods_of(mapping(head), columns.VERSION))
+    for methods in methods_by_head[1:]:
+        check_parts(methods_by_head[0], methods)
+    return methods_by_head[0]
 
 
 def _groups(files: Files, name: str, methods: Sequence[Method]) -> list[RowGroup]:
@@ -304,7 +307,7 @@ def _prove(group: RowGroup, methods: Sequence[Method], proofs: Sequence[Proof]) 
         rows = np.arange(first, min(first + _PROVEN_AT_ONCE, len(group)))
         samples = [group.sample(row) for row in rows.tolist()]
         for score, (method, proof) in enumerate(zip(methods, proofs, strict=True)):
-            statuses = _taken(column_of(f"{method.name}_status"), rows, pa.string()).to_pylist()
+            statuses = _rows_of(column_of(f"{method.name}_status"), rows, pa.string()).to_pylist()
             saved = [partial(group.result, row, score) for row in rows.tolist()]
             try:
                 part = proof.derived(samples, list(map(str, statuses)), saved)
@@ -313,7 +316,7 @@ def _prove(group: RowGroup, methods: Sequence[Method], proofs: Sequence[Proof]) 
                 raise ReportError(f"{group}: row {first + error.row}: {error}") from None
 
 
-def _taken(column: Any, rows: Integers, kind: pa.DataType) -> Any:
+def _rows_of(column: Any, rows: Integers, kind: pa.DataType) -> Any:
     """Return some rows of a column, which is None where it is null throughout."""
     return pa.array([None] * len(rows), kind) if column is None else column.take(pa.array(rows))
 
@@ -325,7 +328,7 @@ def _check_cells(
     cells = columns.score_cells(part, 0, method)
     for end, kind in columns.SCORE_COLUMNS.items():
         name = f"{method.name}{end}"
-        saved = _taken(column_of(name), rows, kind)
+        saved = _rows_of(column_of(name), rows, kind)
         expected: Any = pa.array(cells.get(end, [None] * len(rows)), kind)
         if saved.equals(expected):
             continue

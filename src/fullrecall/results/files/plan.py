@@ -32,27 +32,28 @@ def assembled(groups: Sequence[RowGroup], rows: int | None) -> tuple[Sequence[Pa
                 "rows=… needs numbered rows: pass position=… to the BatchScorer that scores them"
             )
         return groups, None
+    # By row and name: the report is the same in whatever order its files were listed.
     numbered.sort(key=lambda each: (int(each[1].min()), str(each[0])))
     groups = [group for group, _ in numbered]
-    every = np.concatenate([np.zeros(0, np.int64), *(numbers for _, numbers in numbered)])
-    order = np.argsort(every, kind="stable")
-    if (np.diff(every[order]) == 0).any():
-        order = _once(groups, every, order)
-    stopped = _missing_or_unplanned(every[order], rows)
-    if np.array_equal(order, np.arange(len(every))):
+    row_numbers = np.concatenate([np.zeros(0, np.int64), *(numbers for _, numbers in numbered)])
+    order = np.argsort(row_numbers, kind="stable")
+    if (np.diff(row_numbers[order]) == 0).any():
+        order = _once(groups, row_numbers, order)
+    stopped = _missing_or_unplanned(row_numbers[order], rows)
+    if np.array_equal(order, np.arange(len(row_numbers))):
         return groups, stopped
     return [Selection(groups, order)], stopped
 
 
-def _once(groups: Sequence[RowGroup], every: Integers, order: Integers) -> Integers:
+def _once(groups: Sequence[RowGroup], row_numbers: Integers, order: Integers) -> Integers:
     """Return an order of rows without those that come again, the same in any order of files."""
-    numbers = every[order]
+    numbers = row_numbers[order]
     same = np.diff(numbers) == 0
     repeats = np.concatenate([same, [False]]) | np.concatenate([[False], same])
     copies: dict[int, set[str]] = defaultdict(set)
     surplus = []
     for row, digest in _digests(groups, np.sort(order[repeats])):
-        number = int(every[row])
+        number = int(row_numbers[row])
         if number in copies:
             surplus.append(row)
         copies[number].add(digest)
@@ -78,6 +79,7 @@ def _digests(groups: Sequence[RowGroup], rows: Integers) -> Iterable[tuple[int, 
 
 def _without_costs(cells: dict[str, Any]) -> dict[str, Any]:
     free = dict(cells)
+    # A worker that is killed and started again pays and waits anew for the same rows.
     for name, value in cells.items():
         if name.endswith("_details") and value is not None:
             free[name] = {**json.loads(value), "usage": None}

@@ -60,6 +60,7 @@ class Files:
     def _opened(self, path: str) -> pq.ParquetFile:
         try:
             source = self._filesystem.open_input_file(path)
+            # The head stands in every row: as a dictionary it is decoded once.
             return pq.ParquetFile(source, read_dictionary=[columns.HEAD])
         except KeyError:
             problem = f"is no saved report: it has no column {columns.HEAD!r}"
@@ -215,6 +216,7 @@ class RowGroup(Part):
         """Return columns in the types of a report: engines write lists and texts of others."""
         file = self._files.file(self._path)
         with located(f"{self._path} cannot be read"):
+            # In this thread: reading in Arrow's own took 16 MiB more at 100,000 rows.
             table = file.read_row_group(self._group, columns=list(names), use_threads=False)
             kinds = [(each.name, self._types.get(each.name, each.type)) for each in table.schema]
             return table.cast(pa.schema(kinds)).combine_chunks()
@@ -241,6 +243,7 @@ class RowGroup(Part):
             statistics = column.statistics
             nulls = None if statistics is None else statistics.null_count
             if nulls is None or nulls < column.num_values:
+                # By path: a user's column of mappings may have a key that is named as a score.
                 filled.add(column.path_in_schema.partition(".")[0])
         types = self._files.file(self._path).schema_arrow
         return {name for name in filled if not pa.types.is_null(types.field(name).type)}
