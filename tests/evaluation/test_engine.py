@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from fullrecall.run.progress import Progress
+    from fullrecall.table.row import Row
 from tests.evaluation.delayed_model import DelayedModel, samples, scorer
 
 
@@ -68,9 +68,9 @@ class TestOrder:
                 assert drawn - finished <= 2 * 4
                 yield sample
 
-        def count(progress: Progress) -> None:
+        def count(row: Row) -> None:
             nonlocal finished
-            finished = progress.done
+            finished = row.position
 
         model = DelayedModel()
         report = evaluate(
@@ -78,7 +78,7 @@ class TestOrder:
             scorer(model),
             max_concurrency=4,
             progress=False,
-            on_progress=count,
+            sink=count,
         )
         assert (len(report), finished) == (60, 60)
 
@@ -107,7 +107,7 @@ class TestOrder:
             max_concurrency=2,
             progress=False,
             retries=0,
-            on_progress=lambda progress: done.append((progress.done, len(model.sent))),
+            sink=lambda row: done.append((row.position, len(model.sent))),
         )
         assert done[0] == (1, 30)
 

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from pathlib import Path
     from types import FrameType
 
-    from fullrecall.run.progress import Progress
+    from fullrecall.table.row import Row
 from tests.evaluation.delayed_model import DelayedModel, samples, scorer
 
 
@@ -56,12 +56,12 @@ class TestExceptions:
         """It ends the run, and what is in flight; connections are closed."""
         model = DelayedModel(lambda number: 60.0 if number > 6 else 0.0)
 
-        def failing(progress: Progress) -> None:
-            if progress.done == 2:
+        def failing(row: Row) -> None:
+            if row.position == 2:
                 raise LookupError("no display")
 
         with pytest.raises(LookupError, match="no display") as caught:
-            evaluate(samples(9), scorer(model), progress=False, on_progress=failing)
+            evaluate(samples(9), scorer(model), progress=False, sink=failing)
         assert len(caught.value.report) == 2  # type: ignore[attr-defined]
         assert (model.at_once, model.closed) == (0, 1)
 
@@ -69,12 +69,12 @@ class TestExceptions:
         """One run inside another, with a loop of its own."""
         means = []
 
-        def another(progress: Progress) -> None:
-            if progress.done == 2:
+        def another(row: Row) -> None:
+            if row.position == 2:
                 inner = evaluate(samples(4), scorer(DelayedModel()), progress=False)
                 means.append(inner.summary()[0].mean)
 
-        outer = evaluate(samples(6), scorer(DelayedModel()), progress=False, on_progress=another)
+        outer = evaluate(samples(6), scorer(DelayedModel()), progress=False, sink=another)
         assert (means, len(outer)) == ([0.5], 6)
 
     @pytest.mark.parametrize("budget", [None, Budget(tokens=5_000)])
@@ -102,14 +102,12 @@ class TestCtrlC:
         before = signal.getsignal(signal.SIGINT)
         model = DelayedModel(lambda number: 60.0 if number > 9 else 0.0)
 
-        def press(progress: Progress) -> None:
-            if progress.done == 4:
+        def press(row: Row) -> None:
+            if row.position == 4:
                 os.kill(os.getpid(), signal.SIGINT)
 
         with pytest.raises(Interrupted) as caught:
-            evaluate(
-                samples(40), scorer(model), progress=False, on_progress=press, max_concurrency=2
-            )
+            evaluate(samples(40), scorer(model), progress=False, sink=press, max_concurrency=2)
         rows = caught.value.report.rows
         assert [row.position for row in rows] == list(range(1, len(rows) + 1))
         assert [row.results[0].score for row in rows[:4]] == [0.0, 0.0, 1.0, 1.0]
@@ -129,12 +127,12 @@ class TestCtrlC:
     def test_between_two_scores_without_a_model(self) -> None:
         """Deterministic scorers stop between two samples."""
 
-        def press(progress: Progress) -> None:
-            if progress.done == 2:
+        def press(row: Row) -> None:
+            if row.position == 2:
                 os.kill(os.getpid(), signal.SIGINT)
 
         with pytest.raises(Interrupted) as caught:
-            evaluate(samples(9), IdRecall(), progress=False, on_progress=press)
+            evaluate(samples(9), IdRecall(), progress=False, sink=press)
         assert len(caught.value.report) == 2
 
     def test_in_another_thread_nothing_is_handled(self) -> None:

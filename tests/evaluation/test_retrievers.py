@@ -331,7 +331,7 @@ def test_samples_are_not_read_far_ahead(run: Evaluate) -> None:
         raise InputError("the file is broken")
 
     with pytest.raises(InputError, match="the file is broken") as raised:
-        run(stream(), search, max_concurrency=4, on_progress=lambda _: seen.append(len(drawn)))
+        run(stream(), search, max_concurrency=4, sink=lambda _: seen.append(len(drawn)))
     assert len(raised.value.report.rows) == 50  # type: ignore[attr-defined]
     assert all(ahead - n <= 40 for n, ahead in enumerate(seen, start=1))
 

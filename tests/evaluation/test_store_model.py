@@ -445,7 +445,7 @@ def test_a_child_that_forks_in_the_middle_of_a_run_waits_for_nobody(tmp_path: Pa
             if not codes:
                 codes.append(exits(child))
 
-        judge([1, 2, 3], Paid(tmp_path / "p"), store, on_progress=fork)
+        judge([1, 2, 3], Paid(tmp_path / "p"), store, sink=fork)
         assert codes == [0]
         assert not store.problem
     assert len(answers_in(tmp_path / "s")) == 5

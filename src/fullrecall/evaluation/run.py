@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 
     from fullrecall.read.documents import DocumentsLike
     from fullrecall.results.files.row_writer import Writer
-    from fullrecall.run.progress import Meter, OnProgress
+    from fullrecall.run.progress import Meter
     from fullrecall.run.retrievers import RetrieverLike
     from fullrecall.run.work import Run
     from fullrecall.table.part import Part
@@ -54,7 +54,6 @@ class Options(Limits):
 
     retriever: RetrieverLike | None = None
     progress: bool = True
-    on_progress: OnProgress | None = None
     sink: Sink | None = None
     output: str | Path | None = None
     corpus: CorpusLike | None = None
@@ -67,17 +66,14 @@ class Options(Limits):
             names = ", ".join(map(repr, get_args(View)))
             raise ParameterError(f"view must be one of {names}, got {self.view!r}")
         check_id_key(self.id_key)
-        for name in ("sink", "on_progress"):
-            value = getattr(self, name)
-            if value is not None and not callable(value):
-                raise ParameterError(f"{name} must be a function or None, got {value!r}")
+        if self.sink is not None and not callable(self.sink):
+            raise ParameterError(f"sink must be a function or None, got {self.sink!r}")
 
     @property
     def reads_no_row(self) -> bool:
         """Whether nothing looks at rows while they are scored."""
-        nobody = self.retriever is None and self.sink is None and self.on_progress is None
-        as_it_is = self.corpus is None and self.view == "contexts"
-        return nobody and self.deadline is None and as_it_is
+        is_unseen = self.retriever is None and self.sink is None and self.deadline is None
+        return is_unseen and self.corpus is None and self.view == "contexts"
 
 
 class RunOptions(LimitOptions, total=False):
@@ -85,7 +81,6 @@ class RunOptions(LimitOptions, total=False):
 
     retriever: RetrieverLike | None
     progress: bool
-    on_progress: OnProgress | None
     sink: Sink | None
     output: str | Path | None
     corpus: CorpusLike | None
@@ -124,7 +119,6 @@ def evaluate(
       made, also where no scorer asks a model.
     - `budget`: what the run may spend; beyond it, samples are unscored.
     - `progress`: show a bar on standard error, every 30 seconds where that is no terminal.
-      `on_progress` is called with a `Progress` after each sample.
     - `output`: rows are written here as they come, and the report is that of the file; a killed
       run leaves what it had written. A name that ends in ".parquet" becomes a directory of Parquet
       files, for more samples than memory holds; one that ends in ".jsonl" is one file, which is
@@ -152,7 +146,7 @@ def evaluate(
     anything is scored.
     Raises, with what had been scored until then as its `report`: `InputError` for an item that is
     not a sample, `RunStopped` where a model answers nobody, `Interrupted` at Ctrl-C, and whatever
-    reading `samples`, `sink` or `on_progress` raises.
+    reading `samples` or `sink` raises.
     """
     from fullrecall.evaluation.chunks import takes_chunks
     from fullrecall.run.drivers import rows_of
@@ -270,8 +264,7 @@ class _Scored:
     def __init__(self, report: Report, meter: Meter, options: Options) -> None:
         self.report = report
         self.count = 0
-        self._show = meter.add if meter.is_seen else None
-        self._show_part = meter.add_part if meter.is_seen else None
+        self._meter = meter if options.progress else None
         self._sink = options.sink
         self._output = options.output
         self._writer: Writer | None = None
@@ -285,15 +278,15 @@ class _Scored:
         self.count += 1
         if self._sink is not None:
             self._sink(row)
-        if self._show is not None:
-            self._show(row)
+        if self._meter is not None:
+            self._meter.add(row)
 
     def add_part(self, part: Part) -> None:
         """Add rows that were scored together."""
         (self._writer or self.report.table).add(part)
         self.count += len(part)
-        if self._show_part is not None:
-            self._show_part(part, len(self.report.methods))
+        if self._meter is not None:
+            self._meter.add_part(part, len(self.report.methods))
 
     @contextmanager
     def writing(self) -> Iterator[None]:
@@ -319,12 +312,7 @@ def _reporting(run: Run, options: Options, samples: object) -> Iterator[_Scored]
     report = Report([scorer.method for scorer in run.scorers])
     corpus = None if run.corpus is None else run.corpus.fingerprint
     report.origin = Origin(corpus, run.view)
-    meter = Meter(
-        run.account,
-        total=known_length(samples),
-        show=options.progress,
-        on_progress=options.on_progress,
-    )
+    meter = Meter(run.account, total=known_length(samples))
     scored = _Scored(report, meter, options)
     try:
         with meter, scored.writing():

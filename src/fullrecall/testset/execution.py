@@ -19,7 +19,6 @@ from fullrecall.report.report import Report
 from fullrecall.result import Method, Result, Status
 from fullrecall.run.budget import Budget
 from fullrecall.run.limits import LimitOptions
-from fullrecall.run.progress import OnProgress
 from fullrecall.sample import Sample
 from fullrecall.usage import Spent
 
@@ -33,7 +32,6 @@ class ModelOptions(LimitOptions, total=False):
     """How models are asked: the options of `evaluate`, which says what each means."""
 
     progress: bool
-    on_progress: OnProgress | None
 
 
 class Outcome(NamedTuple, Generic[T]):
