@@ -17,7 +17,7 @@ from fullrecall.errors import ParameterError
 from fullrecall.judges import Ask, Panel
 from fullrecall.models import ChatRequest, Completion, Message
 from fullrecall.run.account import Account
-from fullrecall.run.budget import Budget, BudgetSpent
+from fullrecall.run.budget import Budget, BudgetSpent, Spending
 from fullrecall.testing import ScriptedChatModel
 
 SAMPLES = [
@@ -189,7 +189,7 @@ def test_what_goes_beyond_the_budget_is_one_request_s_error(
     sizes: list[tuple[int, int]], bound: int, side_by_side: int
 ) -> None:
     """However many are in flight, at most one takes more than there is room for."""
-    account = Account(Budget(tokens=bound))
+    account = Account(Spending(Budget(tokens=bound)))
     sent: list[int] = []
     spent_before: list[int] = []
 

@@ -312,7 +312,7 @@ def _reporting(run: Run, options: Options, samples: object) -> Iterator[_Scored]
     report = Report([scorer.method for scorer in run.scorers])
     corpus = None if run.corpus is None else run.corpus.fingerprint
     report.origin = Origin(corpus, run.view)
-    meter = Meter(run.account, total=known_length(samples))
+    meter = Meter(run.spending, total=known_length(samples))
     scored = _Scored(report, meter, options)
     try:
         with meter, scored.writing():
@@ -331,7 +331,7 @@ def _reporting(run: Run, options: Options, samples: object) -> Iterator[_Scored]
             )
         raise
     finally:
-        report.spent = run.account.so_far()
+        report.spent = run.spending.so_far()
 
 
 def as_samples(samples: Iterable[SampleLike]) -> Generator[Sample]:

@@ -12,7 +12,6 @@ import secrets
 import time
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from dataclasses import replace
 from functools import partial
 from math import ceil
 from typing import Any, NamedTuple, TypeAlias, TypeVar
@@ -76,36 +75,27 @@ class _Answer(NamedTuple):
     why: str | None = None
 
 
-class Account(Spending):
-    """What a run has spent, and whether its budget has room for more; in one event loop.
+class Account:
+    """Whether a run's budget has room for more, beside what it has spent; in one event loop.
 
     In a `shared` ledger it is the account of a job, which all its workers charge: what is held for
     a request is renewed while its worker lives. Of one that was killed it soon counts as spent.
     """
 
-    def __init__(self, budget: Budget) -> None:
-        super().__init__(budget)
+    def __init__(self, spending: Spending, ledger: Ledger | None = None) -> None:
+        self.spent = spending.spent
+        self.budget = budget = spending.budget
+        self._is_bounded = budget.has_bounds
         self._ledger: Ledger | None = None
+        if ledger is not None and ledger.job and (self._is_bounded or budget.prices):
+            self._ledger = ledger
         self._state: _State = {"holds": {}}
-        self._cost = 0.0
-        self._unpriced = False
         self._settlement = asyncio.Event()
         self._why: str | None = None
         self._hold_names: set[str] = set()
         self._renewing: asyncio.Task[None] | None = None
         self._undoing: set[asyncio.Task[None]] = set()
-        self._is_bounded = budget.has_bounds
         self._turns = asyncio.Semaphore(_ASKING)
-
-    def share(self, ledger: Ledger | None) -> None:
-        """Charge the account of the ledger's job from here on, where the budget has bounds."""
-        if ledger is not None and ledger.job and (self._is_bounded or self.budget.prices):
-            self._ledger = ledger
-
-    def so_far(self) -> Spent:
-        """Return what was spent until now."""
-        priced = bool(self.budget.prices) and not self._unpriced
-        return replace(self.spent, cost=self._cost if priced else None, seconds=self.seconds)
 
     async def hold(self, ask: Ask, sent: int) -> str:
         """Hold what a request may take, for the `sent`th time; return the hold, to be settled.
@@ -225,8 +215,9 @@ class Account(Spending):
         self.spent.prompt_tokens += prompt
         self.spent.completion_tokens += answered
         size = _size(ask, self.budget, *_tokens(ask, completion))
-        self._cost += size.cost / _NANO
-        self._unpriced |= self.budget.price(ask.model) is None
+        if self.spent.cost is not None:
+            is_priced = self.budget.price(ask.model) is not None
+            self.spent.cost = self.spent.cost + size.cost / _NANO if is_priced else None
         return size
 
 

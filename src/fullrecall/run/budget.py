@@ -114,7 +114,7 @@ class Spending:
 
     def __init__(self, budget: Budget) -> None:
         self.budget = budget
-        self.spent = Spent()
+        self.spent = Spent(cost=0.0 if budget.prices else None)
         self._began = time.monotonic()
 
     @property
@@ -124,8 +124,7 @@ class Spending:
 
     def so_far(self) -> Spent:
         """Return what was spent until now."""
-        cost = 0.0 if self.budget.prices else None
-        return replace(self.spent, cost=cost, seconds=self.seconds)
+        return replace(self.spent, seconds=self.seconds)
 
 
 def checked(budget: Budget | None, scorers: Iterable[Scorer] = ()) -> Budget:

@@ -169,11 +169,7 @@ async def _engine(
     from fullrecall.run.engine import Engine
     from fullrecall.run.request import Door
 
-    account = run.account
-    if not isinstance(account, Account):  # nobody will ask
-        account = Account(account.budget)
-    account.share(ledger)
-    door = Door(run.limits, ledger, account, run.seconds_left)
+    door = Door(run.limits, ledger, Account(run.spending, ledger), run.seconds_left)
     return Engine(run, door, compute)
 
 

@@ -89,19 +89,13 @@ class Run:
     """What is asked for each sample's retrieval; None where samples have theirs."""
 
     def __post_init__(self) -> None:
-        budget = checked(self.limits.budget, self.scorers)
-        if any(hasattr(scorer, "flow") for scorer in self.scorers):
-            from fullrecall.run.account import Account
-
-            self.account: Spending = Account(budget)
-        else:
-            self.account = Spending(budget)
+        self.spending = Spending(checked(self.limits.budget, self.scorers))
 
     def seconds_left(self) -> float | None:
         """Return the seconds until the deadline, not below 0; None without one."""
         if self.limits.deadline is None:
             return None
-        return max(0.0, self.limits.deadline - self.account.seconds)
+        return max(0.0, self.limits.deadline - self.spending.seconds)
 
     @property
     def asks_nobody(self) -> bool:
