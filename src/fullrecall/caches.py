@@ -40,6 +40,7 @@ class Cache:
             if key in self._kept:
                 self._kept.move_to_end(key)
                 return self._kept[key][0]
+        # Outside of the lock: making a value may take seconds, and others ask for other keys.
         value = make()
         with self._lock:
             if key not in self._kept:
@@ -85,6 +86,7 @@ def remembered_words(
     """
 
     def decorated(function: Callable[Concatenate[str, P], T]) -> Callable[Concatenate[str, P], T]:
+        # In C, without a lock of ours: it is asked for every word of every text.
         cached: Any = lru_cache(maxsize=count)(function)
 
         def short_cached(word: str, /, *args: P.args, **options: P.kwargs) -> T:

@@ -53,13 +53,12 @@ class Call:
         if not self.reorders or self.contexts is None or len(self.children) != 1:
             return self.contexts
         before = self.children[0].ranked or ()
+        # Reversed, so that of contexts that are the same the first one counts.
         index_by_identity = {
-            identity(context): n for n, context in reversed(list(enumerate(before)))
+            identity(context): index for index, context in reversed(list(enumerate(before)))
         }
         return tuple(
-            sorted(
-                self.contexts, key=lambda each: index_by_identity.get(identity(each), len(before))
-            )
+            sorted(self.contexts, key=lambda c: index_by_identity.get(identity(c), len(before)))
         )
 
     def walk(self) -> Iterator[Call]:

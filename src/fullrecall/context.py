@@ -98,7 +98,9 @@ def as_context(value: object) -> Context:
     if type(value) is dict and value.keys() <= _CONTEXT_KEYS:  # as in every saved report
         return Context(**value)
     if isinstance(value, Mapping):
-        fields: dict[str, Any] = {_CONTEXT_NAMES.get(str(n), str(n)): v for n, v in value.items()}
+        fields: dict[str, Any] = {
+            _CONTEXT_NAMES.get(str(name), str(name)): content for name, content in value.items()
+        }
         fields.pop("type", None)  # LangChain's dumped documents carry `"type": "Document"`
         unknown = fields.keys() - set(_CONTEXT_FIELDS)
         if unknown:
@@ -118,23 +120,23 @@ def as_context(value: object) -> Context:
 
 def as_contexts(value: object) -> tuple[Context, ...]:
     """Return a list of contexts; `ValueError` names the first item that is not one."""
-    if type(value) is tuple and set(map(type, value)) <= {Context}:
+    if type(value) is tuple and set(map(type, value)) <= {Context}:  # of another sample or call
         return value
     return tuple(each_of(as_list(value, ordered=True), as_context))
 
 
-def as_number(value: object, what: str) -> float:
-    """Return a finite number; `ValueError` names `what` it is not."""
+def as_number(value: object, name: str) -> float:
+    """Return a finite number; `ValueError`, which says what `name` must be, for anything else."""
     if type(value) is float and isfinite(value):
         return value
     if isinstance(value, (str, bool)):
-        raise ValueError(f"{what} must be a number, got {shown(value)}")
+        raise ValueError(f"{name} must be a number, got {shown(value)}")
     try:
         number = float(value)  # type: ignore[arg-type]
     except (TypeError, ValueError, OverflowError):
-        raise ValueError(f"{what} must be a number, got {shown(value)}") from None
+        raise ValueError(f"{name} must be a number, got {shown(value)}") from None
     if not isfinite(number):
-        raise ValueError(f"{what} must be a finite number, got {value!r}")
+        raise ValueError(f"{name} must be a finite number, got {value!r}")
     return number
 
 

@@ -24,6 +24,7 @@ def pandas(purpose: str) -> Any:
 def pyplot(purpose: str) -> Any:
     """Return `matplotlib.pyplot`."""
     imported("matplotlib", "matplotlib", "plot", purpose)
+    # An error within it, such as of a backend that is not there, is no missing matplotlib.
     return import_module("matplotlib.pyplot")
 
 

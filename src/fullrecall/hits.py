@@ -126,6 +126,7 @@ def context_of(row: object, id_key: IdKey | None = None) -> Context:
         return _identified(row, id_key)
     if isinstance(row, (Context, str)) or (isinstance(row, Mapping) and row.keys() <= _OWN):
         return as_context(row)
+    # By its exact type: a named tuple says itself which of its fields is the score.
     if type(row) is tuple and len(row) == 2 and _is_number(row[1]):  # noqa: PLR2004 - a pair
         return Context(**{**context_of(row[0]).to_dict(), "score": float(row[1])})
     if isinstance(row, UUID):
@@ -218,7 +219,7 @@ def _listed(result: Any) -> Iterable[object] | None:
             return value  # type: ignore[no-any-return]
     if isinstance(result, Mapping):  # an answer within an answer
         inner = [_rows(part) for part in result.values() if isinstance(part, Mapping)]
-        rows = [each for each in inner if each is not None]
+        rows = [listed for listed in inner if listed is not None]
         return rows[0] if len(rows) == 1 else None
     if type(result) is tuple and len(result) == 2:  # noqa: PLR2004 - an answer and its contexts
         lists = [part for part in result if _is_list(part)]
@@ -376,7 +377,7 @@ def _get(row: object, name: str) -> Any:
     if isinstance(row, (list, tuple)) and not hasattr(row, "_fields"):
         return None
     value = getattr(row, name, None)
-    return None if callable(value) else value
+    return None if callable(value) else value  # a method of such a name is no field
 
 
 def _has_fields(value: object) -> bool:

@@ -16,6 +16,7 @@ from typing import NamedTuple, TypeAlias
 from urllib.parse import unquote
 
 _WORD = re.compile(r"\d+|[^\W\d_]+")
+# A bar stays between two numbers alone: "1-23" and "12-3" are two documents.
 _NEEDLESS = re.compile(r"(?<!\d)\||\|(?!\d)")
 _HUMP = re.compile(r"(?<=[a-z])(?=[A-Z])")
 _SCHEME = re.compile(r"(?:[a-z][a-z0-9+.-]*://(?:www\.)?|www\.|file:)", re.IGNORECASE)
@@ -34,6 +35,7 @@ _MOST_WORDS = 32
 
 PATH, CHUNK, EXTENSION, NUMBER = "path", "chunk", "extension", "number"
 
+# Possessive (`++`): a part without a number would else be tried at every length, quadratically.
 _ENDS = {
     CHUNK: re.compile(
         rf"(?:[^\w#?]*?(?:#|\?|::).+|[\W_]++(?:{_PART})[\W_]*+\d++(?:[\W_]++\d++)*+)",
@@ -107,7 +109,7 @@ class Words(NamedTuple):
                     yield self.part(first, last)
 
 
-@lru_cache(maxsize=65_536)
+@lru_cache(maxsize=65_536)  # every rule asks for the same IDs again
 def words_of(own_id: str) -> Words:
     """Return the words and numbers of an ID: lower case, without zeros in front, nor a scheme."""
     text = own_id[:_LONGEST]
@@ -148,9 +150,9 @@ def spelling(ours: str, theirs: str) -> Iterator[str]:
     """Yield in what two IDs, or what they have in common, are written differently."""
     for name in _SPELLINGS:
         texts = [ours, theirs]
-        for other, plain in _SPELLINGS.items():
+        for other, normalize in _SPELLINGS.items():
             if other != name:
-                texts = [plain(text) for text in texts]
+                texts = [normalize(text) for text in texts]
         if texts[0] != texts[1]:
             yield name
 

@@ -24,7 +24,7 @@ def as_id(value: object) -> str:
         return value
     if isinstance(value, UUID):
         return str(value)
-    if not isinstance(value, bool):
+    if not isinstance(value, bool):  # a bool is an int: True would be the ID "1"
         try:
             return str(index(value))  # type: ignore[arg-type]
         except TypeError:
@@ -78,7 +78,7 @@ def as_list(value: object, *, ordered: bool) -> list[object]:
         )
     for name in ("tolist", "to_list", "to_pylist", "as_py"):  # NumPy, polars, Arrow
         items = read() if callable(read := getattr(value, name, None)) else None
-        if type(items) is list:
+        if type(items) is list:  # an array without dimensions gives a number
             return items
     if isinstance(value, Mapping) or not isinstance(value, Iterable):
         raise ValueError(f"expected a list, got {type(value).__name__} {shown(value)}")
@@ -117,7 +117,7 @@ def each_of(items: Iterable[object], convert: Callable[[object], Any]) -> list[A
 
 def shown(value: object, limit: int = 60) -> str:
     """Return the `repr` of `value`, cut so that a message stays one readable line."""
-    if isinstance(value, (str, bytes, bytearray)):
+    if isinstance(value, (str, bytes, bytearray)):  # `repr` would escape a text of megabytes whole
         value = value[: limit + 1]
     text = repr(value)
     return text if len(text) <= limit else text[: limit - 1] + "…"

@@ -10,7 +10,7 @@ from typing import Any
 
 def missing(package: str, name: str, public_names: Iterable[str]) -> AttributeError:
     """Return the error for a name that a package does not have; it says which one is near."""
-    from difflib import get_close_matches
+    from difflib import get_close_matches  # only a mistake is worth its import
 
     by_letters = {candidate.lower().replace("_", ""): candidate for candidate in public_names}
     near = get_close_matches(name.lower().replace("_", ""), by_letters, 1)
@@ -28,6 +28,7 @@ def names(package: str, modules: Mapping[str, str]) -> Callable[[str], Any]:
         if name not in modules:
             raise missing(package, name, modules)
         value = getattr(import_module(f".{modules[name]}", package), name)
+        # Python asks `__getattr__` for what the module does not have: from now on not for this.
         setattr(sys.modules[package], name, value)
         return value
 

@@ -120,9 +120,12 @@ def turn_of(state: object) -> Turn | None:
     messages = messages_of(state.get("messages") if isinstance(state, Mapping) else state)
     if messages is None:
         return None
-    start = max((n for n, each in enumerate(messages) if each.role == "human"), default=None)
+    asked_at = [index for index, message in enumerate(messages) if message.role == "human"]
+    start = asked_at[-1] if asked_at else None
     turn = messages if start is None else messages[start + 1 :]
-    answer = next((each.text for each in reversed(turn) if each.role == "ai" and each.text), None)
+    # A model that calls a tool often says nothing beside it: that is no answer.
+    answers = [message.text for message in turn if message.role == "ai" and message.text]
+    answer = answers[-1] if answers else None
     return Turn(None if start is None else messages[start].text, answer, tuple(turn))
 
 

@@ -18,6 +18,7 @@ class Constructed:
 
     def __new__(cls, *arguments: object, **parameters: object) -> Self:
         """Refuse parameters that the constructor does not take."""
+        # Before `__init__`, whose own TypeError would name neither the choices nor a way out.
         signature = inspect.signature(cls.__init__)
         try:
             signature.bind(None, *arguments, **parameters)
@@ -31,7 +32,8 @@ class Constructed:
     ) -> str:
         """Return what to write in place of a call."""
         kinds = inspect.Parameter.KEYWORD_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD
-        _, *names = [name for name, each in signature.parameters.items() if each.kind in kinds]
+        parameter_kinds = {name: p.kind for name, p in signature.parameters.items()}
+        _, *names = [name for name, kind in parameter_kinds.items() if kind in kinds]
         unknown = next((name for name in parameters if name not in names), None)
         if unknown is None:
             return f"{cls.__name__}: {error}; it takes {', '.join(names)}, by name"

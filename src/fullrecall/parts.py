@@ -22,24 +22,26 @@ def rebuilt(
     what has to change is copied, `value` itself if nothing. `around` are the objects that this one
     is a part of.
     """
-    if id(value) in around:
+    if id(value) in around:  # an object that holds itself would be copied for ever
         return value
     inside = around | {id(value)}
     old: Any = value
 
-    def part(each: Any) -> Any:
-        return rebuilt(each, exchange, has_parts, inside)
+    def exchanged(part: Any) -> Any:
+        return rebuilt(part, exchange, has_parts, inside)
 
     if type(old) in (list, tuple):
-        items = [part(each) for each in old]
+        items = [exchanged(part) for part in old]
         changed: Any = type(old)(items)
         return old if all(map(is_, items, old)) else changed  # type: ignore[no-any-return]
     if isinstance(old, dict):
-        new_items = {key: part(each) for key, each in old.items()}
+        new_items = {key: exchanged(part) for key, part in old.items()}
         return old if all(map(is_, new_items.values(), old.values())) else new_items  # type: ignore[return-value]
     new = exchange(old)
     fields = vars(new) if has_parts(new) else {}
-    changes = {name: other for name, each in fields.items() if (other := part(each)) is not each}
+    changes = {
+        name: other for name, part in fields.items() if (other := exchanged(part)) is not part
+    }
     if changes:
         new = copy(new)
         vars(new).update(changes)

@@ -64,6 +64,8 @@ def _in_common(text: str, at: int, prompt: str, least: int) -> int:
     low, high = least, len(text) - at
     if low >= high or text[at : at + low + 1] not in prompt:
         return 0
+    # What stands in a prompt does so with each of its beginnings: halving finds the longest, and
+    # `in`, which is C, looks a few times instead of Python at each character.
     while low < high:
         middle = (low + high + 1) // 2
         if text[at : at + middle] in prompt:

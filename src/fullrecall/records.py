@@ -110,14 +110,18 @@ class FindingRecord(Record):
     def _possible(self) -> Self:
         steps, ranks = self.steps, self.ranks
         for rank, credit in steps:
+            # pydantic keeps 2.0 as a float here, and a rank is none.
             if type(rank) is not int or rank not in ranks or not 0 < credit <= 1:
                 raise ValueError(
                     "each step must have a rank among ranks and a credit above 0 and at most 1, "
                     f"got {[rank, credit]}"
                 )
-        if len(steps) > 1 and any(b[0] >= a[0] or b[1] >= a[1] for b, a in pairwise(steps)):
+        rises = [
+            rank < later and credit < more for (rank, credit), (later, more) in pairwise(steps)
+        ]
+        if not all(rises):
             raise ValueError(f"the ranks and credits of steps must rise, got {steps}")
-        if len(ranks) > 1 and any(before >= after for before, after in pairwise(ranks)):
+        if any(before >= after for before, after in pairwise(ranks)):
             raise ValueError(f"ranks must rise, got {ranks}")
         return self
 
@@ -133,7 +137,12 @@ class FindingRecord(Record):
             self.agreement,
             self.unverified,
             self.contested,
-            tuple([Part(p.label, tuple(p.evidence), p.together, p.vote) for p in self.parts]),
+            tuple(
+                [
+                    Part(part.label, tuple(part.evidence), part.together, part.vote)
+                    for part in self.parts
+                ]
+            ),
         )
 
 

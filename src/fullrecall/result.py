@@ -122,6 +122,7 @@ class Result:
         return self._outcomes.of_samples([self._sample])
 
     def __getstate__(self) -> dict[str, Any]:
+        # Without the table and the sample that it is a view of: one result would pickle them all.
         state = {field.name: getattr(self, field.name) for field in fields(self)}
         return {**state, "_read": None, "_sample": None}
 
@@ -210,5 +211,7 @@ class Result:
 
 def _short(text: str) -> str:
     """Return a text as one line of printable characters that is not too long."""
-    line = " ".join("".join(c if c.isprintable() else " " for c in text[: 4 * _LONGEST]).split())
+    # Cut first: a target may be a whole document.
+    start = text[: 4 * _LONGEST]
+    line = " ".join("".join(c if c.isprintable() else " " for c in start).split())
     return line if len(line) <= _LONGEST else f"{line[: _LONGEST - 1]}…"

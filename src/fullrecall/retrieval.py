@@ -70,6 +70,7 @@ class Retrieval:
     error: str | None
     retrieved: tuple[Context, ...] | None
     call_numbers: tuple[int, ...] | None
+    # Two runs that retrieved the same are equal, however long they took.
     seconds: tuple[float | None, ...] | None = field(compare=False)
     other_ids: tuple[tuple[str, ...], ...] | None
 
@@ -120,14 +121,14 @@ class Retrieval:
         def all_changed(contexts: tuple[Context, ...] | None) -> tuple[Context, ...] | None:
             return None if contexts is None else tuple(map(change, contexts))
 
-        def call(each: Call) -> Call:
-            below = tuple(map(call, each.children))
-            return replace(each, contexts=all_changed(each.contexts), children=below)
+        def changed_call(call: Call) -> Call:
+            children = tuple(map(changed_call, call.children))
+            return replace(call, contexts=all_changed(call.contexts), children=children)
 
         return replace(
             self,
             contexts=all_changed(self.contexts),
-            calls=tuple(map(call, self.calls)),
+            calls=tuple(map(changed_call, self.calls)),
             retrieved=all_changed(self.retrieved),
         )
 
@@ -158,10 +159,13 @@ class Retrieval:
         for call in sources:
             for rank, context in enumerate(call.contexts or (), start=1):
                 best[identity(context)] = min(rank, best.get(identity(context), rank))
-        placed = [(best.get(identity(c), n), c) for n, c in enumerate(self.retrieved, start=1)]
-        placed.sort(key=lambda pair: pair[0])
-        ranks = None if len(sources) < 2 else [rank for rank, _ in placed]  # noqa: PLR2004
-        return Retrieval([c for _, c in placed], ranks=ranks, error=self.error)
+        ranked = [
+            (best.get(identity(context), position), context)
+            for position, context in enumerate(self.retrieved, start=1)
+        ]
+        ranked.sort(key=lambda pair: pair[0])  # not by context: equal ranks keep their order
+        ranks = None if len(sources) < 2 else [rank for rank, _ in ranked]  # noqa: PLR2004
+        return Retrieval([context for _, context in ranked], ranks=ranks, error=self.error)
 
     def with_contexts(self, contexts: Iterable[ContextLike]) -> Retrieval:
         """Return the same record of another final list, in the order of its ranks."""

@@ -230,7 +230,7 @@ def _ends(ours: Iterable[str], theirs: Iterable[str]) -> Ends:
     others = [set(words_of(own_id).keys) for own_id in theirs]
     if len(own) < _FEWEST or len(others) < _FEWEST:
         return (), ()
-    most = min(map(len, own)) - 1
+    most = min(map(len, own)) - 1  # a word of each ID must be left to compare
 
     def shared(columns: Iterable[tuple[str, ...]]) -> list[str]:
         words: list[str] = []
@@ -337,7 +337,7 @@ def _rewrite(
         gains.append(share_found(groups, standing_ids) - share_found(groups, ids))
         for reference in chain.from_iterable(groups):
             if reference in standing_ids and reference not in ids and reference not in pairs:
-                match = next(each for each in matches_of[reference] if each.retrieved in ids)
+                match = next(m for m in matches_of[reference] if m.retrieved in ids)
                 pairs[reference] = match
     gain = sum(gains) / max(len(gains), 1)
     return Rewrite(tuple(pairs.values()), gain, matches_of, is_chance(standing, references))

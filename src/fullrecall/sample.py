@@ -76,6 +76,7 @@ class Sample:
     retrieval: Retrieval | None
     metadata: Mapping[str, Any]
 
+    # Type checkers need a parameter for each field; Python takes the names of other tools too.
     if TYPE_CHECKING:
 
         def __init__(
@@ -156,9 +157,9 @@ class Sample:
     def _check_forbidden(self) -> None:
         """Point references to their successors; raise `InputError` for one that is forbidden."""
         references = [context for group in self.reference_contexts or () for context in group]
-        both = next((text for text in self.forbidden_contexts or () if text in references), None)
-        if both is not None:
-            raise _in_both(both.label, "forbidden_contexts")
+        contradicting = [text for text in self.forbidden_contexts or () if text in references]
+        if contradicting:
+            raise _in_both(contradicting[0].label, "forbidden_contexts")
         if self.reference_context_ids is None:
             return
         if self.superseded:
@@ -168,7 +169,7 @@ class Sample:
             ]
             object.__setattr__(self, "reference_context_ids", as_reference_ids(renamed))
         forbidden = set(self.forbidden)
-        for name in (name for each in self.reference_context_ids for name in each.any_of):
+        for name in (name for group in self.reference_context_ids for name in group.any_of):
             if name in forbidden:
                 raise _in_both(name, "forbidden_ids")
 
@@ -183,6 +184,7 @@ class Sample:
         `response` is that of the retrieval, where it has one. Raises `InputError` for items that
         are not contexts.
         """
+        # Past `__init__`: all but the retrieval has been checked, and each question comes here.
         sample, put = object.__new__(Sample), object.__setattr__
         for name in _FIELDS:
             put(sample, name, None if name in _RETRIEVED else getattr(self, name))
@@ -220,9 +222,9 @@ class Sample:
         if name == "contexts":
             return self
         record = self.retrieval
-        listed = None if record is None else record.view(name)
+        viewed = None if record is None else record.view(name)
         return self.with_retrieval(
-            listed or Retrieval(error=self.retrieval_error or _UNKNOWN_VIEW[name])
+            viewed or Retrieval(error=self.retrieval_error or _UNKNOWN_VIEW[name])
         )
 
     @property

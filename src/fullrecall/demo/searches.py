@@ -54,6 +54,7 @@ class FullTextSearch:
     """
 
     def __init__(self, chunks: Sequence[Chunk]) -> None:
+        # `evaluate` asks a retriever in threads of its own.
         self._database = sqlite3.connect(":memory:", check_same_thread=False)
         try:
             self._database.execute(
@@ -74,7 +75,8 @@ class FullTextSearch:
         ]
         if not terms:
             return []
-        # SQLite's scores are the lower the better; equal ones keep the order of the chunks.
+        # In quotes, since FTS5 reads AND, OR, NOT and NEAR as operators. Scores are the lower the
+        # better in SQLite; equal ones keep the order of the chunks.
         return self._database.execute(
             "select source, body, -rank from chunks where chunks match ? "
             "order by rank, rowid limit ?",

@@ -91,8 +91,8 @@ def example_fields(
     """
     if key is not None:
         if key not in outputs:
-            there = ", ".join(map(repr, outputs)) or "none"
-            raise InputError(f"the example has no output {key!r}: it has {there}")
+            names = ", ".join(map(repr, outputs)) or "none"
+            raise InputError(f"the example has no output {key!r}: it has {names}")
         return reference_fields(outputs[key], scorer, reader)
     fields = named_references(outputs, reader)
     if not fields and len(outputs) == 1:

@@ -35,11 +35,11 @@ def selected(level: Level, names: Sequence[str], steps: Sequence[Step]) -> list[
 
 def missing(names: Sequence[str], steps: Sequence[Step]) -> str:
     """Return why no call is meant: there was none, or none has the name."""
-    there = dict.fromkeys(step.name for step in _calls(steps))
-    if not there:
+    called_names = dict.fromkeys(step.name for step in _calls(steps))
+    if not called_names:
         return "no retriever was called"
-    wanted = " or ".join(map(repr, names))
-    return f"no retriever is named {wanted}: choose one of {', '.join(map(repr, there))}"
+    chosen = " or ".join(map(repr, names))
+    return f"no retriever is named {chosen}: choose one of {', '.join(map(repr, called_names))}"
 
 
 def _calls(steps: Sequence[Step]) -> list[Step]:
