@@ -96,7 +96,9 @@ def _later(scorers: Sequence[Scorer], *, follows: bool) -> list[Rescored]:
 
 def _of_mappings(chunk: Sequence[SampleLike], scorers: Sequence[Scorer]) -> MemoryPart | None:
     """Return the part of mappings of texts and lists of texts; None for any others."""
-    from fullrecall.table.ids import IdPart, IdSamples, Names, distinct, score_ids
+    from fullrecall.table.id_samples import IdSamples, Names
+    from fullrecall.table.ids import distinct, score_ids
+    from fullrecall.table.part import MemoryPart
 
     fields = _columns_of(chunk)
     if fields is None:
@@ -114,7 +116,7 @@ def _of_mappings(chunk: Sequence[SampleLike], scorers: Sequence[Scorer]) -> Memo
         fields.get("user_input", ()),
         fields.get("group", ()),
     )
-    return IdPart(samples, [scores] * len(scorers), _later(scorers, follows=True))
+    return MemoryPart(samples, [scores] * len(scorers), _later(scorers, follows=True))
 
 
 def _columns_of(chunk: Sequence[Any]) -> dict[str, list[Any]] | None:

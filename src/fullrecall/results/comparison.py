@@ -176,12 +176,12 @@ class Comparison(Shown, ByName[ScoreComparison]):
     @property
     def only_before(self) -> Sequence[str]:
         """The labels of the samples that only the report before has."""
-        return tuple(map(self.before.table.label, self.pairing.only_before.tolist()))
+        return tuple(self.before.table.labels(self.pairing.only_before.tolist()))
 
     @property
     def only_after(self) -> Sequence[str]:
         """The labels of the samples that only the report after has."""
-        return tuple(map(self.after.table.label, self.pairing.only_after.tolist()))
+        return tuple(self.after.table.labels(self.pairing.only_after.tolist()))
 
     @property
     def rows(self) -> Iterator[tuple[Row | None, Row | None]]:

@@ -18,6 +18,7 @@ from fullrecall.result import Result, Status
 from fullrecall.sample import Sample
 from fullrecall.table.found import FoundColumns
 from fullrecall.table.funnel import funnel_counts
+from fullrecall.table.id_samples import IdSamples
 from fullrecall.table.lists import Integers, offsets_of
 
 Statuses: TypeAlias = NDArray[np.int8]
@@ -106,20 +107,9 @@ class Part(ABC):
     def result(self, row: int, score: int) -> Result:
         """Return the result of a row."""
 
-    @cached_property
-    def ids(self) -> Sequence[str | None]:
-        """The ID of each sample."""
-        return [sample.id for sample in self.samples()]
-
-    @cached_property
-    def groups(self) -> Sequence[str | None]:
-        """The group that each sample names."""
-        return [sample.group for sample in self.samples()]
-
-    @cached_property
-    def questions(self) -> Sequence[str | None]:
-        """The question of each sample."""
-        return [sample.user_input for sample in self.samples()]
+    def cells(self, name: str) -> Sequence[str | None]:
+        """Return the "id", "group", or "user_input" of each sample."""
+        return [getattr(sample, name) for sample in self.samples()]
 
     @cached_property
     def has_texts(self) -> bool:
@@ -149,7 +139,7 @@ class Part(ABC):
 
     def retrievals(self) -> Counter[str]:
         """Return of how many samples the retrieval was "united" of calls, or had a "failed" one."""
-        return retrievals_of(self.samples())
+        return retrievals_of(self.samples()) if self.has_texts else Counter()
 
     def target_digests(self, score: int) -> NDArray[np.uint64]:
         """Return a number for the targets of each row; see `Table.target_digests`."""
@@ -167,6 +157,7 @@ class MemoryPart(Part):
         self.kept_samples = samples
         self.scores = scores
         self.kept = kept
+        self.has_texts = self.forbids = not isinstance(samples, IdSamples)
 
     @classmethod
     def of(cls, samples: Sequence[Sample], results: Sequence[Sequence[Result]]) -> MemoryPart:
@@ -176,6 +167,11 @@ class MemoryPart(Part):
 
     def __len__(self) -> int:
         return len(self.kept_samples)
+
+    def cells(self, name: str) -> Sequence[str | None]:
+        """Return the "id", "group", or "user_input" of each sample."""
+        samples = self.kept_samples
+        return samples.cells(name) if isinstance(samples, IdSamples) else super().cells(name)
 
     def columns(self, score: int) -> ScoreColumns:
         """Return the columns of the score at this index."""
@@ -199,16 +195,19 @@ class MemoryPart(Part):
         kept = self.kept[score]
         return isinstance(kept, Rescored) and kept.follows
 
-    def target_names(self) -> Sequence[str]:
-        """Return the reference IDs of all rows that are targets, where results follow."""
-        return [name for sample in self.kept_samples for name in _target_ids(sample)]
-
     def target_digests(self, score: int) -> NDArray[np.uint64]:
         """Return a number for the targets of each row; see `Table.target_digests`."""
         outcomes = self.columns(score).outcomes
         if not self.follows(score) or outcomes.grade is not None:
             return super().target_digests(score)
-        return hash_sums(name_hashes(self.target_names()), outcomes.first.offsets)
+        return hash_sums(name_hashes(_target_names(self.kept_samples)), outcomes.first.offsets)
+
+
+def _target_names(samples: Sequence[Sample]) -> Sequence[str]:
+    """Return the reference IDs of all samples that are targets, where results follow."""
+    if isinstance(samples, IdSamples):
+        return samples.references.names
+    return [name for sample in samples for name in _target_ids(sample)]
 
 
 def _target_ids(sample: Sample) -> list[str]:
@@ -232,20 +231,12 @@ class Selection(Part):
     def __len__(self) -> int:
         return len(self._rows)
 
-    @cached_property
-    def ids(self) -> Sequence[str | None]:
-        """The ID of each sample."""
-        return self._gathered(lambda part: part.ids)
-
-    @cached_property
-    def groups(self) -> Sequence[str | None]:
-        """The group that each sample names."""
-        return self._gathered(lambda part: part.groups)
-
-    @cached_property
-    def questions(self) -> Sequence[str | None]:
-        """The question of each sample."""
-        return self._gathered(lambda part: part.questions)
+    def cells(self, name: str) -> Sequence[str | None]:
+        """Return the "id", "group", or "user_input" of each sample."""
+        owners = self._owners.tolist()
+        columns = {owner: self._parts[owner].cells(name) for owner in set(owners)}
+        pairs = zip(owners, self._rows.tolist(), strict=True)
+        return [columns[owner][row] for owner, row in pairs]
 
     @cached_property
     def has_texts(self) -> bool:
@@ -294,11 +285,6 @@ class Selection(Part):
             own = self._owners == owner
             digests[own] = self._parts[owner].target_digests(score)[self._rows[own]]
         return digests
-
-    def _gathered(self, column: Callable[[Part], Sequence[str | None]]) -> list[str | None]:
-        columns = {owner: column(self._parts[owner]) for owner in set(self._owners.tolist())}
-        pairs = zip(self._owners.tolist(), self._rows.tolist(), strict=True)
-        return [columns[owner][row] for owner, row in pairs]
 
 
 def _target_hash(target: Target) -> int:

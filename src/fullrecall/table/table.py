@@ -168,22 +168,22 @@ class Table(Sequence[Row]):
     @property
     def ids(self) -> list[str | None]:
         """The ID of each sample."""
-        return [name for part in self.parts for name in part.ids]
+        return self._cells("id")
 
     @property
     def named_groups(self) -> list[str | None]:
         """The group that each sample names."""
-        return [group for part in self.parts for group in part.groups]
+        return self._cells("group")
 
-    def label(self, row: int) -> str:
-        """Return the ID of a sample, or `#position` where it has none."""
-        part_index, index = self._located(row)
-        return self._parts[part_index].ids[index] or f"#{row + 1}"
+    def labels(self, rows: Iterable[int]) -> list[str]:
+        """Return the IDs of some samples, `#position` for one that has none."""
+        ids = self.ids
+        return [ids[row] or f"#{row + 1}" for row in rows]
 
     @property
     def questions(self) -> list[str | None]:
         """The question of each sample."""
-        return [question for part in self.parts for question in part.questions]
+        return self._cells("user_input")
 
     def target_digests(self, score: int) -> NDArray[np.uint64]:
         """Return a number for the targets of each row: equal where the targets are, in any order.
@@ -249,13 +249,16 @@ class Table(Sequence[Row]):
         """Return all columns of a score."""
         return ScoreColumns.joined([part.columns(score) for part in self.parts])
 
+    def _cells(self, name: str) -> list[str | None]:
+        return [cell for part in self.parts for cell in part.cells(name)]
+
     def _all_stand_alone(self) -> bool:
         """Return whether it is known at once that no sample shares a group or an ID."""
         self._settle()
         if self._stand_alone is None:
             # Part by part: a list of all IDs of a report in files would be held for their hashes.
-            groups = (group for part in self._parts for group in part.groups)
-            ids = (name for part in self._parts for name in part.ids)
+            groups = (group for part in self._parts for group in part.cells("group"))
+            ids = (name for part in self._parts for name in part.cells("id"))
             names_any = any(group is not None for group in groups)
             self._stand_alone = not (names_any or may_repeat(ids))
         return self._stand_alone

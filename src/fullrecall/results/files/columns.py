@@ -22,7 +22,7 @@ from fullrecall.result import Method, Result, Status
 from fullrecall.results.files.plain import as_line
 from fullrecall.sample import Sample
 from fullrecall.table.found import FoundColumns
-from fullrecall.table.ids import IdSamples
+from fullrecall.table.id_samples import IdSamples
 from fullrecall.table.part import SCORED, MemoryPart, Part, ScoreColumns
 
 VERSION = 2

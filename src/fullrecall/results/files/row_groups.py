@@ -89,25 +89,6 @@ class RowGroup(Part):
         return f"{self._path}[{self._group}]"
 
     @property
-    def ids(self) -> Sequence[str | None]:
-        """The ID of each sample."""
-        key = (self._path, self._group, "id")
-        ids: Sequence[str | None] = self._files.kept.get(
-            key, lambda: self.cells("id"), lambda ids: 80 * len(ids)
-        )
-        return ids
-
-    @property
-    def groups(self) -> Sequence[str | None]:
-        """The group that each sample names."""
-        return self.cells("group")
-
-    @property
-    def questions(self) -> Sequence[str | None]:
-        """The question of each sample."""
-        return self.cells("user_input")
-
-    @property
     def has_texts(self) -> bool:
         """Whether any sample may have contexts beside their IDs."""
         return not all(map(self.is_null, ("contexts", "retrieval")))
@@ -119,7 +100,16 @@ class RowGroup(Part):
         return not all(map(self.is_null, names))
 
     def cells(self, name: str) -> list[Any]:
-        """Return a column as Python values."""
+        """Return a column as Python values; IDs are kept, since comparisons read them again."""
+        if name != "id":
+            return self._values(name)
+        key = (self._path, self._group, name)
+        ids: list[Any] = self._files.kept.get(
+            key, lambda: self._values(name), lambda ids: 80 * len(ids)
+        )
+        return ids
+
+    def _values(self, name: str) -> list[Any]:
         column = self.column(name)
         return [None] * len(self) if column is None else column.to_pylist()
 
