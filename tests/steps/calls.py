@@ -8,13 +8,17 @@ from typing import Any
 
 from fullrecall import Retrieval
 from fullrecall.calls import Call
-from fullrecall.steps import StepLog, ValueReader, retrieval_of
+from fullrecall.steps import StepLog, StepReading, ValueReader
 
 
 def of_calls(
-    calls: Iterable[Call], *, prompts: Sequence[str] | None = None, **options: Any
+    calls: Iterable[Call],
+    *,
+    prompts: Sequence[str] | None = None,
+    response: str | None = None,
+    **options: Any,
 ) -> Retrieval:
-    """Return the record of calls, and of a model that was sent prompts; options of the core's."""
+    """Return the record of calls and of a model that was sent prompts; options of `StepReading`."""
     log = StepLog(ValueReader())
     numbers = count(1)
     for call in calls:
@@ -22,7 +26,7 @@ def of_calls(
     if prompts is not None:
         log.begin("model", None, "llm", "model", prompt=list(prompts))
         log.end("model", "an answer")
-    return retrieval_of(log.steps, **options)
+    return StepReading(**options).record_of(log.steps, response=response)
 
 
 def _write(log: StepLog, call: Call, parent: int | None, numbers: Any) -> None:

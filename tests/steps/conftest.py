@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from fullrecall import Context, Retrieval
-from fullrecall.steps import Kind, Step, StepLog, ValueReader, retrieval_of
+from fullrecall.steps import Kind, Step, StepLog, StepReading, ValueReader
 
 
 class Running:
@@ -94,9 +94,10 @@ class Program:
             running.returns(answer)
         return answer
 
-    def retrieval(self, **options: Any) -> Retrieval:
+    def retrieval(self, *, partial: str | None = None, **options: Any) -> Retrieval:
         """Return the retrieval of the program."""
-        return retrieval_of(self.log.steps, root=self.root, **options)
+        reading = StepReading(**options)
+        return reading.record_of(self.log.steps, root=self.root, partial=partial)
 
     def ids(self, **options: Any) -> list[str | None] | None:
         """Return the IDs of the final list; None where the program cannot be scored."""

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from fullrecall import Context, IdRecall, Retrieval, Sample
-from fullrecall.steps import retrieval_of
+from fullrecall.steps import StepReading
 
 
 def joined(documents: list[Context]) -> str:
@@ -35,9 +35,9 @@ def test_no_retrieval(program: Any) -> None:
     """A call without documents is not measured, and says why."""
     with program.call() as call:
         call.returns(program.ask("what is it?"))
-    found = program.retrieval(unseen="no retriever ran")
+    found = program.retrieval()
     assert found.contexts is None
-    assert found.error == "no retriever ran"
+    assert found.error == "no retrieval was observed"
 
 
 @pytest.mark.parametrize("returns_state", [True, False])
@@ -409,7 +409,7 @@ def test_partial_records_are_unscored(program: Any, docs: Any) -> None:
 def test_an_unknown_option_value(program: Any) -> None:
     """`failed_calls` has two values."""
     with pytest.raises(ValueError, match="failed_calls must be 'unscored' or 'score', got 'x'"):
-        retrieval_of([], failed_calls="x")  # type: ignore[arg-type]
+        StepReading(failed_calls="x")  # type: ignore[arg-type]
 
 
 def test_a_part_beside_the_whole_is_not_guessed_at(program: Any, docs: Any) -> None:

@@ -1,13 +1,12 @@
 """One record of steps: what was retrieved, kept and read is decided here, whatever the framework.
 
-A translator writes down each event of its framework as a `Step`, by a `StepLog`. `retrieval_of`
+A translator writes down each event of its framework as a `Step`, by a `StepLog`. `StepReading`
 decides the rest.
 """
 
 from fullrecall.steps.failures import brief, incompatible
 from fullrecall.steps.log import ROOT, StepLog
 from fullrecall.steps.reading import StepOptions, StepReading
-from fullrecall.steps.record import plain_context, retrieval_of
 from fullrecall.steps.step import ITEM, DocumentCopy, DocumentList, Kind, Path, Step
 from fullrecall.steps.values import Contents, ValueReader, joined
 
@@ -27,6 +26,4 @@ __all__ = [
     "brief",
     "incompatible",
     "joined",
-    "plain_context",
-    "retrieval_of",
 ]

@@ -9,7 +9,7 @@ from typing import TypedDict
 from fullrecall.context import Context
 from fullrecall.errors import InputError, ParameterError
 from fullrecall.retrieval import FailedCalls, Retrieval, check_failed_calls
-from fullrecall.steps.record import plain_context, retrieval_of
+from fullrecall.steps.record import Record, of_one_retriever
 from fullrecall.steps.step import DocumentCopy, DocumentList, Step
 
 
@@ -53,8 +53,11 @@ class StepReading:
         return (copy,)
 
     def context_of(self, copy: DocumentCopy, id: str | None) -> Context:  # noqa: A002
-        """Return a document as a context of this ID."""
-        return plain_context(copy, id)
+        """Return a document as a context of this ID; a `Context` as it was."""
+        if isinstance(copy.detail, Context):
+            own = copy.detail
+            return own if own.id == id else Context(**{**own.to_dict(), "id": id})
+        return Context(copy.text or (None if id else ""), id=id)
 
     def record_of(
         self,
@@ -63,22 +66,26 @@ class StepReading:
         root: Hashable | None = None,
         response: str | None = None,
         partial: str | None = None,
-        unseen: str,
+        unseen: str = "no retrieval was observed",
     ) -> Retrieval:
-        """Return what steps say was retrieved; the parameters are those of `retrieval_of`.
+        """Return what the steps of one call say was retrieved, in time linear in the steps.
+
+        - `root`: the ID of the step that is the call itself; None for a block of calls.
+        - `response`: what the application answered.
+        - `partial`: why the record is known to be partial: then nothing is scored.
+        - `unseen`: the error where no step returned documents.
 
         Raises `InputError` for documents that cannot be read, naming the step.
         """
-        return retrieval_of(
-            self._with_documents(steps) if self.changes_documents else steps,
-            root=root,
-            response=response,
-            context=self.context_of,
-            failed_calls=self.failed_calls,
-            other_tools=self.other_tools,
-            partial=partial,
-            unseen=unseen,
-        )
+        steps = self._with_documents(steps) if self.changes_documents else list(steps)
+        retrieval = None
+        if partial is None:
+            retrieval = of_one_retriever(steps, root, response, self.context_of)
+        if retrieval is None:
+            record = Record(steps, root, self.context_of)
+            error = partial or record.problem(self.failed_calls, self.other_tools, unseen)
+            retrieval = record.retrieval(response, error)
+        return retrieval
 
     def _with_documents(self, steps: Iterable[Step]) -> list[Step]:
         """Return steps with what each document stands for in its place, each read once."""

@@ -8,7 +8,7 @@ from typing import TypeAlias
 from fullrecall.calls import Call
 from fullrecall.context import Context
 from fullrecall.prompts import Read, read_in
-from fullrecall.retrieval import FailedCalls, Retrieval, check_failed_calls
+from fullrecall.retrieval import FailedCalls, Retrieval
 from fullrecall.steps.documents import Passage
 from fullrecall.steps.failures import Failures, failures_of
 from fullrecall.steps.flow import Flow
@@ -32,53 +32,7 @@ _DEPTH = 100
 """Stages that took one another; what lies deeper is left out."""
 
 
-def plain_context(copy: DocumentCopy, id: str | None) -> Context:  # noqa: A002
-    """Return a context with the ID and text of a document; a `Context` as it was."""
-    if isinstance(copy.detail, Context):
-        own = copy.detail
-        return own if own.id == id else Context(**{**own.to_dict(), "id": id})
-    return Context(copy.text or (None if id else ""), id=id)
-
-
-def retrieval_of(
-    steps: Iterable[Step],
-    *,
-    root: Hashable | None = None,
-    response: str | None = None,
-    context: ContextMaker = plain_context,
-    failed_calls: FailedCalls = "unscored",
-    other_tools: Collection[str] = (),
-    partial: str | None = None,
-    unseen: str = "no retrieval was observed",
-) -> Retrieval:
-    """Return what the steps of one call say was retrieved.
-
-    - `root`: the ID of the step that is the call itself; None for a block of calls.
-    - `response`: what the application answered.
-    - `context`: makes the contexts, once for each document of a list.
-    - `failed_calls`: "unscored" gives an `error` where a failed step was not made good; "score"
-      measures what the others returned.
-    - `other_tools`: names of tools that return text but retrieve nothing.
-    - `partial`: why the record is known to be partial: then nothing is scored.
-    - `unseen`: the error where no step returned documents.
-
-    Raises `ParameterError` for another value of `failed_calls`. Takes time linear in the steps.
-    """
-    check_failed_calls(failed_calls)
-    steps = list(steps)
-    own_record = _of_one_retriever(steps, root, response, context) if partial is None else None
-    if own_record is not None:
-        return own_record
-    tree = Tree(steps, root)
-    failures = failures_of(tree)
-    flow = Flow(tree, failures.lost)
-    flow.follow()
-    record = _Record(tree, flow, failures, context)
-    error = partial or record.problem(failed_calls, frozenset(other_tools), unseen)
-    return record.retrieval(response, error)
-
-
-def _of_one_retriever(
+def of_one_retriever(
     steps: Sequence[Step], root: Hashable | None, response: str | None, make: ContextMaker
 ) -> Retrieval | None:
     """Return what one retriever returned, if the call handed on just that; None for all else.
@@ -108,13 +62,17 @@ def _of_one_retriever(
     )
 
 
-class _Record:
-    def __init__(self, tree: Tree, flow: Flow, failures: Failures, context: ContextMaker) -> None:
-        self._tree = tree
-        self._flow = flow
-        self._failures = failures
-        self._make = context
+class Record:
+    """What the steps of one call say was retrieved, kept, and read."""
+
+    def __init__(self, steps: Iterable[Step], root: Hashable | None, make: ContextMaker) -> None:
+        """Follow the steps; `make` is called once for each document of a list."""
+        self._tree = tree = Tree(steps, root)
+        self._failures = failures_of(tree)
+        self._flow = flow = Flow(tree, self._failures.lost)
+        self._make = make
         self._contexts: dict[int, Context] = {}
+        flow.follow()
         kept = [each for each in flow.bucket.lists if not each.replaced]
         self._parts: dict[Hashable, list[HandedList]] = {}
         for each in kept if len(kept) > 1 else ():
@@ -124,6 +82,7 @@ class _Record:
         self._kept = self._in_order(each for each in kept if not self._is_unread(each))
 
     def retrieval(self, response: str | None, error: str | None) -> Retrieval:
+        """Return the record; `error` is why it cannot be scored."""
         calls = self._calls()
         if not self._kept:
             return Retrieval(calls=[c for _, c in calls], response=response, error=error)
@@ -160,7 +119,7 @@ class _Record:
         return sorted(calls, key=lambda each: positions[each[0].id])
 
     def problem(
-        self, failed_calls: FailedCalls, other_tools: frozenset[str], unseen: str
+        self, failed_calls: FailedCalls, other_tools: Collection[str], unseen: str
     ) -> str | None:
         """Return why the sample cannot be scored, None if it can."""
         counting = self._failures.counting

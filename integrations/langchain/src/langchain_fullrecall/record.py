@@ -8,15 +8,7 @@ from typing import Any, get_args
 
 from fullrecall import Context, Retrieval
 from fullrecall.errors import InputError, ParameterError
-from fullrecall.steps import (
-    DocumentCopy,
-    Step,
-    StepOptions,
-    StepReading,
-    ValueReader,
-    brief,
-    plain_context,
-)
+from fullrecall.steps import DocumentCopy, Step, StepOptions, StepReading, ValueReader, brief
 from langchain_fullrecall.documents import DocumentReader, IdKey, Original
 from langchain_fullrecall.outputs import declared, declared_error
 from langchain_fullrecall.selection import Level, missing, selected
@@ -127,7 +119,7 @@ class Reading(StepReading):
         own = copy.detail
         if isinstance(own, Original):
             return self.reader.context(copy.text, id, own)
-        return plain_context(copy, id)
+        return super().context_of(copy, id)
 
     def _collapsed(self, retrieval: Retrieval) -> Retrieval:
         """Return a retrieval in which each ID counts once, if this reading collapses them."""

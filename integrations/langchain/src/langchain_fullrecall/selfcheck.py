@@ -14,7 +14,7 @@ from langchain_core.runnables import Runnable
 from langchain_core.tracers import LangChainTracer
 from langsmith import tracing_context
 
-from fullrecall.steps import ROOT, incompatible, retrieval_of
+from fullrecall.steps import ROOT, StepReading, incompatible
 from langchain_fullrecall.offline import offline_client
 from langchain_fullrecall.recorder import Recorder
 
@@ -80,7 +80,7 @@ def broken() -> str | None:
     fallbacks = recorder.log.step(outer.parent)
     if fallbacks is None or not fallbacks.tries:
         return _incompatible("what has fallbacks is not reported as such")
-    retrieval = retrieval_of(recorder.log.steps, root=ROOT)
+    retrieval = StepReading().record_of(recorder.log.steps, root=ROOT)
     if retrieval.error is not None or [c.id for c in retrieval.contexts or ()] != ["1"]:
         return _incompatible(retrieval.error or "the record of a tiny run is wrong")
     return None

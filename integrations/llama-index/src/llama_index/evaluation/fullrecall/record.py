@@ -10,7 +10,7 @@ from llama_index.core.schema import MetadataMode, NodeWithScore
 from llama_index.core.storage.docstore.types import BaseDocumentStore
 
 from fullrecall import Context
-from fullrecall.steps import DocumentCopy, Step, StepOptions, StepReading, plain_context
+from fullrecall.steps import DocumentCopy, Step, StepOptions, StepReading
 from llama_index.evaluation.fullrecall.nodes import IdKey, NodeReader
 from llama_index.evaluation.fullrecall.reader import NodeCopy
 
@@ -56,7 +56,7 @@ class Reading(StepReading):
         """Return a node as a context of this ID."""
         if isinstance(copy.detail, NodeCopy):
             return self.reader.context(copy.detail.node, copy.detail.score, id)
-        return plain_context(copy, id)
+        return super().context_of(copy, id)
 
 
 def reading_of(

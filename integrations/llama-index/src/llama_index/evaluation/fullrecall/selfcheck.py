@@ -11,7 +11,7 @@ from llama_index.core.query_engine import RetrieverQueryEngine
 from llama_index.core.response_synthesizers.simple_summarize import SimpleSummarize
 from llama_index.core.schema import NodeWithScore, QueryBundle, TextNode
 
-from fullrecall.steps import ROOT, incompatible, retrieval_of
+from fullrecall.steps import ROOT, StepReading, incompatible
 from llama_index.evaluation.fullrecall.recorder import Recorder, recorders, recording
 
 _TEXTS = {"1": "the first document", "2": "the second document"}
@@ -70,7 +70,7 @@ def _problem(recorder: Recorder) -> str | None:
     ids = {step.id for step in recorder.steps} - {ROOT}
     if not any(step.prompt and step.parent in ids for step in recorder.steps):
         return "what a model is sent is not reported, or not with the span in which it is sent"
-    retrieval = retrieval_of(recorder.steps, root=ROOT)
+    retrieval = StepReading().record_of(recorder.steps, root=ROOT)
     if retrieval.error is not None or [c.id for c in retrieval.contexts or ()] != ["1"]:
         return retrieval.error or "the record of a tiny run is wrong"
     return None if retrieval.read == ("yes",) else "what a model read is not known"
