@@ -94,10 +94,12 @@ class Program:
             running.returns(answer)
         return answer
 
-    def retrieval(self, *, partial: str | None = None, **options: Any) -> Retrieval:
+    def retrieval(
+        self, *, response: str | None = None, partial: str | None = None, **options: Any
+    ) -> Retrieval:
         """Return the retrieval of the program."""
-        reading = StepReading(**options)
-        return reading.record_of(self.log.steps, root=self.root, partial=partial)
+        reading, steps = StepReading(**options), self.log.steps
+        return reading.record_of(steps, root=self.root, response=response, partial=partial)
 
     def ids(self, **options: Any) -> list[str | None] | None:
         """Return the IDs of the final list; None where the program cannot be scored."""
