@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias, get_args
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias, cast, get_args
 
 from fullrecall.errors import InputError, ParameterError
 from fullrecall.extras import imported, pandas
@@ -34,6 +34,31 @@ def is_missing(cell: object) -> bool:
     if cell is None or type(cell).__name__ in ("NAType", "NaTType"):  # pandas is not imported
         return True
     return isinstance(cell, float) and cell != cell  # noqa: PLR0124 - NaN
+
+
+def plain_value(value: object) -> Any:
+    """Return arrays, tensors, NumPy scalars and rows of Spark, also inside others, as plain values.
+
+    A named tuple, such as a Reference, is one value.
+    """
+    convert = getattr(value, "tolist", None)
+    if convert is not None:
+        value = convert()
+    if type(value) in (list, tuple):
+        items = cast("list[object]", value)
+        return items if is_flat(items) else list(map(plain_value, items))
+    if isinstance(value, Mapping):
+        return {key: plain_value(content) for key, content in value.items()}
+    as_dict = getattr(value, "asDict", None)  # a Row of Spark, which is a tuple
+    return value if as_dict is None else as_dict(recursive=True)
+
+
+_FLAT = frozenset({str, int, float, bool, type(None)})
+
+
+def is_flat(items: Iterable[object]) -> bool:
+    """Return whether all items are plain values, none of which holds others."""
+    return _FLAT.issuperset(map(type, items))
 
 
 def eager(frame: Any) -> nw.DataFrame[Any]:

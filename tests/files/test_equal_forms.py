@@ -53,7 +53,7 @@ def test_every_row_and_value_comes_back(form: str, seed: int, tmp_path: Path) ->
     assert opened.summary().to_dict() == report.summary().to_dict()
     assert opened.table.groups == report.table.groups
     some = np.array(random.Random(seed).sample(range(len(report)), 60))
-    assert list(opened.table.selected(some).rows()) == list(report.table.selected(some).rows())
+    assert list(opened.table.selected(some)) == list(report.table.selected(some))
 
 
 def test_saved_again_it_is_the_same_file(tmp_path: Path) -> None:

@@ -213,7 +213,7 @@ def test_a_view_reads_what_the_table_has(some: list[Result], rng: Any) -> None:
     turned = Table([METHOD], parts).selected(np.array(order, np.int64))
     for measure in (*FORMULAS, *(measure @ 3 for measure in FORMULAS), *OTHERS):
         alone = [result[measure] for result in some]
-        assert [row.results[0][measure] for row in table.rows()] == alone
+        assert [row.results[0][measure] for row in table] == alone
         assert [turned.row(n).results[0][measure] for n in range(len(some))] == [
             alone[n] for n in order
         ]

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Iterator, Mapping
-from typing import Any, cast
+from typing import Any
 
-from fullrecall.dataframes import frame_rows, is_frame
+from fullrecall.dataframes import frame_rows, is_flat, is_frame, plain_value
 from fullrecall.errors import InputError
 from fullrecall.hits import IdKey
 from fullrecall.identifiers import shown
@@ -30,7 +30,7 @@ def from_rows(
     """
     framed = is_frame(rows)
     columns = Columns(rename, id_key=id_key, lists_are_texts=framed)
-    cell = without_gaps if _is_hugging_face(rows) or framed else _unwrapped
+    cell = without_gaps if _is_hugging_face(rows) or framed else plain_value
     samples = to_samples(enumerate(rows_of(rows), start=1), columns, cell=cell)
     return _explained(samples) if type(rows).__module__.startswith("dask.") else samples
 
@@ -54,33 +54,13 @@ def without_gaps(value: object) -> object:
     Arrow stores a mapping as a struct of every key that *any* row has: a row's `{"d1": 3}` comes
     back as `{"d1": 3, "d2": None}`.
     """
-    value = _unwrapped(value)
+    return _filled(plain_value(value))
+
+
+def _filled(value: Any) -> Any:
     if isinstance(value, Mapping):
-        return {key: without_gaps(content) for key, content in value.items() if content is not None}
-    if not isinstance(value, list) or _is_flat(value):
-        return value
-    return [without_gaps(item) if isinstance(item, (Mapping, list)) else item for item in value]
-
-
-def _unwrapped(value: object) -> object:
-    """Return arrays, tensors, NumPy scalars and rows of Spark, also in lists, as plain values."""
-    convert = getattr(value, "tolist", None)
-    if convert is not None:
-        value = convert()
-    # Not `isinstance`: a named tuple, such as a Reference, is one value.
-    if type(value) not in (list, tuple):
-        as_dict = getattr(value, "asDict", None)  # a Row of Spark, which is a tuple
-        return value if as_dict is None else as_dict(recursive=True)
-    items = cast("list[object]", value)
-    return items if _is_flat(items) else [_unwrapped(item) for item in items]
-
-
-_FLAT = frozenset({str, int, float, bool, type(None)})
-
-
-def _is_flat(items: Iterable[object]) -> bool:
-    """Return whether all items are plain values, none of which holds others."""
-    return _FLAT.issuperset(map(type, items))
+        return {key: _filled(content) for key, content in value.items() if content is not None}
+    return value if not isinstance(value, list) or is_flat(value) else list(map(_filled, value))
 
 
 def rows_of(rows: Any) -> Iterator[object]:

@@ -16,7 +16,7 @@ from fullrecall.read.text_files import existing_file
 from fullrecall.retrieval import FailedCalls, Retrieval
 from fullrecall.sample import Sample
 from fullrecall.traces.sources import spans_in
-from fullrecall.traces.trace import Reading, sample_of
+from fullrecall.traces.trace import Reading, Trace
 from fullrecall.traces.translation import TracedStep, step_of
 
 
@@ -139,7 +139,7 @@ def samples_of_spans(rows: NumberedRows, reading: Reading) -> Iterator[Sample]:
     # Phoenix gives the newest first.
     order = sorted(traces, key=lambda name: min(step.start for step in traces[name]))
     for trace_id in order:
-        yield sample_of(trace_id, traces.pop(trace_id), reading)
+        yield Trace(traces.pop(trace_id)).sample(trace_id, reading)
 
 
 def _traces(rows: NumberedRows, reading: Reading) -> dict[str, list[TracedStep]]:

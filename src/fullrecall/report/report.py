@@ -67,7 +67,7 @@ class Report:
         return len(self.table)
 
     def __iter__(self) -> Iterator[Row]:
-        return self.table.rows()
+        return iter(self.table)
 
     @overload
     def __getitem__(self, key: int | str) -> Row: ...

@@ -31,7 +31,7 @@ class Missed(NamedTuple):
 def missed(table: Table, k: Cut | None = None, score: str | None = None) -> Iterator[Missed]:
     """Yield the targets that were not found in full within k, sample by sample."""
     measure = Recall if k is None else Recall @ k
-    for row in table.rows():
+    for row in table:
         for result in row.results:
             # Of a result whose calls, tokens or seconds are unknown, nothing is known to be missed.
             is_known = not isinstance(k, Budget) or result[measure] is not None

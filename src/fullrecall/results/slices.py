@@ -117,13 +117,13 @@ def parted(table: Table, by: By, *, required: bool = True) -> tuple[Mapping[str,
     """
     numbers: dict[str, list[int]] = {}
     without = 0
-    for number, row in enumerate(table.rows()):
+    for number, row in enumerate(table):
         values = values_of(row.sample, by) if isinstance(by, str) else _texts(by(row))
         without += not values
         for value in values:
             numbers.setdefault(value, []).append(number)
     if required and not numbers:
-        choices = ", ".join(fields(row.sample for row in islice(table.rows(), LOOKED_AT)))
+        choices = ", ".join(fields(row.sample for row in islice(table, LOOKED_AT)))
         way = f"choose one of {choices}" if choices else "set the metadata or group of each sample"
         raise ReportError(f"no sample has {_name(by)!r} to slice by: {way}")
     return {value: np.array(rows) for value, rows in numbers.items()}, without

@@ -44,8 +44,7 @@ class Flow:
     - `bucket`: every list that was handed out of the outermost steps, replaced ones too.
     - `retrieved`: the passages that sources returned, in the order in which they came.
     - `touched`: the IDs of the steps that documents passed through.
-    - `nameless`: a step that made documents of others and told no more than new IDs of them.
-    - `unnamed`: a step that had fewer documents without an ID than there are of their text.
+    - `doubt`: why it is unknown which documents some step had; None where there is no doubt.
     - `prompts_seen`: whether a model was asked, other than by a retriever.
     """
 
@@ -54,8 +53,7 @@ class Flow:
         self.retrieved: list[Passage] = []
         self.touched: set[Hashable] = set()
         self.prompts_seen = False
-        self.nameless: Step | None = None
-        self.unnamed: Step | None = None
+        self.doubt: str | None = None
         self.root = tree.root
         self._tree = tree
         self._lost = lost
@@ -154,7 +152,10 @@ class Flow:
             if not self._documents.is_known(copy):
                 ids = {document.id for document in view.of_text(copy.text)}
                 if len(ids) > counts[copy.text]:
-                    self.unnamed = self.unnamed or step
+                    self.doubt = self.doubt or (
+                        f"{step.name} had documents without IDs, of whose texts there are "
+                        "several: which of them they are is unknown"
+                    )
             yield copy, numbers[copy.text]
             numbers[copy.text] += 1
 
@@ -284,7 +285,10 @@ class Flow:
                 if step.kind in ("retriever", "tool") and passage.document not in handled:
                     passage.document.sources.append(step)
                 if view.passages and passage.document.origin is step and not passage.text:
-                    self.nameless = self.nameless or step
+                    self.doubt = self.doubt or (
+                        f"{step.name} returned documents under new IDs and without texts: which "
+                        "of those that it was given they are is unknown"
+                    )
             passages = _sourced(passages)
             if passages or not listed.documents:
                 groups.append(_Group(path, passages))

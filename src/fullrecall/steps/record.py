@@ -125,7 +125,7 @@ class Record:
         counting = self._failures.counting
         if counting and (failed_calls == "unscored" or not self._kept):
             return self._failed(counting)
-        unknown = self._unknown() or self._unnamed()
+        unknown = self._unknown() or self._flow.doubt
         if unknown is not None:
             return unknown
         dark = [name for name in self._dark_tools() if name not in other_tools]
@@ -149,21 +149,6 @@ class Record:
             around = [*self._tree.above(step), *self._tree.below(step)]
             if not any(each.returned for each in around if each is not self._tree.root):
                 return f"{step.name} returned nothing that can be read as documents"
-        return None
-
-    def _unnamed(self) -> str | None:
-        """Return which step returned documents of which the IDs are unknown, if there is one."""
-        unnamed, nameless = self._flow.unnamed, self._flow.nameless
-        if unnamed is not None:
-            return (
-                f"{unnamed.name} had documents without IDs, of whose texts there are several: "
-                "which of them they are is unknown"
-            )
-        if nameless is not None:
-            return (
-                f"{nameless.name} returned documents under new IDs and without texts: which of "
-                "those that it was given they are is unknown"
-            )
         return None
 
     def _parts_of(self, whole: HandedList) -> Iterator[HandedList]:

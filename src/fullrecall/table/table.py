@@ -86,7 +86,9 @@ class Table(Sequence[Row]):
         return self.row(range(len(self))[key])
 
     def __iter__(self) -> Iterator[Row]:
-        return self.rows()
+        for part_index, part in enumerate(tuple(self.parts)):
+            for index in range(len(part)):
+                yield self._row(part_index, index)
 
     @property
     def parts(self) -> Sequence[Part]:
@@ -228,12 +230,6 @@ class Table(Sequence[Row]):
     def row(self, row: int) -> Row:
         """Return the view of a row; its `position` counts from 1."""
         return self._row(*self._located(row))
-
-    def rows(self) -> Iterator[Row]:
-        """Yield the views of all rows."""
-        for part_index, part in enumerate(tuple(self.parts)):
-            for index in range(len(part)):
-                yield self._row(part_index, index)
 
     def selected(self, rows: Integers) -> Table:
         """Return a table of these rows, in the order given."""

@@ -13,7 +13,7 @@ from fullrecall.captured import Captured
 from fullrecall.errors import MissingExtraError, ParameterError
 from fullrecall.retrieval import FailedCalls, Retrieval
 from fullrecall.traces.span import of_sdk
-from fullrecall.traces.trace import Reading, retrieval_of
+from fullrecall.traces.trace import Reading, Trace
 from fullrecall.traces.translation import TracedStep, step_of
 
 try:
@@ -156,7 +156,7 @@ class Capture(Captured):
         inside = {step.step.id for step in steps}
         for step in steps:
             step.remote_parent = step.step.parent not in inside
-        return retrieval_of(steps, self._reading, output)
+        return Trace(steps).retrieval(self._reading, output)
 
 
 _capturing: ContextVar[Capture | None] = ContextVar("fullrecall_spans", default=None)

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
-from fullrecall.dataframes import is_missing
+from fullrecall.dataframes import is_missing, plain_value
 from fullrecall.errors import InputError
 from fullrecall.identifiers import shown
 from fullrecall.traces.span import Span, error_of, flat, of_sdk, parsed
@@ -128,7 +128,7 @@ def _span_of(item: Mapping[Any, Any]) -> Span:
         raise InputError(f"{_FORMS}, got an object with {names}")
     events = tuple(
         (str(event.get("name", "")), _key_values(event.get("attributes")))
-        for event in _mappings(_plain(row.get("events")))
+        for event in _mappings(plain_value(row.get("events")))
     )
     parent, flags = _first(row, _PARENT_ID), _whole(row.get("flags"))
     code = str(_first(row, _STATUS)).upper().rpartition("_")[2]
@@ -151,7 +151,7 @@ def _span_of(item: Mapping[Any, Any]) -> Span:
 
 def _named_call(row: Mapping[str, Any]) -> dict[str, Any]:
     """Return a call of Weave: its op without the address, its exception in a line."""
-    output, problem = _plain(row.get("output")), parsed(row.get("exception"))
+    output, problem = plain_value(row.get("output")), parsed(row.get("exception"))
     if isinstance(output, Mapping) and isinstance(output.get("outputs"), Mapping):
         output = output["outputs"]  # a run of LangChain
     if isinstance(problem, Mapping):
@@ -166,13 +166,13 @@ def _attributes(row: Mapping[str, Any], own_columns: Mapping[str, str]) -> dict[
     payload = parsed(_first(row, ("attributes", "metadata") if own_columns else ("attributes",)))
     attributes = flat(_key_values(payload))
     columns = {
-        name.removeprefix("attributes."): _plain(value)
+        name.removeprefix("attributes."): plain_value(value)
         for name, value in row.items()
         if name.startswith("attributes.") and not is_missing(value)
     }
     attributes |= flat(columns)
     for attribute, name in own_columns.items():
-        value = _plain(row.get(name))
+        value = plain_value(row.get(name))
         if not is_missing(value):
             text = value if isinstance(value, str) else json.dumps(value, default=str)
             attributes[attribute] = text
@@ -238,13 +238,3 @@ def _whole(value: object) -> int:
         return int(value)  # type: ignore[call-overload, no-any-return]
     except (TypeError, ValueError, OverflowError):
         return 0
-
-
-def _plain(value: object) -> Any:
-    """Return arrays, also within lists and mappings, as plain values."""
-    convert = getattr(value, "tolist", None)
-    if callable(convert):
-        value = convert()
-    if isinstance(value, Mapping):
-        return {name: _plain(item) for name, item in value.items()}
-    return [_plain(each) for each in value] if isinstance(value, (list, tuple)) else value

@@ -26,30 +26,7 @@ class Reading(StepReading):
     id_key: IdKey | None = None
 
 
-def sample_of(trace_id: str, steps: Iterable[TracedStep], reading: Reading) -> Sample:
-    """Return a trace as a sample: its question, its retrieval and its answer.
-
-    Its ID is the sample's where a span names one, else the trace's, which is in
-    `metadata["trace_id"]` in any case.
-    """
-    trace = _Trace(steps)
-    return Sample(
-        id=trace.sample_id or trace_id,
-        user_input=trace.question,
-        retrieval=trace.retrieval(reading),
-        metadata={"trace_id": trace_id},
-    )
-
-
-def retrieval_of(steps: Iterable[TracedStep], reading: Reading, output: object = None) -> Retrieval:
-    """Return what the steps of a call say was retrieved.
-
-    `output` is what the call returned: that goes before what its outermost spans say.
-    """
-    return _Trace(steps).retrieval(reading, output)
-
-
-class _Trace:
+class Trace:
     """The spans of a trace, below each other; numbered in the order of their events."""
 
     def __init__(self, spans: Iterable[TracedStep]) -> None:
@@ -71,14 +48,22 @@ class _Trace:
         self._fill_in_texts(span.step for span in self._spans.values())
         self._take_off_repeats()
 
-    @property
-    def sample_id(self) -> str | None:
-        """The ID of a sample that a span names, the outermost first."""
+    def sample(self, trace_id: str, reading: Reading) -> Sample:
+        """Return the question, the retrieval and the answer as a sample.
+
+        Its ID is the one that a span names, the outermost first, else the trace's, which is in
+        `metadata["trace_id"]` in any case.
+        """
         spans = (span for top in self._tops for span in self._walk(top))
-        return next((span.sample_id for span in spans if span.sample_id), None)
+        return Sample(
+            id=next((span.sample_id for span in spans if span.sample_id), trace_id),
+            user_input=self._question,
+            retrieval=self.retrieval(reading),
+            metadata={"trace_id": trace_id},
+        )
 
     @property
-    def question(self) -> str | None:
+    def _question(self) -> str | None:
         """What was asked: of the outermost span, else the only question that retrievers had."""
         tops = [top.question for top in self._tops if top.question is not None]
         if len(tops) == 1:
@@ -88,7 +73,10 @@ class _Trace:
         return questions.pop() if len(questions) == 1 else None
 
     def retrieval(self, reading: Reading, output: object = None) -> Retrieval:
-        """Return what was retrieved."""
+        """Return what was retrieved.
+
+        `output` is what the call returned: that goes before what its outermost spans say.
+        """
         steps = [span.step for span in self._spans.values()]
         if not self._prompts_are_whole():
             steps = [replace(step, prompt=None) for step in steps]
