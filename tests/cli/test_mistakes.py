@@ -195,7 +195,7 @@ WRONG_USAGE = {
     "set without documents": (["testset", "check", "{file}"], "Missing argument 'DOCUMENTS'"),
     "model": (
         ["testset", "generate", "{file}", "--model", "gpt-4o", "-o", "s.jsonl"],
-        "expected openai:MODEL, got 'gpt-4o'",
+        "expected openai:MODEL or anthropic:MODEL, got 'gpt-4o'",
     ),
 }
 

@@ -36,7 +36,7 @@ def test_from_a_folder_to_a_reviewed_set(
     folder: Path, tmp_path: Path, author: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Generate, check, review, apply; each reads what the one before wrote."""
-    monkeypatch.setattr(command, "_model", lambda *_: author.model)
+    monkeypatch.setattr(command, "model_of", lambda *_: author.model)
     made, rejected = tmp_path / "set.jsonl", tmp_path / "rejected.jsonl"
     said = run(
         "generate",
@@ -73,7 +73,7 @@ def test_a_model_that_writes_nothing_fails(
 ) -> None:
     """Exit code 1, after few calls, with why: a script must not go on with an empty set."""
     author.reply = lambda _: "{}"
-    monkeypatch.setattr(command, "_model", lambda *_: author.model)
+    monkeypatch.setattr(command, "model_of", lambda *_: author.model)
     said = run("generate", folder, "--model", "openai:m", "-o", tmp_path / "set.jsonl", code=1)
     assert "Stopped early" in said
     assert "0 questions written" in said

@@ -7,15 +7,14 @@ from collections.abc import Sequence
 from contextlib import redirect_stdout
 from itertools import chain
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Any
 
 import typer
 
 from fullrecall.cli.console import fail, write, write_json
-from fullrecall.cli.exits import bad_option
-from fullrecall.cli.options import CutText, Kind, MeasureText, measures_for
+from fullrecall.cli.options import CutText, MeasureText, bad_option, measures_of
 from fullrecall.cli.retriever import retriever_of
-from fullrecall.cli.scorers import ScorerName, read_scorer_name, scorers_of
+from fullrecall.cli.scorers import ScorerText, scorers_of
 from fullrecall.cli.signatures import taking
 from fullrecall.cli.source import unretrieved
 from fullrecall.evaluation.contest import choose as choice_of
@@ -32,7 +31,7 @@ def choose(
     retrievers: list[str],
     k: CutText | None = None,
     measure: list[MeasureText] | None = None,
-    scorer: Annotated[ScorerName, Kind("NAME", read_scorer_name)] | None = None,
+    scorer: ScorerText | None = None,
     state: Path | None = None,
     quiet: bool = False,
     as_json: bool = False,
@@ -61,7 +60,7 @@ def choose(
     - `confidence`: Confidence in the name.
     - `max_concurrency`: Maximum concurrent calls; 1 measures seconds one by one.
     """
-    measures = measures_for(() if k is None else (k,), measure)
+    measures = measures_of(() if k is None else (k,), measure)
     if len(measures) > 1:
         raise bad_option("--k, --measure", f"expected one measure, got {len(measures)}")
     by_name = _retrievers(retrievers)

@@ -7,8 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from fullrecall.cli.console import show, write_json
-from fullrecall.cli.exits import bad_option
-from fullrecall.cli.options import Count, Cuts, MeasureText, measures_for
+from fullrecall.cli.options import Count, Cuts, MeasureText, bad_option, measures_of
 from fullrecall.cli.outputs import append
 from fullrecall.cli.signatures import taking
 from fullrecall.report import Comparison, Report
@@ -16,7 +15,8 @@ from fullrecall.report import compare as comparison_of
 from fullrecall.results.comparison import Comparisons
 from fullrecall.views import markdown as markdown_writer
 from fullrecall.views import terminal
-from fullrecall.views.comparisons import comparison_sheet, flips_sheet, runs_sheet
+from fullrecall.views.comparisons import flips_sheet
+from fullrecall.views.sheet import Sheet
 
 
 @taking(Comparison, "confidence range")
@@ -50,24 +50,19 @@ def compare(
     """
     if len(reports) < 2:  # noqa: PLR2004 - one has nothing beside it
         raise bad_option("BEFORE AFTER…", "must be at least 2 reports, got 1")
-    measures = measures_for(ks, measure)
-    # More than two are compared at one error rate; their table has no samples that changed.
-    if len(reports) > 2:  # noqa: PLR2004 - a table of all
-        by_name = dict(zip(names_of(reports), map(Report.open, reports), strict=True))
-        _print_several(comparison_of(by_name, *measures, **settings), markdown, as_json=as_json)
-        return
-    before, after = map(Report.open, reports)
-    comparison = comparison_of(before, after, *measures, **settings)
+    measures, loaded = measures_of(ks, measure), list(map(Report.open, reports))
+    comparison: Comparison | Comparisons
+    if len(loaded) == 2:  # noqa: PLR2004 - before and after
+        comparison = comparison_of(loaded[0], loaded[1], *measures, **settings)
+    else:
+        by_name = dict(zip(names_of(reports), loaded, strict=True))
+        comparison = comparison_of(by_name, *measures, **settings)
     if markdown is not None:
-        append(markdown, comparison.to_markdown(flips=flips))
+        append(markdown, _markdown(comparison, flips))
     if as_json:
         write_json(comparison.to_dict())
-        return
-    show(*terminal.parts(comparison_sheet(comparison)))
-    for score in comparison:
-        changed = flips_sheet(score, flips)
-        if changed:
-            show("", *terminal.parts(changed))
+    else:
+        show(*terminal.parts(*_sheets(comparison, flips)))
 
 
 def names_of(paths: Sequence[Path]) -> list[str]:
@@ -78,11 +73,14 @@ def names_of(paths: Sequence[Path]) -> list[str]:
     return [f"{number}. {path}" for number, path in enumerate(paths, 1)]
 
 
-def _print_several(comparisons: Comparisons, markdown: Path | None, *, as_json: bool) -> None:
-    sheet = runs_sheet(comparisons)
-    if markdown is not None:
-        append(markdown, markdown_writer.text_of("Context recall, report by report", sheet))
-    if as_json:
-        write_json(comparisons.to_dict())
-    else:
-        show(*terminal.parts(sheet))
+def _sheets(comparison: Comparison | Comparisons, flips: int) -> list[Sheet]:
+    """Return what is printed: of two reports with the samples that changed most."""
+    if isinstance(comparison, Comparisons):
+        return list(comparison.sheets)
+    return [*comparison.sheets, *(flips_sheet(score, flips) for score in comparison)]
+
+
+def _markdown(comparison: Comparison | Comparisons, flips: int) -> str:
+    if isinstance(comparison, Comparison):
+        return comparison.to_markdown(flips=flips)
+    return markdown_writer.text_of("Context recall, report by report", *comparison.sheets)

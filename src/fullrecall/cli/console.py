@@ -12,12 +12,15 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 import typer
 
-from fullrecall.cli.exits import PIPE_CLOSED, WRONG_INPUT
 from fullrecall.cli.problems import as_options
 from fullrecall.views import terminal
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
+
+WRONG_INPUT = 2
+INTERRUPTED = 130
+PIPE_CLOSED = 141  # 128 + SIGPIPE, what the shell gives for any program that this ends
 
 
 def show(*parts: RenderableType) -> None:

@@ -11,9 +11,8 @@ from typing import TYPE_CHECKING
 from rich.text import Text
 
 from fullrecall.cli.console import show
-from fullrecall.cli.exits import bad_option
 from fullrecall.cli.misses import missed_lines
-from fullrecall.cli.options import Count, Positive
+from fullrecall.cli.options import Count, Positive, bad_option
 from fullrecall.counts import counted
 from fullrecall.demo import Demonstration, run
 from fullrecall.measures import Recall
@@ -27,10 +26,6 @@ if TYPE_CHECKING:
     from rich.console import RenderableType
 
 
-_THROUGH = {
-    "FTS5": "SQLite",
-    "trigrams": "NumPy",
-}
 _DEPTH = 50
 """Chunks that each retriever is asked for."""
 
@@ -117,5 +112,4 @@ def _heading_and_table(demonstration: Demonstration, k: int) -> Iterator[Rendera
         last = [mean_cell(summary[measures[-1]]) for summary in summaries]
         sections.append(Section(how, [*lines, Line(measures[-1].name, last, "95%")]))
     by_id = [report.summary()["id_recall"] for report in reports.values()]
-    heads = [f"{name}\n{_THROUGH[name]}" for name in reports]
-    yield terminal.Grid(Sheet(heads, [*sections, coverage(by_id)]))
+    yield terminal.Grid(Sheet(list(reports), [*sections, coverage(by_id)]))

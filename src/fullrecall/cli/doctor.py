@@ -98,9 +98,9 @@ def _package(group: str, package: Requirement, repair: str = "") -> Check:
     try:
         version = distribution(package.name).version
     except PackageNotFoundError:
-        is_optional = bool(repair) or group.startswith("extra ")
-        state: Literal["not installed", "broken"] = "not installed" if is_optional else "broken"
-        return Check(group, package.name, state, "", install)
+        if repair or group.startswith("extra "):
+            return Check(group, package.name, "not installed", "", install)
+        return Check(group, package.name, "broken", "", install)
     if not package.specifier.contains(version, prereleases=True):
         advice = f"{package.specifier} is supported: {install}"
         return Check(group, package.name, "broken", version, advice)

@@ -5,17 +5,24 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from itertools import chain
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
 
 from fullrecall.cli.console import show, write_json
-from fullrecall.cli.exits import bad_option
 from fullrecall.cli.job import fail_unless_scored, fail_with_reason, scored
 from fullrecall.cli.misses import missed_lines
-from fullrecall.cli.options import Count, Cuts, Kind, MeasureText, Positive, Share, measures_for
+from fullrecall.cli.options import (
+    Count,
+    Cuts,
+    MeasureText,
+    Positive,
+    Share,
+    bad_option,
+    measures_of,
+)
 from fullrecall.cli.outputs import REPORTS, check_output
 from fullrecall.cli.problems import as_options
 from fullrecall.cli.retriever import retriever_of
-from fullrecall.cli.scorers import ScorerName, read_scorer_name, scorers_of
+from fullrecall.cli.scorers import ScorerName, ScorerText, scorers_of
 from fullrecall.cli.signatures import taking
 from fullrecall.cli.source import joined_with, samples_of, samples_of_run, unretrieved
 from fullrecall.counts import counted
@@ -36,7 +43,7 @@ if TYPE_CHECKING:
 def evaluate(
     files: list[Path],
     *,
-    scorer: list[Annotated[ScorerName, Kind("NAME", read_scorer_name)]] | None = None,
+    scorer: list[ScorerText] | None = None,
     ks: Cuts | None = None,
     measure: list[MeasureText] | None = None,
     threshold: Share | None = None,
@@ -164,8 +171,6 @@ def evaluate(
         scorers = scorers_of(scorer or (), own, first if to_ask is None else unretrieved(first))
     except InputError as error:
         raise error.at(path=str(files[0])) from None
-    methods = [each.method for each in scorers]
-    measures = measures_for(ks, measure)
     options: RunOptions = {
         "corpus": corpus,
         "budget": budget,
@@ -174,14 +179,14 @@ def evaluate(
         "id_key": None if to_ask is None else id_key,
         **settings,  # type: ignore[typeddict-item]
     }
-    all_samples = chain([first], samples)
-    report, stopped = scored(all_samples, scorers, options, output=output, sign=sign)
-    totals = report.summary(*measures)
+    samples = chain([first], samples)
+    report, stopped = scored(samples, scorers, options, output=output, sign=sign)
+    totals = report.summary(*measures_of(ks, measure))
     if as_json:
         _write(report, totals)
     elif any(score.scored for score in totals):
         notes = list(_notes(report, joined))
-        notes += [] if scorer else [f"Scored {', '.join(method.name for method in methods)}."]
+        notes += [] if scorer else [f"Scored {', '.join(each.method.name for each in scorers)}."]
         notes += [] if stopped or output is None else [f"Saved to {output}."]
         ranks = [k for k in ks or () if isinstance(k, int)]
         misses = missed_lines(report, missed, max(ranks, default=None))

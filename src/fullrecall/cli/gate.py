@@ -9,8 +9,7 @@ from typing import Any
 import typer
 
 from fullrecall.cli.console import show, write_json
-from fullrecall.cli.exits import bad_option
-from fullrecall.cli.options import MeasureText, Positive, Share, ThresholdText
+from fullrecall.cli.options import MeasureText, Positive, Share, ThresholdText, bad_option
 from fullrecall.cli.outputs import append
 from fullrecall.cli.problems import as_options
 from fullrecall.cli.signatures import taking

@@ -11,8 +11,7 @@ from contextlib import redirect_stdout
 from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn
 
-from fullrecall.cli.console import fail, warnings_as_notes
-from fullrecall.cli.exits import INTERRUPTED
+from fullrecall.cli.console import INTERRUPTED, fail, warnings_as_notes
 from fullrecall.cli.outputs import remove
 from fullrecall.cli.problems import explained
 from fullrecall.counts import counted

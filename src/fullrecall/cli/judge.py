@@ -1,13 +1,14 @@
-"""The judge that `--judge` names."""
+"""The judge that `--judge` names, and the models that options name."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from fullrecall.cli.exits import bad_option
+from fullrecall.cli.options import bad_option
 
 if TYPE_CHECKING:
     from fullrecall.judges import Judge
+    from fullrecall.models import ChatModel
 
 KINDS = "lexical, nli:FOLDER, openai:MODEL or anthropic:MODEL"
 
@@ -35,13 +36,21 @@ def judge_of(name: str | None, base_url: str | None = None) -> Judge | None:
             from fullrecall.judges.cross_encoder import CrossEncoderJudge
 
             return CrossEncoderJudge(model)
-        case "openai" if model:
-            from fullrecall.models.openai import OpenAIChatModel
-
-            return LLMJudge(OpenAIChatModel(model, base_url=base_url))
-        case "anthropic" if model:
-            from fullrecall.models.anthropic import AnthropicChatModel
-
-            return LLMJudge(AnthropicChatModel(model, base_url=base_url))
+        case "openai" | "anthropic" if model:
+            return LLMJudge(model_of(name, base_url, "--judge"))
     meant = "" if ":" in name else f": did you mean openai:{name}?"
     raise bad_option("--judge", f"must be {KINDS}, got {name!r}{meant}")
+
+
+def model_of(name: str, base_url: str | None, option: str) -> ChatModel:
+    """Return the model that an option names."""
+    kind, _, model = name.partition(":")
+    if kind == "openai" and model:
+        from fullrecall.models.openai import OpenAIChatModel
+
+        return OpenAIChatModel(model, base_url=base_url)
+    if kind == "anthropic" and model:
+        from fullrecall.models.anthropic import AnthropicChatModel
+
+        return AnthropicChatModel(model, base_url=base_url)
+    raise bad_option(option, f"expected openai:MODEL or anthropic:MODEL, got {name!r}")

@@ -95,7 +95,7 @@ def _parsed(reader: Callable[[str], Read], text: str) -> Read:
         raise typer.BadParameter(str(error)) from None
 
 
-def measures_for(ks: Iterable[Cut] | None, named: Iterable[Measure] | None) -> tuple[Measure, ...]:
+def measures_of(ks: Iterable[Cut] | None, named: Iterable[Measure] | None) -> tuple[Measure, ...]:
     """Return what to show: recall at each k that is given, and the measures that are named."""
     return tuple(dict.fromkeys([*(Recall @ k for k in ks or ()), *(named or ())]))
 
@@ -121,6 +121,11 @@ _FLAGS: Mapping[str, tuple[str, ...]] = {
     "scores": ("--score",),
 }
 """Options that are not called as their parameters are, or in one letter too."""
+
+
+def bad_option(option: str, problem: str) -> typer.BadParameter:
+    """Return the error for the value of an option: the option, then what is wrong with it."""
+    return typer.BadParameter(problem, param_hint=option)
 
 
 def flags_of(name: str) -> tuple[str, ...]:

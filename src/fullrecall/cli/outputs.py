@@ -6,7 +6,7 @@ import shutil
 from collections.abc import Collection, Iterable
 from pathlib import Path
 
-from fullrecall.cli.exits import bad_option
+from fullrecall.cli.options import bad_option
 from fullrecall.report.signature import is_report
 
 REPORTS = (".jsonl", ".parquet")

@@ -5,8 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from fullrecall.cli.console import show
-from fullrecall.cli.exits import bad_option
-from fullrecall.cli.options import MeasureText
+from fullrecall.cli.options import MeasureText, bad_option
 from fullrecall.cli.outputs import check_output
 from fullrecall.diagnosis import diagnose
 from fullrecall.read import read_contexts

@@ -11,7 +11,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING, Any, cast
 
-from fullrecall.cli.exits import bad_option
+from fullrecall.cli.options import bad_option
 
 if TYPE_CHECKING:
     from fullrecall.run.retrievers import RetrieverLike

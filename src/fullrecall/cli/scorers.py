@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from enum import StrEnum
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
 
 import typer
 
-from fullrecall.cli.exits import bad_option
 from fullrecall.cli.judge import judge_of
-from fullrecall.cli.options import flags_of
+from fullrecall.cli.options import Kind, bad_option, flags_of
 from fullrecall.cli.problems import as_options
 from fullrecall.errors import InputError, ParameterError
 from fullrecall.sample import Sample
@@ -40,6 +39,8 @@ def read_scorer_name(text: str) -> ScorerName:
         raise typer.BadParameter(f"no scorer {text!r}: choose one of {', '.join(ScorerName)}")
     return ScorerName(text)
 
+
+ScorerText: TypeAlias = Annotated[ScorerName, Kind("NAME", read_scorer_name)]
 
 _REFERENCES: Mapping[ScorerName, tuple[str, ...]] = {
     ScorerName.ID: ("reference_context_ids",),

@@ -20,8 +20,7 @@ from typing import Annotated, Any, NamedTuple, get_args, get_origin, get_type_hi
 
 import typer
 
-from fullrecall.cli.console import fail, warnings_as_notes
-from fullrecall.cli.exits import INTERRUPTED
+from fullrecall.cli.console import INTERRUPTED, fail, warnings_as_notes
 from fullrecall.cli.options import Common, Kind, flags_of
 from fullrecall.cli.problems import explained
 from fullrecall.errors import FullrecallError
@@ -78,8 +77,7 @@ def command_of(function: Callable[..., None]) -> Callable[..., None]:
         except KeyboardInterrupt:
             raise typer.Exit(INTERRUPTED) from None
 
-    # typer reads names, types and defaults from here; the function itself takes any keyword.
-    run.__name__ = function.__name__
+    # typer reads types and defaults from here; the function itself takes any keyword.
     run.__signature__ = Signature(parameters)  # type: ignore[attr-defined]
     run.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters}
     return run

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from fullrecall import read as datasets
-from fullrecall.cli.exits import bad_option
+from fullrecall.cli.options import bad_option
 from fullrecall.errors import InputError
 from fullrecall.sample import Sample
 

@@ -7,8 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from fullrecall.cli.console import show, write_json
-from fullrecall.cli.exits import bad_option
-from fullrecall.cli.options import Cuts, MeasureText, Share, measures_for
+from fullrecall.cli.options import Cuts, MeasureText, Share, bad_option, measures_of
 from fullrecall.cli.problems import as_options
 from fullrecall.cli.signatures import taking
 from fullrecall.measures import Recall
@@ -54,7 +53,7 @@ def summary(
     unused = [flag for flag, value in search_options.items() if value]
     if smallest_k is None and unused:
         raise bad_option(unused[0], "needs --smallest-k")
-    measures = measures_for(ks, measure)
+    measures = measures_of(ks, measure)
     loaded = Report.open(report)
     totals = loaded.summary(*measures)
     smallest = []

@@ -9,16 +9,14 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 from fullrecall.cli.console import write, write_json
-from fullrecall.cli.exits import bad_option
-from fullrecall.cli.judge import judge_of
-from fullrecall.cli.options import Count, Positive
+from fullrecall.cli.judge import judge_of, model_of
+from fullrecall.cli.options import Count, Positive, bad_option
 from fullrecall.cli.outputs import check_output
 from fullrecall.cli.problems import as_options
 from fullrecall.cli.signatures import taking
 from fullrecall.counts import counted
 from fullrecall.evaluation.run import Options
 from fullrecall.judges import LexicalJudge
-from fullrecall.models.openai import OpenAIChatModel
 from fullrecall.read import read, write_jsonl
 from fullrecall.read import write as write_as
 from fullrecall.read.text_files import existing_file, text_lines
@@ -63,19 +61,19 @@ def generate(
           --rejected no.jsonl -o set.jsonl
 
     - `documents`: A folder or a file.
-    - `model openai:MODEL`: The model that writes.
+    - `model PROVIDER:MODEL`: The model that writes: openai:MODEL or anthropic:MODEL.
     - `output`: Save the set (.jsonl).
     - `n`: Number of questions.
-    - `checker openai:MODEL`: The model that checks. Default: the one that writes.
+    - `checker PROVIDER:MODEL`: The model that checks. Default: the one that writes.
     - `queries`: What your users ask: one a line, or a file of samples.
     - `rejected`: Save rejected drafts (.jsonl).
     """
     check_output(output, endings=[".jsonl"])
     test_set = test_set_of(
         documents,
-        _model(model, base_url, "--model"),
+        model_of(model, base_url, "--model"),
         n,
-        checker=_model(checker, base_url, "--checker") if checker else None,
+        checker=model_of(checker, base_url, "--checker") if checker else None,
         queries=_queries(queries) if queries else (),
         on_plan=lambda plan: _print(f"Plan: {plan}"),
         budget=Budget(calls=budget_calls),
@@ -112,9 +110,9 @@ def check(
 
     - `documents`: What is searched: a folder or a file.
     - `issues`: List the first N issues.
-    - `judge openai:MODEL`: A model that reads each question beside its references.
+    - `judge PROVIDER:MODEL`: A model that reads each question beside its references.
     """
-    reader = None if judge is None else _model(judge, base_url, "--judge")
+    reader = None if judge is None else model_of(judge, base_url, "--judge")
     budget = Budget(calls=budget_calls)
     audit = audit_of(read(samples), documents, judge=reader, budget=budget, **settings)
     if as_json:
@@ -292,13 +290,6 @@ def _print(*lines: str) -> None:
 def _save(samples: Sequence[Sample], output: Path) -> str:
     """Write a set, and return the sentence that says so."""
     return f"{counted(write_jsonl(samples, output), 'sample')} written to {output}."
-
-
-def _model(name: str, base_url: str | None, option: str) -> OpenAIChatModel:
-    kind, _, model = name.partition(":")
-    if kind != "openai" or not model:
-        raise bad_option(option, f"expected openai:MODEL, got {name!r}")
-    return OpenAIChatModel(model, base_url=base_url)
 
 
 def _queries(path: Path) -> list[str]:

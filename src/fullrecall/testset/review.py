@@ -177,7 +177,7 @@ def _page(rows: Sequence[Mapping[str, Any]], digest: str, *, total: int, title: 
     return document.document(
         html,
         script,
-        document.page_style() + style,
+        style,
         [("index", index)],
         title=title,
         planned=len(rows),

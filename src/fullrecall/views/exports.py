@@ -109,9 +109,8 @@ def scores_of(report: Report, measures: Sequence[Measure]) -> tuple[Columns, Ite
 
     def rows() -> Iterator[list[Any]]:
         for row in report.rows:
-            sample = row.sample
-            cells: dict[str, Any] = {"sample": row.label, "user_input": sample.user_input}
-            cells["group"] = sample.group
+            cells: dict[str, Any] = {"sample": row.label, "user_input": row.sample.user_input}
+            cells["group"] = row.sample.group
             for result, labels in zip(row.results, by_column, strict=True):
                 cells |= {label: result[measure] for label, measure in labels.items()}
                 cells[f"{result.method.name}_status"] = str(result.status)

@@ -53,14 +53,10 @@ class Subject:
     comparison: Comparison | None = None
 
     @property
-    def names(self) -> list[str]:
-        """The names of the reports."""
-        return list(self.reports)
-
-    @property
     def last(self) -> Report:
         """The report that was made last."""
-        return self.reports[self.names[-1]]
+        *_, last = self.reports.values()
+        return last
 
     @property
     def rows(self) -> Iterable[Rows]:

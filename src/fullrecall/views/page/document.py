@@ -33,7 +33,7 @@ def script_json(value: Any) -> str:
 
 def rendered(blocks: Sequence[tuple[str, Any]], **values: Any) -> str:
     """Return the page of reports, with the blocks of data that its script reads."""
-    return document(_file("page.html"), _file("page.js"), page_style(), blocks, **values)
+    return document(_file("page.html"), _file("page.js"), "", blocks, **values)
 
 
 def document(
@@ -41,12 +41,14 @@ def document(
 ) -> str:
     """Return one HTML file with a script, a style, and the script's data by element ID.
 
-    `template` is the text of one, which may extend a file of this package.
+    `template` is the text of one, which may extend a file of this package; `style` comes after
+    that which all pages share.
     """
     from markupsafe import Markup
 
     from fullrecall import __version__
 
+    style = _file("page.css") + style
     # Scripts and styles are allowed by their hashes alone, so that an inline one that an escaping
     # slip let in would not run; a page under this policy can fetch nothing, and no string can be
     # made markup by its script.
@@ -63,11 +65,6 @@ def document(
     }
     page = _environment().from_string(template)
     return page.render(policy=policy, version=__version__, **inlined, **values)
-
-
-def page_style() -> str:
-    """Return the style that all pages share."""
-    return _file("page.css")
 
 
 def _hash(code: str) -> str:

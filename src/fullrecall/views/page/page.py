@@ -117,7 +117,7 @@ def _page(
 def _index(subject: Subject, causes: Causes) -> dict[str, Any]:
     """Return what the script must know of the reports, their scores, and the causes."""
     return {
-        "sides": subject.names,
+        "sides": list(subject.reports),
         "choices": [choice.label for choice in subject.choices],
         "scores": [
             {

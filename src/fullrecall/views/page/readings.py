@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from fullrecall.result import Result, Status
-from fullrecall.results.pairs import Gap, changes, side_by_side
+from fullrecall.results.pairs import Gap, side_by_side
 
 if TYPE_CHECKING:
     from fullrecall.measures import Measure
@@ -37,13 +37,6 @@ class Reading(NamedTuple):
 
     cells: Mapping[int, Cell]
     gap: Gap | None
-
-    def change(self, choice: int) -> float | None:
-        """Return the change from before to after; None where it is not compared."""
-        if self.gap is not None:
-            return None
-        before, after = (self.cells[side].values[choice] for side in (0, 1))
-        return None if before is None or after is None else float(changes(before, after))
 
 
 def readings_of(subject: Subject, rows: Rows) -> list[Reading]:
