@@ -45,7 +45,7 @@ class Call:
         if self.contexts is not None:
             object.__setattr__(self, "contexts", as_contexts(self.contexts))
         if self.children != ():
-            object.__setattr__(self, "children", tuple(map(as_call, self.children)))
+            object.__setattr__(self, "children", tuple(map(call_of, self.children)))
 
     @property
     def ranked(self) -> tuple[Context, ...] | None:
@@ -146,13 +146,6 @@ def optional_text(value: object, name: str) -> str | None:
     return value
 
 
-def as_call(value: object) -> Call:
-    """Return a call, or a mapping of its fields, as a call."""
-    if isinstance(value, Call):
-        return value
-    return call_of(value, KnownContexts(()))
-
-
 class KnownContexts:
     """Contexts that are written once: elsewhere their position stands for them."""
 
@@ -182,6 +175,9 @@ class KnownContexts:
         return self._contexts[item]
 
 
+_NO_CONTEXTS = KnownContexts(())
+
+
 def plain_call(call: Call, known_contexts: KnownContexts) -> dict[str, Any]:
     """Return a call as plain JSON values, its contexts by their positions among the known ones."""
     fields: dict[str, Any] = {"source": call.source}
@@ -199,8 +195,8 @@ def plain_call(call: Call, known_contexts: KnownContexts) -> dict[str, Any]:
     return fields
 
 
-def call_of(value: object, known_contexts: KnownContexts) -> Call:
-    """Return the call that `plain_call` wrote; raise `ValueError` for anything else."""
+def call_of(value: object, known_contexts: KnownContexts = _NO_CONTEXTS) -> Call:
+    """Return a call, or what `plain_call` wrote, as a call; `ValueError` for anything else."""
     if isinstance(value, Call):
         return value
     fields = ("source", "query", "contexts", "error", "children", "recovered", "reorders")

@@ -297,20 +297,14 @@ def _ambiguous(rows: Sequence[Any]) -> InputError:
     )
 
 
-def _of_one_query(results: Sequence[Any]) -> Any:
-    if len(results) != 1:
-        raise InputError(
-            f"expected the results of one query, got {len(results)}", field="retrieved_contexts"
-        )
-    return results[0]
-
-
 def _columns(result: Mapping[str, Any]) -> list[object]:
     """Return Chroma's columns as rows: a list of IDs for each query, and texts beside them."""
     columns = {"id": result["ids"], "text": result.get("documents")}
     columns["metadata"] = result.get("metadatas")
     if all(map(_is_list, columns["id"])):
-        _of_one_query(columns["id"])
+        if len(columns["id"]) != 1:
+            problem = f"expected the results of one query, got {len(columns['id'])}"
+            raise InputError(problem, field="retrieved_contexts")
         columns = {name: column[0] for name, column in columns.items() if column is not None}
     present = {name: column for name, column in columns.items() if column is not None}
     return [dict(zip(present, row, strict=True)) for row in zip(*present.values(), strict=True)]

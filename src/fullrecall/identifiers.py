@@ -116,8 +116,14 @@ def each_of(items: Iterable[object], convert: Callable[[object], Any]) -> list[A
 
 
 def shown(value: object, limit: int = 60) -> str:
-    """Return the `repr` of `value`, cut so that a message stays one readable line."""
+    """Return the `repr` of `value`, cut so that a message stays one readable line.
+
+    Where that raises, as that of a stranger's class may, the message has the type alone.
+    """
     if isinstance(value, (str, bytes, bytearray)):  # `repr` would escape a text of megabytes whole
         value = value[: limit + 1]
-    text = repr(value)
+    try:
+        text = repr(value)
+    except Exception:  # noqa: BLE001 - of a stranger's class, or an int of too many digits
+        text = f"a value of type {type(value).__name__}"
     return text if len(text) <= limit else text[: limit - 1] + "…"

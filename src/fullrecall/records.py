@@ -401,7 +401,7 @@ def as_kept(value: Any, where: str, default: Default = None) -> Any:
             for key, item in value.items()
         }
         if len(fields) < len(value):
-            raise ReportError(f"{where} must have keys that differ as text, got {_shown(value)}")
+            raise ReportError(f"{where} must have keys that differ as text, got {shown(value)}")
         return fields
     if isinstance(value, list):
         return [as_kept(item, f"{where}[{n}]", default) for n, item in enumerate(value)]
@@ -412,7 +412,7 @@ def as_kept(value: Any, where: str, default: Default = None) -> Any:
         return value
     if default is None:
         raise ReportError(
-            f"{where} must be a value that JSON keeps as it is, got {_shown(value)}: convert it, "
+            f"{where} must be a value that JSON keeps as it is, got {shown(value)}: convert it, "
             "or pass default=str to save it as text"
         )
     return _made_by(default, value, where)
@@ -422,7 +422,7 @@ def _kept_key(key: object, where: str, default: Default) -> str:
     if isinstance(key, str):
         return key
     if default is None:
-        raise ReportError(f"{where} must have keys that are str, got {_shown(key)}")
+        raise ReportError(f"{where} must have keys that are str, got {shown(key)}")
     return str(_made_by(default, key, where))
 
 
@@ -431,17 +431,9 @@ def _made_by(default: Callable[[Any], Any], value: object, where: str) -> Any:
         plain = default(value)
     except Exception as error:
         raise ReportError(
-            f"{where}: default must make a plain value of {_shown(value)}, it raised {error!r}"
+            f"{where}: default must make a plain value of {shown(value)}, it raised {error!r}"
         ) from error
     return as_kept(plain, where)
-
-
-def _shown(value: object) -> str:
-    """Return a value for a message, whatever its `repr` does."""
-    try:
-        return shown(value)
-    except Exception:  # noqa: BLE001 - of a stranger's class, or an int of too many digits
-        return f"a value of type {type(value).__name__}"
 
 
 def check_retrieved(sample: Sample, result: Result) -> None:
@@ -471,4 +463,4 @@ def _problem(error: ValidationError) -> str:
         message = message.removeprefix("Value error, ")
         return f"{where}: {message}" if where else message
     expected = message.replace("Input should be", "must be")
-    return f"{where or 'it'} {expected}, got {_shown(first['input'])}"
+    return f"{where or 'it'} {expected}, got {shown(first['input'])}"

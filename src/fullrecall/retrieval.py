@@ -16,7 +16,6 @@ from fullrecall.calls import (
     Call,
     KnownContexts,
     Stage,
-    as_call,
     call_of,
     failed_calls,
     failures,
@@ -90,7 +89,7 @@ class Retrieval:
     ) -> None:
         put = object.__setattr__
         put(self, "contexts", None if contexts is None else as_contexts(contexts))
-        put(self, "calls", tuple(map(as_call, calls)))
+        put(self, "calls", tuple(map(call_of, calls)))
         put(self, "ranks", _ascending(_one_each(ranks, "ranks", self.contexts, _whole_number)))
         put(self, "response", optional_text(response, "response"))
         put(self, "read", _one_each(read, "read", self.contexts, _read_state))
