@@ -202,7 +202,7 @@ def _identified(row: Any, id_key: IdKey) -> Context:
 
 
 def _rows(result: Any) -> Iterable[object] | None:
-    if isinstance(result, Mapping) and _is_list(result.get("ids")):
+    if isinstance(result, Mapping) and is_list(result.get("ids")):
         return _columns(result)
     if is_frame(result):
         return frame_rows(result)
@@ -215,17 +215,17 @@ def _listed(result: Any) -> Iterable[object] | None:
     """Return the list that an answer holds under one of the usual names, or that it is."""
     for path in LISTS:
         value = _at(result, path)
-        if _is_list(value):
+        if is_list(value):
             return value  # type: ignore[no-any-return]
     if isinstance(result, Mapping):  # an answer within an answer
         inner = [_rows(part) for part in result.values() if isinstance(part, Mapping)]
         rows = [listed for listed in inner if listed is not None]
         return rows[0] if len(rows) == 1 else None
     if type(result) is tuple and len(result) == 2:  # noqa: PLR2004 - an answer and its contexts
-        lists = [part for part in result if _is_list(part)]
+        lists = [part for part in result if is_list(part)]
         if len(lists) == 1 and any(isinstance(part, str) for part in result):
             return lists[0]  # type: ignore[no-any-return]
-    return result if _is_list(result) else None
+    return result if is_list(result) else None
 
 
 def _named(row: object) -> object:
@@ -301,7 +301,7 @@ def _columns(result: Mapping[str, Any]) -> list[object]:
     """Return Chroma's columns as rows: a list of IDs for each query, and texts beside them."""
     columns = {"id": result["ids"], "text": result.get("documents")}
     columns["metadata"] = result.get("metadatas")
-    if all(map(_is_list, columns["id"])):
+    if all(map(is_list, columns["id"])):
         if len(columns["id"]) != 1:
             problem = f"expected the results of one query, got {len(columns['id'])}"
             raise InputError(problem, field="retrieved_contexts")
@@ -310,7 +310,8 @@ def _columns(result: Mapping[str, Any]) -> list[object]:
     return [dict(zip(present, row, strict=True)) for row in zip(*present.values(), strict=True)]
 
 
-def _is_list(value: object) -> bool:
+def is_list(value: object) -> bool:
+    """Return whether a value may be a list of documents: ordered, no text, and no model."""
     # A model's iterator yields its fields, a set has no order, and a text is one item.
     return (
         isinstance(value, Iterable)

@@ -88,6 +88,11 @@ class PartRecord(Record):
     together: bool = False
     vote: Count = 0
 
+    @property
+    def part(self) -> Part:
+        """The part that was saved."""
+        return Part(self.label, tuple(self.evidence), self.together, self.vote)
+
 
 class FindingRecord(Record):
     """One `Finding`."""
@@ -137,12 +142,7 @@ class FindingRecord(Record):
             self.agreement,
             self.unverified,
             self.contested,
-            tuple(
-                [
-                    Part(part.label, tuple(part.evidence), part.together, part.vote)
-                    for part in self.parts
-                ]
-            ),
+            tuple([record.part for record in self.parts]),
         )
 
 

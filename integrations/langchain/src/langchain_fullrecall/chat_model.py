@@ -13,6 +13,7 @@ from langchain_core.runnables.configurable import DynamicRunnable
 
 from fullrecall.errors import ParameterError
 from fullrecall.identifiers import shown
+from fullrecall.messages import text_of
 from fullrecall.models import ChatRequest, Completion
 from fullrecall.models.redaction import hide_fields, public_options, public_url
 from fullrecall.parts import rebuilt
@@ -88,10 +89,9 @@ def _messages(request: ChatRequest) -> list[BaseMessage]:
 
 
 def _completion(reply: BaseMessage) -> Completion:
-    text = reply.content if isinstance(reply.content, str) else _joined(reply.content)
     about = reply.response_metadata
     return Completion.of(
-        text,
+        text_of(reply.content),  # thinking and tool calls left out
         tokens=_spent(reply),
         stop=about.get("finish_reason") or about.get("stop_reason") or about.get("done_reason"),
         refusal=reply.additional_kwargs.get("refusal"),
@@ -104,16 +104,6 @@ def _spent(reply: BaseMessage) -> tuple[int, int]:
     if usage.get("total_cost") == 0:
         return 0, 0
     return usage.get("input_tokens", 0), usage.get("output_tokens", 0)
-
-
-def _joined(blocks: list[Any]) -> str:
-    """Return the text blocks of a message, thinking and tool calls left out."""
-    texts = (
-        block if isinstance(block, str) else block.get("text", "")
-        for block in blocks
-        if isinstance(block, str) or block.get("type") == "text"
-    )
-    return "".join(texts)
 
 
 def _described(runnable: Runnable[Any, Any]) -> str:

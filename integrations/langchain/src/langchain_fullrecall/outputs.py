@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterable, Mapping
-from collections.abc import Set as AbstractSet
+from collections.abc import Mapping
 from typing import Any
-
-from pydantic import BaseModel
 
 from fullrecall import Context, Sample
 from fullrecall.errors import InputError
+from fullrecall.hits import is_list
 from langchain_fullrecall.documents import DocumentReader
 
 _NAMES = Sample.names()
@@ -97,13 +95,6 @@ def checked_key(output: object, documents_key: str | None) -> None:
         return
     if not isinstance(output, Mapping) or output.get(documents_key) is None:
         raise InputError(f"the output has no {documents_key!r}: {held(output)}")
-
-
-def is_list(value: object) -> bool:
-    """Return whether `value` may be a list of documents: ordered, no text, and no model."""
-    return isinstance(value, Iterable) and not isinstance(
-        value, (str, bytes, bytearray, Mapping, AbstractSet, BaseModel)
-    )
 
 
 def tool_query(arguments: Any) -> str | None:
