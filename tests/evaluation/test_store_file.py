@@ -75,6 +75,7 @@ def cut_off(path: Path) -> None:
     ("make", "problem"),
     [
         (lambda path: path.write_text("a report\n" * 100), "nor any SQLite file"),
+        (lambda path: path.write_text("x"), "nor any SQLite file"),
         (lambda path: path.write_bytes(b"SQLite format 3\x00" + b"junk" * 500), "damaged"),
         (other_sqlite, "not a store of fullrecall's"),
         (newer, "version 4 .* knows 3: upgrade"),

@@ -144,12 +144,10 @@ def test_parameters_and_the_key(monkeypatch: pytest.MonkeyPatch) -> None:
         AnthropicChatModel("c")
     with pytest.raises(ParameterError, match="base_url"):
         AnthropicChatModel("c", base_url="localhost")
-    with pytest.raises(ParameterError, match="max_tokens"):
-        AnthropicChatModel("c", api_key="k", max_tokens=0)
     monkeypatch.setenv("ANTHROPIC_API_KEY", "sk-SECRET")
     model = AnthropicChatModel("c", options={"extra_headers": {"X": "sk-SECRET"}, "top_p": 1})
     assert "SECRET" not in repr(model) + model.name
-    assert model.name == "anthropic:c@default,t=0.0,8192,top_p=1"
+    assert model.name == "anthropic:c@default,t=0.0,max_tokens=8192,top_p=1"
     assert copy.deepcopy(model) == model
     with pytest.raises(ParameterError, match="options holds secrets"):
         pickle.dumps(model)

@@ -70,25 +70,23 @@ def test_the_cause_tells_where_the_exception_does_not() -> None:
 
 
 @pytest.mark.parametrize(
-    ("headers", "least", "most"),
+    ("headers", "seconds"),
     [
-        ({"retry-after": "7"}, 7, 7),
-        ({"Retry-After": "0.5"}, 0.5, 0.5),
-        ({"retry-after-ms": "250", "retry-after": "1"}, 0.25, 0.25),
-        ({"retry-after": "Fri, 31 Dec 9999 23:59:59 GMT"}, 2e11, 3e11),
-        ({"retry-after": "Wed, 21 Oct 2015 07:28:00 GMT"}, 0, 0),
+        ({"retry-after": "7"}, 7),
+        ({"Retry-After": "0.5"}, 0.5),
+        ({"retry-after-ms": "250", "retry-after": "1"}, 0.25),
     ],
 )
-def test_how_long_to_wait(headers: dict[str, str], least: float, most: float) -> None:
-    """`Retry-After` in seconds, in milliseconds, and as an HTTP date."""
-    wait = failed(error("RateLimitError", response=response(429, **headers))).wait
-    assert wait is not None
-    assert least <= wait <= most
+def test_how_long_to_wait(headers: dict[str, str], seconds: float) -> None:
+    """`Retry-After` in seconds and in milliseconds."""
+    assert failed(error("RateLimitError", response=response(429, **headers))).wait == seconds
 
 
-@pytest.mark.parametrize("told", [{}, {"retry-after": "soon"}, {"retry-after": "-3"}])
+@pytest.mark.parametrize(
+    "told", [{}, {"retry-after": "Wed, 21 Oct 2015 07:28:00 GMT"}, {"retry-after": "-3"}]
+)
 def test_no_wait_is_asked_for(told: dict[str, str]) -> None:
-    """Without the header, or with nonsense in it, the waits are ours."""
+    """Without the header, or with no number of seconds in it, the waits are ours."""
     assert failed(error("RateLimitError", response=response(429, **told))).wait is None
 
 

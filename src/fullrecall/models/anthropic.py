@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from fullrecall.errors import ParameterError
 from fullrecall.models.chat import ChatRequest, Completion
 from fullrecall.models.remote_model import RemoteModel
 from fullrecall.models.retries import tokens_used
@@ -17,20 +15,18 @@ _PROMPT = ("input_tokens", "cache_read_input_tokens", "cache_creation_input_toke
 _FULL = ("max_tokens", "model_context_window_exceeded")
 
 
-@dataclass(repr=False, kw_only=True)
 class AnthropicChatModel(RemoteModel):
     """A model behind Anthropic's Messages API.
 
     - `model`: its name there. `base_url`: the endpoint, None for ANTHROPIC_BASE_URL or
       Anthropic's own. A user and password in it are sent as basic authorization.
     - `api_key`: None reads ANTHROPIC_API_KEY; an endpoint of your own may need none.
-    - `max_tokens`: the most that one answer may have; the API wants a number.
     - `temperature`: None sends none, for models that take none.
     - `schema`: ask for the answer as the input of a tool that has its JSON schema. A request that
       is rejected is to be sent again, and goes without it then. An endpoint that answers such a
       request, and has answered none with a schema, gets none from then on.
-    - `options`: more fields of the request, such as `top_k`, and the client's own
-      `extra_headers` and `extra_query`.
+    - `options`: more fields of the request, such as `top_k` or `max_tokens` (8,192 unless you say
+      otherwise: the API wants a number), and the client's own `extra_headers` and `extra_query`.
     - `timeout`: seconds for one request, from the first byte sent to the last one read. The
       client's own retries are off: what drives the model retries, and counts it.
 
@@ -41,29 +37,19 @@ class AnthropicChatModel(RemoteModel):
     such as `temperature`. A failed request raises nothing: its completion says why.
     """
 
-    max_tokens: int = 8_192
-
     package: ClassVar[str] = "anthropic"
     client: ClassVar[str] = "AsyncAnthropic"
     path: ClassVar[str] = "/v1/messages"
-    reserved: ClassVar[tuple[str, ...]] = (*RemoteModel.reserved, "max_tokens", "system")
+    reserved: ClassVar[tuple[str, ...]] = (*RemoteModel.reserved, "system")
 
     def __post_init__(self) -> None:
-        if not isinstance(self.max_tokens, int) or self.max_tokens < 1:
-            raise ParameterError(f"max_tokens must be at least 1, got {self.max_tokens!r}")
+        self.options = {"max_tokens": 8_192} | self.options
         super().__post_init__()
-
-    __hash__ = RemoteModel.__hash__  # a data class that compares by value has none of its own
-
-    @property
-    def _own_settings(self) -> str:
-        return f",{self.max_tokens}"
 
     def _body(self, request: ChatRequest, *, schema: bool) -> dict[str, Any]:
         messages = [message for message in request.messages if message.role != "system"]
         body: dict[str, Any] = {
             "model": self.model,
-            "max_tokens": self.max_tokens,
             "messages": [message._asdict() for message in messages],
         }
         # This API has no system role among its messages.

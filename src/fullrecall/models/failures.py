@@ -120,7 +120,7 @@ def _status(error: BaseException) -> int | None:
 
 
 def _wait(error: BaseException) -> float | None:
-    """Return the seconds that a response's `Retry-After` asks for: a number or an HTTP date."""
+    """Return the seconds that a response's `Retry-After` asks for, where it is a number."""
     headers = getattr(getattr(error, "response", None), "headers", None)
     if headers is None:
         headers = getattr(error, "headers", None)
@@ -128,20 +128,7 @@ def _wait(error: BaseException) -> float | None:
     milliseconds = _number(_header(headers, "retry-after-ms"))
     if milliseconds is not None:
         return milliseconds / 1000
-    retry_after = _header(headers, "retry-after")
-    seconds = _number(retry_after)
-    if seconds is not None or retry_after is None:
-        return seconds
-    from datetime import UTC, datetime
-    from email.utils import parsedate_to_datetime  # loads sockets: only who is told a date pays
-
-    try:
-        until = parsedate_to_datetime(str(retry_after))
-    except ValueError:
-        return None
-    if until.tzinfo is None:
-        until = until.replace(tzinfo=UTC)
-    return max(0.0, (until - datetime.now(UTC)).total_seconds())
+    return _number(_header(headers, "retry-after"))
 
 
 def _header(headers: Any, name: str) -> object:

@@ -128,12 +128,7 @@ class RemoteModel(ABC):
         named = sorted(key for key in self.options if not key.startswith("extra_"))
         options = "".join(f",{key}={self.options[key]!r}" for key in named)
         endpoint = f"{self.package}:{self.model}@{self._shown_address},t={self.temperature}"
-        return f"{endpoint}{self._own_settings}{redacted(options)}"
-
-    @property
-    def _own_settings(self) -> str:
-        """Settings of one client that decide its answers, as a part of the name."""
-        return ""
+        return f"{endpoint}{redacted(options)}"
 
     def __repr__(self) -> str:
         address = "" if self.base_url is None else f", base_url={self._shown_address!r}"

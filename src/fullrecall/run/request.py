@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import email.utils  # noqa: F401 - loaded here, since where it is used an event loop would wait
 import hashlib
 import json
 import warnings
@@ -15,7 +14,7 @@ from itertools import count
 
 from fullrecall.judges.flow import NotAsked, counted
 from fullrecall.judges.judge import Ask
-from fullrecall.models import redaction  # noqa: F401 - likewise
+from fullrecall.models import redaction  # noqa: F401 - later, an event loop would wait for it
 from fullrecall.models.chat import ChatModel, Completion, Failure
 from fullrecall.models.failures import failed
 from fullrecall.models.retries import sound

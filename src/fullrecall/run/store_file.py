@@ -45,6 +45,7 @@ def check(path: Path) -> None:
         raise StoreError(f"the store {path} cannot be read: {error.strerror}") from None
     if not signature:
         return
+    # SQLite takes a file of a few bytes for an empty one, and would overwrite it.
     if signature != _SIGNATURE:
         raise StoreError(f"{path} is not a store, nor any SQLite file: {_WAY_OUT}")
     try:
