@@ -56,6 +56,7 @@ def demo(
         raise bad_option("--k", f"must be at most {_DEPTH}, got {k}")
     if output is not None and output.exists() and not output.is_dir():
         raise bad_option("--output", f"must be a directory, got {output}")
+    # On standard error, so that what is printed can be piped.
     with terminal.console(sys.stderr).status("Two retrievers answer 218 questions…"):
         demonstration = run(k=k, depth=_DEPTH)
     if output is not None:

@@ -86,6 +86,7 @@ def _requirements(name: str, group: str) -> Iterator[tuple[str, Requirement]]:
     packages = [Requirement(line) for line in installed.requires or ()]
     for extra, of_group in groups.items():
         for package in packages:
+            # What every installation needs applies with each extra, too: it is listed once.
             is_conditional = "extra" in str(package.marker)
             applies = package.marker is None or package.marker.evaluate({"extra": extra})
             if applies and is_conditional == bool(extra) and package.name != "fullrecall":
@@ -101,10 +102,12 @@ def _package(group: str, package: Requirement, repair: str = "") -> Check:
         if repair or group.startswith("extra "):
             return Check(group, package.name, "not installed", "", install)
         return Check(group, package.name, "broken", "", install)
+    # A prerelease is in no range by default, and works as what it precedes.
     if not package.specifier.contains(version, prereleases=True):
         advice = f"{package.specifier} is supported: {install}"
         return Check(group, package.name, "broken", version, advice)
     try:
+        # Some packages print as they are imported: --json prints nothing else.
         with redirect_stdout(sys.stderr), warnings.catch_warnings():
             warnings.simplefilter("ignore")
             import_module(_MODULES.get(package.name, package.name.replace("-", "_")))
@@ -121,6 +124,7 @@ def _print(checks: Sequence[Check]) -> None:
         lines = [Line(each.name, [each.version or NOTHING, each.state]) for each in members]
         sections.append(Section(group, lines))
     show(terminal.Grid(Sheet(["version", "state"], sections)))
+    # Two extras may need the same package.
     absent = dict.fromkeys(f"  {each.advice}" for each in checks if each.state == "not installed")
     broken = [f"  {check.name}: {check.advice}" for check in checks if check.state == "broken"]
     missing = ["", "Not installed; to install:", *absent] if absent else []

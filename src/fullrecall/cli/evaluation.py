@@ -168,6 +168,7 @@ def evaluate(
         },
     }
     try:
+        # What the file says was retrieved is not what will be scored where a retriever is asked.
         scorers = scorers_of(scorer or (), own, first if to_ask is None else unretrieved(first))
     except InputError as error:
         raise error.at(path=str(files[0])) from None

@@ -35,6 +35,7 @@ def scored(
     sign: Path | None,
 ) -> tuple[Report, BaseException | None]:
     """Return what was scored, saved as `output` is called, and what ended it early, if anything."""
+    # There is a report to show whatever ends the run, and however early.
     report, stopped = Report([scorer.method for scorer in scorers]), None
     try:
         if output is not None:

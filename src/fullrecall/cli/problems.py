@@ -57,6 +57,7 @@ def explained(error: BaseException, options: Iterable[str] = ()) -> tuple[str, .
         where = f"{error.filename}: " if error.filename is not None else ""
         return (f"{where}{error.strerror or error}",)
     problem = as_options(str(error))
+    # Only where a parameter is meant: `k` and `range` are words of sentences, too.
     for name in options:
         problem = re.sub(rf"(?<![\w'`-]){name}(?= must be|=)", flags_of(name)[0], problem)
     return (problem,)

@@ -30,6 +30,7 @@ class Turns(NamedTuple):
 
 def turns_of(readings: Sequence[Sequence[Reading]], choice: int, last: int) -> Turns:
     """Return what became of samples by a choice; `last` is the side of the last report."""
+    # Counted here, and not by the script alone: the page says it without one, too.
     now = [_fails(cells_on(sample, last), choice) for sample in readings]
     before = [_fails(cells_on(sample, 0), choice) if last else None for sample in readings]
     fails = Counter(zip(before, now, strict=True))

@@ -101,6 +101,7 @@ def _page(
         samples=len(samples),
         unscored=unscored(readings, last),
         turns=turns[first],
+        # For every choice: the script that switches between them computes no interval.
         verdicts=[
             [*leaks, *verdict(subject, summary, nth, turn)] for nth, turn in enumerate(turns)
         ],
