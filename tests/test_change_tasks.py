@@ -105,7 +105,7 @@ class PrefixRecall(DeterministicScorer):
             ),
             "scorers/__init__.py": Edit(
                 "if not TYPE_CHECKING:",
-                '__all__ += ["PrefixRecall"]\n_MODULES["PrefixRecall"] = "prefixes"\n',
+                '_MODULES["PrefixRecall"] = "prefixes"\n',
             ),
         },
         """

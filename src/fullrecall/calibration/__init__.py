@@ -6,19 +6,12 @@ from typing import TYPE_CHECKING
 
 from fullrecall import lazy
 
-if TYPE_CHECKING:
-    from fullrecall.calibration.calibration import Calibration
-    from fullrecall.calibration.correction import calibrate
-    from fullrecall.calibration.draw import ToLabel
-    from fullrecall.calibration.labels import HumanLabels, Label
-
-__all__ = [
-    "Calibration",
-    "HumanLabels",
-    "Label",
-    "ToLabel",
-    "calibrate",
-]
+if TYPE_CHECKING:  # `as` the same name says that it is public (PEP 484)
+    from fullrecall.calibration.calibration import Calibration as Calibration
+    from fullrecall.calibration.correction import calibrate as calibrate
+    from fullrecall.calibration.draw import ToLabel as ToLabel
+    from fullrecall.calibration.labels import HumanLabels as HumanLabels
+    from fullrecall.calibration.labels import Label as Label
 
 _MODULES = {
     "Calibration": "calibration",
@@ -28,5 +21,6 @@ _MODULES = {
     "calibrate": "correction",
 }
 
-if not TYPE_CHECKING:
+if not TYPE_CHECKING:  # checkers read no list but a literal one
+    __all__ = list(_MODULES)
     __getattr__ = lazy.names(__name__, _MODULES)

@@ -6,21 +6,14 @@ from typing import TYPE_CHECKING
 
 from fullrecall import lazy
 
-if TYPE_CHECKING:
-    from fullrecall.diagnosis.causes import Cause, Diagnosed
-    from fullrecall.diagnosis.change import Change, ChangeKind, Cost
-    from fullrecall.diagnosis.diagnosis import Diagnosis
-    from fullrecall.diagnosis.investigation import diagnose
-
-__all__ = [
-    "Cause",
-    "Change",
-    "ChangeKind",
-    "Cost",
-    "Diagnosed",
-    "Diagnosis",
-    "diagnose",
-]
+if TYPE_CHECKING:  # `as` the same name says that it is public (PEP 484)
+    from fullrecall.diagnosis.causes import Cause as Cause
+    from fullrecall.diagnosis.causes import Diagnosed as Diagnosed
+    from fullrecall.diagnosis.change import Change as Change
+    from fullrecall.diagnosis.change import ChangeKind as ChangeKind
+    from fullrecall.diagnosis.change import Cost as Cost
+    from fullrecall.diagnosis.diagnosis import Diagnosis as Diagnosis
+    from fullrecall.diagnosis.investigation import diagnose as diagnose
 
 _MODULES = {
     "Cause": "causes",
@@ -32,5 +25,6 @@ _MODULES = {
     "diagnose": "investigation",
 }
 
-if not TYPE_CHECKING:
+if not TYPE_CHECKING:  # checkers read no list but a literal one
+    __all__ = list(_MODULES)
     __getattr__ = lazy.names(__name__, _MODULES)

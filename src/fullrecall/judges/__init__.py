@@ -5,29 +5,19 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from fullrecall import lazy
-from fullrecall.errors import JudgeError
+from fullrecall.errors import JudgeError as JudgeError
 
-if TYPE_CHECKING:
-    from fullrecall.judges.cross_encoder import CrossEncoderJudge
-    from fullrecall.judges.judge import Ask, Citation, Flow, Judge, Verdict
-    from fullrecall.judges.llm import LLMJudge
-    from fullrecall.judges.local import LexicalJudge
-    from fullrecall.judges.panel import Panel
-    from fullrecall.judges.prompts import Prompts
-
-__all__ = [
-    "Ask",
-    "Citation",
-    "CrossEncoderJudge",
-    "Flow",
-    "Judge",
-    "JudgeError",
-    "LLMJudge",
-    "LexicalJudge",
-    "Panel",
-    "Prompts",
-    "Verdict",
-]
+if TYPE_CHECKING:  # `as` the same name says that it is public (PEP 484)
+    from fullrecall.judges.cross_encoder import CrossEncoderJudge as CrossEncoderJudge
+    from fullrecall.judges.judge import Ask as Ask
+    from fullrecall.judges.judge import Citation as Citation
+    from fullrecall.judges.judge import Flow as Flow
+    from fullrecall.judges.judge import Judge as Judge
+    from fullrecall.judges.judge import Verdict as Verdict
+    from fullrecall.judges.llm import LLMJudge as LLMJudge
+    from fullrecall.judges.local import LexicalJudge as LexicalJudge
+    from fullrecall.judges.panel import Panel as Panel
+    from fullrecall.judges.prompts import Prompts as Prompts
 
 _MODULES = {
     "Ask": "judge",
@@ -42,5 +32,7 @@ _MODULES = {
     "Verdict": "judge",
 }
 
-if not TYPE_CHECKING:
+if not TYPE_CHECKING:  # checkers read no list but a literal one
+    __all__ = list(_MODULES)
+    __all__ += ["JudgeError"]
     __getattr__ = lazy.names(__name__, _MODULES)

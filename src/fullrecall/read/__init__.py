@@ -11,32 +11,21 @@ from typing import TYPE_CHECKING
 
 from fullrecall import lazy
 
-if TYPE_CHECKING:
-    from fullrecall.corpus import Document
-    from fullrecall.read.documents import Documents, documents_of, read_contexts
-    from fullrecall.read.frames import from_rows
-    from fullrecall.read.labels import read_labels
-    from fullrecall.read.reading import read
-    from fullrecall.read.traces import from_spans, with_references
-    from fullrecall.read.trec import from_qrels_run, read_trec
-    from fullrecall.read.writing import Written, write, write_jsonl
-
-__all__ = [
-    "Document",
-    "Documents",
-    "Written",
-    "documents_of",
-    "from_qrels_run",
-    "from_rows",
-    "from_spans",
-    "read",
-    "read_contexts",
-    "read_labels",
-    "read_trec",
-    "with_references",
-    "write",
-    "write_jsonl",
-]
+if TYPE_CHECKING:  # `as` the same name says that it is public (PEP 484)
+    from fullrecall.corpus import Document as Document
+    from fullrecall.read.documents import Documents as Documents
+    from fullrecall.read.documents import documents_of as documents_of
+    from fullrecall.read.documents import read_contexts as read_contexts
+    from fullrecall.read.frames import from_rows as from_rows
+    from fullrecall.read.labels import read_labels as read_labels
+    from fullrecall.read.reading import read as read
+    from fullrecall.read.traces import from_spans as from_spans
+    from fullrecall.read.traces import with_references as with_references
+    from fullrecall.read.trec import from_qrels_run as from_qrels_run
+    from fullrecall.read.trec import read_trec as read_trec
+    from fullrecall.read.writing import Written as Written
+    from fullrecall.read.writing import write as write
+    from fullrecall.read.writing import write_jsonl as write_jsonl
 
 _MODULES = {
     "Written": "writing",
@@ -55,5 +44,6 @@ _MODULES = {
     "write_jsonl": "writing",
 }
 
-if not TYPE_CHECKING:
+if not TYPE_CHECKING:  # checkers read no list but a literal one
+    __all__ = list(_MODULES)
     __getattr__ = lazy.names(__name__, _MODULES)

@@ -6,15 +6,15 @@ from typing import TYPE_CHECKING
 
 from fullrecall import lazy
 
-if TYPE_CHECKING:
-    from fullrecall.report.report import Report
-    from fullrecall.results.change import Flip
-    from fullrecall.results.comparison import Comparison, Comparisons, compare
-    from fullrecall.results.missed import Missed
-    from fullrecall.results.summary import Summary
-    from fullrecall.table.row import Row
-
-__all__ = ["Comparison", "Comparisons", "Flip", "Missed", "Report", "Row", "Summary", "compare"]
+if TYPE_CHECKING:  # `as` the same name says that it is public (PEP 484)
+    from fullrecall.report.report import Report as Report
+    from fullrecall.results.change import Flip as Flip
+    from fullrecall.results.comparison import Comparison as Comparison
+    from fullrecall.results.comparison import Comparisons as Comparisons
+    from fullrecall.results.comparison import compare as compare
+    from fullrecall.results.missed import Missed as Missed
+    from fullrecall.results.summary import Summary as Summary
+    from fullrecall.table.row import Row as Row
 
 _MODULES = {
     "Comparison": ".results.comparison",
@@ -27,5 +27,6 @@ _MODULES = {
     "compare": ".results.comparison",
 }
 
-if not TYPE_CHECKING:
+if not TYPE_CHECKING:  # checkers read no list but a literal one
+    __all__ = list(_MODULES)
     __getattr__ = lazy.names(__name__, _MODULES)

@@ -6,31 +6,19 @@ from typing import TYPE_CHECKING
 
 from fullrecall import lazy
 
-if TYPE_CHECKING:
-    from fullrecall.scorers.claims import ClaimRecall
-    from fullrecall.scorers.entities import EntityRecall
-    from fullrecall.scorers.ids import IdRecall
-    from fullrecall.scorers.judged import JudgedScorer
-    from fullrecall.scorers.precision import ContextPrecision
-    from fullrecall.scorers.questions import QuestionRecall
-    from fullrecall.scorers.scorer import DeterministicScorer, FindingScorer, Found, Scorer
-    from fullrecall.scorers.spans import SpanRecall
-    from fullrecall.scorers.text import TextRecall
-
-__all__ = [
-    "ClaimRecall",
-    "ContextPrecision",
-    "DeterministicScorer",
-    "EntityRecall",
-    "FindingScorer",
-    "Found",
-    "IdRecall",
-    "JudgedScorer",
-    "QuestionRecall",
-    "Scorer",
-    "SpanRecall",
-    "TextRecall",
-]
+if TYPE_CHECKING:  # `as` the same name says that it is public (PEP 484)
+    from fullrecall.scorers.claims import ClaimRecall as ClaimRecall
+    from fullrecall.scorers.entities import EntityRecall as EntityRecall
+    from fullrecall.scorers.ids import IdRecall as IdRecall
+    from fullrecall.scorers.judged import JudgedScorer as JudgedScorer
+    from fullrecall.scorers.precision import ContextPrecision as ContextPrecision
+    from fullrecall.scorers.questions import QuestionRecall as QuestionRecall
+    from fullrecall.scorers.scorer import DeterministicScorer as DeterministicScorer
+    from fullrecall.scorers.scorer import FindingScorer as FindingScorer
+    from fullrecall.scorers.scorer import Found as Found
+    from fullrecall.scorers.scorer import Scorer as Scorer
+    from fullrecall.scorers.spans import SpanRecall as SpanRecall
+    from fullrecall.scorers.text import TextRecall as TextRecall
 
 _MODULES = {
     "ClaimRecall": "claims",
@@ -47,5 +35,6 @@ _MODULES = {
     "TextRecall": "text",
 }
 
-if not TYPE_CHECKING:
+if not TYPE_CHECKING:  # checkers read no list but a literal one
+    __all__ = list(_MODULES)
     __getattr__ = lazy.names(__name__, _MODULES)

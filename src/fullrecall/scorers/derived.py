@@ -32,7 +32,7 @@ T = TypeVar("T")
 @cache
 def _kinds() -> Mapping[str, type[FindingScorer]]:
     """Return the scorers of this package by kind: those that it exports, and no base class."""
-    exported = (getattr(scorers, name) for name in scorers.__all__)
+    exported = (getattr(scorers, name) for name in vars(scorers)["__all__"])
     return {scorer.kind: scorer for scorer in exported if "kind" in vars(scorer)}
 
 

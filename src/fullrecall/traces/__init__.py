@@ -10,10 +10,11 @@ from typing import TYPE_CHECKING
 
 from fullrecall import lazy
 
-if TYPE_CHECKING:
-    from fullrecall.traces.processor import RetrievalProcessor
+if TYPE_CHECKING:  # `as` the same name says that it is public (PEP 484)
+    from fullrecall.traces.processor import RetrievalProcessor as RetrievalProcessor
 
-__all__ = ["RetrievalProcessor"]
+_MODULES = {"RetrievalProcessor": "processor"}
 
-if not TYPE_CHECKING:
-    __getattr__ = lazy.names(__name__, {"RetrievalProcessor": "processor"})
+if not TYPE_CHECKING:  # checkers read no list but a literal one
+    __all__ = list(_MODULES)
+    __getattr__ = lazy.names(__name__, _MODULES)
