@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from fullrecall import Context, Sample, SpanRecall
-from fullrecall.measures import Hit, Recall
+from fullrecall.measures import Hit, Precision, Recall
 from fullrecall.scorers.alignment import Overlap, Windows, covered, overlap, squeezed, union
 from fullrecall.scorers.passages import Passage, merged
 
@@ -130,6 +130,14 @@ def test_offsets_know_where_a_text_stands() -> None:
     for context, score in ((elsewhere, 0.0), (other, 0.0), (here, 0.5)):
         result = SpanRecall().score(retrieved_contexts=[context], reference_contexts=[reference])
         assert result.score == pytest.approx(score, abs=0.02)
+
+
+def test_white_space_in_common_is_no_support() -> None:
+    """A chunk that shares a passage's last blank alone is not relevant, and breaks nothing."""
+    reference = Context("left part ", source="doc", start=0, end=10)
+    chunk = Context(" and more", source="doc", start=9, end=18)
+    result = SpanRecall().score(retrieved_contexts=[chunk], reference_contexts=[reference])
+    assert (result.score, result[Precision], result.findings[0].ranks) == (0.0, 0.0, ())
 
 
 def test_offsets_need_no_text() -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import csv
-import json
 from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
@@ -158,12 +157,6 @@ class TestFile:
         assert [float(row["probability"]) for row in rows] == [one.probability for one in drawn]
         assert rows[0]["context_2"] == "The second."
 
-    def test_jsonl_is_for_programs(self, report: Report, tmp_path: Path) -> None:
-        """One object a line with all that a `ToLabel` has."""
-        drawn = report.to_label(7, tmp_path / "labels.jsonl")
-        lines = (tmp_path / "labels.jsonl").read_text("utf-8").splitlines()
-        assert [json.loads(line) for line in lines] == [claim.to_dict() for claim in drawn]
-
     def test_no_labels_are_overwritten(self, report: Report, tmp_path: Path) -> None:
         """What is there may be somebody's work; another ending is no format of ours."""
         path = tmp_path / "labels.csv"
@@ -171,7 +164,7 @@ class TestFile:
         with pytest.raises(ParameterError, match="exists and may hold labels"):
             report.to_label(5, path)
         assert path.read_text("utf-8") == "hours of work"
-        with pytest.raises(ParameterError, match=r"end in \.csv or \.jsonl, got 'labels\.xlsx'"):
+        with pytest.raises(ParameterError, match=r"end in \.csv, got 'labels\.xlsx'"):
             report.to_label(5, tmp_path / "labels.xlsx")
         with pytest.raises(ParameterError, match="n must be a whole number of at least 1, got 0"):
             report.to_label(0)

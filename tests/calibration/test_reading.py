@@ -18,10 +18,9 @@ def written(path: Path, text: str, encoding: str = "utf-8") -> Path:
     return path
 
 
-@pytest.mark.parametrize("ending", ["csv", "jsonl"])
-def test_what_is_written_is_read(report: Report, tmp_path: Path, ending: str) -> None:
+def test_what_is_written_is_read(report: Report, tmp_path: Path) -> None:
     """A drawing comes back with its items and chances, and no label yet."""
-    path = tmp_path / f"labels.{ending}"
+    path = tmp_path / "labels.csv"
     drawn = report.to_label(9, path)
     assert read_labels(path) == tuple(
         Label(claim.sample, claim.claim, None, claim.probability, claim.item) for claim in drawn

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from hashlib import sha256
 from math import fsum, sqrt
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from fullrecall.calibration import sheet
 from fullrecall.calibration.judged import JudgedClaim, JudgedClaims, judged_claims, labels_by_item
@@ -37,10 +37,6 @@ class ToLabel(NamedTuple):
     label: str
     rater: str
     probability: float
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return plain JSON values."""
-        return {**self._asdict(), "contexts": list(self.contexts)}
 
 
 def to_label(
@@ -78,7 +74,7 @@ def to_label(
             for label in answers or [Label(claim.sample, claim.target, None)]
         ]
     if path is not None:
-        sheet.write(path, _cells(to_label), (claim.to_dict() for claim in to_label))
+        sheet.write(path, _cells(to_label))
     return tuple(to_label)
 
 

@@ -40,11 +40,11 @@ def label(
       fullrecall judge label report.jsonl -n 200 --labels labels.csv -o more.csv
 
     - `n`: Number of claims.
-    - `output`: Write them here: .csv for a spreadsheet, or .jsonl. No file is replaced.
+    - `output`: Write them here, a .csv for a spreadsheet. No file is replaced.
     - `labels`: Copy the labels of this earlier file; repeatable.
     - `show_verdicts`: Write the judge's verdicts too.
     """
-    check_output(output, endings=[".csv", ".jsonl"])
+    check_output(output, endings=[".csv"])
     loaded = Report.load(report)
     earlier = read_labels(*labels) if labels else ()
     try:

@@ -160,7 +160,7 @@ def complete(
     - `retrieved`: What one retriever returned for these questions; repeatable.
     - `judge`: lexical, nli:FOLDER, openai:MODEL or anthropic:MODEL. Default: lexical.
     - `depth K`: Judge the first K contexts of each retriever.
-    - `to_label`: Draw contexts to label (.csv or .jsonl).
+    - `to_label`: Draw contexts to label, into this .csv.
     - `n`: Contexts to draw with --to-label.
     - `to_confirm`: Draw what another person must confirm.
     - `labels`: The labels, filled in.

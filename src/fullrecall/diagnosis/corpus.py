@@ -36,32 +36,21 @@ class Corpus:
     """
 
     def __init__(self, contexts: CorpusLike, min_run: int = MIN_RUN) -> None:
-        self._contexts = _contexts(contexts)
-        self._ids = {context.id: context for context in self._contexts if context.id is not None}
-        self._passages = [Passage.of(context) for context in self._contexts]
+        self.contexts: Sequence[Context] = _contexts(contexts)
+        """All contexts, in the order given."""
+        self._ids = {context.id: context for context in self.contexts if context.id is not None}
+        self._passages = [Passage.of(context) for context in self.contexts]
         self._by_source: dict[str, list[int]] = {}
         for number, passage in enumerate(self._passages):
             if passage.source is not None:
                 self._by_source.setdefault(passage.source, []).append(number)
         self._min_run = min_run
+        self.has_ids = bool(self._ids)
         self.has_texts = any(passage.characters for passage in self._passages)
-
-    def __len__(self) -> int:
-        return len(self._contexts)
-
-    @property
-    def contexts(self) -> Sequence[Context]:
-        """All contexts, in the order given."""
-        return self._contexts
 
     def get(self, context_id: str) -> Context | None:
         """Return the context of an ID, None if there is none."""
         return self._ids.get(context_id)
-
-    @property
-    def has_ids(self) -> bool:
-        """Whether any context has an ID."""
-        return bool(self._ids)
 
     @cached_property
     def _blocks(self) -> _Blocks:
@@ -80,9 +69,10 @@ class Corpus:
         if passage.characters and not search.is_complete:
             search.look_where_shared(self._blocks.sharing(passage.characters))
         # Chunks mostly stand in their document's order: what a border cut is next to it.
-        beside = {n for at in search.overlaps for n in (at - 1, at + 1) if 0 <= n < len(self)}
+        numbers = range(len(self.contexts))
+        beside = {n for at in search.overlaps for n in (at - 1, at + 1) if n in numbers}
         search.look(sorted(beside), edges=True)
-        return [Held(self._contexts[n], part) for n, part in sorted(search.overlaps.items())]
+        return [Held(self.contexts[n], part) for n, part in sorted(search.overlaps.items())]
 
 
 @dataclass

@@ -287,7 +287,7 @@ class Report:
         """Return `n` claims for people to label, drawn at random, and write them to `path`.
 
         All claims if there are fewer, and two of each verdict at least. `path` ends in .csv, for a
-        spreadsheet, or in .jsonl; there must be no such file yet, since it may hold labels. The
+        spreadsheet; there must be no such file yet, since it may hold labels. The
         column `label` is to be filled with "supported", "not_supported" or "partial", by what the
         contexts say; then `fullrecall.read.read_labels` and `calibrate` take it from there.
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -42,16 +43,6 @@ class Passage:
         """Whether the text tells what stands at each offset."""
         return self.text is not None and len(self.text) == self.end - self.start
 
-    @cached_property
-    def _before(self) -> list[int] | None:
-        """How many characters stand before each offset, if the text tells which are white."""
-        if not self._is_aligned or self.text is None:
-            return None
-        counts = [0]
-        for character in self.text:
-            counts.append(counts[-1] + (not character.isspace()))
-        return counts
-
     @property
     def length(self) -> int:
         """The number of characters to cover, without white space where the text is known."""
@@ -78,24 +69,22 @@ class Passage:
             return overlap(self.characters, shared or Windows(retrieved.characters, min_run))
         start = max(self.start, retrieved.start) - self.start
         end = min(self.end, retrieved.end) - self.start
-        if self.source != retrieved.source or end <= start:
-            return Overlap()
-        return Overlap(runs=(self._squeezed_range((start, end)),))
+        if self._is_aligned:
+            start, end = (bisect_left(self._positions, offset) for offset in (start, end))
+        # After white space is gone: a context that has nothing else of it supports nothing.
+        is_shared = self.source == retrieved.source and start < end
+        return Overlap(runs=((start, end),)) if is_shared else Overlap()
 
     def original(self, part: Interval) -> Interval:
         """Return a range of the characters to cover as offsets in this passage with its spaces."""
-        if self.source is not None and self._before is None:
+        if self.source is not None and not self._is_aligned:
             return part
         return self._positions[part[0]], self._positions[part[1] - 1] + 1
 
     @cached_property
     def _positions(self) -> list[int]:
+        """The offsets of the characters that are no white space."""
         return [at for at, character in enumerate(self.text or "") if not character.isspace()]
-
-    def _squeezed_range(self, part: Interval) -> Interval:
-        if self._before is None:
-            return part
-        return self._before[part[0]], self._before[part[1]]
 
 
 def label_of(context: Context) -> str:

@@ -100,7 +100,7 @@ class CompletedSet:
     def to_label(
         self, n: int = 300, path: str | Path | None = None, *, second: bool = False
     ) -> list[PairToLabel]:
-        """Draw pairs for people to label, and write them to a new `.csv` or `.jsonl` file.
+        """Draw pairs for people to label, and write them to a new `.csv` file.
 
         `n` are drawn by stratum, at least ten of each: what the judge found relevant, what it did
         not, and what it gave no verdict on, nearest to the top first. Verdicts are hidden. Label
@@ -127,7 +127,7 @@ class CompletedSet:
             for pair in sorted(chosen, key=lambda pair: pair.item)  # which tells no verdict
         ]
         if path is not None:
-            sheet.write(path, [PairToLabel._fields, *pairs], (pair._asdict() for pair in pairs))
+            sheet.write(path, [PairToLabel._fields, *pairs])
         return pairs
 
     def with_labels(
