@@ -154,7 +154,7 @@ assert [r.any_of for r in sample.reference_context_ids] == [("a",), ("b",)]
     "page section": Task(
         {
             "views/page/page.py": Edit(
-                "        looked_at=looked_at,\n",
+                "        causes=causes.lines,\n",
                 "        longest=max(len(r.sample.user_input) for r in subject.last.rows),\n",
             ),
             "views/page/files/page.html": Edit(
