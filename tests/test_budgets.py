@@ -281,7 +281,7 @@ def test_tokenizers_are_not_mixed_in_silence(tmp_path: Path, name: str) -> None:
     loaded = Report.load(tmp_path / name)
     assert loaded.summary(Recall @ tokens(40)).tokenizers == ("letters",)
     assert loaded.table.values(0, Recall @ tokens(40))[0] == 1.0
-    both = Report.merged([loaded, report])
+    both = Report.of(report.methods, [*loaded, *report])
     shown = " ".join(str(both.summary(Recall @ tokens(40))).split())
     assert "tokens were counted in 2 ways, which do not compare: letters, characters / 4" in shown
     assert "tokens were" not in " ".join(str(both.summary(Recall @ calls(2))).split())

@@ -44,7 +44,7 @@ class TestParts:
             report["q777"]
         with pytest.raises(IndexError, match="no sample 60: the report has 60"):
             report[60]
-        twice = Report.merged([report[:5], report[3:8]])
+        twice = Report.of(report.methods, [*report[:5], *report[3:8]])
         with pytest.raises(KeyError, match="2 samples have the ID 'q4'"):
             twice["q4"]
 

@@ -194,7 +194,7 @@ def test_samples_without_references_are_as_without_a_corpus() -> None:
 
 @pytest.mark.parametrize("name", ["report.jsonl", "report.parquet"])
 def test_a_saved_report_keeps_its_corpus(name: str, tmp_path: Path) -> None:
-    """The fingerprint is there after saving, after writing row by row, in parts, and merged."""
+    """The fingerprint is there after saving, after writing row by row, and in parts."""
     samples = [{"retrieved_context_ids": ["a"], "reference_context_ids": [i]} for i in "ab"]
     report = evaluate(samples, IdRecall(), corpus={"a": "A"})
     report.save(tmp_path / name)
@@ -204,8 +204,6 @@ def test_a_saved_report_keeps_its_corpus(name: str, tmp_path: Path) -> None:
             assert loaded.corpus == report.corpus is not None
             assert statuses(loaded) == statuses(report)
     assert report[:1].corpus == report.corpus
-    assert Report.merged([report, report[1:]]).corpus == report.corpus
-    assert Report.merged([report, evaluate(samples, IdRecall())]).corpus is None
     evaluate(samples, IdRecall()).save(tmp_path / f"plain-{name}")
     assert Report.load(tmp_path / f"plain-{name}").corpus is None
 

@@ -262,7 +262,7 @@ class TestIdentity:
     def test_rows_of_one_id_are_one_group(self) -> None:
         """Four times the same report shows no more than once."""
         report = report_of([1.0] * 12 + [0.0] * 8)
-        merged = Report.merged([report] * 4)
+        merged = Report.of(report.methods, [*report] * 4)
         assert merged.summary()[0].interval == report.summary()[0].interval
         assert merged.summary()[0].main.groups == 20
         assert [c.lower for c in Gate(Recall >= 0.3).check(merged).checks] == [

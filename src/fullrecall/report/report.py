@@ -185,39 +185,6 @@ class Report:
         """
         return Summary(self.table, as_measures(measures), self.stopped)
 
-    def metrics(self, *measures: Measure) -> dict[str, float]:
-        """Return what `summary` reads as one flat dict of finite numbers, for experiment trackers.
-
-        Keys such as `id_recall/all` (over all that was retrieved), `id_recall/at_5`,
-        `id_recall/ndcg_at_10`; `…_low` and `…_high` are the ends of the 95% interval,
-        `id_recall/n_scored`, `n_undefined` and `n_unscored` count samples. A mean of no sample is
-        left out. MLflow's `log_metrics` and the `log` of Weights & Biases take it as it is.
-        """
-        from fullrecall.views.exports import metrics
-
-        return metrics(self.summary(*measures))
-
-    @classmethod
-    def merged(cls, reports: Iterable[Report]) -> Report:
-        """Return the parts of one evaluation as a whole, in the order given.
-
-        It is incomplete if one of them is (`stopped`). Rows of one sample ID are one group. Its
-        `corpus` is that of all parts, None where they differ. Raises `ReportError` without a part,
-        and for parts that were scored in different ways or of different lists (`view`).
-        """
-        parts = list(reports)
-        if not parts:
-            raise ReportError("no report to merge: pass at least one")
-        for part in parts:
-            check_parts(parts[0].methods, part.methods)
-        whole = cls(parts[0].methods)
-        for part in parts:
-            for rows in part.table.parts:
-                whole.table.add(rows)
-        whole.origin = Origin.common(part.origin for part in parts)
-        whole.stopped = next((part.stopped for part in parts if part.stopped is not None), None)
-        return whole
-
     def missed(self, k: Cut | None = None, *, score: str | None = None) -> list[Missed]:
         """Return every target that was not found, sample by sample, for each score or for one.
 

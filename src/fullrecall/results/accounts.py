@@ -28,7 +28,7 @@ from typing import Self
 import numpy as np
 from numpy.typing import NDArray
 
-Floats = NDArray[np.float64]
+from fullrecall.table.lists import Floats
 
 LARGEST_STAKE = 0.95
 """No account risks more of its capital on one question."""

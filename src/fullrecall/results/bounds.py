@@ -30,16 +30,14 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from math import exp, floor, fsum, inf, isfinite, log, sqrt
-from typing import TYPE_CHECKING, NamedTuple
+from statistics import NormalDist
+from typing import NamedTuple
+
+import numpy as np
 
 from fullrecall.errors import ParameterError
 from fullrecall.results.gamma_sum import log_probability_below_zero
-
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
-    Floats = NDArray[np.float64]
+from fullrecall.table.lists import Floats
 
 CONFIDENCE = 0.95
 """The default confidence of an interval."""
@@ -138,8 +136,6 @@ def bracketed(
     Both are exact for at most `MOST_VALUES` distinct values. More are rounded outwards to the
     finest multiples of a power of 2 that leave no more, in [`least`, `most`].
     """
-    import numpy as np
-
     exact = _counted(values, counts)
     if len(exact.values) <= MOST_VALUES:
         return Bracket(exact, exact)
@@ -156,8 +152,6 @@ def bracketed(
 
 
 def _counted(values: Floats, counts: Floats | None) -> Counts:
-    import numpy as np
-
     distinct, position = np.unique(values, return_inverse=True)
     frequencies = np.bincount(position.ravel(), weights=counts, minlength=len(distinct))
     present = frequencies > 0
@@ -281,8 +275,6 @@ def rounded_down(value: float) -> float:
 
 def _log_k(counts: Counts, mean: float, least: float) -> float:
     """Return ln K, in [-inf, 0]; -inf where `mean` is too small for any law from `least` on."""
-    import numpy as np
-
     if mean < least:
         return -inf
     # The last one is E_0, without which a mean of equal values would be certain.
@@ -293,8 +285,6 @@ def _log_k(counts: Counts, mean: float, least: float) -> float:
 
 def _normal_bound(counts: Counts, alpha: float) -> float:
     """Return about where the lower bound lies: as if the mean were normal, with one value more."""
-    from statistics import NormalDist
-
     mean, size = counts.mean, counts.size
     squares = fsum(
         count * (value - mean) ** 2

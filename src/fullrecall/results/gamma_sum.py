@@ -21,13 +21,10 @@ Computation 76, 2007.
 from __future__ import annotations
 
 from math import exp, inf, isfinite, log, log1p, pi
-from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
+import numpy as np
 
-    Floats = NDArray[np.float64]
+from fullrecall.table.lists import Floats
 
 _ZERO = 1e-15
 """Weights below this are the rounding of 0."""
@@ -60,8 +57,6 @@ def log_probability_below_zero(weights: Floats, shapes: Floats) -> float:
     `weights` are finite, `shapes` above 0 and need not be whole. Raises `ArithmeticError` rather
     than return NaN.
     """
-    import numpy as np
-
     away = np.abs(weights) >= _ZERO
     weights, shapes = weights[away], shapes[away]
     if not (weights > 0).any():
@@ -76,8 +71,6 @@ def log_probability_below_zero(weights: Floats, shapes: Floats) -> float:
 
 def _log_lower_tail(weights: Floats, shapes: Floats) -> float:
     """Return ln P(Q <= 0) for E Q > 0 and some weights below 0."""
-    import numpy as np
-
     theta = _saddle_point(weights, shapes)
     tail = _integral(weights / (1 + theta * weights), shapes, theta) / pi
     logarithm = log(tail) - float(shapes @ np.log1p(theta * weights)) if tail > 0 else -inf
@@ -130,8 +123,6 @@ def _along(
 
     In steps of u; None where the integrand grows or turns too fast on the path.
     """
-    import numpy as np
-
     start = width / theta
     total, u, turned = 0.0, step * np.arange(_BLOCK), 0.0
     while u[0] < _FARTHEST:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from typing import Any, NamedTuple, Self
+from collections.abc import Iterable
+from typing import NamedTuple, Self
 
 from fullrecall.errors import ReportError
 from fullrecall.retrieval import View
@@ -14,16 +14,6 @@ class Origin(NamedTuple):
 
     corpus: str | None = None
     view: View = "contexts"
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return plain JSON values, without what is as it is by default."""
-        default = UNKNOWN._asdict()
-        return {name: value for name, value in self._asdict().items() if value != default[name]}
-
-    @classmethod
-    def from_dict(cls, saved: Mapping[str, Any]) -> Self:
-        """Return what `to_dict` wrote, among whatever else."""
-        return cls(saved.get("corpus"), saved.get("view") or "contexts")
 
     @classmethod
     def common(cls, origins: Iterable[Origin]) -> Self:

@@ -11,6 +11,8 @@ from collections.abc import Callable
 from functools import lru_cache
 from math import exp, inf, lgamma, log, sqrt
 
+import numpy as np
+
 from fullrecall.results.bounds import root
 from fullrecall.results.gamma_sum import log_probability_below_zero
 
@@ -24,8 +26,6 @@ _FAR = 20.0
 
 def beta_cdf(a: float, b: float, x: float) -> float:
     """Return the probability, in [0, 1], that a beta variable with `a`, `b` > 0 is at most `x`."""
-    import numpy as np
-
     if not 0 < x < 1:
         return 0.0 if x <= 0 else 1.0
     return exp(log_probability_below_zero(np.array([1 - x, -x]), np.array([a, b], float)))

@@ -11,7 +11,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,9 +23,7 @@ from fullrecall.results.bounds import (
     lower_bound,
     upper_bound,
 )
-
-Floats: TypeAlias = NDArray[np.float64]
-Integers: TypeAlias = NDArray[np.int64]
+from fullrecall.table.lists import Floats, Integers
 
 _UNIT = 2**60
 _HALF = 30

@@ -55,7 +55,7 @@ class Writer(RowWriter):
             "kind": KIND,
             "version": VERSION,
             "methods": [plain_method(method) for method in self.methods],
-            **self.origin.to_dict(),
+            **self.origin._asdict(),
         }
         # Buffered by the line: a killed run has lost nothing that it scored.
         self._file = self.path.open("w", 1, encoding="utf-8", newline="\n")
@@ -162,7 +162,8 @@ def _head(path: str | Path, head: bytes) -> tuple[list[Method], Origin]:
     with located(f"{path}:1"):
         content = mapping(head)
         if content.get("kind") == KIND:
-            return methods_of(content, VERSION), Origin.from_dict(content)
+            methods = methods_of(content, VERSION)
+            return methods, Origin(content.get("corpus"), content.get("view") or "contexts")
     raise ReportError(
         f"{path} is not a saved report: Report.save and `fullrecall evaluate --output` write one"
     )
