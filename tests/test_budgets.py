@@ -229,7 +229,6 @@ def test_the_smallest_budget_that_reaches_a_target() -> None:
     assert found.to_dict()["k"] == "3calls"
     assert report.smallest_k(0.6, unit="tokens").k == tokens(250)
     assert report.smallest_k(0.6, unit="seconds").k == seconds(1.6)
-    assert report.smallest_k(0.6, unit="calls", largest=2).k is None
     assert "at no budget up to 5 calls" in report.smallest_k(1.0, unit="calls").reason
     with pytest.raises(ParameterError, match="unit must be"):
         report.smallest_k(0.6, unit="rounds")  # type: ignore[arg-type]  # as a user might

@@ -176,9 +176,9 @@ class TestFigures:
             Flip("q0", "question 0?", 0.5, 1.0, ("b",), ()),
             Flip("q1", "question 1?", 1.0, 0.5, (), ("b",)),
         )
-        assert list(score.at) == [1, 3, 5, 10]
-        assert score.at[1].difference == 0.0
-        assert score.at[3].after == pytest.approx(3.5 / 5)
+        assert list(score) == [Recall @ 1, Recall @ 3, Recall @ 5, Recall @ 10, Recall]
+        assert score[Recall @ 1].difference == 0.0
+        assert score[Recall @ 3].after == pytest.approx(3.5 / 5)
 
     def test_any_measure(self) -> None:
         """In the order asked, each with a p-value adjusted for all; others are named."""
@@ -302,9 +302,10 @@ class TestSmallestK:
         assert report.smallest_k(0.85).k == 1
 
     def test_the_search_stops_at_the_first_failure(self) -> None:
-        """`largest` bounds the search; what passes below a failure is not looked at."""
-        answer = self.report(4).smallest_k(0.9, largest=3)
-        assert (answer.k, [tested.k for tested in answer.tested]) == (None, [3])
+        """What would pass below a failure is not looked at."""
+        answer = self.report(4).smallest_k(0.9)
+        assert answer.k == 4
+        assert [tested.k for tested in answer.tested] == [3, 4, *range(5, answer.largest + 1)]
 
     def test_which_score(self) -> None:
         """Of several scores one has to be named."""

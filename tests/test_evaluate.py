@@ -123,7 +123,7 @@ class TestSummary:
         score = report_of().summary()["id_recall"]
         assert (score.scored, score.undefined, score.unscored) == (2, 1, 1)
         assert score.mean == pytest.approx((2 / 3 + 0) / 2)
-        means = {k: one.mean for k, one in score.at.items()}
+        means = {k: score[Recall @ k].mean for k in (1, 3, 5, 10)}
         assert means == pytest.approx({1: 1 / 6, 3: 1 / 3, 5: 1 / 3, 10: 1 / 3})
 
     def test_any_measure_can_be_asked_for(self) -> None:

@@ -102,7 +102,7 @@ def test_the_smallest_k_shows_what_was_tested() -> None:
     assert "k = 2" in shown
     assert "<b><bdi>2</bdi></b>" in shown
     assert "1.000" in shown
-    assert "k = none" in report.smallest_k(0.9, largest=1)._repr_html_()
+    assert "k = none" in report.smallest_k(1.0)._repr_html_()
 
 
 def test_hostile_texts_are_shown_as_text() -> None:

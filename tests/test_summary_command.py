@@ -72,13 +72,13 @@ def test_any_measure_is_shown(saved: Path) -> None:
 
 
 def test_its_options(saved: Path) -> None:
-    """Other measures, whatever their k, another confidence, a largest k."""
+    """Other measures, whatever their k, another confidence."""
     options = ("--score", "id_recall", "--measure", "hit@9", "-m", "recall(min_grade=2)")
-    more = ("--confidence", "0.8", "--largest", "4", "--json")
+    more = ("--confidence", "0.8", "--json")
     plain = json.loads(run("summary", saved, "--smallest-k", "0.9", *options, *more).stdout)
     report = Report.load(saved)
     expected = [
-        report.smallest_k(0.9, one, confidence=0.8, score="id_recall", largest=4).to_dict()
+        report.smallest_k(0.9, one, confidence=0.8, score="id_recall").to_dict()
         for one in (Hit, Recall(min_grade=2.0))
     ]
     assert plain["smallest_k"] == json.loads(json.dumps(expected))
@@ -90,10 +90,6 @@ def test_its_options(saved: Path) -> None:
         (("--smallest-k", "1.5"), "'--smallest-k': must be from 0 to 1, got 1.5"),
         (("--smallest-k", "0.9", "--score", "x"), "no score 'x' in the report"),
         (("--smallest-k", "0.9", "--measure", "x"), "no measure 'x': choose one of"),
-        (
-            ("--smallest-k", "0.9", "--largest", "0"),
-            "--largest must be a whole number of at least 1, got 0",
-        ),
         (("--smallest-k", "0.9", "--confidence", "1"), "--confidence must be"),
         (("--score", "id_recall"), "--score: needs --smallest-k"),
     ],

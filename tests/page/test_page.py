@@ -158,7 +158,7 @@ def test_without_scripts_the_summary_is_there(report: Report) -> None:
     for score in summary:
         assert score.name in text
         assert f"{score.mean:.3f}" in text
-        for one in score.at.values():
+        for one in score.values():
             assert f"{one.mean:.3f}" in text
     assert "1 unscored in id_recall: no retrieval: ConnectionError: no answer" in text
     assert "need JavaScript" in text

@@ -26,7 +26,6 @@ def summary(
     smallest_k: Share | None = None,
     scores: list[str] | None = None,
     unit: Unit | None = None,
-    largest: float | None = None,
     as_json: bool = False,
     **search: Any,
 ) -> None:
@@ -47,9 +46,8 @@ def summary(
     - `scores`: Score to use; repeatable. Default: every recall score.
     - `confidence`: Confidence in the k.
     - `unit`: Find the smallest budget of this unit, in place of a number of contexts.
-    - `largest`: Largest k, or budget, to try. Default: what holds all that was retrieved.
     """
-    search_options = {"--score": scores, "--unit": unit, "--largest": largest}
+    search_options = {"--score": scores, "--unit": unit}
     unused = [flag for flag, value in search_options.items() if value]
     if smallest_k is None and unused:
         raise bad_option(unused[0], "needs --smallest-k")
@@ -62,7 +60,7 @@ def summary(
         names = scores or [m.name for m in loaded.methods if m.headline == Recall]
         whole = dict.fromkeys(each.whole for each in measures or (Recall,))
         smallest = [
-            loaded.smallest_k(smallest_k, each, score=name, unit=unit, largest=largest, **search)
+            loaded.smallest_k(smallest_k, each, score=name, unit=unit, **search)
             for name in names
             for each in whole
         ]

@@ -223,23 +223,20 @@ class Report:
         confidence: float = CONFIDENCE,
         score: str | None = None,
         unit: Unit | None = None,
-        largest: float | None = None,
     ) -> SmallestK:
         """Return the smallest k at which the mean of `measure @ k` reaches `target`.
 
         k counts contexts, or with `unit` "calls", "tokens" or "seconds" it is the smallest such
         budget: each number of calls, round numbers of the others. `score` may be left out where
-        there is one. Each k is tested from `largest` down until one fails; by default from what
-        holds all that was retrieved. `confidence` holds over the whole search. "No k reaches it" is
+        there is one. Each k is tested from what holds all that was retrieved down until one
+        fails. `confidence` holds over the whole search. "No k reaches it" is
         an answer too: its `k` is None, its `reason` says why.
 
         Raises `ReportError` where the report does not have the score, `ParameterError` for a value
         out of range, and for a measure that may be smaller at a larger k, such as `Precision`.
         """
         index = index_of(self.methods, score)
-        return smallest_k(
-            self.table, index, target, measure, confidence, unit=unit, largest=largest
-        )
+        return smallest_k(self.table, index, target, measure, confidence, unit=unit)
 
     def to_label(
         self,

@@ -38,10 +38,6 @@ class Standing:
     tokens: float | None
     seconds: tuple[float, float] | None
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return plain JSON values."""
-        return plain_of(self)
-
 
 @dataclass(frozen=True, repr=False)
 class Choice(Shown):

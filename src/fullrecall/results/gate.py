@@ -88,10 +88,6 @@ class Check:
     coverage: float | None = None
     needed: int | None = None
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return plain JSON values."""
-        return plain_of(self)
-
 
 class Side(NamedTuple):
     """The values with every gap filled in, and their mean, which rounds nothing."""

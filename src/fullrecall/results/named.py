@@ -76,12 +76,6 @@ class ByMeasure(Mapping[Measure, T], Generic[T]):
         """The headline over all that was retrieved, or the first measure where that is not here."""
         return self.measured.get(self.method.headline) or next(iter(self.measured.values()))
 
-    @property
-    def at(self) -> dict[int, T]:
-        """The values of the headline's measure by k, ascending."""
-        cut = {measure.top: measure for measure in self if measure.whole == self.method.headline}
-        return {k: self[cut[k]] for k in sorted(k for k in cut if k is not None)}
-
 
 def index_of(methods: Sequence[Method], score: str | None) -> int:
     """Return the index of a score among those of a report, by its name.

@@ -29,9 +29,6 @@ Gap: TypeAlias = Literal[
 ]
 """Why a sample is not compared."""
 
-Sides: TypeAlias = tuple[Gap | None, Result | None, Result | None]
-"""Why two results are not compared, and both."""
-
 _GAPS: tuple[str, ...] = get_args(Gap)
 _COMPARED = -1
 
@@ -84,21 +81,21 @@ class ScorePairs:
         gaps[(old == UNDEFINED) | (new == UNDEFINED)] = _GAPS.index("undefined_in_one")
         gaps[(old == UNDEFINED) & (new == UNDEFINED)] = _GAPS.index("undefined")
         gaps[(old == UNSCORED) | (new == UNSCORED)] = _GAPS.index("unscored")
-        for pair, (gap, _, _) in self._differing.items():
-            if gap is not None:
-                gaps[pair] = _GAPS.index(gap)
+        for pair, common in self._differing.items():
+            if common is None:
+                gaps[pair] = _GAPS.index("no_common_targets")
         return gaps
 
     @cached_property
-    def _differing(self) -> Mapping[int, Sides]:
-        """The pairs with different targets, over those that both have, or why not."""
+    def _differing(self) -> Mapping[int, tuple[Result, Result] | None]:
+        """The results of pairs whose targets differ, over the common ones; None without."""
         old, new = self._statuses
         rows = self._pairing
         before = self._before.target_digests(self._score)[rows.before]
         after = self._after.target_digests(self._other)[rows.after]
         # Results are made for these pairs alone: mostly none, since both were asked the same.
         pairs = np.flatnonzero((old == SCORED) & (new == SCORED) & (before != after))
-        return {pair: side_by_side(*self._own_results(pair)) for pair in pairs.tolist()}
+        return {pair: over_common_targets(*self._own_results(pair)) for pair in pairs.tolist()}
 
     def _own_results(self, pair: int) -> tuple[Result, Result]:
         """Return both results of a pair, each over its own targets."""
@@ -110,7 +107,7 @@ class ScorePairs:
     @property
     def differing(self) -> int:
         """How many of the compared samples have other targets in one report, too."""
-        return sum(gap is None for gap, _, _ in self._differing.values())
+        return sum(common is not None for common in self._differing.values())
 
     def unpaired(self) -> dict[str, int]:
         """Return how many samples are not compared, by why."""
@@ -133,9 +130,9 @@ class ScorePairs:
         old, new = self._own_values(measure)
         missing = np.zeros(len(old), np.bool_)
         if not measure.of_sample:
-            for pair, (gap, before, after) in self._differing.items():
-                if gap is None and before is not None and after is not None:
-                    values = before[measure], after[measure]
+            for pair, common in self._differing.items():
+                if common is not None:
+                    values = [result[measure] for result in common]
                     old[pair], new[pair] = (np.nan if v is None else v for v in values)
             missing = self._gaps != _COMPARED
         missing |= np.isnan(old) | np.isnan(new)
@@ -144,10 +141,7 @@ class ScorePairs:
 
     def results(self, pair: int) -> tuple[Result, Result]:
         """Return both results of a pair, over the targets that both have."""
-        gap, before, after = self._differing.get(pair, (None, None, None))
-        if gap is None and before is not None and after is not None:
-            return before, after
-        return self._own_results(pair)
+        return self._differing.get(pair) or self._own_results(pair)
 
     def row(self, pair: int) -> Row:
         """Return the row of a pair before."""
@@ -184,7 +178,9 @@ class ScorePairs:
         ]
 
 
-def side_by_side(before: Result | None, after: Result | None) -> Sides:
+def side_by_side(
+    before: Result | None, after: Result | None
+) -> tuple[Gap | None, Result | None, Result | None]:
     """Return why two results of one sample are not compared, and both over what is.
 
     Without a reason both are over the targets that both have, where a target is the same if its
@@ -199,12 +195,16 @@ def side_by_side(before: Result | None, after: Result | None) -> Sides:
     if Status.UNDEFINED in statuses:
         gap: Gap = "undefined_in_one" if Status.SCORED in statuses else "undefined"
         return gap, before, after
+    common = over_common_targets(before, after)
+    return ("no_common_targets", before, after) if common is None else (None, *common)
+
+
+def over_common_targets(before: Result, after: Result) -> tuple[Result, Result] | None:
+    """Return two scored results over the targets that both have; None where they have none."""
     old, new = set(before.targets), set(after.targets)
     if old == new:
-        return None, before, after
-    if old.isdisjoint(new):
-        return "no_common_targets", before, after
-    return None, _over(before, new), _over(after, old)
+        return before, after
+    return None if old.isdisjoint(new) else (_over(before, new), _over(after, old))
 
 
 def _over(result: Result, targets: set[Target]) -> Result:

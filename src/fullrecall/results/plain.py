@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import fields
+from dataclasses import fields, is_dataclass
 from enum import Enum
 from typing import Any
 
@@ -20,6 +20,8 @@ def plain(value: Any) -> Any:
     """Return a value as JSON has it."""
     if hasattr(value, "to_dict"):
         return value.to_dict()
+    if is_dataclass(value) and not isinstance(value, Measure | Budget):
+        return plain_of(value)
     if hasattr(value, "_asdict"):
         value = value._asdict()
     if isinstance(value, Mapping):

@@ -21,8 +21,8 @@ import numpy as np
 from fullrecall.counts import counted
 from fullrecall.errors import ParameterError
 from fullrecall.measures import AP, RR, AllFound, Budget, Hit, Measure, Recall
-from fullrecall.measures.budgets import Cut, Unit, budgets_to, calls, check_unit, seconds, tokens
-from fullrecall.parameters import check_k, check_share
+from fullrecall.measures.budgets import Cut, Unit, budgets_to, check_unit
+from fullrecall.parameters import check_share
 from fullrecall.results.bounds import (
     CONFIDENCE,
     Counts,
@@ -104,13 +104,12 @@ def smallest_k(
     confidence: float = CONFIDENCE,
     *,
     unit: Unit | None = None,
-    largest: float | None = None,
 ) -> SmallestK:
     """Return the smallest k that reaches the target; see `Report.smallest_k`.
 
     How is said at the top of this module.
     """
-    cuts = _cuts(table, score, check_unit(unit), largest)
+    cuts = _cuts(table, score, check_unit(unit))
     if may_fall(measure, unit):
         raise ParameterError(
             f"{measure.whole.name} may be smaller at a larger k, so that no search finds the "
@@ -182,23 +181,18 @@ def may_fall(measure: Measure, unit: Unit | None = None) -> bool:
     return type(measure) not in rising or getattr(measure, "denominator", None) == "k"
 
 
-def _cuts(table: Table, score: int, unit: Unit | None, largest: float | None) -> list[Cut]:
-    """Return each k to be tested, ascending: up to `largest`, or to what holds all there is."""
-    # A command line reads floats.
-    whole: Any = int(largest) if largest is not None and float(largest).is_integer() else largest
+def _cuts(table: Table, score: int, unit: Unit | None) -> list[Cut]:
+    """Return each k to be tested, ascending: up to what holds all there is."""
     if unit is None:
         scored = table.status(score) == SCORED
         deepest = int(table.retrieved(score)[scored].max(initial=1))
-        return list(range(1, 1 + (deepest if largest is None else check_k(whole, "largest"))))
-    if largest is None:
-        spent = [np.zeros(1)]
-        for owner, part in enumerate(table.parts):
-            costs = table.costs(owner)
-            scored = part.columns(score).status == SCORED
-            spent.append(getattr(costs, unit)[scored[costs.rows]])
-        return [*budgets_to(unit, np.nanmax(np.concatenate(spent)))]
-    budget = {"calls": calls, "tokens": tokens, "seconds": seconds}[unit](whole)
-    return [*(each for each in budgets_to(unit, largest) if each.amount < largest), budget]
+        return list(range(1, 1 + deepest))
+    spent = [np.zeros(1)]
+    for owner, part in enumerate(table.parts):
+        costs = table.costs(owner)
+        scored = part.columns(score).status == SCORED
+        spent.append(getattr(costs, unit)[scored[costs.rows]])
+    return [*budgets_to(unit, np.nanmax(np.concatenate(spent)))]
 
 
 def _needed(totals: Totals, values: Counts, target: float, alpha: float) -> int | None:
