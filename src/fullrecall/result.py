@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from bisect import bisect_right
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from enum import StrEnum
@@ -167,12 +166,6 @@ class Result:
         """Whether a judge was asked about any target."""
         judged = bool(self.unmeasured) or any(self.usage)
         return judged or any(finding.verdict for finding in self.findings)
-
-    def contexts_within(self, k: int | None = None) -> int:
-        """Return how many contexts have a rank of at most `k`; None counts all."""
-        if k is None:
-            return self.retrieved
-        return min(self.retrieved, k) if self.ranks is None else bisect_right(self.ranks, k)
 
     @property
     def missed(self) -> tuple[str, ...]:

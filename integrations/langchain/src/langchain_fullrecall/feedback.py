@@ -112,7 +112,10 @@ def _reason(result: Result, measure: Measure) -> str:
         return result.reason
     found_targets = sum(finding.found_at(k) for finding in findings)
     partly = any(0 < finding.credit_at(k) < 1 for finding in findings)
-    scope = f"{result.contexts_within(k)} retrieved" if measure.unit is None else str(measure.k)
+    scope = str(measure.k)
+    if measure.unit is None:
+        ranks = range(1, result.retrieved + 1) if result.ranks is None else result.ranks
+        scope = f"{sum(k is None or rank <= k for rank in ranks)} retrieved"
     sentence = f"{found_targets} of {len(findings)} found{' in full' if partly else ''} in {scope}"
     return f"{sentence}; {result.note}" if result.note else sentence
 
