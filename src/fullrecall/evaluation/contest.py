@@ -299,12 +299,6 @@ def _bar(*, shown: bool) -> Iterator[Callable[[Race], None]]:
         def show(race: Race) -> None:
             bar.total = len(race.plan)
             bar.n = race.position
-            bar.set_postfix_str(_left(race), refresh=True)
+            bar.refresh()
 
         yield show
-
-
-def _left(race: Race) -> str:
-    if race.winner is not None:
-        return f"{race.winner} is best"
-    return f"{len(race.surviving)} of {len(race.records)} retrievers left"

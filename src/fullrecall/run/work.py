@@ -110,32 +110,23 @@ class Run:
         return self.prepared(position, sample)
 
     def prepared(self, position: int, sample: Sample) -> Work:
-        """Return a sample prepared; one that comes after the deadline is not measured."""
+        """Return a sample with all that takes no model: flows are begun, other scores are made.
+
+        A sample that comes after the deadline is not measured, and a score that depends on a label
+        which is stale in the corpus is not made.
+        """
         sample = sample.in_view(self.view)
         if self.seconds_left() == 0:
             return Work(position, sample, [unscored(scorer, LATE) for scorer in self.scorers])
-        return prepared(position, sample, self.scorers, self.corpus)
-
-
-def prepared(
-    position: int,
-    sample: Sample,
-    scorers: Sequence[Scorer],
-    corpus: CorpusIndex | None = None,
-) -> Work:
-    """Return a sample with all that takes no model: its flows are begun, other scores are made.
-
-    A score that depends on a label which is stale in `corpus` is not made.
-    """
-    work = Work(position, sample, [None] * len(scorers))
-    for index, scorer in enumerate(scorers):
-        make = getattr(scorer, "flow", None)
-        stale = _stale(scorer, sample, corpus)
-        if stale is not None or make is None:
-            work.results[index] = stale or score_one(scorer, sample)
-        else:
-            _begin(work, index, scorer, make)
-    return work
+        work = Work(position, sample, [None] * len(self.scorers))
+        for index, scorer in enumerate(self.scorers):
+            make = getattr(scorer, "flow", None)
+            stale = _stale(scorer, sample, self.corpus)
+            if stale is not None or make is None:
+                work.results[index] = stale or score_one(scorer, sample)
+            else:
+                _begin(work, index, scorer, make)
+        return work
 
 
 def score_alone(scorer: Scorer, sample: Sample, corpus: CorpusIndex | None = None) -> Result:
