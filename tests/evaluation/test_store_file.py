@@ -74,7 +74,7 @@ def cut_off(path: Path) -> None:
 @pytest.mark.parametrize(
     ("make", "problem"),
     [
-        (lambda path: path.write_text("a report\n" * 100), "nor any SQLite file"),
+        (lambda path: path.write_text("a report\n" * 100), "file is not a database"),
         (lambda path: path.write_text("x"), "nor any SQLite file"),
         (lambda path: path.write_bytes(b"SQLite format 3\x00" + b"junk" * 500), "damaged"),
         (other_sqlite, "not a store of fullrecall's"),
@@ -267,3 +267,26 @@ def test_a_store_that_is_gone_is_noticed(tmp_path: Path, how: str) -> None:
     assert path.exists() == (how == "replaced")
     if how == "replaced":
         assert len(answers_in(path)) == 0
+
+
+def test_a_store_that_is_opened_again_keeps_its_locks(tmp_path: Path) -> None:
+    """Or the next process to close it would delete the log that this one writes to."""
+    path = tmp_path / "s"
+
+    def counted_elsewhere() -> int:
+        command = [sys.executable, "-c", _COUNT, str(path)]
+        return int(subprocess.run(command, check=True, capture_output=True, text=True).stdout)
+
+    with SQLiteLedger(path) as store:
+        for number in (1, 2):
+            keep(store, f"answer:{number}", "m", Completion("yes")).result()
+            SQLiteLedger(path).close()
+            assert counted_elsewhere() == number
+
+
+_COUNT = """
+import sqlite3, sys
+connection = sqlite3.connect(sys.argv[1])
+print(connection.execute("SELECT count(*) FROM asks").fetchone()[0])
+connection.close()
+"""

@@ -14,7 +14,7 @@ from fullrecall.errors import StoreError
 VERSION = 3
 _APPLICATION = 0x66524331  # "fRC1": SQLite's own field for whose file this is
 _WAY_OUT = "name another file, or move this one away"
-_SIGNATURE = b"SQLite format 3\x00"
+_HEADER = 100  # bytes that every file of SQLite has at least
 PATIENCE = 30.0  # seconds to wait for another process's transaction, which takes milliseconds
 _CHECKED = 256 << 20  # bytes up to which the whole file is checked when it is opened
 
@@ -36,17 +36,12 @@ def check(path: Path) -> None:
         raise StoreError(f"no directory {path.parent} for the store {path.name}")
     if path.exists() and not path.is_file():
         raise StoreError(f"the store {path} cannot be read: it is not a regular file")
-    if not path.exists():
+    # Nothing but SQLite opens the file: to close it would drop the locks that this process has on
+    # it, and another process could delete a log that is still written to (howtocorrupt.html, 2.2).
+    size = path.stat().st_size if path.exists() else 0
+    if not size:
         return
-    try:
-        with path.open("rb") as file:
-            signature = file.read(len(_SIGNATURE))
-    except OSError as error:
-        raise StoreError(f"the store {path} cannot be read: {error.strerror}") from None
-    if not signature:
-        return
-    # SQLite takes a file of a few bytes for an empty one, and would overwrite it.
-    if signature != _SIGNATURE:
+    if size < _HEADER:  # SQLite takes a file of a few bytes for an empty one, and overwrites it
         raise StoreError(f"{path} is not a store, nor any SQLite file: {_WAY_OUT}")
     try:
         # Read only: a connection that may write rolls back what another program left half done.
@@ -55,7 +50,7 @@ def check(path: Path) -> None:
     except sqlite3.OperationalError as error:
         raise StoreError(f"the store {path} cannot be read: {error}") from None
     except sqlite3.DatabaseError as error:
-        raise StoreError(f"{path} is damaged ({error}): {_WAY_OUT}") from None
+        raise StoreError(f"{path} is not a store, or damaged ({error}): {_WAY_OUT}") from None
 
 
 def _check_ours(path: Path, connection: sqlite3.Connection) -> None:
