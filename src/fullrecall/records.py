@@ -302,7 +302,7 @@ def _plain(value: Any) -> Any:
 
 
 def _fields(value: Any, skipped: int = 0) -> dict[str, Any]:
-    """Return the fields of a named tuple that are not as they are by default."""
+    """Return the fields of a named tuple that differ from their defaults."""
     defaults = value._field_defaults
     return {
         name: _plain(item)

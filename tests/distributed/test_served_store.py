@@ -60,7 +60,7 @@ class TestStore:
     ) -> None:
         """It is renewed while its owner lives; a dead worker's ends by itself."""
         monkeypatch.setattr(ledger, "CLAIM_SECONDS", 4.0)
-        monkeypatch.setattr(ledger, "own_place", lambda: "another machine")
+        monkeypatch.setattr(ledger, "process_scope", lambda: "another machine")
         owner, other = RedisLedger(redis_url), RedisLedger(redis_url)
         assert owner.claim(KEY)[1].result()
         first = other.get(KEY).claim

@@ -42,7 +42,7 @@ class Claim(NamedTuple):
         """Whether its owner may still be at it."""
         if not now < self.until <= now + 2 * CLAIM_SECONDS:  # beyond: the clock was set back
             return False
-        if self.place != own_place():
+        if self.place != process_scope():
             return True
         return self.token in _HELD if self.pid == os.getpid() else _lives(self.pid)
 
@@ -87,7 +87,7 @@ def claimed(entry: Entry, now: Moment, token: str) -> tuple[Entry, bool]:
     if entry.value is not None or is_taken:
         return entry, False
     until = now.seconds + CLAIM_SECONDS
-    return replace(entry, claim=Claim(token, own_place(), os.getpid(), until)), True
+    return replace(entry, claim=Claim(token, process_scope(), os.getpid(), until)), True
 
 
 def renewed(entry: Entry, now: Moment, token: str) -> tuple[Entry, None]:
@@ -280,8 +280,8 @@ def readable(name: str) -> str:
 
 
 @cache
-def own_place() -> str:
-    """Return where process numbers mean what they mean here: the machine, and the container."""
+def process_scope() -> str:
+    """Return where a process ID is unique: the names of this machine and of its container."""
     try:
         space = str(Path("/proc/self/ns/pid").readlink())
     except OSError:

@@ -245,15 +245,15 @@ def _rejected(
     if not models:
         raise ParameterError("judge: expected a model, or a judge with one")
     passages = [corpus.passages(sample, _MOST_READ) for sample in samples]
-    rejections, _ = carried_out(_reading(models[0], samples, passages), models, options)
-    for at, (problem, detail) in rejections:
+    rejected, _ = carried_out(_rejections(models[0], samples, passages), models, options)
+    for at, (problem, detail) in rejected:
         yield Issue(problem, samples[at].id or f"#{at + 1}", detail)
 
 
-def _reading(
+def _rejections(
     model: ChatModel, samples: Sequence[Sample], passages: Sequence[Sequence[Passage]]
 ) -> Plan[Any, list[tuple[int, Rejection]]]:
-    """Read each sample that has a question and a text; return what is wrong with which."""
+    """Return what a model finds wrong, by index, with samples that have a question and a text."""
     numbers = [at for at, sample in enumerate(samples) if sample.user_input and passages[at]]
     findings: list[tuple[int, Rejection]] = []
     for batch in (numbers[:_FIRST_READ], numbers[_FIRST_READ:]):
