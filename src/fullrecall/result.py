@@ -105,9 +105,9 @@ class Result:
     @cached_property
     def _outcomes(self) -> FoundColumns:
         """The findings as columns of one row."""
-        from fullrecall.table.found import FoundColumns
+        from fullrecall.table.found import SCORED, FoundColumns
 
-        return FoundColumns.of([self.findings], [self.retrieved], [self.ranks])
+        return FoundColumns.of([self.findings], [self.retrieved], [self.ranks], [SCORED])
 
     def _columns(self, measure: Measure) -> FoundColumns:
         """Return what a measure reads."""

@@ -73,7 +73,7 @@ def part_of(
 
     Raises `InputError`, naming the position, for an item that is not a sample.
     """
-    from fullrecall.table.part import MemoryPart, ScoreColumns
+    from fullrecall.table.part import MemoryPart, columns_of
 
     part = _of_mappings(chunk, scorers)
     if part is not None:
@@ -81,7 +81,7 @@ def part_of(
     samples = [as_sample(item, first + nth) for nth, item in enumerate(chunk)]
     columns = id_columns(samples)
     scores = [
-        columns or ScoreColumns.of([score_one(scorer, sample) for sample in samples])
+        columns or columns_of([score_one(scorer, sample) for sample in samples])
         for scorer in scorers
     ]
     return MemoryPart(samples, scores, _later(scorers, follows=columns is not None))
@@ -111,7 +111,7 @@ def _of_mappings(chunk: Sequence[SampleLike], scorers: Sequence[Scorer]) -> Memo
     scores = score_ids(retrieved, references)
     samples = IdSamples(
         Names.of(retrieved, retrieved_ids),
-        Names(list(chain.from_iterable(references)), scores.outcomes.first.offsets),
+        Names(list(chain.from_iterable(references)), scores.first.offsets),
         fields.get("id") or [None] * len(chunk),
         fields.get("user_input", ()),
         fields.get("group", ()),

@@ -72,7 +72,7 @@ def _new_targets(table: Table, score: int, costs: list[Costs], count: int) -> In
     """Return how many targets were found in full within each of the first calls, and not before."""
     counts = np.zeros(count + 1, np.int64)
     for part, cost in zip(table.parts, costs, strict=True):
-        columns = replace(part.columns(score).outcomes, costs=cost)
+        columns = replace(part.columns(score), costs=cost)
         for number in range(1, count + 1):
             within, is_known = paid.within(columns, calls(number))
             counts[number] += int(within.found_within(None)[is_known].sum())

@@ -18,8 +18,8 @@ from fullrecall.errors import ReportError
 from fullrecall.findings import Target
 from fullrecall.measures import Measure, Recall
 from fullrecall.result import Method, Result, Status
+from fullrecall.table.found import SCORED, UNDEFINED, UNSCORED
 from fullrecall.table.lists import Floats, Integers
-from fullrecall.table.part import SCORED, UNDEFINED, UNSCORED
 from fullrecall.table.row import Row
 from fullrecall.table.table import Table
 

@@ -21,8 +21,8 @@ from fullrecall.results.named import ByName
 from fullrecall.results.plain import plain, plain_of
 from fullrecall.results.totals import Totals
 from fullrecall.sample import Sample
+from fullrecall.table.found import UNSCORED
 from fullrecall.table.lists import Integers
-from fullrecall.table.part import UNSCORED
 from fullrecall.table.row import Row
 from fullrecall.table.table import Table
 from fullrecall.views.sheet import Sheet, Shown

@@ -35,7 +35,7 @@ from fullrecall.results.bounds import (
 from fullrecall.results.plain import plain_of
 from fullrecall.results.summary import totals_of
 from fullrecall.results.totals import Totals
-from fullrecall.table.part import SCORED, UNSCORED
+from fullrecall.table.found import SCORED, UNSCORED
 from fullrecall.table.table import Table
 from fullrecall.views.sheet import Sheet, Shown
 

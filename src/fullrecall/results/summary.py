@@ -25,8 +25,8 @@ from fullrecall.results.plain import plain, plain_of
 from fullrecall.results.question_cost import QuestionCost, question_cost
 from fullrecall.results.totals import Totals
 from fullrecall.rewrites import Rewrite, rewrites
+from fullrecall.table.found import SCORED, UNDEFINED, UNSCORED
 from fullrecall.table.funnel import funnel_of
-from fullrecall.table.part import SCORED, UNDEFINED, UNSCORED
 from fullrecall.table.table import Table
 from fullrecall.views.sheet import Sheet, Shown
 from fullrecall.views.text import shown
@@ -264,7 +264,7 @@ def _content(table: Table, score: int, measures: Sequence[Measure]) -> _Content:
         columns = part.columns(score)
         row_counts.update(dict(enumerate(np.bincount(columns.status).tolist())))
         notes.update(part.notes(score, np.flatnonzero(columns.status == UNSCORED)))
-        finds_any = finds_any or columns.outcomes.finds_any
+        finds_any = finds_any or columns.finds_any
     estimates = {}
     for index, measure in enumerate(measures):
         totals = Totals.of(values[index], due=due[index], groups=table.group_codes)

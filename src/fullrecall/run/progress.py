@@ -39,7 +39,7 @@ class Meter:
 
     def add_part(self, part: Part, scores: int) -> None:
         """Count the rows of a part with so many scores, and show them."""
-        from fullrecall.table.part import UNSCORED
+        from fullrecall.table.found import UNSCORED
 
         statuses = [part.columns(score).status for score in range(scores)]
         self._count(len(part), sum(int((status == UNSCORED).sum()) for status in statuses))

@@ -18,7 +18,7 @@ from fullrecall.scorers.scorer import (
 )
 
 if TYPE_CHECKING:
-    from fullrecall.table.part import ScoreColumns
+    from fullrecall.table.found import FoundColumns
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -65,7 +65,7 @@ def _missing_ids_note(ids: Sequence[str | None]) -> str:
     return f"{without} of {len(ids)} retrieved contexts have no ID"
 
 
-def id_columns(samples: Sequence[Sample]) -> ScoreColumns | None:
+def id_columns(samples: Sequence[Sample]) -> FoundColumns | None:
     """Return what `IdRecall` scores as columns; None where a row has to be looked at by itself."""
     import numpy as np
 

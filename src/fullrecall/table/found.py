@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from math import log2
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -30,6 +30,11 @@ from fullrecall.table.lists import (
     row_maxima,
     row_sums,
 )
+
+Statuses: TypeAlias = NDArray[np.int8]
+
+SCORED, UNDEFINED, UNSCORED = range(3)
+"""How a status stands in a column."""
 
 _EVERYWHERE = 2**31 - 1
 """A cut beyond all positions."""
@@ -76,6 +81,7 @@ class Terms(NamedTuple):
 class FoundColumns:
     """One scorer's findings over many samples; arrays are not to be written to.
 
+    - `status`: of each row, as a code; only scored rows have targets.
     - `retrieved`: contexts of each row.
     - `first`: for each target of a row the position from which on it is found in full, 0 if never.
     - `supports`: for each target the positions that support it, or what works them out when a
@@ -87,6 +93,7 @@ class FoundColumns:
     - `forbidden`, `costs`: of the samples, for measures that read them; see `of_samples`.
     """
 
+    status: Statuses
     retrieved: Integers
     first: Lists
     supports: Lists | Callable[[], Lists] | None = None
@@ -103,6 +110,7 @@ class FoundColumns:
         findings: Sequence[Findings],
         retrieved: Sequence[int],
         ranks: Sequence[tuple[int, ...] | None],
+        statuses: Sequence[int],
     ) -> FoundColumns:
         """Return the columns of findings made one by one; only what is not trivial is kept."""
         every = [finding for row in findings for finding in row]
@@ -116,6 +124,7 @@ class FoundColumns:
         grades = np.fromiter((finding.target.grade for finding in every), np.float64)
         sizes = np.fromiter((finding.target.size for finding in every), np.float64)
         return cls(
+            np.array(statuses, np.int8),
             np.fromiter(retrieved, np.int64),
             Lists(np.fromiter(first, np.int32), offsets),
             None if single else Lists.of([finding.ranks for finding in every]),
@@ -134,6 +143,7 @@ class FoundColumns:
         steps = any(part.steps is not None for part in parts)
         ranks = any(part.ranks is not None for part in parts)
         return cls(
+            np.concatenate([part.status for part in parts]),
             np.concatenate([part.retrieved for part in parts]),
             Lists.joined([part.first for part in parts]),
             # Not before a measure reads it: recall needs `first` alone.
@@ -155,6 +165,7 @@ class FoundColumns:
         """Return the columns of these rows, in the order given."""
         targets = Lists(np.arange(len(self.first.values)), self.first.offsets).selected(rows).values
         return FoundColumns(
+            self.status[rows],
             self.retrieved[rows],
             self.first.selected(rows),
             ranks=None if self.ranks is None else self.ranks.selected(rows),

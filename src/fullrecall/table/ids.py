@@ -8,9 +8,8 @@ from operator import length_hint
 import numpy as np
 from numpy.typing import NDArray
 
-from fullrecall.table.found import FoundColumns
+from fullrecall.table.found import SCORED, UNDEFINED, FoundColumns
 from fullrecall.table.lists import Floats, Lists, narrow, offsets_of
-from fullrecall.table.part import SCORED, UNDEFINED, ScoreColumns
 
 _FEW = 400
 """Pairs of a retrieved and a reference ID in a row: with more, a dictionary is faster."""
@@ -28,7 +27,7 @@ def score_ids(
     retrieved: Sequence[Sequence[str]],
     references: Sequence[Sequence[str]],
     grades: Floats | None = None,
-) -> ScoreColumns:
+) -> FoundColumns:
     """Return what `IdRecall` scores: where references are found, and which rows have any.
 
     References are distinct within a row, and no ID is blank; `grades` has one for each of all
@@ -40,10 +39,8 @@ def score_ids(
         positions, grades = positions.kept(relevant), grades[relevant]
         grades = None if (grades == 1.0).all() else grades
     lengths = np.fromiter(map(len, retrieved), np.int64, len(retrieved))
-    outcomes = FoundColumns(narrow(lengths), positions, grade=grades)
-    # Not `outcomes.targets`, which would be kept: 8 bytes a row.
     status = np.where(positions.counts > 0, SCORED, UNDEFINED).astype(np.int8)
-    return ScoreColumns(status, outcomes)
+    return FoundColumns(status, narrow(lengths), positions, grade=grades)
 
 
 def first_ranks(

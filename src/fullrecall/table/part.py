@@ -16,58 +16,22 @@ from fullrecall.calls import failures
 from fullrecall.findings import Target
 from fullrecall.result import Result, Status
 from fullrecall.sample import Sample
-from fullrecall.table.found import FoundColumns
+from fullrecall.table.found import SCORED, UNDEFINED, UNSCORED, FoundColumns
 from fullrecall.table.funnel import funnel_counts
 from fullrecall.table.id_samples import IdSamples
 from fullrecall.table.lists import Integers, offsets_of
 
-Statuses: TypeAlias = NDArray[np.int8]
-
-SCORED, UNDEFINED, UNSCORED = range(3)
-"""How a status stands in a column."""
-
 CODES = {Status.SCORED: SCORED, Status.UNDEFINED: UNDEFINED, Status.UNSCORED: UNSCORED}
 
 
-@dataclass(frozen=True)
-class ScoreColumns:
-    """One score of some rows: the status of each, and where its targets are found.
-
-    Only scored rows have targets in `found`.
-    """
-
-    status: Statuses
-    outcomes: FoundColumns
-
-    @classmethod
-    def of(cls, results: Sequence[Result]) -> ScoreColumns:
-        """Return the columns of results made one by one."""
-        scored = [result.status is Status.SCORED for result in results]
-        return cls(
-            np.fromiter((CODES[result.status] for result in results), np.int8),
-            FoundColumns.of(
-                [
-                    result.findings if has_score else ()
-                    for result, has_score in zip(results, scored, strict=True)
-                ],
-                [result.retrieved for result in results],
-                [result.ranks for result in results],
-            ),
-        )
-
-    @classmethod
-    def joined(cls, parts: Sequence[ScoreColumns]) -> ScoreColumns:
-        """Return the rows of several, one after another."""
-        if len(parts) == 1:
-            return parts[0]
-        return cls(
-            np.concatenate([part.status for part in parts]),
-            FoundColumns.joined([part.outcomes for part in parts]),
-        )
-
-    def selected(self, rows: Integers) -> ScoreColumns:
-        """Return the columns of these rows, in the order given."""
-        return ScoreColumns(self.status[rows], self.outcomes.selected(rows))
+def columns_of(results: Sequence[Result]) -> FoundColumns:
+    """Return the columns of results made one by one; only scored rows have targets."""
+    return FoundColumns.of(
+        [result.findings if result.status is Status.SCORED else () for result in results],
+        [result.retrieved for result in results],
+        [result.ranks for result in results],
+        [CODES[result.status] for result in results],
+    )
 
 
 @dataclass(frozen=True)
@@ -96,7 +60,7 @@ class Part(ABC):
         """Return how many rows there are."""
 
     @abstractmethod
-    def columns(self, score: int) -> ScoreColumns:
+    def columns(self, score: int) -> FoundColumns:
         """Return the columns of the score at this index."""
 
     @abstractmethod
@@ -152,7 +116,7 @@ class MemoryPart(Part):
     """Rows in memory: columns, with samples and results that are kept or made again."""
 
     def __init__(
-        self, samples: Sequence[Sample], scores: Sequence[ScoreColumns], kept: Sequence[Results]
+        self, samples: Sequence[Sample], scores: Sequence[FoundColumns], kept: Sequence[Results]
     ) -> None:
         self.kept_samples = samples
         self.scores = scores
@@ -163,7 +127,7 @@ class MemoryPart(Part):
     def of(cls, samples: Sequence[Sample], results: Sequence[Sequence[Result]]) -> MemoryPart:
         """Return the part of samples with the results of each, made one by one."""
         columns = [list(column) for column in zip(*results, strict=True)]
-        return cls(samples, [ScoreColumns.of(column) for column in columns], columns)
+        return cls(samples, [columns_of(column) for column in columns], columns)
 
     def __len__(self) -> int:
         return len(self.kept_samples)
@@ -173,7 +137,7 @@ class MemoryPart(Part):
         samples = self.kept_samples
         return samples.cells(name) if isinstance(samples, IdSamples) else super().cells(name)
 
-    def columns(self, score: int) -> ScoreColumns:
+    def columns(self, score: int) -> FoundColumns:
         """Return the columns of the score at this index."""
         return self.scores[score]
 
@@ -197,10 +161,10 @@ class MemoryPart(Part):
 
     def target_digests(self, score: int) -> NDArray[np.uint64]:
         """Return a number for the targets of each row; see `Table.target_digests`."""
-        outcomes = self.columns(score).outcomes
-        if not self.follows(score) or outcomes.grade is not None:
+        columns = self.columns(score)
+        if not self.follows(score) or columns.grade is not None:
             return super().target_digests(score)
-        return hash_sums(name_hashes(_target_names(self.kept_samples)), outcomes.first.offsets)
+        return hash_sums(name_hashes(_target_names(self.kept_samples)), columns.first.offsets)
 
 
 def _target_names(samples: Sequence[Sample]) -> Sequence[str]:
@@ -248,11 +212,11 @@ class Selection(Part):
         """Whether any sample may forbid a context."""
         return any(part.forbids for part in self._parts)
 
-    def columns(self, score: int) -> ScoreColumns:
+    def columns(self, score: int) -> FoundColumns:
         """Return the columns of the score at this index."""
         order = np.argsort(self._owners, kind="stable")
         owners, rows = self._owners[order], self._rows[order]
-        pieces: list[ScoreColumns] = [
+        pieces: list[FoundColumns] = [
             self._parts[owner].columns(score).selected(rows[owners == owner])
             for owner in np.unique(owners).tolist()
         ]
@@ -260,7 +224,7 @@ class Selection(Part):
             return pieces[0]
         back = np.empty(len(order), np.int64)
         back[order] = np.arange(len(order))
-        return ScoreColumns.joined(pieces).selected(back)
+        return FoundColumns.joined(pieces).selected(back)
 
     def sample(self, row: int) -> Sample:
         """Return the sample of a row."""

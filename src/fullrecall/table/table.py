@@ -19,10 +19,10 @@ from fullrecall.result import Method, Result
 from fullrecall.sample import Sample
 from fullrecall.table.costs import Costs
 from fullrecall.table.forbidden import Forbidden
-from fullrecall.table.found import FoundColumns
+from fullrecall.table.found import UNSCORED, FoundColumns, Statuses
 from fullrecall.table.groups import Group, codes_of, groups_of, may_repeat
 from fullrecall.table.lists import Floats, Integers
-from fullrecall.table.part import UNSCORED, MemoryPart, Part, ScoreColumns, Selection, Statuses
+from fullrecall.table.part import MemoryPart, Part, Selection
 from fullrecall.table.row import Row
 
 _MOST_BYTES = 2**24
@@ -164,7 +164,7 @@ class Table(Sequence[Row]):
 
     def retrieved(self, score: int) -> Integers:
         """Return how many contexts each row has."""
-        counts = (part.columns(score).outcomes.retrieved for part in self.parts)
+        counts = (part.columns(score).retrieved for part in self.parts)
         return _joined(counts, np.int64)
 
     @property
@@ -241,9 +241,9 @@ class Table(Sequence[Row]):
             if part.judged(score):
                 yield from part.results(score)
 
-    def columns(self, score: int) -> ScoreColumns:
+    def columns(self, score: int) -> FoundColumns:
         """Return all columns of a score."""
-        return ScoreColumns.joined([part.columns(score) for part in self.parts])
+        return FoundColumns.joined([part.columns(score) for part in self.parts])
 
     def _cells(self, name: str) -> list[str | None]:
         return [cell for part in self.parts for cell in part.cells(name)]
@@ -268,15 +268,14 @@ class Table(Sequence[Row]):
 
     def _measured(self, part_index: int, score: int, measure: Measure) -> Floats:
         part = self._parts[part_index]
-        columns = part.columns(score)
-        outcomes = self._outcomes(part_index, score, columns)
+        outcomes = self._outcomes(part_index, score)
         if measure.of_sample:
             outcomes = replace(outcomes, forbidden=self._forbidden_of(part_index))
         if measure.unit is not None:
             outcomes = replace(outcomes, costs=self.costs(part_index))
         values = measure.values(outcomes, lambda row: part.result(row, score).ranked)
         if not measure.of_sample:
-            values[columns.status == UNSCORED] = np.nan
+            values[outcomes.status == UNSCORED] = np.nan
         return values
 
     def _gaps(self, part_index: int, score: int, measure: Measure) -> NDArray[np.bool_]:
@@ -287,14 +286,15 @@ class Table(Sequence[Row]):
         forbidden = self._forbidden_of(part_index)
         return np.zeros_like(unscored) if forbidden is None else unscored & forbidden.forbids
 
-    def _outcomes(self, part_index: int, score: int, columns: ScoreColumns) -> FoundColumns:
+    def _outcomes(self, part_index: int, score: int) -> FoundColumns:
         """Return a copy of a part's columns; of the part that was read last it is the same one.
 
         What its measures share stays with the copy, and goes with it.
         """
         last = self._last  # another thread may read another part meanwhile
         if last is None or last[0] != (part_index, score):
-            last = self._last = (part_index, score), replace(columns.outcomes)
+            columns = self._parts[part_index].columns(score)
+            last = self._last = (part_index, score), replace(columns)
         return last[1]
 
     def _forbidden_of(self, part_index: int) -> Forbidden | None:

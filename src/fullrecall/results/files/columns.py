@@ -21,9 +21,9 @@ from fullrecall.report.signature import KIND
 from fullrecall.result import Method, Result, Status
 from fullrecall.results.files.plain import as_line
 from fullrecall.sample import Sample
-from fullrecall.table.found import FoundColumns
+from fullrecall.table.found import SCORED, FoundColumns
 from fullrecall.table.id_samples import IdSamples
-from fullrecall.table.part import SCORED, MemoryPart, Part, ScoreColumns
+from fullrecall.table.part import MemoryPart, Part
 
 VERSION = 2
 
@@ -143,10 +143,9 @@ def sample_of(cells: dict[str, Any], user_columns: Sequence[str] = ()) -> Sample
     return Sample(**{name: value for name, value in fields.items() if value is not None})
 
 
-def derived(method: Method, sample: Sample, columns: ScoreColumns, row: int, note: str) -> Result:
+def derived(method: Method, sample: Sample, outcomes: FoundColumns, row: int, note: str) -> Result:
     """Return a result that has no details: its targets are the sample's reference IDs."""
-    outcomes = columns.outcomes
-    status = tuple(Status)[int(columns.status[row])]
+    status = tuple(Status)[int(outcomes.status[row])]
     ranks = tuple(outcomes.ranks.of_row(row)) if outcomes.ranks is not None else ()
     start, end = outcomes.first.offsets[row : row + 2].tolist()
     references = [each for each in sample.reference_context_ids or () if each.grade > 0]
@@ -227,8 +226,8 @@ def _list_array(values: Any, offsets: Any, missing: Any = None) -> Any:
 
 def score_cells(part: Part, score: int, method: Method) -> dict[str, Any]:
     """Return the columns of a score that are not null, by what follows its name in theirs."""
-    columns = part.columns(score)
-    outcomes, unscored = columns.outcomes, columns.status != SCORED
+    outcomes = part.columns(score)
+    unscored = outcomes.status != SCORED
     values = method.headline.values(outcomes, lambda row: part.result(row, score).ranked)
     values[unscored] = np.nan
     relevant = outcomes.relevant
@@ -236,12 +235,12 @@ def score_cells(part: Part, score: int, method: Method) -> dict[str, Any]:
     statuses = pa.array([str(status) for status in Status])
     return {
         "": pa.array(values, from_pandas=True),
-        "_status": statuses.take(pa.array(columns.status, pa.int8())),
+        "_status": statuses.take(pa.array(outcomes.status, pa.int8())),
         "_retrieved": pa.array(outcomes.retrieved.astype(np.int32)),
         "_first": _list_array(first_ranks(outcomes), outcomes.first.offsets, unscored),
         "_relevant": _list_array(ranks, relevant.offsets, unscored),
         **_uncommon(outcomes, unscored),
-        **_cold(part, score, method, columns, values),
+        **_cold(part, score, method, outcomes, values),
     }
 
 
@@ -284,12 +283,12 @@ def _uncommon(outcomes: FoundColumns, unscored: Any) -> dict[str, Any]:
 
 
 def _cold(
-    part: Part, score: int, method: Method, columns: ScoreColumns, values: Any
+    part: Part, score: int, method: Method, outcomes: FoundColumns, values: Any
 ) -> dict[str, Any]:
     """Return the reasons of unscored rows, the verdicts, and as JSON what no column has."""
     rows: Iterable[int] = range(len(part))
     if isinstance(part, MemoryPart) and part.follows(score):
-        rows = np.flatnonzero(columns.status != SCORED).tolist()
+        rows = np.flatnonzero(outcomes.status != SCORED).tolist()
         if not rows:
             return {}
     reasons: list[str | None] = [None] * len(part)
@@ -302,7 +301,7 @@ def _cold(
             verdicts[row] = [_readable(each.verdict) for each in result.findings]
             verdicts[row] += ["unmeasured"] * len(result.unmeasured)
         # Only where the columns do not give the result again: most rows need no JSON.
-        if derived(method, part.sample(row), columns, row, reasons[row] or "") != result:
+        if derived(method, part.sample(row), outcomes, row, reasons[row] or "") != result:
             content = plain_result(result, None if np.isnan(values[row]) else float(values[row]))
             details[row] = json.dumps(content, allow_nan=False)
     return {"_reason": reasons, "_verdict": verdicts, "_details": details}

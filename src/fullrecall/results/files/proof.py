@@ -22,7 +22,8 @@ from fullrecall.results.origin import Origin
 from fullrecall.sample import Sample
 from fullrecall.scorers.derived import Derivation
 from fullrecall.scorers.ids import IdRecall, id_columns
-from fullrecall.table.part import MemoryPart, Rescored, Results, ScoreColumns
+from fullrecall.table.found import FoundColumns
+from fullrecall.table.part import MemoryPart, Rescored, Results, columns_of
 
 
 class Contradiction(ReportError):  # noqa: N818 - what a reader makes a `ReportError` of
@@ -68,11 +69,11 @@ class Proof:
             except ReportError as error:
                 raise Contradiction(row, str(error)) from None
             results.append(result)
-        return MemoryPart(samples, [ScoreColumns.of(results)], [results])
+        return MemoryPart(samples, [columns_of(results)], [results])
 
     def score(
         self, samples: Sequence[Sample], saved: Sequence[Any]
-    ) -> tuple[ScoreColumns, Results]:
+    ) -> tuple[FoundColumns, Results]:
         """Return the score of rows of which a file has plain values.
 
         Raises `Contradiction` for the first row that is no result or does not follow.

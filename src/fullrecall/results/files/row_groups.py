@@ -21,9 +21,9 @@ from fullrecall.result import Method, Result, Status
 from fullrecall.results.files import columns
 from fullrecall.results.files.plain import located, mapping
 from fullrecall.sample import Sample
-from fullrecall.table.found import FoundColumns, Steps
+from fullrecall.table.found import SCORED, FoundColumns, Steps
 from fullrecall.table.lists import Integers, Lists, narrow, offsets_of
-from fullrecall.table.part import SCORED, Part, ScoreColumns, hash_sums, name_hashes
+from fullrecall.table.part import Part, hash_sums, name_hashes
 
 _MOST_BYTES = 24 * 2**20
 """Columns that are kept at a time, of all row groups of a report.
@@ -121,10 +121,10 @@ class RowGroup(Part):
         values: Integers = as_numbers(column).astype(np.int64)
         return values
 
-    def columns(self, score: int) -> ScoreColumns:
+    def columns(self, score: int) -> FoundColumns:
         """Return the columns of the score at this index; see `score_columns`."""
         key = (self._path, self._group, score)
-        read: ScoreColumns = self._files.kept.get(key, lambda: self._score(score), _size)
+        read: FoundColumns = self._files.kept.get(key, lambda: self._score(score), _size)
         return read
 
     def sample(self, row: int) -> Sample:
@@ -183,7 +183,7 @@ class RowGroup(Part):
         """
         return name not in self._filled
 
-    def _score(self, score: int) -> ScoreColumns:
+    def _score(self, score: int) -> FoundColumns:
         with located(self._path):  # such as a null within a list
             return score_columns(self, self._methods[score].name)
 
@@ -239,7 +239,7 @@ class RowGroup(Part):
         return {name for name in filled if not pa.types.is_null(types.field(name).type)}
 
 
-def score_columns(group: RowGroup, name: str) -> ScoreColumns:
+def score_columns(group: RowGroup, name: str) -> FoundColumns:
     """Return what measures read of a score; what supports targets is read when it is asked for.
 
     Raises `ReportError` for what no run can give.
@@ -249,22 +249,19 @@ def score_columns(group: RowGroup, name: str) -> ScoreColumns:
     codes = None if texts is None else pc.index_in(texts, pa.array(list(map(str, Status))))
     if codes is None or codes.null_count:
         raise ReportError(f"{name}_status must be one of {', '.join(Status)}")
-    status = as_numbers(codes).astype(np.int8)
     ranks = read(f"{name}_ranks")
     first = _lists(read(f"{name}_first" if ranks is None else f"{name}_position"), rows)
     retrieved = read(f"{name}_retrieved")
     steps = read(f"{name}_steps")
-    return ScoreColumns(
-        status,
-        FoundColumns(
-            np.zeros(rows, np.int32) if retrieved is None else narrow(_filled(retrieved, 0)),
-            first,
-            None if group.is_null(f"{name}_support") else partial(_support, group, name),
-            None if steps is None else _steps(steps),
-            _weights(read(f"{name}_grade")),
-            _weights(read(f"{name}_size")),
-            None if ranks is None else _lists(ranks, rows),
-        ),
+    return FoundColumns(
+        as_numbers(codes).astype(np.int8),
+        np.zeros(rows, np.int32) if retrieved is None else narrow(_filled(retrieved, 0)),
+        first,
+        None if group.is_null(f"{name}_support") else partial(_support, group, name),
+        None if steps is None else _steps(steps),
+        _weights(read(f"{name}_grade")),
+        _weights(read(f"{name}_size")),
+        None if ranks is None else _lists(ranks, rows),
     )
 
 
