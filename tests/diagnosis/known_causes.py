@@ -390,8 +390,8 @@ def split(world: World, nth: int) -> Sample:
     )
 
 
-def cut_short(world: World, nth: int) -> Sample:
-    """Only the beginning of its text was indexed, and retrieved."""
+def text_differs(world: World, nth: int) -> Sample:
+    """Its ID was retrieved with the beginning of its text."""
     page, others = world.take(), world.fillers(nth, 9)
     text = page.text or ""
     present = Context(text[: len(text) * 2 // 5], id=page.id)
@@ -406,7 +406,7 @@ def cut_short(world: World, nth: int) -> Sample:
 
 BY_TEXT: Mapping[Cause, Builder] = {
     Cause.SPLIT_ACROSS_CHUNKS: split,
-    Cause.NOT_IN_CORPUS: cut_short,
+    Cause.TEXT_DIFFERS: text_differs,
 }
 
 

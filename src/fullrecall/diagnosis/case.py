@@ -22,12 +22,14 @@ from fullrecall.table.row import Row
 class Item(NamedTuple):
     """What would have served: one ID, one text with its offsets, or both.
 
-    `label` is what names it to a human. `passage` is None where no text is known.
+    `label` is what names it to a human. `passage` is None where no text is known. `own_id` is the
+    ID that a reference context has beside its text; it is not looked for.
     """
 
     label: str
     id: str | None = None
     passage: Passage | None = None
+    own_id: str | None = None
 
     @property
     def text(self) -> str:

@@ -28,6 +28,8 @@ class Cause(StrEnum):
     """A stage had it within k, and a later one (a reranker) ranked it beyond."""
     DROPPED_BY_STAGE = "dropped_by_stage"
     """An earlier stage had it, and a later one (a reranker, a filter) left it out."""
+    TEXT_DIFFERS = "text_differs"
+    """Its ID was retrieved, or is indexed, with another text: truncated, or of another version."""
     NEAR_DUPLICATE = "near_duplicate"
     """A text that says the same, nearly word for word, was retrieved in its place."""
     SPLIT_ACROSS_CHUNKS = "split_across_chunks"
@@ -43,7 +45,7 @@ class Cause(StrEnum):
     NEVER_RETRIEVED = "never_retrieved"
     """The corpus has it, and no list that was looked at does."""
     NOT_IN_CORPUS = "not_in_corpus"
-    """The corpus does not have it, or not all of its text: no retriever could return it."""
+    """The corpus does not have it: no retriever could return it."""
     UNKNOWN = "unknown"
     """The cause is unknown; the detail says what would show it."""
 
@@ -65,6 +67,8 @@ FIXES: Mapping[Cause, str] = {
     "stage before it, or none. Sample.at_stage gives the samples to score a stage by.",
     Cause.DROPPED_BY_STAGE: "Let the stage that dropped it keep more (top_n, a lower threshold), "
     "or change its model. Sample.at_stage gives the samples to score a stage by.",
+    Cause.TEXT_DIFFERS: "Index the document again in full, or update the reference to its present "
+    "version.",
     Cause.NEAR_DUPLICATE: "Accept either text as one any-of group in the references, or remove "
     "the duplicates from the corpus.",
     Cause.SPLIT_ACROSS_CHUNKS: "Use larger chunks, more overlap, or split at the borders of "
@@ -76,8 +80,8 @@ FIXES: Mapping[Cause, str] = {
     "metadata filter. Do not accept one for the other.",
     Cause.NEVER_RETRIEVED: "Bring question and text nearer: hybrid search, query rewriting, "
     "another embedding, or context in the chunk. A larger k alone may not help.",
-    Cause.NOT_IN_CORPUS: "Index it in full: the ingestion dropped or cut it, or the references "
-    "name what was never there, or an older version.",
+    Cause.NOT_IN_CORPUS: "Index it: the ingestion dropped it, or the references name what was "
+    "never there.",
     Cause.UNKNOWN: "Pass more to diagnose: corpus=, retriever=.",
 }
 """What each cause suggests to do."""

@@ -144,7 +144,9 @@ def _items(finding: Finding, examined: Examined, *, judged: bool) -> list[Item]:
     if names in groups and by_label.keys().isdisjoint(names):
         return [_by_id(own_id, examined) for own_id in names]
     return [
-        Item(text, None, Passage.of(by_label[text]) if text in by_label else Passage(text, text))
+        Item(text, None, Passage.of(by_label[text]), by_label[text].id)
+        if text in by_label
+        else Item(text, None, Passage(text, text))
         for text in names
     ]
 

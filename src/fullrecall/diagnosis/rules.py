@@ -40,6 +40,9 @@ _ABSTENTION = re.compile(
 )
 """An answer that says that there is none, in place of one."""
 
+_ALIKE_ENOUGH = 0.5
+"""Of two texts of one ID: below it, they are two chunks of one document."""
+
 
 class Explained(NamedTuple):
     """A cause with a sentence on its evidence; see `Diagnosed`."""
@@ -163,6 +166,37 @@ def dropped_by_stage(case: Case) -> Explained | None:
     return Explained(Cause.DROPPED_BY_STAGE, detail, rank)
 
 
+def text_differs(case: Case) -> Explained | None:
+    """The context of its ID was retrieved, and has another text."""
+    own_id = case.item.own_id
+    of_same_id = [
+        (rank, context)
+        for rank, context in enumerate(case.within_k, start=1)
+        if own_id is not None and context.id == own_id and context.text is not None
+    ]
+    if len(of_same_id) != 1:  # several chunks of one document: each has another text
+        return None
+    rank, context = of_same_id[0]
+    how = _other_version(case, context)
+    detail = f"the context {own_id!r} at rank {rank} has {how}"
+    return Explained(Cause.TEXT_DIFFERS, detail, rank) if how else None
+
+
+def _other_version(case: Case, context: Context) -> str:
+    """Return how the text of a context of the same ID differs; empty where it is another chunk's.
+
+    Only an item that is known by its text has another one.
+    """
+    from rapidfuzz import fuzz
+
+    text, other = case.item.text, context.text or ""
+    if case.item.id is not None or not text:
+        return ""
+    if other.strip() and "".join(other.split()) in "".join(text.split()):
+        return "a part of its text"
+    return "another text" if fuzz.ratio(text, other) >= 100 * _ALIKE_ENOUGH else ""
+
+
 def near_duplicate(case: Case) -> Explained | None:
     """A text that says the same, nearly in the item's own words, was retrieved within k."""
     alike = case.alike
@@ -219,6 +253,17 @@ def split_across_chunks(case: Case) -> Explained | None:
         f"it; {retrieved}{rest}",
         min(parts, default=None),
     )
+
+
+def indexed_text_differs(case: Case) -> Explained | None:
+    """The corpus has its ID, with another text."""
+    own_id = case.item.own_id
+    indexed = None if case.corpus is None or own_id is None else case.corpus.get(own_id)
+    if indexed is None or case.share_in_corpus == 1.0:
+        return None
+    how = _other_version(case, indexed)
+    detail = f"the corpus has {own_id!r} with {how}"
+    return Explained(Cause.TEXT_DIFFERS, detail) if how else None
 
 
 def not_in_corpus(case: Case) -> Explained | None:
@@ -312,8 +357,10 @@ RULES: tuple[Rule, ...] = (
     denied,
     other_id,
     dropped_by_stage,
+    text_differs,
     near_duplicate,
     split_across_chunks,
+    indexed_text_differs,
     not_in_corpus,
     failed_call,
     nothing_retrieved,
