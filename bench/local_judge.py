@@ -244,7 +244,6 @@ def trained(rows: Rows) -> dict[str, Any]:
         raise TypeError(linear)
     entries = zip(SIGNS, linear.mean, linear.scale, linear.weights * slope, strict=True)
     return {
-        "threshold": 0.5,
         "intercept": round(slope * linear.intercept + shift, 6),
         "features": {
             name: {"weight": round(w, 5), "mean": round(m, 5), "scale": round(s, 5)}

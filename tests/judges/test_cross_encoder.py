@@ -102,10 +102,10 @@ def test_heads_of_any_kind(
 ) -> None:
     """One score or several, with names or none, either way round: support is support."""
     folder = build(tmp_path / "m", ["Ada built it.", "Rome fell."], labels, spread=spread)
-    judge = CrossEncoderJudge(str(folder))
-    (same, other), _ = run(judge.support(["Ada built it.", "Rome fell."], ["Ada built it."]))
-    assert same > 0.6
-    assert other < 0.4
+    for threshold in (0.4, 0.6):
+        judge = CrossEncoderJudge(str(folder), threshold=threshold)
+        verdicts, _ = run(judge.attribute(["Ada built it.", "Rome fell."], ["Ada built it."]))
+        assert [verdict.label for verdict in verdicts] == ["supported", "not_supported"]
 
 
 def probed(*columns: float) -> Logits:

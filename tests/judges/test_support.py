@@ -9,6 +9,7 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 from fullrecall.judges.claim_judge import Best
+from fullrecall.judges.local import LexicalJudge
 from fullrecall.judges.local.features import SIGNS
 from fullrecall.judges.local.passages import read_passage
 from fullrecall.judges.local.support import alone, supported, weights
@@ -225,7 +226,7 @@ def test_no_weight_has_the_wrong_sign() -> None:
     for name, entry in weights()["features"].items():
         assert entry["weight"] * SIGNS[name] >= 0, name
     assert 0.6 < weights()["agreement"]["mean"]["balanced_accuracy"] < 0.8
-    assert weights()["threshold"] == THRESHOLD
+    assert LexicalJudge().threshold == THRESHOLD
 
 
 def test_threads_get_what_one_gets() -> None:

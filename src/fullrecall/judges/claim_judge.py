@@ -6,7 +6,7 @@ from abc import abstractmethod
 from collections.abc import Iterable, Sequence
 from typing import ClassVar, NamedTuple
 
-from fullrecall.errors import JudgeError
+from fullrecall.errors import JudgeError, ParameterError
 from fullrecall.judges.clauses import facts_of
 from fullrecall.judges.judge import Citation, Flow, Kind, Relation, Verdict
 from fullrecall.judges.sentences import sentences
@@ -28,11 +28,6 @@ class Judged(NamedTuple):
     alone: Sequence[Best]
     pair: tuple[int, ...] = ()
     together: float = 0.0
-
-    @property
-    def support(self) -> float:
-        """How far the claim is supported, by one context or two."""
-        return max([self.together, *(best.support for best in self.alone)])
 
     def verdict(self, threshold: float) -> Verdict:
         """Return the verdict: every context that is enough alone is cited, else the pair."""
@@ -65,33 +60,25 @@ def helping(facts: Sequence[Sequence[Best]], count: int, threshold: float) -> li
 class ClaimJudge:
     """A judge of claims alone: it splits by form, and cannot answer questions.
 
-    Subclasses say how claims are scored, and name themselves for messages.
+    Subclasses say how claims are judged, and name themselves for messages.
     """
 
     called: ClassVar[str]
+    threshold: float
 
-    @property
-    @abstractmethod
-    def _least(self) -> float:
-        """The support from which a claim is supported."""
+    def __post_init__(self) -> None:
+        if not 0 < self.threshold <= 1:
+            raise ParameterError(f"threshold must be above 0 and at most 1, got {self.threshold!r}")
 
     @abstractmethod
-    def _judged(self, targets: Sequence[str], contexts: Sequence[str]) -> Flow[Sequence[Judged]]:
-        """Return each claim against each context, and against a pair of them."""
+    def _attributed(
+        self, targets: Sequence[str], contexts: Sequence[str], question: str | None
+    ) -> Flow[Sequence[Verdict]]:
+        """Return one verdict per claim, in order."""
 
     @abstractmethod
     def _relevant(self, contexts: Sequence[str], reference: str) -> Flow[Sequence[Verdict]]:
         """Return one verdict per context, in order."""
-
-    def _attributed(
-        self,
-        targets: Sequence[str],
-        contexts: Sequence[str],
-        question: str | None,  # noqa: ARG002 - for those that tell languages
-    ) -> Flow[Sequence[Verdict]]:
-        """Return one verdict per claim, in order."""
-        judged = yield from self._judged(targets, contexts)
-        return [each.verdict(self._least) for each in judged]
 
     def split(
         self,
@@ -131,11 +118,3 @@ class ClaimJudge:
                 "reference answer: pass judge=LLMJudge(…)"
             )
         return (yield from self._relevant(contexts, reference))
-
-    def support(
-        self, targets: Sequence[str], contexts: Sequence[str], *, question: str | None = None
-    ) -> Flow[Sequence[float]]:
-        """Return how far each claim is supported, in [0, 1]: what `threshold` is compared with."""
-        del question
-        judged = yield from self._judged(targets, contexts)
-        return [each.support for each in judged]

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from fullrecall.caches import remembered
-from fullrecall.errors import JudgeError, ParameterError
+from fullrecall.errors import JudgeError
 from fullrecall.judges.claim_judge import Best, ClaimJudge, Judged, helping
 from fullrecall.judges.clauses import facts_of
 from fullrecall.judges.judge import Ask, Flow, Verdict
@@ -50,8 +50,7 @@ class CrossEncoderJudge(ClaimJudge):
     called: ClassVar[str] = "CrossEncoderJudge"
 
     def __post_init__(self) -> None:
-        if not 0 < self.threshold <= 1:
-            raise ParameterError(f"threshold must be above 0 and at most 1, got {self.threshold!r}")
+        super().__post_init__()
         for name in ("window", "batch_size", "max_length"):
             check_k(getattr(self, name), name)
         _ = self._pairs  # a model that cannot be loaded is told of here, not in a report
@@ -61,20 +60,22 @@ class CrossEncoderJudge(ClaimJudge):
         """The model and what decides its verdicts."""
         return f"{self._pairs.name}:{self.threshold:g}/{self.window}"
 
-    @property
-    def _least(self) -> float:
-        return self.threshold
-
     def _relevant(self, contexts: Sequence[str], reference: str) -> Flow[Sequence[Verdict]]:
         facts = yield from self._alone(facts_of(reference), contexts)
         return helping(facts, len(contexts), self.threshold)
 
-    def _judged(self, targets: Sequence[str], contexts: Sequence[str]) -> Flow[Sequence[Judged]]:
+    def _attributed(
+        self,
+        targets: Sequence[str],
+        contexts: Sequence[str],
+        question: str | None,  # noqa: ARG002 - the built-in judge tells languages by it
+    ) -> Flow[Sequence[Verdict]]:
         judged = [Judged(alone) for alone in (yield from self._alone(targets, contexts))]
         pair_of = {
             number: pair
-            for number, each in enumerate(judged)
-            if each.support < self.threshold and len(pair := _best_two(each.alone)) > 1
+            for number, claim in enumerate(judged)
+            if all(best.support < self.threshold for best in claim.alone)
+            and len(pair := _best_two(claim.alone)) > 1
         }
         scores = yield from self._ask(
             [
@@ -84,7 +85,7 @@ class CrossEncoderJudge(ClaimJudge):
         )
         for (number, pair), together in zip(pair_of.items(), scores, strict=True):
             judged[number] = Judged(judged[number].alone, pair, together)
-        return judged
+        return [claim.verdict(self.threshold) for claim in judged]
 
     def _alone(self, targets: Sequence[str], contexts: Sequence[str]) -> Flow[list[list[Best]]]:
         """Return for each target the best window of each context."""

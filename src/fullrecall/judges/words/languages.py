@@ -68,13 +68,12 @@ def language_among(text: str, around: Iterable[str]) -> str | None:
     return "en" if counts["en"] == most else next(code for code in counts if counts[code] == most)
 
 
-def judged_language(text: str, around: Sequence[str], default: str = "en") -> str:
+def judged_language(text: str, around: Sequence[str]) -> str:
     """Return the language that a text is to be judged in, by the texts around it where it is short.
 
-    `default` is that of a text that says nothing, beside texts that say nothing. What is told as
-    English, or not at all, must also read as English; else it is `UNDETERMINED`.
+    What is told as English, or not at all, must also read as English; else it is `UNDETERMINED`.
     """
-    language = language_among(text, around) or default
+    language = language_among(text, around) or "en"
     return UNDETERMINED if language == "en" and not reads_as_english(text, around) else language
 
 
