@@ -6,15 +6,12 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from fullrecall.caches import remembered
-from fullrecall.judges.words.data import word_set
 from fullrecall.judges.words.frequencies import weight, zipf_frequencies
 from fullrecall.judges.words.languages import function_words
 from fullrecall.judges.words.numbers import CALENDAR
 from fullrecall.judges.words.tokens import Word, read_words
 
 _LEAST = 0.5  # a capitalized word that weighs less is a function word
-_PARTICLES = word_set("name particles")
-_MOST_PARTICLES = 2
 _ENDS = ".!?:;…\n|"
 
 
@@ -53,7 +50,7 @@ def names(text: str) -> tuple[Name, ...]:
 
 
 def _runs(text: str, words: Sequence[Word]) -> Iterator[tuple[int, int]]:
-    """Yield where capitalized words stand side by side, or joined as in "Charles de Gaulle"."""
+    """Yield where capitalized words stand side by side, or joined as in "J. K. Rowling"."""
     first: int | None = None
     last = 0
     for position, word in enumerate(words):
@@ -69,17 +66,11 @@ def _runs(text: str, words: Sequence[Word]) -> Iterator[tuple[int, int]]:
 
 
 def _are_joined(text: str, words: Sequence[Word], first: int, other: int) -> bool:
-    """Whether nothing parts two words but a space, a hyphen, an initial's stop, or particles."""
+    """Whether nothing parts two words but a space, a hyphen, or an initial's stop."""
+    # "Charles de Gaulle" is two names: of 9,620 quotes one was refused for the "de" between.
     gap = text[words[first].end : words[other].start]
-    if other == first + 1:
-        is_initial = words[first].end - words[first].start == 1
-        return gap in (" ", "-") or (is_initial and gap in (".", ". "))
-    between = words[first + 1 : other]
-    return (
-        len(between) <= _MOST_PARTICLES
-        and all(word.written in _PARTICLES for word in between)
-        and gap.split() == [text[word.start : word.end] for word in between]
-    )
+    is_initial = words[first].end - words[first].start == 1
+    return gap in (" ", "-") or (is_initial and gap in (".", ". "))
 
 
 def _is_capitalized(word: Word) -> bool:
