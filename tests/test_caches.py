@@ -11,7 +11,7 @@ import pytest
 import fullrecall
 from fullrecall import ClaimRecall, Sample
 from fullrecall.caches import Cache, remembered, remembered_words
-from fullrecall.judges.local.passages import read_passage
+from fullrecall.judges.local.matching import read_passage
 
 SOURCE = Path(fullrecall.__file__).parent
 FEW = 64

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import NamedTuple
 
 import pytest
 
 from fullrecall import ClaimRecall, ContextPrecision
 from fullrecall.judges.clauses import facts_of
-from fullrecall.judges.falsification import TRANSLATIONS, Translation
 from fullrecall.judges.local import LexicalJudge
 from fullrecall.judges.sentences import sentences
 from fullrecall.judges.words.languages import language_among, language_of
@@ -23,6 +23,21 @@ FOREIGN: dict[str, list[str]] = json.loads(
 Written for this project, by somebody who does not speak them all: they are not English.
 """
 
+
+class Translation(NamedTuple):
+    """A context in one language, a claim that it supports, and one that it contradicts."""
+
+    context: str
+    true: str
+    false: str
+
+
+TRANSLATIONS = {
+    language: Translation(**texts)
+    for language, texts in json.loads(
+        Path(__file__).with_name("translations.json").read_text(encoding="utf-8")
+    ).items()
+}
 ENGLISH = "The tower stands in Paris and was opened in 1889."
 
 

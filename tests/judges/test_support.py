@@ -11,7 +11,7 @@ import pytest
 from fullrecall.judges.claim_judge import Best
 from fullrecall.judges.local import LexicalJudge
 from fullrecall.judges.local.features import SIGNS
-from fullrecall.judges.local.passages import read_passage
+from fullrecall.judges.local.matching import read_passage
 from fullrecall.judges.local.support import alone, supported, weights
 from fullrecall.judges.words.frequencies import weight, zipf_frequencies
 from fullrecall.judges.words.negations import denying_kind

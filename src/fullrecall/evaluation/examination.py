@@ -17,7 +17,7 @@ from fullrecall.calibration.labels import as_label
 from fullrecall.errors import InputError, ParameterError
 from fullrecall.evaluation.run import evaluate
 from fullrecall.identifiers import shown
-from fullrecall.judges.falsification import TRANSLATIONS, falsified
+from fullrecall.judges.falsification import falsified
 from fullrecall.judges.judge import Judge
 from fullrecall.read.containers import json_lines
 from fullrecall.read.text_files import FilePath, existing_file
@@ -34,8 +34,7 @@ class Pair(NamedTuple):
     """A claim with contexts, and whether they support it in full.
 
     `kind` is "labeled", or the detail of a true claim that was made false, such as "number" or
-    "only" (`judges.falsification.edits`), or "language"; "language, true" are the true claims
-    beside the last.
+    "only" (`judges.falsification.edits`).
     """
 
     claim: str
@@ -164,8 +163,7 @@ def examine(
 ) -> Examination:
     """Return how right a judge is on labeled pairs.
 
-    - `details`: also on true claims of these pairs with one detail made false, in thirty kinds,
-      and on one true and one false claim in each of thirteen languages.
+    - `details`: also on true claims of these pairs with one detail made false, in thirty kinds.
     - `per_kind`: the most claims of one kind, drawn by `seed`; None takes all.
     - `options`: those of `evaluate`, such as `store`, `budget`, `max_concurrency`.
 
@@ -234,9 +232,6 @@ def _false_details(pairs: Sequence[Pair], seed: int, per_kind: int | None) -> It
     for made_pairs in by_kind.values():
         drawn = min(per_kind or len(made_pairs), len(made_pairs))
         yield from chance.sample(made_pairs, drawn)
-    for translation in TRANSLATIONS.values():
-        yield Pair(translation.false, (translation.context,), supported=False, kind="language")
-        yield Pair(translation.true, (translation.context,), supported=True, kind="language, true")
 
 
 def _samples(pairs: Sequence[Pair]) -> Iterator[Sample]:

@@ -40,23 +40,6 @@ class Falsified(NamedTuple):
     contexts: tuple[str, ...]
 
 
-class Translation(NamedTuple):
-    """A context in one language, a claim that it supports, and one that it contradicts."""
-
-    context: str
-    true: str
-    false: str
-
-
-TRANSLATIONS: Mapping[str, Translation] = {
-    language: Translation(**texts) for language, texts in table("translations.json").items()
-}
-"""By language: whether a judge credits what is false in a language that it does not read.
-
-Made for this project. Thirteen pairs tell which languages fail, not how often.
-"""
-
-
 class _Claim(NamedTuple):
     """A claim to edit: its contexts, and the names in other claims and contexts."""
 

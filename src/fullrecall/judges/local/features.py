@@ -14,8 +14,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 
-from fullrecall.judges.local.matching import Match
-from fullrecall.judges.local.passages import Passage
+from fullrecall.judges.local.matching import Match, Passage
 from fullrecall.judges.words.names import names
 from fullrecall.judges.words.negations import denials, denied_keys, denies
 from fullrecall.judges.words.numbers import may_stand_for, months, numbers

@@ -8,7 +8,7 @@ from typing import ClassVar
 
 from fullrecall.judges.claim_judge import ClaimJudge, helping
 from fullrecall.judges.judge import Flow, Verdict
-from fullrecall.judges.local.support import alone, judged, weights
+from fullrecall.judges.local.support import alone, judged
 from fullrecall.judges.sentences import sentences
 from fullrecall.judges.words.languages import is_in_latin, judged_language, name_of
 from fullrecall.judges.words.tokens import read_words
@@ -18,7 +18,7 @@ from fullrecall.judges.words.tokens import read_words
 class LexicalJudge(ClaimJudge):
     """Judges claims by their words: which of them, and which numbers and names, occur.
 
-    Free and deterministic, and right less often than a large model: `agreement` is its balanced
+    Free and deterministic, and right less often than a large model: `weights.json` has its balanced
     accuracy against human labels, measured as `bench/local_judge.py` does. A number
     that stands in no context, or a "not" on one side only, denies support by itself. Two contexts
     support a claim together where both name the same; what takes three is not found. It splits
@@ -34,18 +34,13 @@ class LexicalJudge(ClaimJudge):
 
     called: ClassVar[str] = "the built-in judge"
     rules: ClassVar[frozenset[str]] = frozenset(
-        "number unit scale month negation frequency report myth language".split()
+        "number unit scale month negation frequency report myth".split()
     )
 
     @property
     def name(self) -> str:
         """The judge and its threshold."""
         return f"lexical:{self.threshold}"
-
-    @property
-    def agreement(self) -> float:
-        """Balanced accuracy against human labels: mean over data sets that it was not tuned on."""
-        return float(weights()["agreement"]["mean"]["balanced_accuracy"])
 
     def _attributed(
         self, targets: Sequence[str], contexts: Sequence[str], question: str | None

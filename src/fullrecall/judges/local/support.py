@@ -15,9 +15,7 @@ from typing import Any
 
 from fullrecall.judges.claim_judge import Best, Judged
 from fullrecall.judges.local.features import differing_detail, features
-from fullrecall.judges.local.matching import Match
-from fullrecall.judges.local.matching import match as match_of
-from fullrecall.judges.local.passages import Passage, read_passage
+from fullrecall.judges.local.matching import Match, Passage, match_of, read_passage
 from fullrecall.judges.words.data import table
 
 _CLOSING = frozenset(".!?…。！？।؟\"'”’»)]%")  # noqa: RUF001 - they are full-width stops
