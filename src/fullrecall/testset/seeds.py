@@ -15,9 +15,10 @@ from math import ceil
 from typing import NamedTuple
 
 from fullrecall.corpus import Document
+from fullrecall.judges.words.names import names
 from fullrecall.testset import duplicates
 from fullrecall.testset.ranking import Ranking
-from fullrecall.testset.vocabulary import STOP_WORDS, words
+from fullrecall.testset.vocabulary import words
 
 FEWEST_WORDS, MOST_WORDS = 15, 500
 """A passage has no fewer words and no more."""
@@ -35,7 +36,8 @@ _LARGEST_SHARE = 0.1
 _RARE = range(2, 9)
 """Passages that share a name belong together if it stands in so many of them."""
 
-_NAME = re.compile(r"[A-Z][\w'’-]+(?: [A-Z][\w'’-]+)*")  # noqa: RUF001 - an apostrophe
+_SHORTEST_NAME = 3
+"""Letters of a name: initials are many people's."""
 
 _BLOCK = re.compile(r"\n[^\S\n]*\n\s*")
 _SENTENCE = re.compile(r"(?<=[.!?。！？])[\"'”’)\]]*\s*(?=\S)")  # noqa: RUF001 - full-width marks
@@ -180,7 +182,8 @@ def pairs(passages: Sequence[Passage], *, seed: int) -> Iterator[Seed]:
     # Names, not rare words: what shares a rare word need not be about one thing.
     passages_with: defaultdict[str, list[Passage]] = defaultdict(list)
     for passage in passages:
-        for name in dict.fromkeys(_names(passage.text)):
+        sure = (name.text for name in names(passage.text) if name.is_sure)
+        for name in dict.fromkeys(text for text in sure if len(text) >= _SHORTEST_NAME):
             passages_with[name].append(passage)
     shared = [name for name, holders in passages_with.items() if len(holders) in _RARE]
     draw.shuffle(shared)
@@ -191,13 +194,3 @@ def pairs(passages: Sequence[Passage], *, seed: int) -> Iterator[Seed]:
         if second is not None:
             used |= {free[0], second}
             yield Seed((free[0], second), term=name)
-
-
-def _names(text: str) -> Iterator[str]:
-    """Yield the names in a text: words with a capital that begin no sentence."""
-    for match in _NAME.finditer(text):
-        before = text[: match.start()].rstrip(" \n\"'(“‘")  # noqa: RUF001 - quotation marks
-        begins = not before or before[-1] in ".!?:;\n" or "\n" in text[len(before) : match.start()]
-        name = match[0].partition(" ")[2] if begins else match[0]
-        if len(name) > 2 and name.casefold() not in STOP_WORDS:  # noqa: PLR2004 - initials
-            yield name
