@@ -19,7 +19,7 @@ from fullrecall.run.budget import models_of
 from fullrecall.sample import Sample
 from fullrecall.testset import content, duplicates
 from fullrecall.testset.alignment import letters_of
-from fullrecall.testset.content import Found, Problem, names_in
+from fullrecall.testset.content import Found, Problem, contexts_in, names_in
 from fullrecall.testset.draft import Backed, Draft, Rejection
 from fullrecall.testset.execution import ModelOptions, Plan, carried_out
 from fullrecall.testset.seeds import Passage
@@ -164,11 +164,10 @@ class _Corpus:
 
     def passages(self, sample: Sample, most: int | None = None) -> list[Passage]:
         """Return what stands around a sample's spans, else whole texts, up to `most` characters."""
-        spans = (c for group in sample.reference_contexts or () for c in group)
         passages = [
-            _around(span, self.texts[span.source], most)
-            for span in spans
-            if span.source in self.texts
+            _around(context, self.texts[context.source], most)
+            for context in contexts_in(sample)
+            if context.source in self.texts
         ]
         names = () if passages else names_in(sample)
         passages += [
@@ -178,9 +177,8 @@ class _Corpus:
 
     def sources_of(self, sample: Sample) -> list[str]:
         """Return the texts that a question may have been written from."""
-        spans = (c for group in sample.reference_contexts or () for c in group)
         texts = [passage.text for passage in self.passages(sample)]
-        return texts or [context.text for context in spans if context.text]
+        return texts or [context.text for context in contexts_in(sample) if context.text]
 
 
 def _around(context: Context, text: str, most: int | None) -> Passage:
@@ -226,7 +224,7 @@ def _of_ids(sample: Sample, corpus: _Corpus) -> Found:
 
 
 def _of_spans(sample: Sample, corpus: _Corpus) -> Found:
-    for context in (c for group in sample.reference_contexts or () for c in group):
+    for context in contexts_in(sample):
         source, start = context.source, context.start
         if source is None or start is None or context.text is None:
             continue

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from enum import StrEnum
 from typing import TypeAlias
 
+from fullrecall.context import Context
 from fullrecall.sample import Sample
 from fullrecall.testset.alignment import letters_of
 from fullrecall.testset.vocabulary import words
@@ -50,26 +51,30 @@ _QUOTED_WORDS = 8
 _NUMBER = re.compile(r"\d+(?:[.,:]\d+)*")
 
 
+def contexts_in(sample: Sample) -> list[Context]:
+    """Return the reference contexts of a sample, of all groups."""
+    return [context for group in sample.reference_contexts or () for context in group]
+
+
 def names_in(sample: Sample) -> list[str]:
     """Return the IDs and the documents that a sample's references name, each once."""
     ids = [name for reference in sample.reference_context_ids or () for name in reference.any_of]
-    spans = (context for group in sample.reference_contexts or () for context in group)
-    return list(dict.fromkeys([*ids, *(span.source for span in spans if span.source is not None)]))
+    sources = [context.source for context in contexts_in(sample) if context.source is not None]
+    return list(dict.fromkeys([*ids, *sources]))
 
 
 def of_references(sample: Sample, texts: Mapping[str, str]) -> Found:
     """Yield what is wrong with the texts that a sample's references name."""
     named = names_in(sample)
     referenced = [(name, texts[name]) for name in named if name in texts]
-    for group in sample.reference_contexts or ():
-        for context in group:
-            if context.text is not None:
-                referenced.append((context.source or "a reference", context.text))
-                whole = texts.get(context.source or "", "")
-                is_whole = context.start is not None and len(context.text) >= _WHOLE * len(whole)
-                if is_whole and len(words(whole)) >= _LONG:
-                    yield Problem.WHOLE, f"{context.source}: {len(whole):,} characters"
-                yield from _elsewhere(context.text, named, texts)
+    for context in contexts_in(sample):
+        if context.text is not None:
+            referenced.append((context.source or "a reference", context.text))
+            whole = texts.get(context.source or "", "")
+            is_whole = context.start is not None and len(context.text) >= _WHOLE * len(whole)
+            if is_whole and len(words(whole)) >= _LONG:
+                yield Problem.WHOLE, f"{context.source}: {len(whole):,} characters"
+            yield from _elsewhere(context.text, named, texts)
     for name, text in referenced:
         if not words(text):
             yield Problem.EMPTY, f"{name}: {text[:60]!r}"

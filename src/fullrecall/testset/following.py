@@ -26,7 +26,7 @@ from fullrecall.testset.alignment import (
     pieces,
     within,
 )
-from fullrecall.testset.content import names_in
+from fullrecall.testset.content import contexts_in, names_in
 from fullrecall.testset.seeds import passages
 from fullrecall.testset.vocabulary import content_words
 from fullrecall.views.exports import written_table
@@ -242,7 +242,7 @@ def follow(
 def _anchors(sample: Sample, shown: str) -> Iterator[_Anchor]:
     """Yield the references of a sample, in the order in which `_Following.followed` meets them."""
     groups = sample.reference_contexts or ()
-    for context in (context for group in groups for context in group):
+    for context in contexts_in(sample):
         if context.text is not None:
             name = context.source or context.id or ""
             yield _Anchor(shown, name, context.text, span=context)
