@@ -2,8 +2,7 @@
 
 from fullrecall.testset.additions import unjudged
 from fullrecall.testset.audit import Audit, check
-from fullrecall.testset.completed import CompletedSet
-from fullrecall.testset.completion import complete
+from fullrecall.testset.completion import CompletedSet, complete
 from fullrecall.testset.content import Problem
 from fullrecall.testset.following import Followed, LabelStatus, anchor, follow
 from fullrecall.testset.generation import TestSet, generate

@@ -1,23 +1,346 @@
-"""`complete`: judge what nobody labeled, and say how complete the references are."""
+"""`complete`: judge what nobody labeled, and say how complete the references are.
+
+What was found is in strata, of which people label some; what follows from that is computed here.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
-from typing import Unpack
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from pathlib import Path
+from typing import Any, NamedTuple, TypeAlias, Unpack
 
-from fullrecall.errors import ParameterError
+from fullrecall.calibration import sheet
+from fullrecall.errors import InputError, ParameterError
 from fullrecall.evaluation.run import SampleLike, as_samples
 from fullrecall.judges.flow import side_by_side
 from fullrecall.judges.judge import Flow, Judge
 from fullrecall.parameters import check_k
+from fullrecall.read.sheets import sheet_rows
 from fullrecall.run.budget import models_of
 from fullrecall.run.drivers import retrieved
 from fullrecall.run.retrievers import RetrieverLike
 from fullrecall.sample import Sample
-from fullrecall.testset.completed import CompletedSet
+from fullrecall.testset.additions import extended
+from fullrecall.testset.completeness import (
+    KINDS,
+    WIDTH,
+    Figure,
+    Stratum,
+    completeness,
+    drawn,
+    labels_needed,
+    missing,
+    strata_of,
+)
 from fullrecall.testset.execution import ModelOptions, Plan, carried_out
 from fullrecall.testset.pool import Pair, Pool, Ranked
+from fullrecall.usage import Spent
+
+RIGHT = 0.8
+"""Fewer right finds than this, by people's labels, and only confirmed ones are added."""
+
+_WORDS = {"relevant": True, "not_relevant": False, "true": True, "false": False}
+
+
+class PairToLabel(NamedTuple):
+    """One question and one context; `label` is to be filled in with `relevant` or `not_relevant`.
+
+    A context is relevant if it states what the question needs, with claims: at least one of them.
+    `item` identifies the pair.
+    """
+
+    label: str
+    question: str
+    claims: str
+    context: str
+    item: str
+
+
+PairLabels: TypeAlias = str | Path | Mapping[str, Any]
+"""The file that `CompletedSet.to_label` wrote, or a mapping from items to labels."""
+
+
+class Estimate(NamedTuple):
+    """How complete the references are, among the texts of each retriever's first `depth`.
+
+    `complete` is of the references as they were, None where the labels do not carry a figure, and
+    `refused` says why. `needed` is about how many labels make the interval 0.2 wide. `right` is
+    the share of the judge's finds that people confirm.
+    """
+
+    complete: Figure | None
+    refused: str = ""
+    needed: int = 0
+    right: Figure | None = None
+
+
+@dataclass(frozen=True)
+class CompletedSet:
+    """What was found beyond the references, and what that says of them.
+
+    Without people's labels nothing is added and nothing is claimed: `to_label` draws what people
+    should look at, `with_labels` takes it. `error` is the share of one person's labels that may
+    be wrong.
+    """
+
+    parsed: Sequence[Sample]
+    pool: Pool
+    depth: int
+    names: Sequence[str]
+    seed: int = 0
+    labels: Mapping[str, bool] = field(default_factory=dict)
+    second: Mapping[str, bool] = field(default_factory=dict)
+    error: float = 0.0
+    spent: Spent = field(default_factory=Spent)
+
+    @cached_property
+    def judged(self) -> list[Pair]:
+        """All pairs of the frame that the references do not name."""
+        return [pair for pairs in self.pool.pairs for pair in pairs if not pair.named]
+
+    @property
+    def problems(self) -> dict[str, int]:
+        """How many contexts the judge gave no verdict on, by the reason."""
+        silent = [pair for pair in self.judged if pair.is_open and pair.relevant is None]
+        return dict(Counter(pair.problem for pair in silent))
+
+    def to_label(
+        self, n: int = 300, path: str | Path | None = None, *, second: bool = False
+    ) -> list[PairToLabel]:
+        """Draw pairs for people to label, and write them to a new `.csv` file.
+
+        `n` are drawn by stratum, at least ten of each: what the judge found relevant, what it did
+        not, and what it gave no verdict on, nearest to the top first. Verdicts are hidden. Label
+        all of them; labels that this completion has are filled in. `second` draws instead what
+        one person found relevant and the judge did not, for another person to confirm. Raises
+        `ParameterError` for arguments out of range, and for a file that exists.
+        """
+        check_k(n, "n")
+        if second:
+            chosen = [
+                pair for pair in self._labeled if self.labels[pair.item] and not pair.relevant
+            ]
+        else:
+            chosen = [self._with_text[at] for at in drawn(self._members, n, self.seed)]
+        labels = self.second if second else self.labels
+        pairs = [
+            PairToLabel(
+                _word_of(labels.get(pair.item)),
+                self.parsed[pair.question].user_input or "",
+                "\n".join(f"- {claim}" for claim in self.pool.targets[pair.question].claims),
+                pair.context.label,
+                pair.item,
+            )
+            for pair in sorted(chosen, key=lambda pair: pair.item)  # which tells no verdict
+        ]
+        if path is not None:
+            sheet.write(path, [PairToLabel._fields, *pairs])
+        return pairs
+
+    def with_labels(
+        self, labels: PairLabels, *, second: PairLabels | None = None, error: float = 0.05
+    ) -> CompletedSet:
+        """Return this completion with people's labels: files of `to_label`, or mappings.
+
+        `second` are another person's labels of what the first found relevant and the judge did
+        not: only what both say counts. Without them the interval allows for `error` there, and is
+        wide. `error` is the share of one person's labels that may be wrong, at most: the interval
+        holds for all shares up to it; 0 for labels beyond doubt. Raises `InputError` for an
+        unknown label, and for labels of another completion, and `ParameterError` for an error
+        that is not from 0 to 0.3.
+        """
+        if not isinstance(error, (int, float)) or not 0 <= error <= 0.3:  # noqa: PLR2004 - f < g
+            raise ParameterError(f"error must be from 0 to 0.3, got {error!r}")
+        labels_by_person = [
+            {**known, **self._own(_read(added or {}))}
+            for known, added in ((self.labels, labels), (self.second, second))
+        ]
+        return replace(
+            self, labels=labels_by_person[0], second=labels_by_person[1], error=float(error)
+        )
+
+    def _own(self, labels: dict[str, bool]) -> dict[str, bool]:
+        """Return labels that are all of pairs of this completion."""
+        foreign = labels.keys() - {pair.item for pair in self.judged}
+        if foreign:
+            raise InputError(
+                f"{len(foreign):,} of {len(labels):,} labels are of pairs that this completion "
+                "does not have: use the same samples, retrievers, depth and seed"
+            )
+        return labels
+
+    @cached_property
+    def samples(self) -> list[Sample]:
+        """The samples with what was accepted, and with the IDs of all that was judged.
+
+        What supports a claim joins its any-of group; what does not is a reference of its own.
+        """
+        known = [p for p in self.judged if p.relevant is not None or p.item in self.labels]
+        return extended(self.parsed, self.pool, self.accepted, known, self.labels)
+
+    @cached_property
+    def accepted(self) -> list[Pair]:
+        """What is added: nothing without labels; else what people or a judge that is right say."""
+        if not self.labels:
+            return []
+        right = self.estimate.right
+        trusted = right is not None and right.value >= RIGHT
+        accepted = []
+        for pair in self.judged:
+            relevant = self.says(pair) if pair.item in self.labels else trusted and pair.relevant
+            targets = self.pool.targets[pair.question]
+            if relevant and (not targets.are_claims or targets.joined_by(pair)):
+                accepted.append(pair)
+        return accepted
+
+    def says(self, pair: Pair) -> bool | None:
+        """Return what people say of a pair; None where nobody looked at it."""
+        first = self.labels.get(pair.item)
+        if not first or pair.relevant:
+            return first
+        # A slip of 1 % among the judge's noes makes as many finds as there are relevant ones, so
+        # there a "relevant" counts only where a second person agrees.
+        return self.second.get(pair.item, True)
+
+    @cached_property
+    def estimate(self) -> Estimate:
+        """How complete the references are, or why that cannot be said."""
+        named = [pair for pairs in self.pool.pairs for pair in pairs if pair.named]
+        known = sum(bool(pair.context.text) for pair in named)
+        needed = labels_needed([len(members) for members in self._members], known)
+        if refused := self._refusal:
+            return Estimate(None, refused, needed)
+        share = completeness(known, missing(self._strata, self.error))
+        if share.width > WIDTH:  # widths shrink with the root of the number of labels
+            needed = max(needed, round(len(self._labeled) * (share.width / WIDTH) ** 2))
+        needed = min(needed, len(self._with_text))
+        finds = [stratum for stratum in self._strata if stratum.kind == "yes" and stratum.size]
+        size = sum(stratum.size for stratum in finds)
+        right = Figure(*(hits / size for hits in missing(finds, self.error))) if size else None
+        return Estimate(share, "", needed, right)
+
+    def __str__(self) -> str:
+        return "\n".join(self._lines())
+
+    @cached_property
+    def _with_text(self) -> list[Pair]:
+        return [pair for pair in self.judged if pair.is_open]
+
+    @cached_property
+    def _members(self) -> list[list[int]]:
+        """The numbers of the pairs with a text that are in each stratum."""
+        pairs = self._with_text
+        return strata_of([pair.kind for pair in pairs], [pair.nearness for pair in pairs])
+
+    @cached_property
+    def _labeled(self) -> list[Pair]:
+        return [pair for pair in self._with_text if pair.item in self.labels]
+
+    @cached_property
+    def _strata(self) -> list[Stratum]:
+        strata = []
+        for kind, members in zip(KINDS, self._members, strict=True):
+            pairs = [self._with_text[at] for at in members]
+            labeled = [pair for pair in pairs if pair.item in self.labels]
+            relevant = sum(bool(self.says(pair)) for pair in labeled)
+            twice = all(pair.item in self.second for pair in labeled if self.labels[pair.item])
+            strata.append(Stratum(kind, len(pairs), len(labeled), relevant, twice))
+        return strata
+
+    @property
+    def _refusal(self) -> str:
+        """Why completeness cannot be said; empty where it can."""
+        if not any(self.pool.pairs):
+            return "no retriever returned anything"
+        if self._with_text and not self.labels:
+            return "nobody labeled anything"
+        if not self._with_text and self.judged:
+            return "no context has a text that could be judged"
+        # Without a label of the noes nothing is known of what the judge overlooks: to count them as
+        # not relevant would call any references complete.
+        unlabeled = [s.kind for s in self._strata if s.size and not s.labeled]
+        if unlabeled:
+            return f"nobody labeled any of what the judge said {unlabeled[0]!r} of: use to_label"
+        return ""
+
+    def _lines(self) -> Iterator[str]:
+        """Yield what the completion says, each figure with what it stands on."""
+        counts = Counter(pair.kind if pair.is_open else "no text" for pair in self.judged)
+        summary = ", ".join(f"{counts[kind]:,} {kind}" for kind in counts)
+        yield (
+            f"{len(self.parsed):,} questions, {len(self.names)} retrievers: "
+            f"{len(self.judged):,} contexts among their first {self.depth} that nobody had labeled"
+            f"{summary and f': {summary}'}"
+        )
+        if self.pool.problems:
+            yield f"  {len(self.pool.problems):,} questions on which a retriever failed"
+        for why, count in self.problems.items():
+            yield f"  {count:,} contexts without a verdict: {why}"
+        yield from self._of_completeness()
+
+    def _of_completeness(self) -> Iterator[str]:
+        estimate = self.estimate
+        advice = f"about {estimate.needed:,} labels make the interval {WIDTH:g} wide"
+        if estimate.complete is None:
+            yield f"  completeness: not known: {estimate.refused}; {advice}"
+        else:
+            share = estimate.complete
+            limitation = " with a text" if len(self._with_text) < len(self.judged) else ""
+            yield (
+                f"  references {share.value:.0%} complete {_range(share)} among each retriever's "
+                f"first {self.depth}{limitation}, by {len(self._labeled):,} labels"
+                f"{f'; {advice}' if share.width > WIDTH else ''}"
+            )
+        if not self.labels:
+            yield "  nothing is added without labels"
+            return
+        count = sum(pair.item in self.labels for pair in self.accepted)
+        yield f"  {len(self.accepted):,} added, {count:,} of them confirmed by people"
+        unconfirmed = len(self.to_label(1, second=True)) - len(self.second)
+        if unconfirmed > 0 and self.error:
+            yield f"  {unconfirmed:,} need a second label: to_label(second=True) draws them"
+        if estimate.right is not None:
+            right = estimate.right
+            few = ": only confirmed ones are added" if right.value < RIGHT else ""
+            yield f"  {right.value:.0%} {_range(right)} of the judge's finds are right{few}"
+
+
+def _range(share: Figure) -> str:
+    return f"[{share.low:.0%}, {share.high:.0%}]"
+
+
+def _word_of(label: bool | None) -> str:  # noqa: FBT001 - a label
+    """Return a label as people write it; None is one that is not filled in."""
+    return next((word for word, relevant in _WORDS.items() if relevant is label), "")
+
+
+def _read(labels: PairLabels) -> dict[str, bool]:
+    """Return labels by their item: True for relevant. Pairs without a label are left out."""
+    if isinstance(labels, Mapping):
+        rows = ({"item": item, "label": label} for item, label in labels.items())
+        return _relevant_by_item(enumerate(rows, start=1))
+    try:
+        return _relevant_by_item(sheet_rows(labels, (("label",), ("item",))))
+    except InputError as error:
+        raise error.at(path=str(labels)) from None
+
+
+def _relevant_by_item(rows: Iterable[tuple[int, Mapping[str, Any]]]) -> dict[str, bool]:
+    relevant_by_item: dict[str, bool] = {}
+    for line, row in rows:
+        item, label = str(row.get("item")), row.get("label")
+        word = "" if label is None else str(label).strip().lower().replace(" ", "_")
+        if not word:
+            continue
+        if word not in _WORDS:
+            choices = "relevant, not_relevant"
+            raise InputError(f"unknown label {label!r}: choose one of {choices}", line=line)
+        if relevant_by_item.setdefault(item, _WORDS[word]) != _WORDS[word]:
+            raise InputError(f"item {item} has two labels: keep one", line=line)
+    return relevant_by_item
 
 
 def complete(
