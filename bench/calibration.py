@@ -37,7 +37,7 @@ class Tried(NamedTuple):
 
 
 def judged(
-    rows: Iterable[Mapping[str, Any]], threshold: float | None = None
+    rows: Iterable[Mapping[str, Any]], threshold: float = 0.5
 ) -> tuple[Report, dict[str, int]]:
     """Return the report of the built-in judge, and the label of each sample's claim.
 
@@ -154,7 +154,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("data", type=Path, help="labeled pairs, JSONL")
     parser.add_argument("--samples", type=int, default=500, help="rows of a report; 0: all")
-    parser.add_argument("--threshold", type=float, help="the judge's; else its own")
+    parser.add_argument("--threshold", type=float, default=0.5, help="the judge's")
     parser.add_argument("--labels", type=int, default=200)
     parser.add_argument("--rounds", type=int, default=200)
     options = parser.parse_args()
