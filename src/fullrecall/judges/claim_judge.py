@@ -35,6 +35,7 @@ class Judged(NamedTuple):
         def cited(indices: Iterable[int]) -> tuple[Citation, ...]:
             return tuple(Citation(index, self.alone[index].quote) for index in indices)
 
+        # All of them, not the best: the target is found at each of their ranks.
         enough = [index for index, best in enumerate(self.alone) if best.support >= threshold]
         if enough:
             return Verdict("supported", cited(enough))

@@ -116,6 +116,7 @@ class Exchange:
         verdicts: dict[int, Verdict] = {}
         problems = dict.fromkeys(matter.targets, "")
         requoted: set[int] = set()
+        # Without re-asks a quote is asked for once more all the same: it is an option of its own.
         for again in range(max(self.reasks, int(self.requote)) + 1):
             groups = groups_of(list(problems), self.claims_per_call)
             # A reply is read once: whether it is accepted, and what it says.

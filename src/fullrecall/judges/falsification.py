@@ -58,6 +58,7 @@ def falsified(claims: Sequence[tuple[str, Sequence[str]]], *, seed: int = 0) -> 
     English only, but for numbers: the others are found by English forms.
     """
     chance = random.Random(seed)  # noqa: S311 - a choice that can be repeated, no secret
+    # Sorted: a set has another order in each process, and the same seed would draw other names.
     all_names = sorted({name.text for claim, _ in claims for name in names(claim) if name.is_sure})
     for text, contexts in claims:
         claim = _Claim(text, contexts, all_names)

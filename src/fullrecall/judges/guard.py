@@ -89,6 +89,7 @@ class Guard:
         left_out: list[int] = []
         requests = 0
         while waiting:
+            # Bounded: a corpus of nothing but orders must not cost a request for each context.
             windows = waiting[: _MOST_REQUESTS - requests]
             if not windows:
                 left_out += [number for contexts in waiting for number in contexts]

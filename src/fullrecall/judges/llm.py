@@ -185,6 +185,7 @@ class LLMJudge:
         )
         verdicts = {n: merged([each[n] for each in by_window]) for n in matter.targets}
         heeded = {n: text for n, text in matter.window.items() if n not in guard.left_out}
+        # Beside no other context, nothing but the context itself can have moved the verdict.
         if relation == "claim" and len(contexts) > 1:
             heeding = replace(matter, window=heeded)
             verdicts |= yield from rejudged(verdicts, heeding, exchange, self.window)

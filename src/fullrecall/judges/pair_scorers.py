@@ -154,6 +154,7 @@ def support_output(config: Mapping[str, Any], where: str, logits: Logits) -> int
     alone decide. Raises `ParameterError` where labels and outputs differ in number, where the
     labels say the opposite of what the model does, and where neither says what is support.
     """
+    # Each sentence with the next one: pairs that no model takes for support.
     others = [*_PROBES[1:], _PROBES[0]]
     rows = logits([*zip(_PROBES, _PROBES, strict=True), *zip(_PROBES, others, strict=True)])
 

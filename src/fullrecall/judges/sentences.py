@@ -204,6 +204,7 @@ def _sentences(text: str, language: str) -> Iterator[str]:
     """Yield the sentences of a paragraph, each with the list marker that it begins with."""
     from sentencex import segment
 
+    # The splitter takes "1." for a sentence, and ends one after an abbreviation such as "art.".
     pending = ""  # a marker that waits for its sentence
     whole = ""  # a sentence that may go on
     for raw in segment(language, text):

@@ -70,7 +70,7 @@ def _closeness(match: Match) -> float:
             worth = min(match.units[unit].word.weight, match.units[other].word.weight)
             weight += worth
             close += worth * math.exp(-max(0, apart - claimed - 1) / _NEAR)
-    return close / weight if weight else 0.5
+    return close / weight if weight else 0.5  # no pair speaks for the claim, nor against it
 
 
 def _distance(match: Match, unit: int, other: int) -> int | None:

@@ -49,10 +49,12 @@ def judged(claim: str, contexts: Sequence[str], *, threshold: float) -> Judged:
     ones are tried that cover most of the claim. So more contexts never lower what fewer support.
     """
     matched = [_matched(claim, [context]) for context in contexts]
-    each = [_best(*match) for match in matched]
-    if any(best.support >= threshold for best in each):
-        return Judged(each)
-    return Judged(each, *_two_jointly(claim, contexts, [match for *_, match in matched], threshold))
+    best_of = [_best(*match) for match in matched]
+    if any(best.support >= threshold for best in best_of):
+        return Judged(best_of)
+    return Judged(
+        best_of, *_two_jointly(claim, contexts, [match for *_, match in matched], threshold)
+    )
 
 
 def measured(claim: str, contexts: Sequence[str]) -> tuple[dict[str, float], str]:

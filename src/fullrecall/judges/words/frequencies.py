@@ -34,6 +34,7 @@ def weight(word: str) -> float:
     the language as the collection.
     """
     frequency = zipf_frequencies().get(word)
+    # Short words of other languages are mostly functional, and no list here has them.
     if frequency is None:
         frequency = _UNLISTED + _PER_LETTER * max(0, _LONG - len(word))
     return max(0.05, _CEILING - frequency)

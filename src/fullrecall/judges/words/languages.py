@@ -126,6 +126,7 @@ def _language_and_signs(text: str) -> tuple[str | None, int]:
     # One word in Latin letters is a name in any text; so many letters say more in Chinese.
     if scripts.total() * 2 > latin:
         return _by_script(text, scripts), _CERTAIN
+    # A script that is not listed is no English, whatever Latin names stand among it.
     others = len(letters) - scripts.total() - latin
     return (UNDETERMINED, _CERTAIN) if others > latin else _latin(text)
 

@@ -115,5 +115,6 @@ def denying_kind(word: str, language: str) -> DenialKind | None:
     word = word.replace("’", "'")
     if language == "en" and word.endswith("n't"):
         return "plain"
+    # In French the denial is what stands before the mark, in English a possessive.
     forms = {word, word.partition("'")[0]}  # n'est, nobody's
     return next((kind for kind in _KINDS if forms & words_of(language, kind)), None)

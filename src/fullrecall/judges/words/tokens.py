@@ -121,6 +121,7 @@ def _without_accents(written: str) -> str:
     word = written.casefold().replace("’", "'")
     if word.isascii():
         return word
+    # Latin marks alone: without theirs, words of Hindi or Thai would be others.
     decomposed = unicodedata.normalize("NFKD", word)
     without = "".join(c for c in decomposed if not "\u0300" <= c <= "\u036f")
     return unicodedata.normalize("NFC", without) or word
