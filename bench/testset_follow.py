@@ -149,9 +149,11 @@ def recall(samples: list[Sample], documents: list[Document]) -> str:
     def search(question: str) -> list[dict[str, str]]:
         return [{"id": documents[at].id} for at in ranking.best(question, K)]
 
-    found = evaluate(fresh, IdRecall(), retriever=search, progress=False).metrics(Recall @ K)
-    value, low, high = (found[f"id_recall/at_{K}{end}"] for end in ("", "_low", "_high"))
-    return f"{value:.3f} [{low:.3f}, {high:.3f}] of {len(fresh)}"
+    score = evaluate(fresh, IdRecall(), retriever=search, progress=False).summary(Recall @ K)[0]
+    if score.mean is None or score.interval is None:
+        return "no sample has a score"
+    low, high, _ = score.interval
+    return f"{score.mean:.3f} [{low:.3f}, {high:.3f}] of {len(fresh)}"
 
 
 def rows(data: Data, seed: int, *, score: bool) -> Iterator[str]:
