@@ -168,17 +168,19 @@ class TestWorkers:
         assert report.summary()[0].scored == 30
         assert report.summary()[0].reasons == {"the budget of 30 calls is used up": 90}
 
-    def test_a_budget_of_tokens_and_its_cost(self, endpoint: Endpoint, redis_url: str) -> None:
+    def test_a_budget_of_tokens_and_cost(self, endpoint: Endpoint, redis_url: str) -> None:
         """At most one request's error goes beyond; 16 tokens each are counted for all workers."""
-        budget = Budget(tokens=1_600, prices={"m": (1.0, 1.0)})
-        how = scorer(endpoint, redis_url, budget=budget)
-        with ThreadPoolExecutor(2) as threads:
-            list(threads.map(how, [batch(n, 120, 10**6) for n in (0, 10**5)]))
-        spent = how.spent
-        assert spent is not None
-        assert spent.tokens == 16 * endpoint.asked.total()
-        assert 1_200 < spent.tokens <= 1_616
-        assert spent.cost == pytest.approx(spent.tokens / 1e6)
+        for budget in (Budget(tokens=1_600), Budget(cost=0.0016, prices={"m": (1.0, 1.0)})):
+            before = endpoint.asked.total()
+            how = scorer(endpoint, redis_url, budget=budget)
+            with ThreadPoolExecutor(2) as threads:
+                list(threads.map(how, [batch(n, 120, 10**6) for n in (9_000 * before, 10**5)]))
+            spent = how.spent
+            assert spent is not None
+            assert spent.tokens == 16 * (endpoint.asked.total() - before)
+            assert 1_200 < spent.tokens <= 1_616
+            if budget.cost:
+                assert spent.cost == pytest.approx(spent.tokens / 1e6)
 
     def test_a_rate_holds_for_all(self, endpoint: Endpoint, redis_url: str) -> None:
         """The requests of two threads take at least the gaps between them."""

@@ -14,7 +14,7 @@ from tests.evaluation.paid import VERDICTS
 
 from fullrecall import ClaimRecall, LLMJudge, Report, Sample, evaluate
 from fullrecall.errors import ParameterError
-from fullrecall.judges import Ask
+from fullrecall.judges import Ask, Panel
 from fullrecall.models import ChatRequest, Completion, Message
 from fullrecall.run.account import Account
 from fullrecall.run.budget import Budget, BudgetSpent, Spending
@@ -110,13 +110,18 @@ def test_a_model_that_counts_no_tokens_is_charged_by_length() -> None:
     assert 0 < report.summary()[0].scored < len(SAMPLES)
 
 
-def test_cost_is_told() -> None:
-    """By the prices that the user gives, for a million tokens; unknown where one is missing."""
-    prices = {"small": (1.0, 10.0)}  # 0.002 a request
-    report = run(Slow((1_000, 100), name="small"), Budget(prices=prices))
+def test_cost_is_bounded_and_told() -> None:
+    """By the prices that the user gives, for a million tokens each."""
+    model = Slow((1_000, 100), name="small")
+    budget = Budget(cost=0.01, prices={"small": (1.0, 10.0)})  # 0.002 a request
+    report = run(model, budget, max_concurrency=1)
+    assert report.summary()[0].scored == 5
     assert report.spent is not None
-    assert report.spent.cost == pytest.approx(0.04)
-    assert run(Slow((1_000, 100), name="large"), Budget(prices=prices)).spent.cost is None  # type: ignore[union-attr]
+    assert report.spent.cost == pytest.approx(0.01)
+    assert "the budget of 0.01 is used up" in next(iter(report.summary()[0].reasons))
+    unbounded = run(Slow((1_000, 100), name="small"), Budget(prices={"small": (1.0, 10.0)}))
+    assert unbounded.spent is not None
+    assert unbounded.spent.cost == pytest.approx(0.04)
     assert run(Slow(), None).spent.cost is None  # type: ignore[union-attr]
 
 
@@ -127,6 +132,17 @@ def test_what_the_store_answers_costs_nothing(tmp_path: Path) -> None:
     assert report.summary()[0].scored == len(SAMPLES)
     assert report.spent is not None
     assert report.spent.calls == 0
+
+
+def test_a_model_without_a_price_is_refused_before_the_first_call() -> None:
+    """Also inside a panel; the message gives what to write."""
+    model = ScriptedChatModel([VERDICTS], name="large")
+    budget = Budget(cost=1.0, prices={"small": (1, 2)})
+    panel = Panel([LLMJudge(Slow(name="small")), LLMJudge(model)])
+    for judge in (LLMJudge(model), panel):
+        with pytest.raises(ParameterError, match="'large': \\(prompt, completion\\)"):
+            evaluate(SAMPLES, ClaimRecall(judge=judge), budget=budget, progress=False)
+    assert not model.requests
 
 
 def test_prices_go_by_the_endpoint_s_name_too() -> None:
@@ -147,7 +163,9 @@ def test_prices_go_by_the_endpoint_s_name_too() -> None:
         ({"calls": 1.5}, "calls"),
         ({"calls": True}, "calls"),
         ({"tokens": -1}, "tokens"),
-        ({"cost": 1.0}, "Budget has no cost: bound its tokens"),
+        ({"cost": 0}, "cost"),
+        ({"cost": float("nan")}, "cost"),
+        ({"cost": 1.0}, "needs prices"),
         ({"prices": {"m": 3}}, "prices"),
         ({"prices": {"m": (1, -2)}}, "prices"),
         ({"prices": {"m": "12"}}, "prices"),
@@ -202,7 +220,7 @@ def test_what_goes_beyond_the_budget_is_one_request_s_error(
 @pytest.mark.parametrize("bound", [20_000, 60_000, 200_000])
 @pytest.mark.parametrize("seed", range(5))
 def test_whatever_sizes_come_side_by_side_one_request_overshoots(bound: int, seed: int) -> None:
-    """Sizes that no prompt tells, and an endpoint that takes long."""
+    """Sizes that no prompt tells, and an endpoint that takes long: tokens and cost alike."""
     chance = random.Random(seed)
     sizes = [(chance.randint(100, 3_000), chance.randint(10, 3_000)) for _ in range(200)]
 
@@ -211,13 +229,14 @@ def test_whatever_sizes_come_side_by_side_one_request_overshoots(bound: int, see
             self.requests.append(request)
             return Completion(VERDICTS, *sizes[len(self.requests) - 1])
 
-    samples = [Sample(reference_claims=["A."], retrieved_contexts=[f"{n}"]) for n in range(150)]
-    scorer = ClaimRecall(judge=LLMJudge(Erratic(name="m"), reasks=0))
-    budget = Budget(tokens=bound)
-    report = evaluate(samples, scorer, budget=budget, progress=False, max_concurrency=32)
-    assert report.spent is not None
-    assert report.spent.tokens <= bound + 6_000
-    assert report.spent.tokens >= min(bound - 7_000, sum(map(sum, sizes[:150])))
+    for budget in (Budget(tokens=bound), Budget(cost=bound / 1e6, prices={"m": (1.0, 1.0)})):
+        model = Erratic(name="m")
+        samples = [Sample(reference_claims=["A."], retrieved_contexts=[f"{n}"]) for n in range(150)]
+        scorer = ClaimRecall(judge=LLMJudge(model, reasks=0))
+        report = evaluate(samples, scorer, budget=budget, progress=False, max_concurrency=32)
+        assert report.spent is not None
+        assert report.spent.tokens <= bound + 6_000
+        assert report.spent.tokens >= min(bound - 7_000, sum(map(sum, sizes[:150])))
 
 
 @pytest.mark.parametrize(

@@ -20,7 +20,7 @@ from fullrecall.counts import counted
 from fullrecall.judges.flow import NotAsked
 from fullrecall.judges.judge import Ask
 from fullrecall.models.chat import Completion
-from fullrecall.run.budget import Budget, BudgetSpent, Spending
+from fullrecall.run.budget import Budget, BudgetSpent, Price, Spending, no_price
 from fullrecall.run.ledger import AccountLostError, Ledger
 from fullrecall.usage import Spent
 
@@ -54,6 +54,13 @@ reserved is sent even if the endpoint asks to wait in the meantime."""
 
 def _nothing(_: Any, __: float) -> None:
     """Change nothing."""
+
+
+class _Size(NamedTuple):
+    """What a request takes, or may take: tokens, and cost in billionths."""
+
+    tokens: int
+    cost: int
 
 
 _State: TypeAlias = dict[str, Any]
@@ -106,10 +113,10 @@ class Account:
 
     async def settle(self, ask: Ask, name: str, completion: Completion | None, sent: int) -> None:
         """Count what a request took; of one that failed, or was given up, the request alone."""
-        tokens, cost = (0, 0) if completion is None else self._count(ask, completion)
+        size = _Size(0, 0) if completion is None else self._count(ask, completion)
         if not name:
             return
-        amounts = {"tokens": tokens, "cost": cost, "settled": 0, "retries": int(sent > 1)}
+        amounts = {**size._asdict(), "settled": 0, "retries": int(sent > 1)}
         largest = {}
         if completion is not None:
             amounts["settled"] = 1
@@ -131,12 +138,15 @@ class Account:
         await asyncio.gather(*self._undoing, return_exceptions=True)
 
     async def _turn(self, ask: Ask) -> str:
+        budget = self.budget
+        if budget.cost is not None and budget.price(ask.model) is None:
+            raise BudgetSpent(no_price(ask.model, budget))
         name, pause = f"{secrets.randbits(64):x}", _POLL_SECONDS[0]
         while True:
             if self._why is not None:
                 raise BudgetSpent(self._why)
             # The name is drawn here: a change that the ledger carries out twice finds its own hold.
-            reserve = partial(_reserved, name=name, ask=ask, budget=self.budget)
+            reserve = partial(_reserved, name=name, ask=ask, budget=budget)
             answer = await self._amend(reserve, undo=partial(_given_back, name=name))
             # No other process can wake this one: where it is full, it looks again, ever less often.
             if answer.granted:
@@ -200,19 +210,15 @@ class Account:
         # A new event: one that stays set would let those who come later spin.
         self._settlement = asyncio.Event()
 
-    def _count(self, ask: Ask, completion: Completion) -> tuple[int, int]:
-        """Return the tokens that a request took, and their cost in billionths."""
-        self.spent.prompt_tokens += completion.prompt_tokens
-        self.spent.completion_tokens += completion.completion_tokens
-        prompt, answered = _tokens(ask, completion)
-        price = self.budget.price(ask.model)
-        if price is None:
-            self.spent.cost = None
-            return prompt + answered, 0
-        cost = round((prompt * price.prompt + answered * price.completion) * (_NANO // _PER))
+    def _count(self, ask: Ask, completion: Completion) -> _Size:
+        prompt, answered = completion.prompt_tokens, completion.completion_tokens
+        self.spent.prompt_tokens += prompt
+        self.spent.completion_tokens += answered
+        size = _size(ask, self.budget, *_tokens(ask, completion))
         if self.spent.cost is not None:
-            self.spent.cost += cost / _NANO
-        return prompt + answered, cost
+            is_priced = self.budget.price(ask.model) is not None
+            self.spent.cost = self.spent.cost + size.cost / _NANO if is_priced else None
+        return size
 
 
 def spent_of(ledger: Ledger, budget: Budget) -> Spent:
@@ -237,23 +243,22 @@ def _reserved(state: _State, now: float, *, name: str, ask: Ask, budget: Budget)
     if budget.calls is not None and state.get("calls", 0) >= budget.calls:
         why = f"the budget of {counted(budget.calls, 'call')} is used up"
         return _Answer(granted=False, why=why)
-    largest = 0
-    if budget.tokens is not None:
-        largest = _largest(ask, state)
+    largest = _largest(ask, budget, state)
+    if budget.is_measured:
         may_join = len(holds) <= state.get("settled", 0)  # what few took says little of many
-        if not (may_join and _has_room(state, budget.tokens, largest)):
+        if not (may_join and _beyond(state, budget, largest) is None):
             if holds:
                 return _Answer(granted=False)  # those on their way may take less than is held
-            if not _has_room(state, budget.tokens, _expected(ask, state)):
-                why = f"the budget of {budget.tokens:,} tokens is used up"
-                return _Answer(granted=False, why=why)
+            beyond = _beyond(state, budget, _expected(ask, budget, state))
+            if beyond is not None:
+                return _Answer(granted=False, why=beyond)
     turn = now
     if budget.rate is not None:
         # Turns are slots of time in the shared account: the rate is that of all workers together.
         turn = max(now, state.get("turn", 0.0))
         state["turn"] = turn + 1 / budget.rate
     state["calls"] = state.get("calls", 0) + 1
-    holds[name] = [largest, turn + HOLD_SECONDS]
+    holds[name] = [largest.tokens, largest.cost, turn + HOLD_SECONDS]
     return _Answer(granted=True, wait=turn - now)
 
 
@@ -268,6 +273,7 @@ def _settled(
         state[kind] = state.get(kind, 0) + number
     if expired is not None:
         state["tokens"] -= expired[0]
+        state["cost"] -= expired[1]
     for kind, size in largest.items():
         state[kind] = max(state.get(kind, 0), size)
 
@@ -281,36 +287,50 @@ def _given_back(state: _State, _: float, *, name: str) -> None:
 def _renewed(state: _State, now: float, *, names: Sequence[str]) -> None:
     for name in names:
         if name in state["holds"]:
-            state["holds"][name][1] = now + HOLD_SECONDS
+            state["holds"][name][2] = now + HOLD_SECONDS
 
 
 def _expire(state: _State, now: float) -> None:
     """Count what dead workers held as spent, until they settle it after all."""
     for name, hold in list(state["holds"].items()):
-        if hold[1] < now:
+        if hold[2] < now:
             # Kept by name: a worker that was only slow still settles, and is not counted twice.
             state.setdefault("expired", {})[name] = state["holds"].pop(name)
-            state["tokens"] = state.get("tokens", 0) + hold[0]
+            for kind, number in (("tokens", hold[0]), ("cost", hold[1])):
+                state[kind] = state.get(kind, 0) + number
 
 
-def _has_room(state: _State, bound: int, tokens: float) -> bool:
-    """Return whether there are so many tokens left, beside what those on their way hold."""
-    held = sum(hold[0] for hold in state["holds"].values())
-    return bool(state.get("tokens", 0) + held + tokens <= bound)
+def _beyond(state: _State, budget: Budget, size: _Size) -> str | None:
+    """Return which bound a request of that size would go beyond, with those on their way."""
+    holds = state["holds"].values()
+    tokens, cost = budget.tokens, budget.cost
+    spent = state.get("tokens", 0), state.get("cost", 0)
+    if tokens is not None and spent[0] + sum(hold[0] for hold in holds) + size.tokens > tokens:
+        return f"the budget of {tokens:,} tokens is used up"
+    if cost is not None and spent[1] + sum(hold[1] for hold in holds) + size.cost > cost * _NANO:
+        return f"the budget of {cost:g} is used up: the cost so far is {spent[1] / _NANO:.4g}"
+    return None
 
 
-def _expected(ask: Ask, state: _State) -> int:
-    """Return the tokens that a request takes if it is like the largest before."""
+def _expected(ask: Ask, budget: Budget, state: _State) -> _Size:
+    """Return what a request takes if it is like the largest before."""
     prompt = _characters(ask) * (state.get("per_character") or _PER_CHARACTER)
-    answer: float = state.get("answer") or _ANSWER
-    return ceil(prompt + answer)
+    return _size(ask, budget, prompt, state.get("answer") or _ANSWER)
 
 
-def _largest(ask: Ask, state: _State) -> int:
+def _largest(ask: Ask, budget: Budget, state: _State) -> _Size:
     """Return the most that a request may take: a token a byte, or as many as earlier ones had."""
-    per_character: float = max(1.0, _PROMPT_AT_MOST * state.get("per_character", 0.0))
-    answer: float = max(_LONG_ANSWER, _ANSWER_AT_MOST * state.get("answer", 0.0))
-    return ceil(per_character * _bytes(ask) + answer)
+    if not budget.is_measured:
+        return _Size(0, 0)
+    per_character = max(1.0, _PROMPT_AT_MOST * state.get("per_character", 0.0))
+    answer = max(_LONG_ANSWER, _ANSWER_AT_MOST * state.get("answer", 0.0))
+    return _size(ask, budget, per_character * _bytes(ask), answer)
+
+
+def _size(ask: Ask, budget: Budget, prompt: float, answer: float) -> _Size:
+    price = budget.price(ask.model) or Price(0.0, 0.0)
+    cost = (prompt * price.prompt + answer * price.completion) * (_NANO // _PER)
+    return _Size(ceil(prompt + answer), round(cost))
 
 
 def _tokens(ask: Ask, completion: Completion) -> tuple[int, int]:

@@ -1,18 +1,19 @@
-"""What a run may spend: how many calls and tokens, how fast, and at which prices."""
+"""What a run may spend: how many calls, tokens, at which cost, and how fast."""
 
 from __future__ import annotations
 
 import hashlib
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from math import isfinite
-from typing import ClassVar, NamedTuple
+from typing import NamedTuple
 
 from fullrecall.errors import ParameterError
 from fullrecall.judges.flow import NotAsked
 from fullrecall.models.chat import ChatModel
 from fullrecall.parameters import Constructed
+from fullrecall.scorers.scorer import Scorer
 from fullrecall.usage import Spent
 
 _FASTEST = 1e6
@@ -37,9 +38,9 @@ class Budget(Constructed):
     - `calls`: requests that are sent, those included that fail and are sent again. Never more.
     - `tokens`: of prompts and answers, as the model counts them; a model that counts none, or no
       number, is charged a token for four characters.
+    - `cost`: what the tokens cost by `prices`, which maps a model's name (`"gpt-4o-mini"`, or a
+      `ChatModel.name`) to the prices of a million prompt tokens and a million answer tokens.
     - `rate`: requests per second.
-    - `prices`: maps a model's name (`"gpt-4o-mini"`, or a `ChatModel.name`) to the prices of a
-      million prompt tokens and a million answer tokens: `report.spent.cost` is what the run cost.
 
     Tokens are known when an answer is there. The last request may take more than it was expected
     to, by the most that earlier ones took, and overshoot by the difference. Others are sent
@@ -47,24 +48,23 @@ class Budget(Constructed):
     then two, then four at a time: as long as none takes more than that, one request's error is
     all that goes beyond the budget. What a store answers costs nothing.
 
-    Raises `ParameterError` for a bound that is not a positive number, and a price that is not a
-    pair of numbers >= 0.
+    Raises `ParameterError` for a bound that is not a positive number, a cost without prices, and
+    a price that is not a pair of numbers >= 0.
     """
 
     calls: int | None = None
     tokens: int | None = None
+    cost: float | None = None
     prices: Mapping[str, tuple[float, float]] = field(default_factory=dict)
     rate: float | None = None
-
-    instead: ClassVar[Mapping[str, str]] = {
-        "cost": ": bound its tokens, and pass prices=… for report.spent.cost"
-    }
 
     def __post_init__(self) -> None:
         for name in ("calls", "tokens"):
             bound = getattr(self, name)
             if bound is not None and (type(bound) is not int or bound < 1):
                 raise ParameterError(f"{name} must be a whole number >= 1, got {bound!r}")
+        if self.cost is not None and not (_is_number(self.cost) and self.cost > 0):
+            raise ParameterError(f"cost must be a number above 0, got {self.cost!r}")
         rate = self.rate
         if rate is not None and not (_is_number(rate) and 0 < rate <= _FASTEST):
             raise ParameterError(f"rate must be a number of requests per second > 0, got {rate!r}")
@@ -79,16 +79,26 @@ class Budget(Constructed):
                     "prices must be pairs of numbers >= 0, for a million prompt and a million "
                     f"answer tokens, got {price!r} for {model!r}"
                 )
+        if self.cost is not None and not self.prices:
+            raise ParameterError(
+                f"cost={self.cost!r} needs prices={{model: (prompt, completion)}}, for a million "
+                "tokens each"
+            )
 
     @property
     def has_bounds(self) -> bool:
         """Whether anything is bounded."""
-        return any(bound is not None for bound in (self.calls, self.tokens, self.rate))
+        return self.calls is not None or self.rate is not None or self.is_measured
+
+    @property
+    def is_measured(self) -> bool:
+        """Whether what answers take is bounded."""
+        return self.tokens is not None or self.cost is not None
 
     @property
     def owner(self) -> str:
         """The name of the account that all budgets with these bounds and prices share."""
-        bounds = (self.calls, self.tokens, self.rate, sorted(self.prices.items()))
+        bounds = (self.calls, self.tokens, self.cost, self.rate, sorted(self.prices.items()))
         return hashlib.sha256(repr(bounds).encode()).hexdigest()[:16]
 
     def price(self, model: ChatModel) -> Price | None:
@@ -117,12 +127,21 @@ class Spending:
         return replace(self.spent, seconds=self.seconds)
 
 
-def checked(budget: Budget | None) -> Budget:
-    """Return a budget, an unbounded one for None; raise `ParameterError` for what is none."""
+def checked(budget: Budget | None, scorers: Iterable[Scorer] = ()) -> Budget:
+    """Return a budget, an unbounded one for None.
+
+    Raises `ParameterError` for what is no budget, and where a cost is bounded and a judge of
+    `scorers` asks a model that has no price: before anything is sent.
+    """
     if budget is None:
-        return Budget()
+        budget = Budget()
     if not isinstance(budget, Budget):
         raise ParameterError(f"budget must be a Budget, such as Budget(calls=100), got {budget!r}")
+    if budget.cost is not None:
+        for scorer in scorers:
+            for model in models_of(scorer):
+                if budget.price(model) is None:
+                    raise ParameterError(no_price(model, budget))
     return budget
 
 
@@ -133,6 +152,15 @@ def models_of(part_of_scorer: object) -> list[ChatModel]:
     parts = [getattr(part_of_scorer, name, None) for name in ("judge", "by", "model")]
     parts += getattr(part_of_scorer, "judges", ())
     return [model for part in parts if part is not None for model in models_of(part)]
+
+
+def no_price(model: ChatModel, budget: Budget) -> str:
+    """Return what to do where a cost is bounded, and a model has no price."""
+    names = ", ".join(map(repr, budget.prices))
+    return (
+        f"cost={budget.cost!r} needs the price of {model.name!r}: there are prices of {names}; add "
+        f"prices={{{getattr(model, 'model', model.name)!r}: (prompt, completion)}}"
+    )
 
 
 def _is_number(value: object) -> bool:

@@ -89,7 +89,7 @@ class Run:
     """What is asked for each sample's retrieval; None where samples have theirs."""
 
     def __post_init__(self) -> None:
-        self.spending = Spending(checked(self.limits.budget))
+        self.spending = Spending(checked(self.limits.budget, self.scorers))
 
     def seconds_left(self) -> float | None:
         """Return the seconds until the deadline, not below 0; None without one."""

@@ -130,7 +130,8 @@ def _left(options: ModelOptions, spent: Spent) -> ModelOptions | None:
     if isinstance(budget, Budget):
         calls = None if budget.calls is None else budget.calls - spent.calls
         tokens = None if budget.tokens is None else budget.tokens - spent.tokens
-        if any(bound is not None and bound <= 0 for bound in (calls, tokens)):
+        cost = None if budget.cost is None else budget.cost - (spent.cost or 0.0)
+        if any(bound is not None and bound <= 0 for bound in (calls, tokens, cost)):
             return None
-        left["budget"] = replace(budget, calls=calls, tokens=tokens)
+        left["budget"] = replace(budget, calls=calls, tokens=tokens, cost=cost)
     return left
