@@ -1,4 +1,4 @@
-"""A summary's means in MLflow and in Weights & Biases, offline; MLflow's own traces.
+"""`Report.metrics()` in MLflow and in Weights & Biases, offline; MLflow's own traces.
 
 Opt-in: `-m libraries`, with mlflow-skinny and wandb.
 """
@@ -11,24 +11,27 @@ from typing import Any
 
 import pytest
 
-from fullrecall import IdRecall, Sample, evaluate, read
-from fullrecall.measures import Recall
+from fullrecall import IdRecall, Report, Sample, evaluate, read
+from fullrecall.measures import Recall, nDCG
 
 pytestmark = [pytest.mark.libraries, pytest.mark.filterwarnings("ignore")]
 
 
-def metrics() -> dict[str, float]:
-    """Return the means of a report by names that trackers take, as docs/data.md makes them."""
+def report() -> Report:
+    """Return a report of names that a tracker does not take, with an unscored sample."""
     samples = [
         Sample(retrieved_context_ids=["a", "b"], reference_context_ids=["a", "c"] if n else None)
         for n in range(3)
     ]
-    summary = evaluate(samples, IdRecall(), progress=False).summary(Recall @ 1, Recall @ 5)
+    scorers = [IdRecall(), IdRecall(name="../id@half (é)")]
+    return evaluate(samples, scorers, progress=False)
+
+
+def metrics() -> dict[str, float]:
+    """Return the metrics of that report, with measures that have parameters."""
     return {
-        f"{score.name}/{measure.name.replace('@', '_at_')}": estimate.mean
-        for score in summary
-        for measure, estimate in score.items()
-        if estimate.mean is not None
+        **report().metrics(),
+        **report().metrics(Recall(min_grade=1) @ 3, nDCG(gain="exponential") @ 10),
     }
 
 

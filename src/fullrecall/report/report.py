@@ -185,6 +185,18 @@ class Report:
         """
         return Summary(self.table, as_measures(measures), self.stopped)
 
+    def metrics(self, *measures: Measure) -> dict[str, float]:
+        """Return what `summary` reads as one flat dict of finite numbers, for experiment trackers.
+
+        Keys such as `id_recall/recall` (over all that was retrieved), `id_recall/recall_at_5`,
+        `id_recall/ndcg_at_10`; `…_low` and `…_high` are the ends of the 95% interval,
+        `id_recall/n_scored`, `n_undefined` and `n_unscored` count samples. A mean of no sample is
+        left out. MLflow's `log_metrics` and the `log` of Weights & Biases take it as it is.
+        """
+        from fullrecall.views.exports import metrics
+
+        return metrics(self.summary(*measures))
+
     def missed(self, k: Cut | None = None, *, score: str | None = None) -> list[Missed]:
         """Return every target that was not found, sample by sample, for each score or for one.
 

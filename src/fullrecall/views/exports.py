@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
+from math import isfinite
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -18,6 +20,7 @@ if TYPE_CHECKING:
     from fullrecall.measures import Measure
     from fullrecall.report.report import Report
     from fullrecall.result import Method
+    from fullrecall.results.summary import ScoreSummary, Summary
 
 
 class Text(str):
@@ -53,6 +56,43 @@ def written_table(text: str, path: str | Path | None) -> str:
     if path is not None:
         written(f"{spreadsheet.BOM}{text}", path)
     return shortened(text, path)
+
+
+_OTHER = re.compile(r"[^\w.\-]+")
+
+
+def metrics(summary: Summary) -> dict[str, float]:
+    """Return the numbers of a summary by names of letters, digits, `_`, `-`, `.` and one `/`.
+
+    See `Report.metrics`. A name is never the folder of another one: MLflow keeps both as files.
+    """
+    values: dict[str, float] = {"samples": float(summary.samples)}
+    for score in summary:
+        for name, value in _numbers(score).items():
+            key = f"{_cleaned(score.name)}/{name}"
+            while key in values:  # two scores may differ in forbidden characters alone
+                key += "_2"
+            if value is not None and isfinite(value):
+                values[key] = float(value)
+    return values
+
+
+def _numbers(score: ScoreSummary) -> dict[str, float | None]:
+    numbers: dict[str, float | None] = {
+        "n_scored": score.scored,
+        "n_undefined": score.undefined,
+        "n_unscored": score.unscored,
+        "unverified": score.unverified,
+    }
+    for measure, estimate in score.items():
+        low, high, *_ = estimate.interval or (None, None)
+        name = _cleaned(measure.name.replace("@", "_at_"))
+        numbers |= {name: estimate.mean, f"{name}_low": low, f"{name}_high": high}
+    return numbers
+
+
+def _cleaned(name: str) -> str:
+    return re.sub("__+", "_", _OTHER.sub("_", name)).strip("_.")
 
 
 Columns: TypeAlias = dict[str, Cells]
