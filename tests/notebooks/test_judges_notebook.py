@@ -37,8 +37,6 @@ def test_the_built_in_judge_is_shown_with_its_errors(notebook: Any) -> None:
     wrong = {kind for kind, *_, mark in cases if mark}
     # What the text below the cell goes on to say of it.
     assert {"in other words", "roles exchanged"} == wrong
-    accuracy = float(re.findall(r"labels: (\S+), chance", shown)[0])
-    assert 0.5 < accuracy < 0.9
 
 
 def test_what_no_model_said_is_called_so(notebook: Any) -> None:
