@@ -81,6 +81,13 @@ def test_the_better_one_is_named_with_its_recall_and_cost() -> None:
     assert (plain["outcome"], plain["winner"]) == ("chosen", "good")
 
 
+def test_without_questions_nothing_is_said_of_their_order() -> None:
+    """Nothing was asked: it is not that no number of questions would settle it."""
+    choice = choose([], IdRecall(), {"a": search_of(0.7, "a"), "b": search_of(0.7, "b")})
+    assert choice.winner is None
+    assert choice.sentence.endswith("after 0 questions: there was none to ask")
+
+
 def test_even_ones_cannot_be_told_apart() -> None:
     """A tie is CANNOT TELL, with all intervals and about how many more questions."""
     found = choose(

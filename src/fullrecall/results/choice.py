@@ -67,6 +67,8 @@ class Choice(Shown):
             left = sum(not each.is_dropped for each in self.standings)
             if not left:
                 way = "all were ruled out at once; start again with new questions"
+            elif not self.questions:
+                way = "there was none to ask"
             elif self.needed is None:
                 way = f"{left} are left, and no number of questions would settle their order"
             else:
