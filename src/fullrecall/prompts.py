@@ -50,7 +50,7 @@ def _is_in_parts(text: str, prompts: Sequence[Sequence[str]]) -> bool:
             if number == last:
                 continue
             for form in forms:
-                length = _in_common(text, at, form, longest)
+                length = _common_length(text, at, form, longest)
                 if length > longest:
                     longest, where = length, number
         if longest < min(_RUN, len(text) - at):
@@ -59,7 +59,7 @@ def _is_in_parts(text: str, prompts: Sequence[Sequence[str]]) -> bool:
     return True
 
 
-def _in_common(text: str, at: int, prompt: str, least: int) -> int:
+def _common_length(text: str, at: int, prompt: str, least: int) -> int:
     """Return how many characters from `at` on stand in a prompt, if more than `least`, else 0."""
     low, high = least, len(text) - at
     if low >= high or text[at : at + low + 1] not in prompt:

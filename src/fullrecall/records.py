@@ -295,7 +295,7 @@ def plain_method(method: Method) -> dict[str, Any]:
 
 
 def _plain(value: Any) -> Any:
-    """Return tuples as lists, but named ones as mappings without what is as it is by default."""
+    """Return tuples as lists, and named tuples as mappings without the fields left at default."""
     if isinstance(value, (Evidence, Part, Usage)):
         return _fields(value)
     return [_plain(item) for item in value] if isinstance(value, tuple) else value

@@ -171,7 +171,7 @@ class BatchScorer(Limits):
 
     @property
     def _options(self) -> dict[str, Any]:
-        """The options of `evaluate`: what workers share is given with the job that they are of."""
+        """The options of `evaluate`, without those that workers get with their job."""
         return {
             "max_concurrency": self.max_concurrency,
             "timeout": self.timeout,

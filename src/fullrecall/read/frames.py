@@ -25,8 +25,8 @@ def from_rows(
     `Testset`. Columns bear the names that `Sample` takes, or get them by
     `rename={"theirs": "ours", "junk": None}`. Usual names are known in any case, and rows of
     LangSmith and deepeval by their columns. `id_key` is where a retrieved context has its ID: a
-    dotted path ("metadata.source") or a function of it. None, NaN, NA and NaT cells are not given.
-    Raises `InputError` with the row's number (from 1).
+    dotted path ("metadata.source") or a function of it. Cells of None, NaN, NA and NaT count as
+    absent. Raises `InputError` with the row's number (from 1).
     """
     framed = is_frame(rows)
     columns = Columns(rename, id_key=id_key, lists_are_texts=framed)

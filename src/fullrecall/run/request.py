@@ -140,7 +140,7 @@ class Door:
                 self._ledger.forget(request.key, request.claim)
 
     async def _paid(self, request: _Request) -> Completion:
-        """Return what another run was answered meanwhile, or else the model."""
+        """Return the answer that another run got meanwhile, or else the model's."""
         endpoint = request.endpoint
         began = await endpoint.enter()
         try:

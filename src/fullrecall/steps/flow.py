@@ -360,7 +360,7 @@ class _HandingOn:
         if not self._groups:
             self._cut_by_text(self._inside or self._whole_lists_given())
             return
-        fresh, passed = self._told_apart()
+        fresh, passed = self._new_and_passed_on()
         for handed in self._inside:
             if handed.signature in passed:
                 handed.beside = self._step.id
@@ -373,7 +373,7 @@ class _HandingOn:
             self._cut_by_text(self._inside)
         self._replace(replaced, handed_lists)
 
-    def _told_apart(self) -> tuple[list[_Group], set[Signature]]:
+    def _new_and_passed_on(self) -> tuple[list[_Group], set[Signature]]:
         """Return the lists that are new here, and those that a step inside returned as they are."""
         signatures = {group.signature for group in self._given}
         inside = {handed.signature for handed in self._inside}

@@ -150,7 +150,7 @@ class Lookup:
     ) -> tuple[tuple[Document, ...], float]:
         """Return the fewest texts that share most of a quote's runs of words, and what share.
 
-        None where the share is too small.
+        No text, and 0.0, where the share is too small.
         """
         # The greedy rule for set cover; a text must bring a fifteenth of the quote, so that runs
         # of everyday words add no text.

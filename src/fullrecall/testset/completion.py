@@ -190,13 +190,15 @@ class CompletedSet:
         trusted = right is not None and right.value >= RIGHT
         accepted = []
         for pair in self.judged:
-            relevant = self.says(pair) if pair.item in self.labels else trusted and pair.relevant
+            relevant = (
+                self.relevance_of(pair) if pair.item in self.labels else trusted and pair.relevant
+            )
             targets = self.pool.targets[pair.question]
             if relevant and (not targets.are_claims or targets.joined_by(pair)):
                 accepted.append(pair)
         return accepted
 
-    def says(self, pair: Pair) -> bool | None:
+    def relevance_of(self, pair: Pair) -> bool | None:
         """Return what people say of a pair; None where nobody looked at it."""
         first = self.labels.get(pair.item)
         if not first or pair.relevant:
@@ -245,7 +247,7 @@ class CompletedSet:
         for kind, members in zip(KINDS, self._members, strict=True):
             pairs = [self._with_text[at] for at in members]
             labeled = [pair for pair in pairs if pair.item in self.labels]
-            relevant = sum(bool(self.says(pair)) for pair in labeled)
+            relevant = sum(bool(self.relevance_of(pair)) for pair in labeled)
             twice = all(pair.item in self.second for pair in labeled if self.labels[pair.item])
             strata.append(Stratum(kind, len(pairs), len(labeled), relevant, twice))
         return strata

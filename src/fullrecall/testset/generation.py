@@ -61,7 +61,7 @@ _MOST_PLACES = 8
 _AROUND = 600
 """Characters on each side of a quote that say what it is about."""
 
-_Places: TypeAlias = dict[Passage, list[tuple[Passage, str]]]
+_Occurrences: TypeAlias = dict[Passage, list[tuple[Passage, str]]]
 """The other places where the words of each quote stand, with what stands around them."""
 
 
@@ -329,7 +329,7 @@ class _Generation:
             for draft in self.drafts
         ]
 
-    def _confirmed(self, draft: Draft, places_of: _Places) -> Flow[Draft]:
+    def _confirmed(self, draft: Draft, places_of: _Occurrences) -> Flow[Draft]:
         """Return a draft with the other places that state its claims about what it asks."""
         pairs = [(b, place) for b in draft.claims for place in places_of[b.quote][:_MOST_PLACES]]
         if not pairs:
@@ -353,11 +353,11 @@ def _questions(text: str) -> list[Mapping[str, Any]]:
     return [item for item in items if item.get("question")]
 
 
-def _occurrences(quotes: set[Passage], documents: Documents) -> _Places:
+def _occurrences(quotes: set[Passage], documents: Documents) -> _Occurrences:
     """Return all other places where each quote stands word for word: each may serve as well."""
     # A text is folded only if it has all words of a quote: the longest, rarest ones come first.
     probes = {quote: sorted(set(words(quote.text)), key=len, reverse=True) for quote in quotes}
-    occurrences: _Places = {quote: [] for quote in quotes}
+    occurrences: _Occurrences = {quote: [] for quote in quotes}
     for document in documents if quotes else ():
         folded_text = document.text.casefold()
         candidates = [
@@ -369,8 +369,8 @@ def _occurrences(quotes: set[Passage], documents: Documents) -> _Places:
         for quote in candidates:
             for span in verbatim(quote.text, folded):
                 text = document.text[span.start : span.end]
-                place = Passage(document.id, span.start, text)
-                if not place.meets(quote):
+                passage = Passage(document.id, span.start, text)
+                if not passage.meets(quote):
                     around = document.text[max(0, span.start - _AROUND) : span.end + _AROUND]
-                    occurrences[quote].append((place, f"{document.id}: {around}"))
+                    occurrences[quote].append((passage, f"{document.id}: {around}"))
     return occurrences

@@ -17,12 +17,17 @@ if TYPE_CHECKING:
     from langsmith.schemas import Example, Run
 
 
-class _Item(NamedTuple):
+class _EvaluatedRun(NamedTuple):
     """One run of an experiment, with its example, and what evaluators noted beside its scores."""
 
     run: Run
     example: Example | None
     infos: list[Any]
+
+    @property
+    def example_id(self) -> Any:
+        """The ID of its example, which a run names itself."""
+        return self.run.reference_example_id if self.example is None else self.example.id
 
 
 def report_of(
@@ -44,8 +49,11 @@ def report_of(
     Raises `ReportError` where runs have no such results and no evaluator is given; `InputError`
     for what is no experiment.
     """
-    items = list(_items(experiment, client))
-    scored = [_results(item, evaluators, position) for position, item in enumerate(items, start=1)]
+    evaluated_runs = list(_evaluated_runs(experiment, client))
+    scored = [
+        _results(evaluated, evaluators, position)
+        for position, evaluated in enumerate(evaluated_runs, start=1)
+    ]
     methods = list(dict.fromkeys(name for each in scored for name in each))
     if not methods:
         raise ReportError(
@@ -53,15 +61,15 @@ def report_of(
             "report_of(experiment, RecallStringEvaluator(IdRecall()))"
         )
     rows = []
-    for position, (item, each) in enumerate(zip(items, scored, strict=True), start=1):
+    for position, (evaluated, each) in enumerate(zip(evaluated_runs, scored, strict=True), start=1):
         missing = [name for name in methods if name not in each]
         if missing:
             raise ReportError(
-                f"run {item.run.id} has no result of {missing[0]}: pass the evaluator that gave "
-                "the others"
+                f"run {evaluated.run.id} has no result of {missing[0]}: pass the evaluator that "
+                "gave the others"
             )
         first = each[methods[0]][1]
-        example = item.example.id if item.example is not None else item.run.reference_example_id
+        example = evaluated.example_id
         sample = first.sample
         if sample.id is None and example is not None:
             sample = Sample(**{**sample.to_dict(), "id": str(example)})
@@ -71,46 +79,48 @@ def report_of(
 
 
 def _results(
-    item: _Item, evaluators: Iterable[RecallStringEvaluator], position: int
+    evaluated: _EvaluatedRun, evaluators: Iterable[RecallStringEvaluator], position: int
 ) -> dict[str, tuple[Method, Row]]:
     """Return the results of one run by the name of their score."""
-    noted = (row_of(info, position) for info in item.infos)
+    noted = (row_of(info, position) for info in evaluated.infos)
     results = {method.name: (method, row) for method, row in filter(None, noted)}
     for evaluator in evaluators:
         if evaluator.method.name not in results:
-            measured = evaluator.measure_run(item.run, item.example)
+            measured = evaluator.measure_run(evaluated.run, evaluated.example)
             row = Row(position, measured.sample, (measured.result,))
             results[evaluator.method.name] = (evaluator.method, row)
     return results
 
 
-def _items(experiment: Any, client: Client | None) -> Iterable[_Item]:
+def _evaluated_runs(experiment: Any, client: Client | None) -> Iterable[_EvaluatedRun]:
     if isinstance(experiment, str):
         return _stored(experiment, client)
     if not isinstance(experiment, Iterable) or isinstance(experiment, (bytes, Mapping)):
         raise InputError(
             f"expected an experiment's results, its name, or runs, got {type(experiment).__name__}"
         )
-    return _in_order(_item(entry) for entry in experiment)
+    return _in_order(_evaluated_run(entry) for entry in experiment)
 
 
-def _item(entry: Any) -> _Item:
+def _evaluated_run(entry: Any) -> _EvaluatedRun:
     if isinstance(entry, Mapping) and "run" in entry:
         results = (entry.get("evaluation_results") or {}).get("results") or ()
-        return _Item(entry["run"], entry.get("example"), [each.evaluator_info for each in results])
+        return _EvaluatedRun(
+            entry["run"], entry.get("example"), [each.evaluator_info for each in results]
+        )
     if isinstance(entry, tuple) and len(entry) == 2:  # noqa: PLR2004 - a pair
-        return _Item(entry[0], entry[1], [])
+        return _EvaluatedRun(entry[0], entry[1], [])
     if hasattr(entry, "run_type"):
-        return _Item(entry, None, [])
+        return _EvaluatedRun(entry, None, [])
     raise InputError(f"expected a run, or a run with its example, got {type(entry).__name__}")
 
 
-def _in_order(items: Iterable[_Item]) -> list[_Item]:
-    """Return items in the order in which their runs started: they come back as they finish."""
-    return sorted(items, key=lambda item: item.run.dotted_order)
+def _in_order(evaluated_runs: Iterable[_EvaluatedRun]) -> list[_EvaluatedRun]:
+    """Return the runs in the order in which they started: they come back as they finish."""
+    return sorted(evaluated_runs, key=lambda evaluated: evaluated.run.dotted_order)
 
 
-def _stored(name: str, client: Client | None) -> Iterable[_Item]:
+def _stored(name: str, client: Client | None) -> Iterable[_EvaluatedRun]:
     if client is None:
         from langsmith import Client
 
@@ -132,5 +142,7 @@ def _stored(name: str, client: Client | None) -> Iterable[_Item]:
     for note in client.list_feedback(run_ids=[run.id for run in roots]):
         source = note.feedback_source
         infos.setdefault(note.run_id, []).append(None if source is None else source.metadata)
-    items = [_Item(run, examples.get(run.reference_example_id), infos[run.id]) for run in roots]
-    return _in_order(items)
+    evaluated_runs = [
+        _EvaluatedRun(run, examples.get(run.reference_example_id), infos[run.id]) for run in roots
+    ]
+    return _in_order(evaluated_runs)

@@ -157,7 +157,7 @@ class RecallEvaluator(BaseEvaluator):
     def _input(
         self, query: object, response: object, contexts: object, named: dict[str, Any]
     ) -> CallInput:
-        """Return what was given; where it is no sample, with why."""
+        """Return the sample of one evaluation; where its input makes none, the reason why."""
         try:
             call_input = read_call(
                 self._reading, query=query, response=response, contexts=contexts, named=named
