@@ -118,7 +118,7 @@ def test_what_is_evaluated_by_default_can_be_gated(
     """Evaluate and gate, both without naming a score: one score is in the report."""
     saved = tmp_path / "report.jsonl"
     run("evaluate", file([TEXTS] * 30), "--output", saved)
-    result = run("gate", saved, "--min-recall", 0.5, "--point")
+    result = run("gate", saved, "--min-recall", 0.5)
     assert (result.exit_code, result.stderr) == (0, "")
 
 

@@ -98,12 +98,6 @@ class TestThresholds:
         assert Gate(Recall >= 0.9, confidence=0.5).check(report).outcome is PASS
         assert Gate(Recall >= 0.9, confidence=0.99).check(report).outcome is CANNOT_TELL
 
-    def test_point_compares_the_mean(self) -> None:
-        """`point` has no third verdict where all is scored."""
-        assert Gate(Recall >= 0.9, point=True).check(report_of(9, 1)).outcome is PASS
-        assert Gate(Recall >= 0.91, point=True).check(report_of(9, 1)).outcome is FAIL
-        assert Gate(Recall >= 0.9, point=True).check(report_of(1)).outcome is PASS
-
     def test_the_worst_of_several_scores(self) -> None:
         """Each score named must pass; without a name there must be one."""
         rows = [
@@ -127,7 +121,7 @@ class TestThresholds:
             Sample(retrieved_context_ids=["x", "a"], reference_context_ids=["a"]) for _ in range(9)
         ]
         report = evaluate(rows, [PrecisionById(), IdRecall()], progress=False)
-        (check,) = Gate(Recall >= 0.9, point=True).check(report).checks
+        (check,) = Gate(Recall >= 0.5).check(report).checks
         assert (check.outcome, check.reason[:9]) == (PASS, "id_recall")
 
 
@@ -143,12 +137,6 @@ class TestCoverage:
         assert check.outcome is CANNOT_TELL
         assert "the 13.0% of samples without a value decide it" in check.reason
         assert check.coverage == pytest.approx(400 / 460)
-
-    def test_a_point_is_not_exempt(self) -> None:
-        """Half of the samples unscored: the mean of the others decides nothing."""
-        gate = Gate(Recall >= 0.9, point=True)
-        assert gate.check(report_of(100, 0, 100)).outcome is CANNOT_TELL
-        assert gate.check(report_of(100, 0, 1)).outcome is PASS
 
     def test_a_cut_off_report_is_no_pass(self) -> None:
         """Samples of the baseline that are missing count against the coverage; new ones do not."""
@@ -171,12 +159,11 @@ class TestBaseline:
         assert result.outcome is outcome
 
     def test_the_same_report_twice(self) -> None:
-        """That no sample changed proves little of questions that none shows; `point` asks less."""
+        """That no sample changed proves little of questions that none shows."""
         report = report_of(30)
         (check,) = Gate(margin=0.02).check(report, report).checks
         assert (check.outcome, check.needed) == (CANNOT_TELL, 149)
         assert Gate(margin=0.02).check(report_of(149), report_of(149)).outcome is PASS
-        assert Gate(margin=0.02, point=True).check(report, report).outcome is PASS
 
     def test_both_rules(self) -> None:
         """A least recall and a margin are two checks."""
@@ -307,8 +294,7 @@ class TestCommand:
         assert result.exit_code == 3
 
     def test_options_reach_the_gate(self, saved: Mapping[str, Path]) -> None:
-        """--point, --confidence, --score are parameters of the gate."""
-        assert self.run(saved["main"], "--require", "recall>=0.16", "--point").exit_code == 0
+        """--confidence, --score are parameters of the gate."""
         assert (
             self.run(saved["main"], "--require", "recall>=0.2", "--confidence", 0.8).exit_code == 0
         )
@@ -391,11 +377,6 @@ class TestAtMost:
         """No mean exceeds 1, none falls below 0."""
         report = report_of(3, 2)
         assert Gate(Recall <= 1, Recall >= 0).check(report).outcome is PASS
-
-    def test_by_means_alone(self) -> None:
-        """`point` compares the mean, and the threshold itself passes."""
-        assert Gate(Recall <= 0.5, point=True).check(report_of(5, 5)).outcome is PASS
-        assert Gate(Recall <= 0.5, point=True).check(report_of(6, 5)).outcome is FAIL
 
 
 class TestSlices:

@@ -171,25 +171,16 @@ class TestEdges:
         (check,) = Gate(Recall >= 1).check(report_of([1.0] * 1_000)).checks
         assert (check.outcome, check.needed) == (CANNOT_TELL, None)
         assert outcome(Gate(Recall >= 1), report_of([1.0] * 99 + [0.95])) is FAIL
-        assert outcome(Gate(Recall >= 1, point=True), report_of([1.0])) is PASS
 
     def test_one_sample_and_none(self) -> None:
         """One shows little, none shows nothing; neither is an error."""
         assert outcome(Gate(Recall >= 0.5), report_of([1.0])) is CANNOT_TELL
         for scores in ([], [None], [None] * 5):
             report = report_of(scores)
-            for gate in (Gate(Recall >= 0.5), Gate(Recall >= 0.5, point=True)):
-                (check,) = gate.check(report).checks
-                assert (check.outcome, check.value, check.p_pass) == (CANNOT_TELL, None, None)
-                assert "has no sample with a value" in check.reason
+            (check,) = Gate(Recall >= 0.5).check(report).checks
+            assert (check.outcome, check.value, check.p_pass) == (CANNOT_TELL, None, None)
+            assert "has no sample with a value" in check.reason
             assert report.smallest_k(0.5).k is None
-
-    def test_a_mean_at_the_line_but_for_rounding(self) -> None:
-        """`point` compares means, not the last bits of sums and differences."""
-        before, after = report_of([0.9] * 10), report_of([0.85] * 10)
-        assert outcome(Gate(margin=0.05, point=True), after, before) is PASS
-        groups = ["a", "a", "a"] * 3 + ["b"]
-        assert outcome(Gate(Recall >= 0.9, point=True), report_of([0.9] * 10, groups)) is PASS
 
 
 class TestCompare:

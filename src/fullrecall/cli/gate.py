@@ -22,7 +22,7 @@ CODES = {"pass": 0, "fail": 1, "cannot_tell": 3}
 """What each outcome exits with; 2 is wrong usage or input."""
 
 
-@taking(Gate, "margin scores slices confidence point")
+@taking(Gate, "margin scores slices confidence")
 def gate(
     report: Path,
     *,
@@ -60,9 +60,6 @@ def gate(
       only one, or the only recall.
     - `slices FIELD`: Also require every rule within each value of a field, such as kind or source.
     - `margin`: Largest drop of the mean from the baseline's that still passes, in [0, 1].
-
-    Decision:
-    - `point`: Compare the mean only, without bounds.
 
     Output:
     - `markdown`: Append the outcome as Markdown, for instance to $GITHUB_STEP_SUMMARY.

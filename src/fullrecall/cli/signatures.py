@@ -2,7 +2,7 @@
 
 Parameters before the `*` are arguments, those behind it options. What an option does is said once:
 in the docstring of the command, as "- `name METAVAR`: What it does.", else in that of
-`fullrecall.cli.options.Common`. `@taking(Gate, "margin point")` adds parameters of a Python
+`fullrecall.cli.options.Common`. `@taking(Gate, "margin slices")` adds parameters of a Python
 function or class to the command, with their types and defaults. They reach it as keywords.
 
 The first paragraph of a command's docstring is for who reads the code: the help begins with the

@@ -46,10 +46,6 @@ Rule: TypeAlias = Threshold | Measure
 the baseline's."""
 
 
-_ROUNDING = 1e-9
-"""A mean that misses its threshold by less misses it by rounding."""
-
-
 class Outcome(StrEnum):
     """What a gate decides."""
 
@@ -70,10 +66,9 @@ class Check:
     `value` is the mean, or the mean difference from the baseline; `lower` and `upper` are its
     one-sided bounds, each at the gate's confidence, with what is not measured at its worst and at
     its best. `p_pass` is the p-value of "the mean is below the threshold", `p_fail` that of "it
-    reaches it", adjusted by Holm's method for all rules of the gate; None under `point`. `samples`
-    are those that the value stands on, `coverage` their share of those that should have one.
-    `needed` is how many samples would settle it, at the values of these, where that is what is
-    missing.
+    reaches it", adjusted by Holm's method for all rules of the gate. `samples` are those
+    that the value stands on, `coverage` their share of those that should have one. `needed` is how
+    many samples would settle it, at the values of these, where that is what is missing.
     """
 
     rule: str
@@ -89,27 +84,20 @@ class Check:
     needed: int | None = None
 
 
-class Side(NamedTuple):
-    """The values with every gap filled in, and their mean, which rounds nothing."""
-
-    counts: Counts
-    mean: float | None
-
-
 class Question(NamedTuple):
     """One rule: is the mean of what `label` names at least, or `at_most`, `threshold`?
 
     Values are from `least`, -1 for changes, to 1. `measured` are the totals without gaps, `worst`
-    and `best` with a value for each; `due` counts the samples that should have a value. `drift`
-    says what else than the retriever may have changed it: then it is not failed.
+    and `best` the values with every gap filled in; `due` counts the samples that should have a
+    value. `drift` says what else than the retriever may have changed it: then it is not failed.
     """
 
     label: str
     threshold: float
     least: float
     measured: Totals
-    worst: Side
-    best: Side
+    worst: Counts
+    best: Counts
     due: int
     at_most: bool = False
     drift: str = ""
@@ -131,18 +119,10 @@ class Question(NamedTuple):
 
     def p_values(self) -> tuple[float, float]:
         """Return the p-values of "the rule does not hold" and of "it holds"."""
-        p_above, p_below = (
-            self.p(self.worst.counts, above=True),
-            self.p(self.best.counts, above=False),
-        )
+        p_above, p_below = self.p(self.worst, above=True), self.p(self.best, above=False)
         if self.at_most:
             return 0.0 if self.threshold >= 1 else p_below, p_above
         return 0.0 if self.threshold <= self.least else p_above, p_below
-
-    def holds(self, mean: float | None) -> bool:
-        """Return whether the rule holds of a mean, but for its rounding."""
-        above = (mean or 0.0) - self.threshold
-        return above <= _ROUNDING if self.at_most else above >= -_ROUNDING
 
 
 @dataclass(frozen=True, init=False)
@@ -162,8 +142,6 @@ class Gate(Constructed):
     - `slices`: a field of the samples, such as "kind" or "source": each rule must also hold within
       each of its values.
     - `confidence`: PASS and FAIL are each wrong with probability 1 - confidence at most.
-    - `point`: compare the mean only, without bounds: what passes may be luck. Right where the
-      questions are all that matter, and not a sample of many more.
 
     Unscored samples count as 0 for PASS and as 1 for FAIL.
     PASS of all rules needs each at the full confidence; FAIL of any is corrected for how many
@@ -177,7 +155,6 @@ class Gate(Constructed):
     scores: tuple[str, ...]
     slices: str | None
     confidence: float
-    point: bool
 
     def __init__(
         self,
@@ -186,7 +163,6 @@ class Gate(Constructed):
         scores: Sequence[str] = (),
         slices: str | None = None,
         confidence: float = CONFIDENCE,
-        point: bool = False,
     ) -> None:
         if not rules and margin is None:
             raise ParameterError("a gate needs a rule: Recall @ 10 >= 0.9, or margin=0.02, or both")
@@ -199,7 +175,7 @@ class Gate(Constructed):
             raise ParameterError(
                 f"scores must be a list of names, got {scores!r}: pass [{scores!r}]"
             )
-        values = (tuple(rules), margin, tuple(scores), slices, confidence, point)
+        values = (tuple(rules), margin, tuple(scores), slices, confidence)
         for field, value in zip(fields(self), values, strict=True):
             object.__setattr__(self, field.name, value)
 
@@ -279,8 +255,8 @@ class Gate(Constructed):
                 totals,
                 # Values in place of gaps hold whatever made them missing: coverage times a bound,
                 # as if coverage were known, errs in up to 16%.
-                Side(totals.counts(0.0).low, totals.mean_with(0.0)),
-                Side(totals.counts(1.0).high, totals.mean_with(1.0)),
+                totals.counts(0.0).low,
+                totals.counts(1.0).high,
                 totals.due,
                 rule.at_most,
                 "" if summary.rewrite is None else summary.rewrite.sentence,
@@ -298,8 +274,8 @@ class Gate(Constructed):
                 margin if measure.lower_is_better else -margin,
                 -1.0,
                 totals,
-                Side(worst.counts(least=-1.0).low, worst.mean),
-                Side(best.counts(least=-1.0).high, best.mean),
+                worst.counts(least=-1.0).low,
+                best.counts(least=-1.0).high,
                 totals.samples + score.gaps,
                 measure.lower_is_better,
                 "; ".join(comparison.drift),
@@ -310,47 +286,45 @@ class Gate(Constructed):
         p_values = {
             number: question.p_values()
             for number, question in enumerate(questions)
-            if question.measured.samples and not self.point
+            if question.measured.samples
         }
         # PASS of all needs each at the full level; any FAIL fails: that of six rules, each at its
         # threshold, would be false in 21.6% of runs without the correction, and is in 2.6% with it.
         adjusted = holm([p_fail for _, p_fail in p_values.values()])
         p_fails = dict(zip(p_values, adjusted, strict=True))
         return [
-            self._checked(
-                question,
-                p_values.get(number, (None,))[0],
-                p_fails.get(number),
-                rules=len(questions),
+            self._checked(question, p_values[number][0], p_fails[number], rules=len(questions))
+            if number in p_values
+            else Check(
+                question.rule,
+                reason=f"{question.label} has no sample with a value",
+                coverage=0.0 if question.due else None,
             )
             for number, question in enumerate(questions)
         ]
 
-    def _checked(
-        self, question: Question, p_pass: float | None, p_fail: float | None, *, rules: int
-    ) -> Check:
-        """Return what comes of a rule, and why; without p-values by the means alone."""
-        samples = question.measured.samples
-        share = samples / question.due if question.due else None
-        if not samples:
-            reason = f"{question.label} has no sample with a value"
-            return Check(question.rule, reason=reason, coverage=share)
-        (low, lower), (high, upper) = question.worst, question.best
-        if p_pass is None or p_fail is None:
-            holds = [question.holds(mean) for mean in (lower, upper)]
-            passes, fails = all(holds), not any(holds)
-        else:
-            alpha = alpha_of(self.confidence)
-            passes, fails = p_pass <= alpha, p_fail <= alpha
-            lower, upper = lower_bound(low, alpha, least=question.least), upper_bound(high, alpha)
+    def _checked(self, question: Question, p_pass: float, p_fail: float, *, rules: int) -> Check:
+        """Return what comes of a rule, and why."""
+        alpha = alpha_of(self.confidence)
         outcome, needed, missing = Outcome.PASS, None, ""
-        if not passes:
-            outcome = Outcome.FAIL if fails and not question.drift else Outcome.CANNOT_TELL
+        if p_pass > alpha:
+            fails = p_fail <= alpha and not question.drift
+            outcome = Outcome.FAIL if fails else Outcome.CANNOT_TELL
         if outcome is Outcome.CANNOT_TELL:
             needed, missing = self._missing(question, rules)
-        mean = question.measured.mean
+        samples = question.measured.samples
         check = Check(
-            question.rule, outcome, "", mean, lower, upper, p_pass, p_fail, samples, share, needed
+            question.rule,
+            outcome,
+            "",
+            question.measured.mean,
+            lower_bound(question.worst, alpha, least=question.least),
+            upper_bound(question.best, alpha),
+            p_pass,
+            p_fail,
+            samples,
+            samples / question.due,
+            needed,
         )
         return replace(check, reason=self._sentence(question, check, missing))
 
@@ -362,12 +336,11 @@ class Gate(Constructed):
             bounds = f"from {low} to {high}"
         else:
             is_high = (check.outcome is Outcome.PASS) != question.at_most
-            side = "" if self.point else "at least " if is_high else "at most "
-            bounds = f"{side}{low if is_high else high}"
-        sure = "" if self.point else f"{100 * self.confidence:g}% confidence, "
+            bounds = f"at least {low}" if is_high else f"at most {high}"
+        sure = f"{100 * self.confidence:g}% confidence"
         bounded = "allowed" if question.at_most or question.least < 0 else "required"
         return (
-            f"{question.label} is {bounds} ({sure}{counted(check.samples, 'sample')}); "
+            f"{question.label} is {bounds} ({sure}, {counted(check.samples, 'sample')}); "
             f"{bounded}: {question.shown(question.threshold)}"
             f"{missing and f'; {missing}'}{question.drift and f'; but {question.drift}'}"
         )
@@ -378,14 +351,13 @@ class Gate(Constructed):
             return None, "it does not fail while that is so"
         measured, threshold = question.measured, question.threshold
         above = (measured.mean or 0.0) >= threshold
-        side, mean = question.worst if above else question.best
+        side = question.worst if above else question.best
         # Holm's method takes the full level for one rule, and no less than this for any.
         alpha = alpha_of(self.confidence) / (1 if above != question.at_most else rules)
         low, high = measured.counts(least=question.least)
         without = question.due - measured.samples
         if without and (
-            self.point
-            or ((mean or 0.0) >= threshold) != above
+            (side.mean >= threshold) != above
             or question.p(low if above else high, above=above) <= alpha
         ):
             share = without / question.due
