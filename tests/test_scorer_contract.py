@@ -7,6 +7,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from tests.containment_judge import ContainmentJudge
 from tests.precision_by_id import PrecisionById
 
 import fullrecall
@@ -24,7 +25,7 @@ from fullrecall.errors import ReportError
 from fullrecall.findings import Evidence, Finding, Step, Target
 from fullrecall.result import Method, Result, Status
 from fullrecall.scorers import FindingScorer, Found
-from fullrecall.testing import SCORER_CHECKS, ContainmentJudge
+from fullrecall.testing import SCORER_CHECKS
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from itertools import islice
 from urllib.parse import quote
 
+from tests.containment_judge import ContainmentJudge
 from tests.steps.calls import of_calls
 
 from fullrecall import ClaimRecall, Context, IdRecall, Retrieval, Sample, TextRecall, evaluate
@@ -20,7 +21,6 @@ from fullrecall.calls import Call
 from fullrecall.collections import documents
 from fullrecall.diagnosis import Cause, Diagnosis, diagnose
 from fullrecall.judges.judge import Citation, Verdict
-from fullrecall.testing import ContainmentJudge
 
 EACH = 20
 K = 5

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import pytest
+from tests.containment_judge import ContainmentJudge
 
 from fullrecall import (
     ClaimRecall,
@@ -22,7 +23,6 @@ from fullrecall.errors import InputError, ParameterError
 from fullrecall.judges.judge import Citation, Verdict
 from fullrecall.report import Report
 from fullrecall.scorers import Scorer
-from fullrecall.testing import ContainmentJudge
 
 TEXT = "The Eiffel Tower was finished in 1889 after two years, two months and five days of work."
 

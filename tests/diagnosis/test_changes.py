@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from io import StringIO
 
 import pytest
+from tests.containment_judge import ContainmentJudge
 
 from fullrecall import (
     ClaimRecall,
@@ -24,7 +25,6 @@ from fullrecall.diagnosis import Cause, Change, ChangeKind, Diagnosis, diagnose
 from fullrecall.errors import ParameterError
 from fullrecall.results.bounds import Counts, lower_bound, upper_bound
 from fullrecall.scorers import Scorer
-from fullrecall.testing import ContainmentJudge
 
 
 def ids(names: str) -> tuple[Context, ...]:

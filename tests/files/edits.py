@@ -6,6 +6,8 @@ import copy
 from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
+from tests.containment_judge import ContainmentJudge
+
 from fullrecall import (
     ClaimRecall,
     ContextPrecision,
@@ -19,7 +21,6 @@ from fullrecall import (
 )
 from fullrecall.judges import Panel
 from fullrecall.scorers import Scorer
-from fullrecall.testing import ContainmentJudge
 
 JUDGE = ContainmentJudge()
 

@@ -5,10 +5,11 @@ from __future__ import annotations
 import random
 from typing import Any
 
+from tests.containment_judge import ContainmentJudge
+
 from fullrecall import ClaimRecall, IdRecall, Report, TextRecall, evaluate
 from fullrecall.measures import AP, RR, Measure, Precision, Recall, nDCG
 from fullrecall.scorers import Scorer
-from fullrecall.testing import ContainmentJudge
 
 MEASURES: tuple[Measure, ...] = (Recall, Recall @ 1, Recall @ 5, nDCG @ 10, Precision @ 3, RR, AP)
 

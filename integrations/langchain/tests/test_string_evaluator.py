@@ -28,13 +28,13 @@ from fullrecall import (
     TextRecall,
 )
 from fullrecall.errors import InputError, ParameterError
+from fullrecall.judges import LexicalJudge
 from fullrecall.measures import Recall
 from fullrecall.result import Method, Result, Status
 from fullrecall.scorers import Scorer
-from fullrecall.testing import ContainmentJudge
 from langchain_fullrecall import RecallStringEvaluator
 
-CLAIMS = ClaimRecall(judge=ContainmentJudge())
+CLAIMS = ClaimRecall(judge=LexicalJudge())
 
 
 class CountRecall:

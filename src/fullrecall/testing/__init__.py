@@ -1,4 +1,4 @@
-"""Contracts for scorers and adapters, and doubles for models, for those who write their own.
+"""Contracts for scorers and adapters, and a double of a model, for those who write their own.
 
     @pytest.mark.parametrize("check", SCORER_CHECKS)
     def test_my_scorer_keeps_the_contract(check):
@@ -17,7 +17,7 @@ from fullrecall.testing.adapters import (
     check_adapter,
     check_adapter_case,
 )
-from fullrecall.testing.doubles import ContainmentJudge, ScriptedChatModel
+from fullrecall.testing.doubles import ScriptedChatModel
 from fullrecall.testing.letters import sample_of
 from fullrecall.testing.scorers import SCORER_CHECKS, ScorerFactory
 
@@ -25,7 +25,6 @@ __all__ = [
     "ADAPTER_CASES",
     "SCORER_CHECKS",
     "AdapterCase",
-    "ContainmentJudge",
     "ScorerFactory",
     "ScriptedChatModel",
     "Through",

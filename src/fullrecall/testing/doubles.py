@@ -1,13 +1,11 @@
-"""Doubles: a chat model that follows a script, a judge that needs no model."""
+"""A double of a chat model, which follows a script."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
-from fullrecall.judges.judge import Citation, Flow, Kind, Relation, Verdict
-from fullrecall.judges.sentences import sentences
 from fullrecall.models.chat import ChatRequest, Completion
 
 
@@ -72,50 +70,3 @@ def _echoing(text: str, request: ChatRequest) -> str:
 _LISTS = re.compile(r"^(?:contexts|claims|questions):$", re.MULTILINE)
 _TARGET = re.compile(r'^(\d+) (".*")$', re.MULTILINE)
 _ID = re.compile(r'"id": ?"?(\d+)"?(?=[,}])')
-
-
-@dataclass(frozen=True)
-class ContainmentJudge:
-    """A judge that needs no model: a target is supported by each context that contains it."""
-
-    name: str = "containment"
-
-    def split(
-        self,
-        text: str,
-        *,
-        kind: Kind,  # noqa: ARG002 - protocol
-        question: str | None = None,  # noqa: ARG002 - protocol
-    ) -> Flow[Sequence[str]]:
-        """Return the sentences of the text."""
-        yield from ()
-        return sentences(text)
-
-    def attribute(
-        self,
-        targets: Sequence[str],
-        contexts: Sequence[str],
-        *,
-        question: str | None = None,  # noqa: ARG002 - protocol
-        relation: Relation = "claim",  # noqa: ARG002 - protocol
-    ) -> Flow[Sequence[Verdict]]:
-        """Return a verdict per target."""
-        yield from ()
-        return [self._verdict(target, contexts) for target in targets]
-
-    def relevance(
-        self, contexts: Sequence[str], *, question: str | None, reference: str | None
-    ) -> Flow[Sequence[Verdict]]:
-        """Return a verdict per context: it helps if it stands in the reference or question."""
-        yield from ()
-        text = reference or question or ""
-        return [
-            Verdict("supported", (Citation(n, context),))
-            if context in text
-            else Verdict("not_supported")
-            for n, context in enumerate(contexts)
-        ]
-
-    def _verdict(self, target: str, contexts: Sequence[str]) -> Verdict:
-        citations = tuple(Citation(n, target) for n, text in enumerate(contexts) if target in text)
-        return Verdict("supported", citations) if citations else Verdict("not_supported")

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import pytest
+from tests.containment_judge import ContainmentJudge
 
 from fullrecall import (
     ClaimRecall,
@@ -24,7 +25,6 @@ from fullrecall import (
 from fullrecall.judges import LexicalJudge, Panel
 from fullrecall.models import ChatRequest, Failure, Message
 from fullrecall.models.openai import OpenAIChatModel
-from fullrecall.testing import ContainmentJudge
 
 pa = pytest.importorskip("pyarrow", reason="needs the parquet extra")
 pd = pytest.importorskip("pandas", reason="needs the pandas extra")

@@ -1,0 +1,56 @@
+"""A judge that needs no model, for tests in which the right verdict can be read off."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from fullrecall.judges.judge import Citation, Flow, Kind, Relation, Verdict
+from fullrecall.judges.sentences import sentences
+
+
+@dataclass(frozen=True)
+class ContainmentJudge:
+    """A judge that needs no model: a target is supported by each context that contains it."""
+
+    name: str = "containment"
+
+    def split(
+        self,
+        text: str,
+        *,
+        kind: Kind,
+        question: str | None = None,
+    ) -> Flow[Sequence[str]]:
+        """Return the sentences of the text."""
+        yield from ()
+        return sentences(text)
+
+    def attribute(
+        self,
+        targets: Sequence[str],
+        contexts: Sequence[str],
+        *,
+        question: str | None = None,
+        relation: Relation = "claim",
+    ) -> Flow[Sequence[Verdict]]:
+        """Return a verdict per target."""
+        yield from ()
+        return [self._verdict(target, contexts) for target in targets]
+
+    def relevance(
+        self, contexts: Sequence[str], *, question: str | None, reference: str | None
+    ) -> Flow[Sequence[Verdict]]:
+        """Return a verdict per context: it helps if it stands in the reference or question."""
+        yield from ()
+        text = reference or question or ""
+        return [
+            Verdict("supported", (Citation(n, context),))
+            if context in text
+            else Verdict("not_supported")
+            for n, context in enumerate(contexts)
+        ]
+
+    def _verdict(self, target: str, contexts: Sequence[str]) -> Verdict:
+        citations = tuple(Citation(n, target) for n, text in enumerate(contexts) if target in text)
+        return Verdict("supported", citations) if citations else Verdict("not_supported")
