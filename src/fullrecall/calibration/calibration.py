@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from typing import Any
 
 from fullrecall.calibration.estimation import Agreement, Estimate
 from fullrecall.counts import counted
 from fullrecall.results.bounds import Interval
+from fullrecall.results.plain import plain_of
 from fullrecall.views.sheet import Line, Section, Sheet, Shown
 from fullrecall.views.text import NOTHING, shown
 
@@ -58,8 +59,7 @@ class Calibration(Shown):
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain JSON values."""
-        values = {part.name: _plain(getattr(self, part.name)) for part in fields(self)}
-        return {**values, "bias": self.bias, "bounds": list(self.bounds)}
+        return {**plain_of(self), "bias": self.bias, "bounds": list(self.bounds)}
 
     def notes(self) -> Iterator[str]:
         """Yield one sentence for all that the figures stand on, and for what they leave out."""
@@ -127,12 +127,3 @@ def _estimate(estimate: Estimate | None) -> list[str]:
 def _cells(value: float, interval: Interval | None) -> list[str]:
     ends = NOTHING if interval is None else f"{shown(interval.low)} to {shown(interval.high)}"
     return [shown(value), ends]
-
-
-def _plain(value: Any) -> Any:
-    """Return a figure as JSON values; of an estimate not the variance, which may be infinite."""
-    if isinstance(value, Estimate):
-        return {name: _plain(getattr(value, name)) for name in ("value", "interval", "clipped")}
-    if isinstance(value, Agreement):
-        return {name: _plain(part) for name, part in vars(value).items()}
-    return value._asdict() if isinstance(value, Interval) else value

@@ -13,6 +13,7 @@ from fullrecall.calibration.estimation import (
     mean_interval,
     prediction_powered,
     spread_of,
+    sums,
 )
 from fullrecall.calibration.judged import JudgedClaims, judged_claims, labels_by_item
 from fullrecall.calibration.labels import HumanLabels, Label, as_labels
@@ -121,9 +122,7 @@ def _with_answer_rates(
 
     What the drawn claims of a stratum stand for adds up to the stratum, if each has a label.
     """
-    represented: dict[str, float] = {}
-    for each in labeled:
-        represented[each.stratum] = represented.get(each.stratum, 0.0) + each.weight
+    represented = sums((each.stratum, each.weight) for each in labeled)
     rates = {
         stratum: min(1.0, total / fsum(shares[stratum].values()))
         for stratum, total in represented.items()

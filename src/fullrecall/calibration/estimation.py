@@ -17,10 +17,11 @@ from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from math import fsum, inf, sqrt
-from typing import NamedTuple, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 from fullrecall.calibration.judged import JudgedClaim, JudgedClaims
 from fullrecall.results.bounds import CONFIDENCE, Interval
+from fullrecall.results.plain import plain_of
 from fullrecall.results.special import t_quantile
 
 K = TypeVar("K")
@@ -74,6 +75,10 @@ class Estimate(NamedTuple):
     variance: float
     clipped: bool = False
 
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain JSON values; no variance, which may be infinite."""
+        return plain_of(self, "value", "interval", "clipped")
+
 
 @dataclass(frozen=True)
 class Agreement:
@@ -111,7 +116,7 @@ class Design:
     @cached_property
     def weights(self) -> Sequence[float]:
         """What each labeled claim stands for of the mean; those of a stratum add up to it."""
-        totals = _sums((labeled.stratum, labeled.weight) for labeled in self.labeled)
+        totals = sums((labeled.stratum, labeled.weight) for labeled in self.labeled)
         return [
             labeled.weight * self.sizes[labeled.stratum] / totals[labeled.stratum]
             for labeled in self.labeled
@@ -127,8 +132,8 @@ class Design:
     @cached_property
     def _corrections(self) -> Mapping[str, float]:
         """What makes up for residuals being taken from a mean of the same few labels."""
-        counts = _sums((labeled.stratum, 1.0) for labeled in self.labeled)
-        chances = _sums((labeled.stratum, labeled.probability) for labeled in self.labeled)
+        counts = sums((labeled.stratum, 1.0) for labeled in self.labeled)
+        chances = sums((labeled.stratum, labeled.probability) for labeled in self.labeled)
         return {
             stratum: sqrt(1 + (1 - chances[stratum] / count) / max(1.0, count - 1))
             for stratum, count in counts.items()
@@ -140,11 +145,11 @@ class Design:
 
     def _means(self, values: Sequence[float]) -> dict[str, float]:
         """Return the mean of each stratum, by the values of its labeled claims."""
-        sums = _sums(
+        totals = sums(
             (labeled.stratum, w * value)
             for labeled, w, value in zip(self.labeled, self.weights, values, strict=True)
         )
-        return {stratum: sums[stratum] / size for stratum, size in self.sizes.items()}
+        return {stratum: totals[stratum] / size for stratum, size in self.sizes.items()}
 
     def _residuals(self, values: Sequence[float]) -> list[float]:
         """Return what each labeled claim differs by from its stratum's mean, weighted."""
@@ -293,16 +298,17 @@ def _power(labels: Sequence[float], gaps: Sequence[float]) -> float:
     return min(1.0, max(0.0, -covariance / squares))
 
 
-def _between_groups(values: Sequence[float], cluster: Sequence[int]) -> list[float]:
+def _between_groups(values: Sequence[float], cluster: Sequence[Hashable]) -> list[float]:
     mean = fsum(values) / len(values)
-    return list(_sums((c, v - mean) for c, v in zip(cluster, values, strict=True)).values())
+    return list(sums((c, v - mean) for c, v in zip(cluster, values, strict=True)).values())
 
 
-def _sums(pairs: Iterable[tuple[K, float]]) -> dict[K, float]:
-    sums: dict[K, float] = {}
+def sums(pairs: Iterable[tuple[K, float]]) -> dict[K, float]:
+    """Return the sum of the values of each key, in the order in which keys come."""
+    totals: dict[K, float] = {}
     for key, value in pairs:
-        sums[key] = sums.get(key, 0.0) + value
-    return sums
+        totals[key] = totals.get(key, 0.0) + value
+    return totals
 
 
 def spread_of(values: Sequence[float], groups: Sequence[Hashable] | None = None) -> Spread:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter, defaultdict
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from hashlib import sha256
@@ -67,14 +67,14 @@ class JudgedClaim(NamedTuple):
 class JudgedClaims:
     """The judged claims of one score: `rows` are the samples that have any, in the report's order.
 
-    `texts` are what the verdicts on each row are about. `cluster` numbers the group that each row
+    `texts` are what the verdicts on each row are about. `cluster` names the group that each row
     belongs to; rows without one have their own.
     `unscored` counts samples without a score, `unmeasured` claims without a verdict in the others.
     """
 
     method: Method
     rows: Sequence[Row]
-    cluster: Sequence[int]
+    cluster: Sequence[Hashable]
     texts: Sequence[Sequence[str]]
     claims: Sequence[JudgedClaim]
     unscored: int
@@ -114,11 +114,7 @@ def judged_claims(report: Report, score: str | None = None) -> JudgedClaims:
         raise ReportError(
             f"no sample has a claim that {method.name} judged by a context: nothing to calibrate"
         )
-    numbers: dict[object, int] = {}
-    cluster = [
-        numbers.setdefault(at if group is None else group, len(numbers))
-        for at, (_, _, group) in enumerate(scored)
-    ]
+    cluster = [at if group is None else group for at, (_, _, group) in enumerate(scored)]
     texts = [
         [context.label for context in (row.sample.retrieved_contexts or ())[: result.retrieved]]
         for row, result, _ in scored
