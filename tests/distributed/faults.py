@@ -27,10 +27,11 @@ from fullrecall import (
     Sample,
     evaluate,
 )
-from fullrecall.batches.scorer import unscored
 from fullrecall.errors import InputError
 from fullrecall.models.openai import OpenAIChatModel
 from fullrecall.read import read
+from fullrecall.run.work import unscored
+from fullrecall.scorers.scorer import BAD_ROW
 from fullrecall.table.row import Row
 
 SHARES = (0.5, 0.3, 0.1, 0.06, 0.04)
@@ -202,7 +203,8 @@ def one_run(path: Path, left: set[int]) -> tuple[Report, list[int]]:
             Sample(reference_context_ids=row["expected_ids"])
         why = str(refused.value)
         sample = Sample(id=row["id"], group=row["group"])
-        report.add(Row(row["row"] + 1, sample, unscored(scorers, why)))
+        results = tuple(unscored(scorer, f"{BAD_ROW}: {why}") for scorer in scorers)
+        report.add(Row(row["row"] + 1, sample, results))
     return report, bad
 
 
@@ -237,8 +239,7 @@ def judged_job(
         killed=rows // 5,
         after=after,
         store=url,
-        rate=0.9 * (endpoint.rate or 1e6),
-        budget=Budget(calls=calls),
+        budget=Budget(calls=calls, rate=0.9 * (endpoint.rate or 1e6)),
         max_concurrency=8,
     )
     return faulty, path

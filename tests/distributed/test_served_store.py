@@ -186,7 +186,7 @@ class TestWorkers:
         """The requests of two threads take at least the gaps between them."""
         came: list[float] = []
         endpoint.on_request = lambda _: came.append(time.monotonic())
-        how = scorer(endpoint, redis_url, rate=50.0)
+        how = scorer(endpoint, redis_url, budget=Budget(rate=50.0))
         began = time.monotonic()
         with ThreadPoolExecutor(2) as threads:
             list(threads.map(how, [batch(0, 20), batch(20, 20)]))
@@ -197,7 +197,7 @@ class TestWorkers:
         """Eight workers wait for their turns, and do not ask again and again whose it is."""
         from redis import Redis
 
-        how = scorer(endpoint, redis_url, rate=40.0)
+        how = scorer(endpoint, redis_url, budget=Budget(rate=40.0))
         with Redis.from_url(redis_url) as client:
             client.config_resetstat()
             with ThreadPoolExecutor(8) as threads:
@@ -276,7 +276,7 @@ class TestSecrets:
                 monitor.sendall(b"AUTH redis-secret\r\nMONITOR\r\n")
                 reading = threading.Thread(target=_drain, args=(monitor, seen))
                 reading.start()
-                how = scorer(endpoint, server.url, budget=Budget(calls=25), rate=500.0)
+                how = scorer(endpoint, server.url, budget=Budget(calls=25, rate=500.0))
                 made = how(batch(0, 40))
                 with pytest.raises(StoreError) as lost:
                     RedisLedger("redis://127.0.0.1:9/0")

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import secrets
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, field, fields
 from functools import cached_property
 from itertools import islice
 from pathlib import Path
@@ -30,7 +30,6 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
     from fullrecall.read.rows import Columns, Rename
-    from fullrecall.run.budget import Budget
     from fullrecall.usage import Spent
 
 
@@ -55,9 +54,8 @@ class BatchScorer(Limits):
     - `store`: a file on a disk that the workers of one machine share, or the URL of a Redis server
       for those of many: `redis://host:6379/0`. An answer that one has paid for, no other asks for.
       The server's password is read from REDIS_PASSWORD, here and in the workers.
-    - `budget`: what all workers may spend together, until this scorer is made anew; `spent` tells
-      how much that is. `rate`: requests per second that all of them send together. Both need a
-      store that all workers share.
+    - `budget`: what all workers may spend together, until this scorer is made anew, and how fast;
+      `spent` tells how much that is. It needs a store that all workers share.
     - `view`: which list of a sample's record is scored, as in `evaluate`.
     - `corpus`: what the retriever searched, as in `evaluate`; read here, once, and sent to the
       workers as a `CorpusIndex` that keeps all its texts. Make one of the documents without their
@@ -72,7 +70,6 @@ class BatchScorer(Limits):
     position: str | None = field(default=None, kw_only=True)
     rename: Rename | None = field(default=None, kw_only=True)
     store: str | Path | None = field(default=None, kw_only=True)
-    rate: float | None = field(default=None, kw_only=True)
     view: View = field(default="contexts", kw_only=True)
     corpus: CorpusLike | None = field(default=None, kw_only=True)
     _job: str = field(
@@ -80,11 +77,10 @@ class BatchScorer(Limits):
     )
 
     def __post_init__(self) -> None:
-        from fullrecall.read.rows import Columns  # readers are no part of `import fullrecall`
-
         super().__post_init__()
         pyarrow("scoring batches")
-        object.__setattr__(self, "scorers", tuple(check_scorers(self.scorers)))
+        scorers = tuple(check_scorers(self.scorers))
+        object.__setattr__(self, "scorers", scorers)
         object.__setattr__(self, "corpus", corpus_index(self.corpus))
         if self.store is not None:
             if not isinstance(self.store, (str, Path)):
@@ -94,16 +90,20 @@ class BatchScorer(Limits):
                 )
             if not str(self.store).startswith(SCHEMES):  # workers may run in another directory
                 object.__setattr__(self, "store", str(Path(self.store).absolute()))
-        self._options  # noqa: B018 - raises what is wrong with them here, and not in a worker
-        Columns(self.rename)
-        budget, address = self._bounds, self._address
-        if budget is not None and address is None:
-            raise ParameterError(
-                "budget and rate need store=…, a file or a redis:// URL that all workers share"
-            )
-        if budget is not None and address is not None:
+        # What is wrong with these raises here, and not in a worker.
+        as_view(self.view)
+        self._columns  # noqa: B018
+        address = self._address
+        if self.budget is not None:
+            from fullrecall.run.budget import checked
+
+            owner = checked(self.budget, scorers).owner
+            if address is None:
+                raise ParameterError(
+                    "budget needs store=…, a file or a redis:// URL that all workers share"
+                )
             with address.open() as ledger:  # workers find the account there, or send nothing
-                ledger.open_account(budget.owner)
+                ledger.open_account(owner)
 
     def __call__(self, batch: Any) -> Any:
         """Return a batch with its scores, as a table of the same kind.
@@ -131,17 +131,17 @@ class BatchScorer(Limits):
 
     @property
     def spent(self) -> Spent | None:
-        """What all workers have sent and paid so far; None without a budget or a rate.
+        """What all workers have sent and paid so far; None without a budget.
 
         Raises `StoreError` where the store has lost it.
         """
-        budget, address = self._bounds, self._address
-        if budget is None or address is None:
+        address = self._address
+        if self.budget is None or address is None:
             return None
         from fullrecall.run.account import spent_of
 
         with address.open() as ledger:
-            return spent_of(ledger, budget)
+            return spent_of(ledger, self.budget)
 
     def __getstate__(self) -> dict[str, Any]:
         # Without what is worked out when it is first used.
@@ -161,28 +161,11 @@ class BatchScorer(Limits):
         return None if self.store is None else Address(str(self.store), self._job)
 
     @property
-    def _bounds(self) -> Budget | None:
-        """What all workers may spend together, and how fast."""
-        if self.budget is None and self.rate is None:
-            return None
-        from fullrecall.run.budget import Budget
-
-        return replace(self.budget or Budget(), rate=self.rate)
-
-    @property
     def _options(self) -> dict[str, Any]:
         """The options of `evaluate`, without those that workers get with their job."""
-        return {
-            "max_concurrency": self.max_concurrency,
-            "timeout": self.timeout,
-            "deadline": self.deadline,
-            "retries": self.retries,
-            "store": self._address,
-            "budget": self._bounds,
-            "progress": False,
-            "view": as_view(self.view),
-            "corpus": self.corpus,
-        }
+        limits = {each.name: getattr(self, each.name) for each in fields(Limits)}
+        own = {"store": self._address, "view": self.view, "corpus": self.corpus}
+        return limits | own | {"progress": False}
 
     @property
     def _methods(self) -> list[Method]:
@@ -241,7 +224,9 @@ class BatchScorer(Limits):
         samples = self._samples(table, bad)
         scores = evaluate(samples, self.scorers, **self._options).table
         for sample, why in bad.values():
-            scores.append(sample, unscored(self.scorers, why))  # type: ignore[arg-type]
+            note = f"{BAD_ROW}: {why}"
+            results = [Result(method, Status.UNSCORED, note=note) for method in self._methods]
+            scores.append(sample, results)
         numbers = [*(number for number in range(len(table)) if number not in bad), *bad]
         rows = iter([positions[number] for number in numbers])
         tables = [
@@ -276,12 +261,6 @@ class BatchScorer(Limits):
             name: str(values[name]) for name in _LEFT if isinstance(values.get(name), (str, int))
         }
         return Sample(**texts)
-
-
-def unscored(scorers: Sequence[Scorer], problem: str) -> tuple[Result, ...]:
-    """Return the results of a row that is no sample."""
-    note = f"{BAD_ROW}: {problem}"
-    return tuple(Result(scorer.method, Status.UNSCORED, note=note) for scorer in scorers)
 
 
 def _readable(value: object) -> object:

@@ -89,9 +89,9 @@ class TestMistakes:
                 "store must be a path or a redis:// URL here, got int",
             ),
             ({"store": "redis://:pw@host/0"}, "URL without a password.*set REDIS_PASSWORD"),
-            ({"rate": 5}, "budget and rate need store=…"),
-            ({"budget": Budget(calls=5)}, "budget and rate need store="),
-            ({"store": "redis://host/0", "rate": 0}, "rate must be a number of requests per sec"),
+            ({"budget": Budget(calls=5)}, "budget needs store=…"),
+            ({"budget": Budget(rate=5)}, "budget needs store=…"),
+            ({"store": "redis://host/0", "budget": 5}, "budget must be a Budget"),
         ],
     )
     def test_options_are_checked_at_once(self, options: Any, problem: str) -> None:
