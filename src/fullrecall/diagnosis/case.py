@@ -15,7 +15,7 @@ from fullrecall.findings import Finding
 from fullrecall.result import Result
 from fullrecall.run.drivers import Inquiry
 from fullrecall.scorers.alignment import Overlap, covered, total
-from fullrecall.scorers.passages import Passage, label_of
+from fullrecall.scorers.passages import Passage
 from fullrecall.table.row import Row
 
 
@@ -108,7 +108,7 @@ class Examined:
     @cached_property
     def by_label(self) -> Mapping[str, Context]:
         """The reference contexts by the labels of their passages, as scorers name targets."""
-        return {label_of(context): context for context in self.references}
+        return {Passage.of(context).label: context for context in self.references}
 
     @cached_property
     def repeated(self) -> frozenset[int]:

@@ -12,7 +12,7 @@ from fullrecall.judges.judge import Flow
 from fullrecall.judges.sentences import omitted, statements
 from fullrecall.sample import Claim, Sample
 from fullrecall.scorers.judged import JudgedScorer
-from fullrecall.scorers.scorer import Found, require, require_retrieval, retrieved_texts
+from fullrecall.scorers.scorer import Found, require, require_retrieval
 
 Split = Literal["judge", "sentences"]
 
@@ -71,12 +71,11 @@ class ClaimRecall(JudgedScorer):
     def _claims(self, sample: Sample) -> Flow[Sequence[Claim]]:
         if sample.reference_claims is not None:
             return sample.reference_claims
-        reference: str = require(sample.reference, "reference_claims or reference")
+        reference = require(sample.reference, "reference_claims or reference")
         if not reference.strip():
             return ()
-        has_texts = any(text.strip() for text in retrieved_texts(sample))
         # Without a context the score is 0.0 whatever the claims are: no request to split them.
-        if self.split == "sentences" or not has_texts:
+        if self.split == "sentences" or not self._contexts(sample).unique:
             parts: Sequence[str] = statements(reference)
         else:
             parts = yield from self._asked_judge.split(

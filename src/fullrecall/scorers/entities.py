@@ -9,8 +9,13 @@ from typing import ClassVar
 
 from fullrecall.findings import Evidence, Finding, Step, Target
 from fullrecall.sample import Sample
-from fullrecall.scorers.scorer import DeterministicScorer, Found, require, retrieved_texts
-from fullrecall.scorers.text import first_ranks
+from fullrecall.scorers.scorer import (
+    DeterministicScorer,
+    Found,
+    first_ranks,
+    require,
+    retrieved_texts,
+)
 
 
 @dataclass(frozen=True, kw_only=True)

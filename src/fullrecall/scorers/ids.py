@@ -13,6 +13,7 @@ from fullrecall.scorers.scorer import (
     DeterministicScorer,
     Found,
     Unmeasured,
+    first_ranks,
     require,
     require_retrieval,
 )
@@ -38,9 +39,7 @@ class IdRecall(DeterministicScorer):
         require_retrieval(sample)
         references = require(sample.reference_context_ids, "reference_context_ids")
         ids = sample.retrieved_context_ids or ()
-        rank_of: dict[str | None, int] = {}
-        for rank, name in enumerate(ids, start=1):
-            rank_of.setdefault(name, rank)
+        rank_of = first_ranks(ids)
         findings = [
             _finding(members, grade, sorted(rank_of[name] for name in members if name in rank_of))
             for members, grade in references

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import compress
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 from fullrecall.errors import JudgeError, ParameterError
@@ -25,6 +26,7 @@ from fullrecall.scorers.scorer import (
     Unanswerable,
     Unmeasured,
     as_sample,
+    first_ranks,
     require_answerable,
     retrieved_texts,
 )
@@ -147,7 +149,7 @@ class JudgedScorer(FindingScorer):
             contexts = self._contexts(sample)
         except Unmeasured:
             return {}
-        return {contexts.rank(index): index for index in range(len(contexts.unique))}
+        return {rank: index for index, rank in enumerate(contexts.ranks)}
 
     def _contexts(self, sample: Sample) -> Contexts:
         """Return the retrieved contexts that are judged."""
@@ -335,22 +337,15 @@ class Contexts:
     """The retrieved texts as a judge sees them: each once, with the rank where it first stands."""
 
     def __init__(self, texts: Sequence[str]) -> None:
-        first: dict[str, int] = {}
-        for rank, text in enumerate(texts, start=1):
-            if text.strip():
-                first.setdefault(text, rank)
+        first = {text: rank for text, rank in first_ranks(texts).items() if text.strip()}
         self.count = len(texts)
         self.unique = list(first)
-        self._ranks = list(first.values())
+        self.ranks = list(first.values())
 
     @cached_property
     def _quotes(self) -> Quotes:
         """What looks quotes up, made for the first that is cited."""
         return Quotes(dict(enumerate(self.unique)))
-
-    def rank(self, index: int) -> int:
-        """Return the rank of a text by its 0-based index among the unique ones."""
-        return self._ranks[index]
 
     def problem_of(self, verdict: Verdict) -> str:
         """Return what breaks the contract in a judge's verdict; empty where nothing does."""
@@ -371,11 +366,9 @@ class Contexts:
         """Return the ranks of the cited contexts of which each is enough for the target, alone."""
         cited = sorted({index for index, _ in verdict.citations})
         if aim != "claim" or len(cited) <= 1:
-            return {self.rank(index) for index in cited}
+            return {self.ranks[index] for index in cited}
         alone = stand_alone(target.label, [self.unique[index] for index in cited])
-        return {
-            self.rank(index) for index, is_enough in zip(cited, alone, strict=True) if is_enough
-        }
+        return {self.ranks[index] for index in compress(cited, alone)}
 
     def evidence(self, verdict: Verdict, target: Target, aim: Aim) -> list[Evidence]:
         """Return what a verdict cites; verified, if it is there and bears on the target.
@@ -387,7 +380,7 @@ class Contexts:
     def _looked_up(
         self, citation: Citation, verdict: Verdict, target: Target, aim: Aim
     ) -> Evidence:
-        rank, quote = self.rank(citation.context), citation.quote
+        rank, quote = self.ranks[citation.context], citation.quote
         parts = self._quotes.located(citation)
         if not parts:
             return Evidence(rank, quote=quote, verified=False)

@@ -28,9 +28,9 @@ class Passage:
     @classmethod
     def of(cls, context: Context) -> Passage:
         """Return the passage that a context is, by its offsets where it has them."""
-        label = label_of(context)
         if context.source is None or context.start is None or context.end is None:
-            return cls(label, context.text)
+            return cls(context.label, context.text)
+        label = context.text or f"{context.source}[{context.start}:{context.end}]"
         return cls(label, context.text, context.source, context.start, context.end)
 
     @cached_property
@@ -87,13 +87,6 @@ class Passage:
         return [at for at, character in enumerate(self.text or "") if not character.isspace()]
 
 
-def label_of(context: Context) -> str:
-    """Return what names the passage that a context is: its text, its ID, or its offsets."""
-    if context.source is None or context.start is None or context.end is None:
-        return context.label
-    return context.text or f"{context.source}[{context.start}:{context.end}]"
-
-
 def merged(passages: Sequence[Passage], min_run: int) -> list[Passage]:
     """Return the union of passages: those that overlap become one, in order of appearance.
 
@@ -140,18 +133,17 @@ def _neighbors(passages: Sequence[Passage], min_run: int) -> list[set[int]]:
             of_source[passage.source].add(index)
         else:
             of_beginning[passage.characters[:min_run]].add(index)
-    for indices in of_source.values():
-        for index in indices:
-            near[index] |= indices
     lengths = {len(beginning) for beginning in of_beginning}
     for index, passage in enumerate(passages):
-        if passage.source is None:
-            # Few lengths: `min_run`, and those of texts that are shorter.
-            for length in lengths:
-                for beginning in windows(passage.characters, length) & of_beginning.keys():
-                    near[index] |= of_beginning[beginning]
-                    for other in of_beginning[beginning]:
-                        near[other].add(index)
+        if passage.source is not None:
+            near[index] |= of_source[passage.source]
+            continue
+        # Few lengths: `min_run`, and those of texts that are shorter.
+        for length in lengths:
+            for beginning in windows(passage.characters, length) & of_beginning.keys():
+                near[index] |= of_beginning[beginning]
+                for other in of_beginning[beginning]:
+                    near[other].add(index)
     return near
 
 

@@ -10,7 +10,7 @@ from fullrecall.findings import Target
 from fullrecall.judges.judge import Flow
 from fullrecall.sample import Sample
 from fullrecall.scorers.judged import JudgedScorer
-from fullrecall.scorers.scorer import Found, require, require_retrieval, retrieved_texts
+from fullrecall.scorers.scorer import Found, require, require_retrieval
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -27,10 +27,10 @@ class QuestionRecall(JudgedScorer):
 
     def _judged(self, sample: Sample) -> Flow[Found]:
         require_retrieval(sample)
-        question: str = require(sample.user_input, "user_input")
+        question = require(sample.user_input, "user_input")
         if not question.strip():
             return Found((), 0)
-        if any(text.strip() for text in retrieved_texts(sample)):
+        if self._contexts(sample).unique:
             parts = yield from self._asked_judge.split(question, kind="questions")
         else:
             parts = (question,)

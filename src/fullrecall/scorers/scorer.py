@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields
 from functools import cached_property
-from typing import Any, ClassVar, NamedTuple, Protocol, runtime_checkable
+from typing import Any, ClassVar, NamedTuple, Protocol, TypeVar, runtime_checkable
 
+from fullrecall.context import Context
 from fullrecall.corpus import LABELS
 from fullrecall.errors import InputError, ParameterError
 from fullrecall.findings import Findings
@@ -15,6 +16,8 @@ from fullrecall.measures import Measure, Recall
 from fullrecall.parameters import Constructed
 from fullrecall.result import Method, Result, Status
 from fullrecall.sample import Sample
+
+T = TypeVar("T")
 
 UNOBSERVED = "no retrieval observed"
 """How the reason begins for a sample that has no list of contexts, not even an empty one."""
@@ -211,23 +214,37 @@ def require_answerable(sample: Sample) -> None:
         raise Unanswerable("answerable=False: nothing answers the question")
 
 
+def retrieved_contexts(sample: Sample) -> Sequence[Context]:
+    """Return the contexts retrieved, best first.
+
+    Raises `Unmeasured` where no retrieval was observed, or no more than its IDs.
+    """
+    require_retrieval(sample)
+    if sample.retrieved_contexts is None and sample.retrieved_context_ids:
+        raise Unmeasured("retrieved_contexts is missing: IDs alone have no text to compare")
+    return sample.retrieved_contexts or ()
+
+
 def retrieved_texts(sample: Sample) -> list[str]:
     """Return the texts retrieved, best first, an empty one for a context without text.
 
     Raises `Unmeasured` where no retrieval was observed or none of its contexts has a text.
     """
-    require_retrieval(sample)
-    contexts = sample.retrieved_contexts
-    if contexts is None:
-        if sample.retrieved_context_ids:
-            raise Unmeasured("retrieved_contexts is missing: IDs alone have no text to compare")
-        return []
+    contexts = retrieved_contexts(sample)
     if contexts and all(context.text is None for context in contexts):
         raise Unmeasured("none of the retrieved contexts has a text")
     return [context.text or "" for context in contexts]
 
 
-def require(value: Any, name: str) -> Any:
+def first_ranks(values: Iterable[T]) -> dict[T, int]:
+    """Return each value with the 1-based rank where it first stands."""
+    rank_of: dict[T, int] = {}
+    for rank, value in enumerate(values, start=1):
+        rank_of.setdefault(value, rank)
+    return rank_of
+
+
+def require(value: T | None, name: str) -> T:
     """Return the sample's field `name`; raise `Unmeasured` where it is missing."""
     if value is None:
         raise Missing(f"{name} is missing")

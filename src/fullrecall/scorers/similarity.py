@@ -47,6 +47,7 @@ class BoundedSimilarity:
 
     def __init__(self, similarity: str | Similarity, threshold: float) -> None:
         function: Any = _named(similarity) if isinstance(similarity, str) else similarity
+        self._function = function
         scorer = getattr(function, "_RF_ScorerPy", None)
         self._in_one_call = scorer is not None and function in map(_named, _COUNTED)
         self._best: float | None = None
@@ -55,7 +56,6 @@ class BoundedSimilarity:
         if scorer is None:
             if not callable(function):
                 raise ParameterError(f"similarity must be a name or a callable, got {similarity!r}")
-            self._function: Any = _checked(function)
             return
         flags = scorer["get_scorer_flags"]()
         if flags["worst_score"] != 0 or flags["optimal_score"] not in (1, 100):
@@ -63,14 +63,19 @@ class BoundedSimilarity:
                 f"similarity must be a normalized similarity, got {similarity!r}: pass "
                 "normalized_similarity of the same module"
             )
-        self._function = function
         self._best = flags["optimal_score"]
         self._cutoff = max(0.0, threshold - _SLACK) * flags["optimal_score"]
 
     def __call__(self, reference: str, text: str) -> float:
         """Return how similar a retrieved text is to a reference."""
         if self._best is None:
-            return float(self._function(reference, text))
+            value = self._function(reference, text)
+            if not 0 <= value <= 1:
+                name = getattr(self._function, "__qualname__", repr(self._function))
+                raise ParameterError(
+                    f"similarity {name} must return a number in [0, 1], got {value!r}"
+                )
+            return float(value)
         return float(self._function(reference, text, score_cutoff=self._cutoff)) / self._best
 
     def rows(self, references: Sequence[str], texts: Sequence[str]) -> list[list[float]]:
@@ -116,17 +121,6 @@ def _named(name: str) -> object:
         names = ", ".join(_by_name())
         raise ParameterError(f"no similarity {name!r}: choose one of {names}, or pass a callable")
     return _by_name()[name]
-
-
-def _checked(function: Similarity) -> Similarity:
-    def checked(reference: str, text: str) -> float:
-        value = function(reference, text)
-        if not 0 <= value <= 1:
-            name = getattr(function, "__qualname__", repr(function))
-            raise ParameterError(f"similarity {name} must return a number in [0, 1], got {value!r}")
-        return float(value)
-
-    return checked
 
 
 def _cores() -> int:

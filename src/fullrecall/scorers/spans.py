@@ -9,10 +9,17 @@ from typing import ClassVar, NamedTuple
 from fullrecall.errors import ParameterError
 from fullrecall.findings import Evidence, Finding, Step, Target
 from fullrecall.sample import Sample
-from fullrecall.scorers.alignment import Interval, Overlap, Windows, covered, total, within
+from fullrecall.scorers.alignment import Overlap, Windows, covered, total, within
 from fullrecall.scorers.passages import Passage, merged
-from fullrecall.scorers.scorer import DeterministicScorer, Found, Unmeasured, require_retrieval
-from fullrecall.scorers.text import reference_groups
+from fullrecall.scorers.scorer import (
+    DeterministicScorer,
+    Found,
+    Unmeasured,
+    first_ranks,
+    require,
+    require_retrieval,
+    retrieved_contexts,
+)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -49,21 +56,21 @@ class SpanRecall(DeterministicScorer):
 
     def _find(self, sample: Sample) -> Found:
         require_retrieval(sample)
-        passages = (map(Passage.of, group) for group in reference_groups(sample))
+        references = require(sample.reference_contexts, "reference_contexts")
+        passages = (map(Passage.of, group) for group in references)
         # A range without characters is nothing to cover, and a group given twice is one.
         with_characters = (tuple(p for p in group if not p.is_empty) for group in passages)
         groups = [group for group in dict.fromkeys(with_characters) if group]
-        retrieved = _retrieved_passages(sample)
+        retrieved = [Passage.of(context) for context in retrieved_contexts(sample)]
         single = merged([group[0] for group in groups if len(group) == 1], self.min_run)
         targets = [*((passage,) for passage in single), *(g for g in groups if len(g) > 1)]
         for target in targets:
             _check_comparable(target, retrieved)
         # An exact duplicate brings nothing a second time.
-        listed: dict[Passage, _Listed] = {}
-        for rank, passage in enumerate(retrieved, start=1):
-            stretches = Windows(passage.characters, self.min_run)
-            listed.setdefault(passage, _Listed(rank, passage, stretches))
-        distinct = list(listed.values())
+        distinct = [
+            _Listed(rank, passage, Windows(passage.characters, self.min_run))
+            for passage, rank in first_ranks(retrieved).items()
+        ]
         return Found([self._finding(target, distinct) for target in targets], len(retrieved))
 
     def _finding(self, target: tuple[Passage, ...], retrieved: Sequence[_Listed]) -> Finding:
@@ -103,9 +110,10 @@ class SpanRecall(DeterministicScorer):
                 steps.append(Step(rank, credit))
         all_covered = covered(passage.length, overlaps.values())
         evidence = tuple(
-            _evidence(rank, passage.original(interval))
+            Evidence(rank, target_start=start, target_end=end)
             for rank, overlap in overlaps.items()
             for interval in (*overlap.runs, *(e for e in overlap.edges if within(e, all_covered)))
+            for start, end in [passage.original(interval)]
         )
         ranks = tuple(dict.fromkeys(piece.rank for piece in evidence))
         target = Target((passage.label,), size=float(passage.length))
@@ -118,18 +126,6 @@ class _Listed(NamedTuple):
     rank: int
     passage: Passage
     windows: Windows
-
-
-def _evidence(rank: int, interval: Interval) -> Evidence:
-    return Evidence(rank, target_start=interval[0], target_end=interval[1])
-
-
-def _retrieved_passages(sample: Sample) -> list[Passage]:
-    if sample.retrieved_contexts is None:
-        if sample.retrieved_context_ids:
-            raise Unmeasured("retrieved_contexts is missing: IDs alone have no characters")
-        return []
-    return [Passage.of(context) for context in sample.retrieved_contexts]
 
 
 def _check_comparable(target: tuple[Passage, ...], retrieved: Sequence[Passage]) -> None:

@@ -17,6 +17,7 @@ from fullrecall.scorers.scorer import (
     DeterministicScorer,
     Found,
     Unmeasured,
+    first_ranks,
     require,
     retrieved_texts,
 )
@@ -68,12 +69,13 @@ class TextRecall(DeterministicScorer):
 
     def _find(self, sample: Sample) -> Found:
         texts = retrieved_texts(sample)
-        groups = reference_texts(sample)
+        references = require(sample.reference_contexts, "reference_contexts")
+        groups = list(dict.fromkeys(tuple(map(_text, group)) for group in references))
         # Each text once: a repeated chunk is compared once, and found at its first rank.
-        rank_of = first_ranks(texts)
-        references = list(dict.fromkeys(chain.from_iterable(groups)))
-        rows = self._bounded.rows(references, list(rank_of))
-        row_of = dict(zip(references, rows, strict=True))
+        rank_of = {text: rank for text, rank in first_ranks(texts).items() if text}
+        distinct = list(dict.fromkeys(chain.from_iterable(groups)))
+        rows = self._bounded.rows(distinct, list(rank_of))
+        row_of = dict(zip(distinct, rows, strict=True))
         return Found([self._finding(group, rank_of, row_of) for group in groups], len(texts))
 
     def _finding(
@@ -99,31 +101,6 @@ class TextRecall(DeterministicScorer):
     def _finds(self, similarity: float) -> bool:
         is_above = similarity > self.threshold
         return is_above or (self.comparison == "ge" and similarity == self.threshold)
-
-
-def first_ranks(texts: Sequence[str]) -> dict[str, int]:
-    """Return each text that is not empty with the 1-based rank where it first stands."""
-    rank_of: dict[str, int] = {}
-    for rank, text in enumerate(texts, start=1):
-        if text:
-            rank_of.setdefault(text, rank)
-    return rank_of
-
-
-def reference_texts(sample: Sample) -> list[tuple[str, ...]]:
-    """Return the texts of the reference contexts: one tuple for each any-of group, each once.
-
-    Raises `Unmeasured` where they are missing or have no texts.
-    """
-    return list(dict.fromkeys(tuple(map(_text, group)) for group in reference_groups(sample)))
-
-
-def reference_groups(sample: Sample) -> tuple[tuple[Context, ...], ...]:
-    """Return the reference contexts; raise `Unmeasured` where they are missing."""
-    groups: tuple[tuple[Context, ...], ...] = require(
-        sample.reference_contexts, "reference_contexts"
-    )
-    return groups
 
 
 def _text(context: Context) -> str:
