@@ -40,12 +40,7 @@ def ids(contexts: tuple[Context, ...] | None) -> str | None:
 def test_one_call_is_its_list() -> None:
     """The order of the list is the rank, duplicates included, and there is nothing to add."""
     record = of_calls([call("bab")])
-    assert (ids(record.contexts), record.ranks, record.ranked, record.line) == (
-        "bab",
-        None,
-        True,
-        "",
-    )
+    assert (ids(record.contexts), record.ranks, record.line) == ("bab", None, "")
 
 
 def test_several_calls_are_united_by_rank() -> None:
@@ -53,7 +48,6 @@ def test_several_calls_are_united_by_rank() -> None:
     record = of_calls([call("ab", query="one"), call("ca", query="two")])
     assert (ids(record.contexts), record.ranks) == ("acb", (1, 1, 2))
     assert record.line == "union of 2 calls"
-    assert not record.ranked
 
 
 CALLS = st.lists(

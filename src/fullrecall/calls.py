@@ -42,6 +42,9 @@ class Call:
         optional_text(self.error, "error")
         if self.error is not None and self.contexts is not None:
             raise ValueError(f"call {self.source!r} has contexts and an error: pass one")
+        for name in ("recovered", "reorders"):
+            if not isinstance(getattr(self, name), bool):
+                raise ValueError(f"{name} must be true or false, got {shown(getattr(self, name))}")
         if self.contexts is not None:
             object.__setattr__(self, "contexts", as_contexts(self.contexts))
         if self.children != ():
@@ -98,16 +101,13 @@ class StageNode:
 
     call: Call
     above: StageNode | None
-    is_final: bool
     name: str = ""
+    is_final: bool = False
 
     @property
     def into(self) -> str | None:
         """The name of the next stage that took its contexts."""
-        above = self.above
-        while above is not None and not above.name:
-            above = above.above
-        return None if above is None else above.name
+        return None if self.above is None else self.above.name or self.above.into
 
 
 def stage_nodes(calls: Sequence[Call], contexts: tuple[Context, ...] | None) -> list[StageNode]:
@@ -115,28 +115,27 @@ def stage_nodes(calls: Sequence[Call], contexts: tuple[Context, ...] | None) -> 
 
     A call that returned `contexts`, the final list, is no stage.
     """
-    nodes: list[StageNode] = []
+    nodes = [node for call in calls for node in _nodes(call, None)]
     answered = [call for call in calls if call.contexts]
     answered = answered or [call for call in calls if call.contexts is not None]
-    for call in calls:
-        is_final = call in answered[:1] and len(answered) == 1
-        is_final = is_final and contexts in (call.contexts, call.ranked)
-        _follow(call, None, nodes, is_final=is_final)
     names: dict[str, int] = {}
     for node in nodes:
+        call = node.call
+        is_only = node.above is None and answered == [call]
+        node.is_final = is_only and contexts in (call.contexts, call.ranked)
         if node.call.contexts is not None and not node.is_final:
             nth = names[node.call.source] = names.get(node.call.source, 0) + 1
             node.name = node.call.source if nth == 1 else f"{node.call.source} {nth}"
     return nodes
 
 
-def _follow(call: Call, above: StageNode | None, nodes: list[StageNode], *, is_final: bool) -> None:
+def _nodes(call: Call, above: StageNode | None) -> Iterator[StageNode]:
     if call.recovered:
         return  # what a failed try retrieved went into nothing
-    node = StageNode(call, above, is_final)
+    node = StageNode(call, above)
     for child in call.children:
-        _follow(child, node, nodes, is_final=False)
-    nodes.append(node)
+        yield from _nodes(child, node)
+    yield node
 
 
 def optional_text(value: object, name: str) -> str | None:
@@ -151,14 +150,14 @@ class KnownContexts:
 
     def __init__(self, contexts: Sequence[Context]) -> None:
         self._contexts = contexts
-        self._places = {identity(context): index for index, context in enumerate(contexts)}
+        self._positions = {identity(context): index for index, context in enumerate(contexts)}
 
     def plain(self, contexts: Iterable[Context]) -> list[object]:
         """Return the positions of contexts; those that are not known as a whole."""
         return [self._plain(context) for context in contexts]
 
     def _plain(self, context: Context) -> object:
-        index = self._places.get(identity(context))
+        index = self._positions.get(identity(context))
         if index is not None and self._contexts[index] == context:
             return index
         return context.to_dict()
@@ -180,49 +179,34 @@ _NO_CONTEXTS = KnownContexts(())
 
 def plain_call(call: Call, known_contexts: KnownContexts) -> dict[str, Any]:
     """Return a call as plain JSON values, its contexts by their positions among the known ones."""
-    fields: dict[str, Any] = {"source": call.source}
-    if call.query is not None:
-        fields["query"] = call.query
-    if call.contexts is not None:
-        fields["contexts"] = known_contexts.plain(call.contexts)
-    if call.error is not None:
-        fields["error"] = call.error
-    if call.children:
-        fields["children"] = [plain_call(child, known_contexts) for child in call.children]
-    for name in ("recovered", "reorders"):
-        if getattr(call, name):
-            fields[name] = True
-    return fields
+    fields = {
+        "source": call.source,
+        "query": call.query,
+        "contexts": None if call.contexts is None else known_contexts.plain(call.contexts),
+        "error": call.error,
+        "children": [plain_call(child, known_contexts) for child in call.children] or None,
+        "recovered": call.recovered or None,
+        "reorders": call.reorders or None,
+    }
+    return {name: value for name, value in fields.items() if value is not None}
 
 
 def call_of(value: object, known_contexts: KnownContexts = _NO_CONTEXTS) -> Call:
     """Return a call, or what `plain_call` wrote, as a call; `ValueError` for anything else."""
     if isinstance(value, Call):
         return value
-    fields = ("source", "query", "contexts", "error", "children", "recovered", "reorders")
-    if not isinstance(value, Mapping) or "source" not in value or value.keys() - set(fields):
+    names = Call.__slots__
+    if not isinstance(value, Mapping) or "source" not in value or value.keys() - set(names):
         raise ValueError(
-            f"expected a Call, or a mapping with source and any of {', '.join(fields[1:])}, "
+            f"expected a Call, or a mapping with source and any of {', '.join(names[1:])}, "
             f"got {shown(value)}"
         )
-    contexts = value.get("contexts")
-    if contexts is not None:
-        contexts = known_contexts.contexts(contexts)
-    flags = {name: value.get(name, False) for name in ("recovered", "reorders")}
-    for name, flag in flags.items():
-        if not isinstance(flag, bool):
-            raise ValueError(f"{name} must be true or false, got {shown(flag)}")
-    return Call(
-        value["source"],
-        value.get("query"),
-        contexts,
-        value.get("error"),
-        tuple(
-            call_of(child, known_contexts)
-            for child in as_list(value.get("children") or (), ordered=True)
-        ),
-        **flags,
-    )
+    fields = dict(value)
+    if fields.get("contexts") is not None:
+        fields["contexts"] = known_contexts.contexts(fields["contexts"])
+    children = as_list(fields.get("children") or (), ordered=True)
+    fields["children"] = tuple(call_of(child, known_contexts) for child in children)
+    return Call(**fields)
 
 
 def identity(context: Context) -> tuple[str | None, str | None]:

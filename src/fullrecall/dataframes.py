@@ -101,11 +101,15 @@ def frame_rows(frame: Any, *, keep_errors: bool = False) -> Iterator[dict[Any, o
     # Not `rows()`: it builds every row before the first is scored.
     for number, row in enumerate(read.iter_rows(named=True), start=1):
         for column in maps:
-            try:
-                row[column] = map_cell(column, row[column], number)
-            except InputError as error:
+            pairs = row[column]
+            if pairs is None:
+                continue
+            row[column] = dict(pairs)
+            if len(row[column]) < len(pairs):  # as in JSON
+                problem = f"{column}: a key occurs twice in {shown(pairs)}: keep one"
+                error = InputError(problem, line=number, field=column)
                 if not keep_errors:
-                    raise
+                    raise error
                 row[column] = error
         yield row
 
@@ -147,19 +151,6 @@ def encodable(cell: Any) -> Any:
     if not isinstance(cell, str) or cell.isascii():
         return cell
     return cell.encode("utf-8", "backslashreplace").decode("utf-8")
-
-
-def map_cell(
-    column: str, pairs: list[tuple[str, object]] | None, number: int
-) -> dict[str, object] | None:
-    """Return Arrow's key-value pairs as a mapping; two equal keys are an error, as in JSON."""
-    if pairs is None:
-        return None
-    values = dict(pairs)
-    if len(values) < len(pairs):
-        problem = f"{column}: a key occurs twice in {shown(pairs)}: keep one"
-        raise InputError(problem, line=number, field=column)
-    return values
 
 
 def _package(value: object) -> str:

@@ -132,8 +132,10 @@ def context_of(row: object, id_key: IdKey | None = None) -> Context:
     if isinstance(row, UUID):
         return Context(id=row)
     number = _whole(row)
+    if number == -1:
+        raise ValueError("-1 means no result in FAISS: leave it out")
     if number is not None:
-        return Context(id=_position(number))
+        return Context(id=number)
     inner = next((value for name in INNER if _has_fields(value := _get(row, name))), None)
     own_id = _first(row, IDS)
     if own_id is None and inner is not None:
@@ -328,12 +330,6 @@ def _whole(value: object) -> int | None:
         return index(value)  # type: ignore[arg-type]
     except TypeError:
         return None
-
-
-def _position(number: int) -> int:
-    if number == -1:
-        raise ValueError("-1 means no result in FAISS: leave it out")
-    return number
 
 
 def _text(row: object) -> str | None:

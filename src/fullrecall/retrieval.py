@@ -166,21 +166,6 @@ class Retrieval:
         ranks = None if len(sources) < 2 else [rank for rank, _ in ranked]  # noqa: PLR2004
         return Retrieval([context for _, context in ranked], ranks=ranks, error=self.error)
 
-    def with_contexts(self, contexts: Iterable[ContextLike]) -> Retrieval:
-        """Return the same record of another final list, in the order of its ranks."""
-        return Retrieval(
-            contexts,
-            calls=self.calls,
-            response=self.response,
-            error=self.error,
-            retrieved=self.retrieved,
-        )
-
-    @property
-    def ranked(self) -> bool:
-        """Whether the order of `contexts` is their rank."""
-        return self.ranks is None
-
     @property
     def line(self) -> str:
         """What must be known beside a score, in one line; empty for one ranked list of one call.

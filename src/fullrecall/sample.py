@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from fullrecall.calls import Stage
@@ -142,7 +142,7 @@ class Sample:
             if contexts is None:
                 contexts = record.contexts
             elif record.contexts is None:
-                put(self, "retrieval", record.with_contexts(contexts))
+                put(self, "retrieval", replace(record, contexts=contexts))
             elif contexts != record.contexts:
                 raise InputError(
                     "retrieved_contexts and retrieval differ: pass one of them",

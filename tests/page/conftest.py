@@ -172,7 +172,8 @@ def after(report: Report) -> Report:
     first = changed[0]
     assert first.retrieval is not None
     contexts = [Context("Now found", id="d9"), *(first.retrieved_contexts or ())]
-    more = first.with_retrieval(first.retrieval.with_contexts(contexts))
+    record = Retrieval(contexts, calls=first.retrieval.calls, retrieved=first.retrieval.retrieved)
+    more = first.with_retrieval(record)
     return report_of([more, *changed[1:]])
 
 

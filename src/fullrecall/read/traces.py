@@ -135,21 +135,20 @@ def _folded(question: str | None) -> str | None:
 
 def samples_of_spans(rows: NumberedRows, reading: Reading) -> Iterator[Sample]:
     """Yield one sample per trace of numbered rows; raise `InputError` for what is no span."""
-    traces = _traces(rows, reading)
+    traces = _traces(rows)
     # Phoenix gives the newest first.
     order = sorted(traces, key=lambda name: min(step.start for step in traces[name]))
     for trace_id in order:
         yield Trace(traces.pop(trace_id)).sample(trace_id, reading)
 
 
-def _traces(rows: NumberedRows, reading: Reading) -> dict[str, list[TracedStep]]:
+def _traces(rows: NumberedRows) -> dict[str, list[TracedStep]]:
     """Return the steps of each trace."""
     traces: dict[str, list[TracedStep]] = {}
     for number, row in rows:
         try:
             for span in spans_in(row):
-                step = step_of(span, reading.id_key)
-                traces.setdefault(span.trace_id, []).append(step)
+                traces.setdefault(span.trace_id, []).append(step_of(span))
         except InputError as error:
             raise placed(error, number) from None
     if not traces:

@@ -64,7 +64,7 @@ class RetrievalProcessor(SpanProcessor):
         """Copy what a span says of a retrieval."""
         capture = self._captures.pop(_id(span.context), None)
         if capture is not None:
-            capture.ended(step_of(of_sdk(span), self._reading.id_key))
+            capture.ended(step_of(of_sdk(span)))
 
     @contextmanager
     def capture(self) -> Iterator[Capture]:
@@ -149,7 +149,7 @@ class Capture(Captured):
         with self._lock:
             steps, open_spans = list(self._steps), list(self._open.values())
         for span in open_spans:  # a stream that nobody has read yet keeps the spans around it open
-            step = step_of(of_sdk(span), self._reading.id_key)
+            step = step_of(of_sdk(span))
             step.is_open, step.problem = True, None
             step.step.returned = ()
             steps.append(step)

@@ -6,7 +6,8 @@ from collections.abc import Hashable, Iterable, Iterator
 from dataclasses import dataclass, replace
 
 from fullrecall.context import Context
-from fullrecall.hits import IdKey
+from fullrecall.hits import IdKey, id_at
+from fullrecall.identifiers import as_id
 from fullrecall.retrieval import Retrieval
 from fullrecall.sample import Sample
 from fullrecall.steps import DocumentCopy, DocumentList, Step, StepReading
@@ -24,6 +25,21 @@ class Reading(StepReading):
     """
 
     id_key: IdKey | None = None
+
+    @property
+    def changes_documents(self) -> bool:
+        """Whether documents get other IDs than their own."""
+        return self.id_key is not None
+
+    def documents_of(self, copy: DocumentCopy, rank: int) -> tuple[DocumentCopy]:  # noqa: ARG002
+        """Return a document with the ID that `id_key` names, without one where it names none."""
+        if self.id_key is None or not isinstance(copy.detail, Context):
+            return (copy,)
+        try:
+            own_id = as_id(id_at(copy.detail, self.id_key)) or None
+        except ValueError:
+            own_id = None
+        return (copy._replace(id=own_id),)
 
 
 class Trace:
@@ -82,7 +98,7 @@ class Trace:
             steps = [replace(step, prompt=None) for step in steps]
         root = self._root
         if output is not None:
-            call = output_step(output, reading.id_key)
+            call = output_step(output)
             call.began, call.ended = 0, 2 * len(steps) + 1
             root, steps = call.id, [call, *steps]
             self._fill_in_texts(steps)
@@ -104,7 +120,7 @@ class Trace:
     @property
     def _response(self) -> str | None:
         """What the outermost span answered, if that is no retriever."""
-        responses = [t.response for t in self._tops if t.step.kind not in ("retriever", "reranker")]
+        responses = [top.response for top in self._tops if not top.step.retrieves]
         return responses[0] if len(responses) == 1 else None
 
     def _walk(self, span: TracedStep) -> Iterator[TracedStep]:
@@ -171,10 +187,12 @@ class Trace:
         for parent, spans in self._below.items():
             around = self._spans[parent].step if parent in self._spans else None
             for span in spans:
-                if span.step.task == tasks.get(parent):
-                    span.step.task = span.step.group = None
-                if around and span.is_inner and around.name == span.step.name:
-                    _take_off_list(span.step, around)
+                step = span.step
+                if step.task == tasks.get(parent):
+                    step.task = step.group = None
+                is_inner = span.is_inner and step.kind == "retriever" and step.error is None
+                if around and is_inner and (around.kind, around.name) == (step.kind, step.name):
+                    step.kind, step.given, step.returned, step.texts = "chain", (), (), ()
 
     def _prompts_are_whole(self) -> bool:
         """Return whether it is known of each model what it was sent, by itself or one inside."""
@@ -231,13 +249,8 @@ class Trace:
         Without it nobody can tell whether a model was sent it.
         """
         steps = [span.step for span in self._spans.values()]
-        # `id_key` may have given a document another ID than the one in its references.
-        texts = {
-            copy.detail.id if isinstance(copy.detail, Context) else copy.id
-            for copy in _copies(steps)
-            if copy.text
-        }
-        searches = [step for step in steps if step.kind in ("retriever", "reranker")]
+        texts = {copy.id for copy in _copies(steps) if copy.text}
+        searches = [step for step in steps if step.retrieves]
         references = (
             copy.id
             for step in searches
@@ -258,8 +271,3 @@ def _copies(steps: Iterable[Step]) -> Iterator[DocumentCopy]:
     for step in steps:
         for listed in (*step.given, *step.returned):
             yield from listed.documents
-
-
-def _take_off_list(step: Step, around: Step) -> None:
-    if around.kind == step.kind == "retriever" and step.error is None:
-        step.kind, step.given, step.returned, step.texts = "chain", (), (), ()

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from math import isfinite
 from typing import Any
 
 from fullrecall.context import Context
-from fullrecall.hits import IdKey, contexts_of, id_at
+from fullrecall.hits import contexts_of
 from fullrecall.identifiers import as_id
 from fullrecall.messages import REDACTED, answer_of, message_of, question_of
 from fullrecall.steps import Contents, DocumentCopy, DocumentList, Kind, Step, ValueReader
@@ -50,19 +50,15 @@ class TracedStep:
     has_output: bool | None = True
 
 
-def step_of(span: Span, id_key: IdKey | None = None) -> TracedStep:
-    """Return a span as a step; everything else of it is let go.
-
-    `id_key` names the key of a document's metadata that has its ID; a document without it has
-    none. Without `id_key` the ID is the document's own.
-    """
-    return _Translation(span, id_key).step()
+def step_of(span: Span) -> TracedStep:
+    """Return a span as a step; everything else of it is let go."""
+    return _Translation(span).step()
 
 
-def output_step(output: object, id_key: IdKey | None) -> Step:
+def output_step(output: object) -> Step:
     """Return what an application returned as the step that is the call itself."""
     lists, texts = DocumentReader().read_result(output)
-    return Step("call", None, "chain", "call", returned=_identified(lists, id_key), texts=texts)
+    return Step("call", None, "chain", "call", returned=lists, texts=texts)
 
 
 class DocumentReader(ValueReader):
@@ -79,6 +75,10 @@ class DocumentReader(ValueReader):
             is_document = any(all(hasattr(value, f) for f in fields) for fields in _DOCUMENT_FIELDS)
         return copies_of([value])[0] if is_document else None
 
+    def copy(self, value: object) -> DocumentCopy | None:
+        """Return a copy without an identity: that of an object made for this span says nothing."""
+        return self._document(value)
+
 
 _DOCUMENT_FIELDS = (("page_content",), ("get_content", "metadata"), ("content", "meta", "id"))
 
@@ -91,9 +91,8 @@ def copies_of(value: object) -> tuple[DocumentCopy, ...]:
 class _Translation:
     """One span in translation."""
 
-    def __init__(self, span: Span, id_key: IdKey | None) -> None:
+    def __init__(self, span: Span) -> None:
         self._span = span
-        self._id_key = id_key
         self._raw_output = self._first(conventions.OUTPUT)
         self._has_output: bool | None = self._raw_output is not None
         if self._raw_output is None and (span.error or span.departure):
@@ -118,14 +117,14 @@ class _Translation:
         metadata = parsed(span.attributes.get("metadata"))
         metadata = metadata if isinstance(metadata, Mapping) else {}
         contents = NO_CONTENTS if error else self._returned()
-        given_lists = _identified(self._given(), self._id_key)
+        given_lists = self._given()
         step = Step(
             span.span_id,
             span.parent_id,
             kind,
             name,
             given=given_lists,
-            returned=_identified(contents.lists, self._id_key),
+            returned=contents.lists,
             texts=contents.texts,
             prompt=self._prompt() if kind == "llm" else None,
             query=str(self._input) if is_tool else question,
@@ -243,22 +242,6 @@ class _Translation:
                 "OTEL_SPAN_ATTRIBUTE_VALUE_LENGTH_LIMIT where the application runs"
             )
         return None
-
-
-def _identified(lists: Iterable[DocumentList], id_key: IdKey | None) -> tuple[DocumentList, ...]:
-    """Return lists whose documents are no objects, with the IDs that `id_key` names."""
-
-    def identified(copy: DocumentCopy) -> DocumentCopy:
-        # No token: the object was made for this span, and its identity says nothing.
-        if id_key is None or not isinstance(copy.detail, Context):
-            return copy._replace(token=0)
-        try:
-            own_id = id_at(copy.detail, id_key)
-        except ValueError:
-            own_id = None
-        return copy._replace(token=0, id=_as_id(own_id))
-
-    return tuple(each._replace(documents=tuple(map(identified, each.documents))) for each in lists)
 
 
 def source_of(name: str) -> str:
