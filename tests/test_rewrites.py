@@ -11,10 +11,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from fullrecall import IdRecall, Report, evaluate
+from fullrecall import Context, IdRecall, Report, evaluate
 from fullrecall.cli.problems import as_options
-from fullrecall.rewrites import Rewrite
-from fullrecall.rewrites import rewrites as rewrites_of_groups
+from fullrecall.id_levels import Rewrite, rewrite_of
+from fullrecall.rewrites import Match, matches_of
 
 RIVERS = (
     "amur danube elbe ganges indus jordan kolyma loire mekong niger oder parana rhine seine tagus "
@@ -106,12 +106,19 @@ KINDS: dict[str, tuple[Spell, Spell, str]] = {
 }
 
 
-def rewrites(
+def matches(
     retrieved_ids: Sequence[Sequence[str | None]], reference_ids: Sequence[Sequence[str]]
+) -> dict[str, list[Match]]:
+    """Return what stands for references that have one ID each."""
+    return matches_of(retrieved_ids, [[(own_id,) for own_id in ids] for ids in reference_ids])
+
+
+def rewrite(
+    lists: Sequence[Sequence[str]], reference_ids: Sequence[Sequence[str]]
 ) -> Rewrite | None:
-    """Return the rewrite of references that have one ID each."""
-    groups = [[(own_id,) for own_id in ids] for ids in reference_ids]
-    return rewrites_of_groups(retrieved_ids, groups)
+    """Return the rewrite of the IDs of lists."""
+    contexts = [[Context(id=own_id) for own_id in ids if own_id] for ids in lists]
+    return rewrite_of(contexts, [[(own_id,) for own_id in ids] for ids in reference_ids])
 
 
 def samples(
@@ -140,7 +147,7 @@ def test_a_summary_without_any_match_names_the_rewrite(kind: str) -> None:
     report = report_of(lists, references)
     (score,) = report.summary()
     assert score.rewrite is not None
-    assert name in score.rewrite.what
+    assert name in score.rewrite.sentence
     assert score.rewrite.gain == pytest.approx(share)
     assert "was retrieved as" in score.rewrite.sentence
     shown = "".join(str(report.summary()).split())
@@ -208,11 +215,11 @@ def test_unrelated_ids_get_no_hint() -> None:
             for _ in range(rng.choice([1, 3, 10, 40, 100]))
         ]
         lists, references = [one for one, _ in pairs], [other for _, other in pairs]
-        found = rewrites(lists, references)
         hits = any(set(ids) & set(own) for ids, own in zip(lists, references, strict=True))
-        if found is not None and not hits:
+        if matches(lists, references) and not hits:
             tempting += 1
-            hints += [] if found.is_chance else [found.sentence]
+            hint = rewrite(lists, references)
+            hints += [] if hint is None else [hint.sentence]
     assert tempting > 0
     assert hints == []
 
@@ -232,7 +239,7 @@ UNKNOWN: dict[str, tuple[Spell, Spell]] = {
 @pytest.mark.parametrize("seed", range(5))
 def test_what_does_not_follow_from_the_ids_is_unknown(kind: str, seed: int) -> None:
     """Nothing is invented where IDs have nothing in common."""
-    assert rewrites(*samples(*UNKNOWN[kind], seed=seed)) is None
+    assert matches(*samples(*UNKNOWN[kind], seed=seed)) == {}
 
 
 @pytest.mark.parametrize("seed", range(5))
@@ -243,54 +250,50 @@ def test_ids_that_match_need_no_rewrite(seed: int) -> None:
         return f"{w}-{n}"
 
     lists, references = samples(plain, plain, seed=seed)
-    assert rewrites(lists, references) is None
+    assert matches(lists, references) == {}
 
 
 def test_two_that_would_become_one_are_not_joined() -> None:
     """`A1` and `a1` are two documents where both are references."""
     references = [["A1"], ["a1"], ["B2"], ["b2"], ["C3"], ["c3"]]
-    assert rewrites([["a-1"], ["a-1"], ["b-2"], ["b-2"], ["c-3"], ["c-3"]], references) is None
+    assert matches([["a-1"], ["a-1"], ["b-2"], ["b-2"], ["c-3"], ["c-3"]], references) == {}
 
 
 def test_versions_beside_each_other_are_other_documents() -> None:
     """Where the index has both `policy-3` and `policy-3-draft`, the one is not the other."""
     lists = [[f"policy-{n}-draft", f"policy-{n + 1}"] for n in range(30)]
-    assert rewrites(lists, [*([f"policy-{n}"] for n in range(1, 30)), ["policy-1"]]) is None
+    assert matches(lists, [*([f"policy-{n}"] for n in range(1, 30)), ["policy-1"]]) == {}
 
 
 def test_a_rewrite_applies_to_other_ids() -> None:
     """What was learned from the lists finds the IDs of a corpus."""
-    found = rewrites_of_groups(
+    found = matches_of(
         [["kb/A1.md"], ["kb/B2.md"], ["kb/C3.md"], ["kb/X9.md"]],
         [[("a1",)], [("b2",)], [("c3",)], [("d4",), ("f6",)]],
         indexed=["kb/D4.md", "kb/E5.md", "x/d4.txt"],
     )
-    assert found is not None
-    others = {
-        reference: {match.retrieved for match in of} for reference, of in found.matches.items()
-    }
+    others = {reference: {match.retrieved for match in of} for reference, of in found.items()}
     assert others == {
         "a1": {"kb/A1.md"},
         "b2": {"kb/B2.md"},
         "c3": {"kb/C3.md"},
         "d4": {"kb/D4.md"},
     }
-    assert [pair.reference for pair in found.pairs] == ["a1", "b2", "c3"]
 
 
 def test_two_fitting_ids_are_chance() -> None:
     """An affix must recur for three references; spelling alone need not."""
-    assert rewrites([["x-a1"], ["x-b2"]], [["a1"], ["b2"]]) is None
-    assert rewrites([["A1"]], [["a1"]]) is not None
-    assert rewrites([["docs/7"]], [["7"]]) is None
-    assert rewrites([["docs/7.md"]], [["7.md"]]) is not None
+    assert matches([["x-a1"], ["x-b2"]], [["a1"], ["b2"]]) == {}
+    assert matches([["A1"]], [["a1"]]) != {}
+    assert matches([["docs/7"]], [["7"]]) == {}
+    assert matches([["docs/7.md"]], [["7.md"]]) != {}
 
 
 def test_nothing_in_nothing_out() -> None:
     """No samples, no IDs, and IDs without words are no error."""
-    assert rewrites([], []) is None
-    assert rewrites([[], [None]], [["a"], []]) is None
-    assert rewrites([["---"], ["###"]], [["…"], ["?"]]) is None
+    assert matches([], []) == {}
+    assert matches([[], [None]], [["a"], []]) == {}
+    assert matches([["---"], ["###"]], [["…"], ["?"]]) == {}
 
 
 @given(
@@ -308,23 +311,19 @@ def test_nothing_in_nothing_out() -> None:
 @settings(max_examples=30, deadline=None)
 def test_any_ids_are_taken(both: tuple[list[list[str]], list[list[str]]]) -> None:
     """Whatever IDs are, a rewrite never loses recall, and its pairs stand in their samples."""
-    found = rewrites(*both)
-    if found is None:
-        return
-    assert isinstance(found, Rewrite)
-    assert 0 <= found.gain <= 1
-    assert bool(found.gain) == bool(found.pairs)
-    for pair in found.pairs:
-        assert any(
-            pair.retrieved in retrieved and pair.reference in wanted
-            for retrieved, wanted in zip(*both, strict=True)
-        )
+    lists, references = both
+    found = rewrite(lists, references)
+    assert found is None or 0 < found.gain <= 1
+    retrieved = {own_id for ids in lists for own_id in ids}
+    for reference, of in matches(lists, references).items():
+        assert all(match.reference == reference for match in of)
+        assert {match.retrieved for match in of} <= retrieved
 
 
 def test_hostile_ids_cost_bounded_work() -> None:
     """Megabytes of words in an ID are not read to their end."""
     lists, references = [["a1 " * 300_000] * 3] * 5, [["b1 " * 300_000] * 2] * 5
-    assert rewrites(lists, references) is None
+    assert matches(lists, references) == {}
 
 
 @pytest.mark.parametrize("count", [1, 2, 4])
@@ -405,6 +404,6 @@ def test_deep_lists_of_long_urls_have_a_hint_too() -> None:
 def test_what_differs_is_named_in_one_order() -> None:
     """What the references have first, whatever order Python gives a set of texts."""
     lists, references = samples(lambda w, n: f"gold/{w}{n}", lambda w, n: f"river:{w}{n}")
-    found = rewrites(lists, references)
+    found = rewrite(lists, references)
     assert found is not None
-    assert found.what == "directory 'gold/', prefix 'river:'"
+    assert found.sentence.startswith("IDs differ in directory 'gold/', prefix 'river:': ")

@@ -1,18 +1,29 @@
-"""Whether the IDs of what was retrieved are of the kind that the references name."""
+"""Whether IDs of what was retrieved are of the kind that references name; what makes them match."""
 
 from __future__ import annotations
 
 import warnings
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Set as AbstractSet
+from itertools import chain
+from math import exp, log
+from typing import Any, NamedTuple
 
 from fullrecall.context import ID, Context
 from fullrecall.identifiers import as_id
 from fullrecall.retrieval import Retrieval
-from fullrecall.rewrites import Groups, is_chance, share_found
+from fullrecall.rewrites import Groups, Match, differences, matches_of
 from fullrecall.sample import Sample
+
+_CHANCE = 0.001
+"""How often a hint may come of IDs that have nothing to do with each other."""
+
+_FEW_SAMPLES = 10
+"""Below so many samples a count tells little: there it is enough that every reference fits."""
+
+_LONG_NUMBER = 5
+"""Digits from which on a number alone names a document."""
 
 
 class IdLevelWarning(UserWarning):
@@ -108,51 +119,104 @@ def _as_id(value: object) -> str | None:
         return None
 
 
-@dataclass(frozen=True)
-class OtherField:
-    """A field of the retrieved contexts that holds reference IDs: its path, as `id_key` takes it.
+class Rewrite(NamedTuple):
+    """What makes the IDs of both sides match, in one sentence, with the mean recall by it."""
 
-    `references` counts those that are in that field of their own sample's contexts; `gain` is the
-    mean recall by it, where none is found by the contexts' IDs.
-    """
-
-    path: str
-    references: int
+    sentence: str
     gain: float
 
-    @property
-    def sentence(self) -> str:
-        """The field with its gain, and how to use it."""
-        return (
-            f"another field of the retrieved contexts has the reference IDs: id_key={self.path!r} "
-            f"finds {self.references:,} (recall {self.gain:+.3f})"
-        )
 
-
-def other_field(
+def rewrite_of(
     contexts: Sequence[Sequence[Context]], references: Sequence[Groups]
-) -> OtherField | None:
-    """Return the field in which most references are, of the samples' contexts; None if by chance.
+) -> Rewrite | None:
+    """Return what brings most recall by ID where no reference is found by it; None if by chance.
 
-    Both have one item for each sample, in the same order.
+    That is another field of the contexts, or another way to write their IDs. Both arguments have
+    one item for each sample, in the same order.
     """
-    values: dict[str, list[set[str]]] = {}
-    for number, listed in enumerate(contexts):
+    fields: dict[str, list[set[str]]] = {}
+    for position, listed in enumerate(contexts):
         for context in listed:
             for path, value in id_fields(context):
-                values.setdefault(path, [set() for _ in contexts])[number].add(value)
-    fields = []
-    for path, by_sample in values.items():
-        shares = [
-            share_found(groups, ids)
-            for groups, ids in zip(references, by_sample, strict=True)
-            if groups
-        ]
-        count = sum(
-            not ids.isdisjoint(group)
-            for groups, ids in zip(references, by_sample, strict=True)
-            for group in groups
+                fields.setdefault(path, [set() for _ in contexts])[position].add(value)
+    rewrites = []
+    for path, names in fields.items():
+        count, gain = _found_by(names, references)
+        sentence = (
+            f"another field of the retrieved contexts has the reference IDs: id_key={path!r} "
+            f"finds {count:,} (recall {gain:+.3f})"
         )
-        if count and not is_chance(by_sample, references):
-            fields.append(OtherField(path, count, sum(shares) / len(shares)))
-    return max(fields, key=lambda field: field.gain, default=None)
+        rewrites += [Rewrite(sentence, gain)] if count else []
+    lists = [dict.fromkeys(context.id for context in listed if context.id) for listed in contexts]
+    matches = matches_of(lists, references)
+    rewritten = [
+        {*ids, *(name for name, of in matches.items() if any(m.retrieved in ids for m in of))}
+        for ids in lists
+    ]
+    pairs: dict[str, Match] = {}
+    for ids, groups in zip(lists, references, strict=True):
+        for reference in chain.from_iterable(groups):
+            for match in matches.get(reference, ()):
+                if match.retrieved in ids:
+                    pairs.setdefault(reference, match)
+    count, gain = _found_by(rewritten, references)
+    if count and pairs:
+        first = next(iter(pairs.values()))
+        sentence = (
+            f"IDs differ in {differences([*pairs.values()])}: {first.reference!r} was retrieved as "
+            f"{first.retrieved!r} ({count:,} references, recall {gain:+.3f}); "
+            "to make them equal, pass id_key= a function that returns IDs as the references do"
+        )
+        rewrites.append(Rewrite(sentence, gain))
+    return max(rewrites, key=lambda rewrite: rewrite.gain, default=None)
+
+
+def _found_by(names: Sequence[AbstractSet[str]], references: Sequence[Groups]) -> tuple[int, float]:
+    """Return how many references are among the names of their sample, and mean recall by these.
+
+    Both are 0 where it may be chance.
+    """
+    samples = [pair for pair in zip(names, references, strict=True) if pair[1]]
+    if not samples or _is_chance(samples):
+        return 0, 0.0
+    counts = [sum(not own.isdisjoint(group) for group in groups) for own, groups in samples]
+    shares = [count / len(groups) for count, (_, groups) in zip(counts, samples, strict=True)]
+    return sum(counts), sum(shares) / len(shares)
+
+
+def _is_chance(samples: Sequence[tuple[AbstractSet[str], Groups]]) -> bool:
+    """Return whether the names of samples may hold so many of their references by chance.
+
+    If names and references had nothing to do with each other, those of one sample would fit as
+    often as names drawn from all. That is rejected at 0.1%, by the bound on sums of independent
+    events of Hoeffding, "On the distribution of the number of successes in independent trials",
+    1956. Of fewer than ten samples it is enough that all references are there, if they are more
+    than short numbers.
+    """
+    count, fitting, share = len(samples), 0, 0.0
+    if count < _FEW_SAMPLES and all(
+        any(own_id in names and _is_telling(own_id) for own_id in group)
+        for names, groups in samples
+        for group in groups
+    ):
+        return False
+    holders: dict[str, set[int]] = defaultdict(set)
+    for number, (names, _) in enumerate(samples):
+        for own_id in names:
+            holders[own_id].add(number)
+    for number, (_, groups) in enumerate(samples):
+        holding = [holders[own_id] for group in groups for own_id in group if own_id in holders]
+        having = set().union(*holding)
+        fitting += number in having
+        share += len(having | {number}) / count**2
+    if fitting <= share * count:
+        return True
+    share_seen = fitting / count
+    surprise = share_seen * log(share_seen / share)
+    surprise += (1 - share_seen) * log((1 - share_seen) / (1 - share)) if share_seen < 1 else 0.0
+    return exp(-count * surprise) > _CHANCE
+
+
+def _is_telling(own_id: str) -> bool:
+    """Return whether an ID names a document and nothing else: a word, or a long number."""
+    return not own_id.isdigit() or len(own_id) >= _LONG_NUMBER

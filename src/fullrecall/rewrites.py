@@ -9,10 +9,9 @@ own samples, and no two IDs of a side may become one.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from itertools import chain, islice
-from math import exp, log
 from typing import Literal, NamedTuple, TypeAlias
 
 from fullrecall.id_forms import (
@@ -30,15 +29,6 @@ from fullrecall.id_forms import (
 
 _FEWEST = 3
 """So many distinct references must fit before what is not certain is a rewrite."""
-
-_CHANCE = 0.001
-"""How often a hint may come of IDs that have nothing to do with each other."""
-
-_FEW_SAMPLES = 10
-"""Below so many samples a count tells little: there it is enough that every reference fits."""
-
-_LONG_NUMBER = 5
-"""Digits from which on a number alone names a document."""
 
 _PARTS = (CHUNK, NUMBER)
 """Ends that number the parts of a document."""
@@ -103,41 +93,6 @@ _RULES = [
 """The more certain first: a single ID shows these, since no other document has such a name."""
 
 
-@dataclass(frozen=True, repr=False)
-class Rewrite:
-    """What makes the IDs of both sides alike: `what` names it in a few words.
-
-    `pairs` are the references that were retrieved under another ID in their own sample, once each.
-    `gain` is the mean recall by ID that it brings, in [0, 1], over the samples that have
-    references. `matches` has the IDs that stand for each reference, whether its own sample
-    retrieved them or not; those of the more certain rules first.
-    """
-
-    pairs: tuple[Match, ...]
-    gain: float
-    matches: Mapping[str, Sequence[Match]]
-    is_chance: bool = field(default=False, compare=False)
-    """Whether so many references could fit the lists of other samples as well."""
-
-    def __repr__(self) -> str:
-        return f"Rewrite({self.sentence})" if self.pairs else "Rewrite()"
-
-    @property
-    def what(self) -> str:
-        """In what the IDs of both sides differ."""
-        return differences(self.pairs)
-
-    @property
-    def sentence(self) -> str:
-        """The rewrite with an example, its gain, and how to make it."""
-        first = self.pairs[0]
-        return (
-            f"IDs differ in {self.what}: {first.reference!r} was retrieved as "
-            f"{first.retrieved!r} ({len(self.pairs):,} references, recall {self.gain:+.3f}); "
-            "to make them equal, pass id_key= a function that returns IDs as the references do"
-        )
-
-
 def differences(matches: Sequence[Match]) -> str:
     """Return in what the two IDs of each match differ, in a few words."""
     ends: dict[str, set[str]] = defaultdict(set)
@@ -159,34 +114,54 @@ def differences(matches: Sequence[Match]) -> str:
     return ", ".join([*named, *spelled]) or "spelling"
 
 
-def rewrites(
-    retrieved_ids: Sequence[Sequence[str | None]],
+def matches_of(
+    retrieved_ids: Sequence[Collection[str | None]],
     references: Sequence[Groups],
-    *,
     indexed: Iterable[str] = (),
-    direct: int = 0,
-) -> Rewrite | None:
-    """Return what rewrites retrieved IDs into reference IDs, or the other way; None if nothing.
+) -> dict[str, list[Match]]:
+    """Return the IDs that stand for references of which no ID was retrieved, by these.
 
-    Both have one item for each sample, in the same order. `indexed` are further IDs that may stand
-    for a reference, such as those of a corpus; `direct` counts references of further samples that
-    were retrieved as they are. Work is linear in the IDs. What fits by chance is not named: what
-    is not certain must recur for at least three references, a bare number behind IDs for more than
-    match as they are.
+    Those of the more certain rules come first, whether the reference's own sample retrieved them
+    or not. IDs and references have one item for each sample, in the same order; `indexed` are
+    further IDs that may stand for a reference, such as those of a corpus. Work is linear in the
+    IDs. What fits by chance is not named: what is not certain must recur for at least three
+    references, a bare number behind IDs for more than match as they are.
     """
-    lists = [tuple(dict.fromkeys(filter(None, ids))) for ids in retrieved_ids]
-    samples = list(zip(lists, references, strict=True))
-    direct += sum(not set(ids).isdisjoint(group) for ids, groups in samples for group in groups)
-    own_lists: dict[str, set[str]] = defaultdict(set)
-    for ids, groups in samples:
+    retrieved = dict.fromkeys(filter(None, chain.from_iterable(retrieved_ids)))
+    own_lists: dict[str, set[str | None]] = defaultdict(set)
+    direct = 0  # references that were retrieved as they are
+    for ids, groups in zip(map(set, retrieved_ids), references, strict=True):
         for group in groups:
-            if set(ids).isdisjoint(group):
-                for own_id in group:
-                    own_lists[own_id].update(ids)
+            if not ids.isdisjoint(group):
+                direct += 1
+                continue
+            for own_id in group:
+                own_lists[own_id].update(ids)
     if not own_lists:
-        return None
-    matches = _matches(lists, references, own_lists, dict.fromkeys(indexed), direct)
-    return _rewrite(lists, references, matches) if matches else None
+        return {}
+    of_retrieved, of_missing = _ends(retrieved, own_lists), _ends(own_lists, retrieved)
+    missing, theirs = _Ids(own_lists, of_missing), _Ids(retrieved, of_retrieved)
+    available = _Ids({**retrieved, **dict.fromkeys(indexed)}, of_retrieved)
+    matches: dict[str, list[Match]] = {}
+    for rule in _RULES:
+        is_certain = rule.fewest == 1
+        if not is_certain and not (
+            missing.is_usual(rule.reference) and theirs.is_usual(rule.retrieved)
+        ):
+            continue
+        # An ID that stands elsewhere as it is has not been renamed.
+        settled = set() if is_certain and rule.part else matches.keys() | available.words.keys()
+        fitting_matches, lost = _matches_by(rule, available, missing, settled)
+        fitting = sum(
+            any(match.retrieved in own_lists[reference] for match in added)
+            for reference, added in fitting_matches.items()
+        )
+        takes_numbers = NUMBER in (rule.reference[1], rule.retrieved[1])
+        least = rule.fewest * (direct + 1 if takes_numbers else 1)
+        if is_certain or (fitting >= least and lost * 4 <= lost + len(fitting_matches)):
+            for reference, added in fitting_matches.items():
+                matches.setdefault(reference, []).extend(added)
+    return matches
 
 
 class _Ids:
@@ -247,56 +222,13 @@ def _ends(ours: Iterable[str], theirs: Iterable[str]) -> Ends:
     return tuple(first), tuple(last[: most - len(first)][::-1])
 
 
-def _matches(
-    lists: Sequence[Sequence[str]],
-    references: Sequence[Groups],
-    own_lists: Mapping[str, set[str]],
-    indexed: Mapping[str, None],
-    direct: int,
-) -> dict[str, list[Match]]:
-    """Return the IDs that stand for missing references, the more certain rules first.
-
-    `own_lists` are these with what their own samples retrieved; `direct` references were
-    retrieved as they are.
-    """
-    retrieved = dict.fromkeys(chain.from_iterable(lists))
-    expected = dict.fromkeys(
-        own_id for groups in references for group in groups for own_id in group
-    )
-    of_retrieved, of_expected = _ends(retrieved, expected), _ends(expected, retrieved)
-    available = _Ids({**retrieved, **indexed}, of_retrieved)
-    missing = _Ids(own_lists, of_expected)
-    ours, theirs = _Ids(expected, of_expected), _Ids(retrieved, of_retrieved)
-    matches: dict[str, list[Match]] = {}
-    for rule in _RULES:
-        is_certain = rule.fewest == 1
-        if not is_certain and not (
-            ours.is_usual(rule.reference) and theirs.is_usual(rule.retrieved)
-        ):
-            continue
-        fitting_matches, lost = _matches_by(rule, available, missing)
-        if not (is_certain and rule.part):
-            # An ID that stands elsewhere as it is has not been renamed.
-            settled = matches.keys() | available.words.keys()
-            fitting_matches = {
-                own_id: added for own_id, added in fitting_matches.items() if own_id not in settled
-            }
-        fitting = sum(
-            any(match.retrieved in own_lists[reference] for match in added)
-            for reference, added in fitting_matches.items()
-        )
-        takes_numbers = NUMBER in (rule.reference[1], rule.retrieved[1])
-        least = rule.fewest * (direct + 1 if takes_numbers else 1)
-        if is_certain or (fitting >= least and lost * 4 <= lost + len(fitting_matches)):
-            for reference, added in fitting_matches.items():
-                matches.setdefault(reference, []).extend(added)
-    return matches
-
-
 def _matches_by(
-    rule: _Rule, available: _Ids, references: _Ids
+    rule: _Rule, available: _Ids, references: _Ids, settled: AbstractSet[str]
 ) -> tuple[dict[str, list[Match]], int]:
-    """Return what a rule makes the same, by reference, and how many IDs would become one by it."""
+    """Return what a rule makes the same, by reference, and how many IDs would become one by it.
+
+    References that are `settled` are left out.
+    """
     ours = references.by_key(rule.reference, letters=rule.by_letters)
     theirs = available.by_key(rule.retrieved, letters=rule.by_letters)
     matches_of: dict[str, list[Match]] = defaultdict(list)
@@ -314,75 +246,6 @@ def _matches_by(
                     Match(own_id, other, core, other_core, rule.part)
                     for other, other_core in others.items()
                 ]
-    for own_id in lost & matches_of.keys():
+    for own_id in matches_of.keys() & (lost | settled):
         del matches_of[own_id]
     return matches_of, len(lost)
-
-
-def _rewrite(
-    lists: Sequence[Sequence[str]], references: Sequence[Groups], matches_of: dict[str, list[Match]]
-) -> Rewrite:
-    """Return the rewrite with what it brings."""
-    stands_for: dict[str, set[str]] = defaultdict(set)
-    for match in chain.from_iterable(matches_of.values()):
-        stands_for[match.retrieved].add(match.reference)
-    standing = [
-        {*ids, *chain.from_iterable(stands_for.get(own_id, ()) for own_id in ids)} for ids in lists
-    ]
-    pairs: dict[str, Match] = {}
-    gains: list[float] = []
-    for ids, standing_ids, groups in zip(lists, standing, references, strict=True):
-        if not groups:
-            continue
-        gains.append(share_found(groups, standing_ids) - share_found(groups, ids))
-        for reference in chain.from_iterable(groups):
-            if reference in standing_ids and reference not in ids and reference not in pairs:
-                match = next(m for m in matches_of[reference] if m.retrieved in ids)
-                pairs[reference] = match
-    gain = sum(gains) / max(len(gains), 1)
-    return Rewrite(tuple(pairs.values()), gain, matches_of, is_chance(standing, references))
-
-
-def share_found(groups: Groups, ids: Iterable[str]) -> float:
-    """Return the share of references of which an ID is among these."""
-    id_set = set(ids)
-    return sum(not id_set.isdisjoint(group) for group in groups) / len(groups)
-
-
-def is_chance(lists: Sequence[Iterable[str]], references: Sequence[Groups]) -> bool:
-    """Return whether the lists of samples may hold so many of their own references by chance.
-
-    If lists and references had nothing to do with each other, those of one sample would fit as
-    often as a list drawn from all. That is rejected at 0.1%, by the bound on sums of independent
-    events of Hoeffding, "On the distribution of the number of successes in independent trials",
-    1956. Of fewer than ten samples it is enough that all references are there, if they are more
-    than short numbers.
-    """
-    samples = [(set(ids), groups) for ids, groups in zip(lists, references, strict=True) if groups]
-    count, fitting, share = len(samples), 0, 0.0
-    if count < _FEW_SAMPLES and all(
-        any(own_id in ids and _is_telling(own_id) for own_id in group)
-        for ids, groups in samples
-        for group in groups
-    ):
-        return False
-    holders: dict[str, set[int]] = defaultdict(set)
-    for number, (ids, _) in enumerate(samples):
-        for own_id in ids:
-            holders[own_id].add(number)
-    for number, (_, groups) in enumerate(samples):
-        holding = [holders[own_id] for group in groups for own_id in group if own_id in holders]
-        having = set().union(*holding)
-        fitting += number in having
-        share += len(having | {number}) / count**2
-    if fitting <= share * count:
-        return True
-    share_seen = fitting / count
-    surprise = share_seen * log(share_seen / share)
-    surprise += (1 - share_seen) * log((1 - share_seen) / (1 - share)) if share_seen < 1 else 0.0
-    return exp(-count * surprise) > _CHANCE
-
-
-def _is_telling(own_id: str) -> bool:
-    """Return whether an ID names a document and nothing else: a word, or a long number."""
-    return not own_id.isdigit() or len(own_id) >= _LONG_NUMBER

@@ -276,6 +276,14 @@ class Sample:
         return fields
 
     @property
+    def contexts(self) -> Sequence[Context] | None:
+        """What was retrieved, as contexts where only their IDs are known; None if unknown."""
+        if self.retrieved_contexts is not None or self.retrieved_context_ids is None:
+            return self.retrieved_contexts
+        # A rank without an ID has nothing to show, and still takes its place.
+        return [Context(id=name) if name else Context("") for name in self.retrieved_context_ids]
+
+    @property
     def has_retrieval(self) -> bool:
         """Whether a retrieval was observed; an empty one was."""
         return self.retrieved_contexts is not None or self.retrieved_context_ids is not None

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from fullrecall.context import Context
 from fullrecall.diagnosis.corpus import MIN_RUN, Corpus, Held
-from fullrecall.diagnosis.id_evidence import Alias, IdEvidence, retrieved
+from fullrecall.diagnosis.ids import Alias, IdEvidence
 from fullrecall.diagnosis.likeness import difference, duplicates, similarity
 from fullrecall.findings import Finding
 from fullrecall.result import Result
@@ -96,7 +96,7 @@ class Examined:
         self.position = position
         self.row = row
         self.search = search
-        self.retrieved = retrieved(row)
+        self.retrieved: Sequence[Context] = row.sample.contexts or ()
         self.problem = ""
 
     @cached_property

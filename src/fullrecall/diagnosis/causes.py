@@ -87,6 +87,14 @@ FIXES: Mapping[Cause, str] = {
 """What each cause suggests to do."""
 
 
+class Explained(NamedTuple):
+    """A cause with a sentence on its evidence; see `Diagnosed`."""
+
+    cause: Cause
+    detail: str
+    rank: int | None = None
+
+
 class Diagnosed(NamedTuple):
     """One missed target with its cause.
 

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from fullrecall.context import Context
 from fullrecall.diagnosis.change import Change, ChangeKind, Cost
-from fullrecall.diagnosis.id_evidence import retrieved
 from fullrecall.diagnosis.rescoring import Rescore
 from fullrecall.measures import Budget, Measure, Recall
 from fullrecall.measures.budgets import Cut, budgets_to
@@ -105,8 +104,8 @@ class Baseline:
     def lists_at(self, k: Cut | None) -> Iterator[Sequence[Context] | None]:
         """Yield the contexts within `k` of every row with a retrieval, None without."""
         for row in self.rows:
-            sample = row.sample
-            yield _within(retrieved(row), sample, k) if sample.has_retrieval else None
+            contexts = row.sample.contexts
+            yield None if contexts is None else _within(contexts, row.sample, k)
 
     def budgets_beyond(self, budget: Budget) -> list[Budget]:
         """Return larger budgets of the same unit, up to the first that pays for all contexts."""

@@ -5,15 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from fullrecall.diagnosis.case import Case, Examined, Item, Search
-from fullrecall.diagnosis.causes import Cause, Diagnosed
+from fullrecall.diagnosis.causes import Cause, Diagnosed, Explained
 from fullrecall.diagnosis.corpus import Corpus, CorpusLike
 from fullrecall.diagnosis.diagnosis import Diagnosis
 from fullrecall.diagnosis.effects import Baseline, recall_at
-from fullrecall.diagnosis.id_evidence import id_evidence
-from fullrecall.diagnosis.id_proposals import id_proposals
+from fullrecall.diagnosis.ids import id_evidence, id_proposals
 from fullrecall.diagnosis.proposals import proposals
 from fullrecall.diagnosis.rescoring import rescoring
-from fullrecall.diagnosis.rules import Explained, beyond_budget, explained
+from fullrecall.diagnosis.rules import beyond_budget, explained
 from fullrecall.findings import Finding
 from fullrecall.measures import Budget, Measure
 from fullrecall.measures.budgets import Cut, check_cut

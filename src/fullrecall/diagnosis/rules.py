@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from typing import NamedTuple, TypeAlias
+from typing import TypeAlias
 
 from fullrecall.calls import failures
 from fullrecall.context import Context
 from fullrecall.counts import counted
 from fullrecall.diagnosis.case import Alike, Case
-from fullrecall.diagnosis.causes import Cause
+from fullrecall.diagnosis.causes import Cause, Explained
 from fullrecall.diagnosis.likeness import NEAR_DUPLICATE
 from fullrecall.findings import Finding
 from fullrecall.judges.evidence import locate
@@ -42,14 +42,6 @@ _ABSTENTION = re.compile(
 
 _ALIKE_ENOUGH = 0.5
 """Of two texts of one ID: below it, they are two chunks of one document."""
-
-
-class Explained(NamedTuple):
-    """A cause with a sentence on its evidence; see `Diagnosed`."""
-
-    cause: Cause
-    detail: str
-    rank: int | None = None
 
 
 Rule: TypeAlias = Callable[[Case], Explained | None]
@@ -119,23 +111,10 @@ def denied(case: Case) -> Explained | None:
 
 def other_id(case: Case) -> Explained | None:
     """It was retrieved, or is indexed, under another ID than the expected one."""
-    expected_id, alias = case.item.id, case.alias
-    if expected_id is None:
-        return None
-    if alias is None or alias.indexed_only:
-        return _by_text(case, expected_id)
-    at = f"the context at rank {alias.rank}" if alias.rank else "a context of the corpus"
-    has_other = f"{at} is {alias.other_id!r}"
-    detail = {
-        "rewrite": f"{has_other}: the same but for {alias.where}",
-        "field": f"{at} has it at id_key={alias.where!r}, and {alias.other_id!r} as its ID",
-        "source": f"{at} has it as its source, and {alias.other_id!r} as its ID",
-        "chunk": f"{has_other}, which is a part of it",
-        "document": f"{has_other}, of which it is a part",
-    }[alias.relation]
-    is_mismatch = alias.relation in ("rewrite", "field")
-    cause = Cause.ID_MISMATCH if is_mismatch else Cause.WRONG_ID_LEVEL
-    return Explained(cause, detail, alias.rank)
+    alias, expected_id = case.alias, case.item.id
+    if expected_id is None or (alias is not None and alias.explained is not None):
+        return alias and alias.explained
+    return _by_text(case, expected_id)
 
 
 def _by_text(case: Case, expected_id: str) -> Explained | None:

@@ -14,7 +14,7 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 
 from fullrecall.corpus import STALE
-from fullrecall.id_levels import OtherField, other_field
+from fullrecall.id_levels import Rewrite, rewrite_of
 from fullrecall.measures import DEFAULT_KS, Budget, Leak, Measure
 from fullrecall.result import Method, Result, Status
 from fullrecall.results.bounds import CONFIDENCE, Interval
@@ -24,7 +24,6 @@ from fullrecall.results.named import ByMeasure, ByName
 from fullrecall.results.plain import plain, plain_of
 from fullrecall.results.question_cost import QuestionCost, question_cost
 from fullrecall.results.totals import Totals
-from fullrecall.rewrites import Rewrite, rewrites
 from fullrecall.table.found import SCORED, UNDEFINED, UNSCORED
 from fullrecall.table.funnel import funnel_of
 from fullrecall.table.table import Table
@@ -109,7 +108,7 @@ class ScoreSummary(ByMeasure[Estimate]):
     unscored: int
     reasons: Mapping[str, int]
     unverified: float | None = None
-    rewrite: Rewrite | OtherField | None = None
+    rewrite: Rewrite | None = None
     """What would make the IDs match where none of them does."""
     over_calls: OverCalls | None = None
     """The headline over calls, where the contexts of several were united; None elsewhere."""
@@ -233,7 +232,7 @@ def _score(table: Table, score: int, measures: Sequence[Measure], *, united: boo
         content.row_counts[UNSCORED],
         _reasons(content.notes),
         unverified,
-        _other_ids(table, score) if scored and not content.finds_any else None,
+        _rewrite(table, score) if scored and not content.finds_any else None,
         over_calls=over_calls(table, score, method.headline) if united else None,
     )
 
@@ -274,28 +273,19 @@ def _content(table: Table, score: int, measures: Sequence[Measure]) -> _Content:
     return _Content(estimates, row_counts, notes, finds_any)
 
 
-def _other_ids(table: Table, score: int) -> Rewrite | OtherField | None:
+def _rewrite(table: Table, score: int) -> Rewrite | None:
     """Return what would make IDs match where none does, as the first samples tell."""
     scored = np.flatnonzero(table.status(score) == SCORED)[:_ROWS_READ].tolist()
     samples = [table.sample(row) for row in scored]
     references = [
-        [reference.any_of for reference in sample.reference_context_ids or ()] for sample in samples
+        [each.any_of for each in sample.reference_context_ids or () if each.grade > 0]
+        for sample in samples
     ]
     findings = table.result(scored[0], score).findings
     targets = {target_id for finding in findings for target_id in finding.target.any_of}
     if not targets or not targets.issubset(chain.from_iterable(references[0])):
         return None  # its targets are no IDs
-    lists = [
-        [own_id for own_id in sample.retrieved_context_ids or () if own_id is not None][:_DEEPEST]
-        for sample in samples
-    ]
-    contexts = [(sample.retrieved_contexts or ())[:_DEEPEST] for sample in samples]
-    rewrite, with_other_field = rewrites(lists, references), other_field(contexts, references)
-    if rewrite is not None and (rewrite.is_chance or not rewrite.pairs):
-        rewrite = None
-    if rewrite is None or (with_other_field is not None and with_other_field.gain >= rewrite.gain):
-        return with_other_field
-    return rewrite
+    return rewrite_of([(sample.contexts or ())[:_DEEPEST] for sample in samples], references)
 
 
 def _reasons(notes: Mapping[str, int]) -> dict[str, int]:

@@ -72,7 +72,7 @@ def forbidden_positions(sample: Sample) -> Sequence[int] | None:
     forbidden = frozenset(sample.forbidden)
     positions = {position for position, name in enumerate(ids, start=1) if name in forbidden}
     is_known = not (ids and forbidden) or any(ids)
-    for position, context in enumerate(_retrieved(sample), start=1):
+    for position, context in enumerate(sample.contexts or (), start=1):
         matches = [holds(context, each) for each in sample.forbidden_contexts or ()]
         if True in matches:
             positions.add(position)
@@ -107,14 +107,6 @@ def _overlap(context: Context, forbidden: Context) -> bool:
     first = max(context.start or 0, forbidden.start or 0)
     last = min(context.end or 0, forbidden.end or 0)
     return context.source == forbidden.source and first < last
-
-
-def _retrieved(sample: Sample) -> Iterable[Context]:
-    """Return the retrieved contexts, those known by their ID alone as such."""
-    if sample.retrieved_contexts is not None:
-        return sample.retrieved_contexts
-    ids = sample.retrieved_context_ids or ()
-    return (Context(id=name) if name else Context("") for name in ids)
 
 
 def rank_at(sample: Sample, position: int) -> int:

@@ -114,11 +114,7 @@ class Samples:
     ) -> dict[str, Any]:
         """Return a sample in one report; the causes of what it misses are added to `causes`."""
         sample, record = row.sample, row.sample.retrieval
-        contexts: Sequence[Context] | None = sample.retrieved_contexts
-        if contexts is None and sample.retrieved_context_ids is not None:
-            # A rank without an ID has nothing to show, and still takes its place.
-            ids = sample.retrieved_context_ids
-            contexts = [Context(id=own_id) if own_id else Context("") for own_id in ids]
+        contexts = sample.contexts
         scores = [_rounded(context.score) for context in contexts or ()]
         return _without_none(
             r=self._text(sample.response or None),

@@ -1,0 +1,225 @@
+"""Expected IDs that were retrieved under another ID: what that explains, and what would mend it.
+
+One sample proves little: `2023-01` may be a part of `2023`, or another document. What counts is
+how the IDs of all samples fit together.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from itertools import chain
+from typing import NamedTuple, TypeAlias
+
+from fullrecall.context import Context
+from fullrecall.diagnosis.causes import Cause, Explained
+from fullrecall.diagnosis.change import ChangeKind
+from fullrecall.diagnosis.corpus import Corpus
+from fullrecall.diagnosis.effects import Baseline, Proposal
+from fullrecall.id_levels import id_fields
+from fullrecall.report.report import Report
+from fullrecall.rewrites import Match, differences, matches_of
+from fullrecall.scorers import IdRecall
+from fullrecall.table.row import Row
+
+_SHORT = 4
+
+
+class Alias(NamedTuple):
+    """Another ID that stands for an expected one: what that explains, and how it was found.
+
+    `origin` is the match of both, or the field that has the expected one, as `id_key` takes it.
+    `explained` is None where expected IDs of this level do match in other samples, so that it is
+    the corpus that was given with IDs of another level: no cause of a miss.
+    """
+
+    origin: Match | str
+    explained: Explained | None
+
+
+class IdEvidence(NamedTuple):
+    """Which expected IDs stand under another ID.
+
+    `in_lists` has them by the position of the row and the expected ID, `in_corpus` by the expected
+    ID where only the corpus has it, `matches` the IDs that stand for each expected one anywhere.
+    """
+
+    in_lists: Mapping[tuple[int, str], Alias]
+    in_corpus: Mapping[str, Alias]
+    matches: Mapping[str, Sequence[Match]]
+
+    def alias(self, position: int, expected_id: str) -> Alias | None:
+        """Return the ID under which the row's list, or the corpus, has an expected one."""
+        return self.in_lists.get((position, expected_id)) or self.in_corpus.get(expected_id)
+
+
+def _alias(origin: Match | str, other_id: str | None, rank: int | None = None) -> Alias:
+    """Return the alias that a match is, or the context of another ID whose field has it.
+
+    `rank` is its place in the list, None where only the corpus has it.
+    """
+    context = f"the context at rank {rank}" if rank else "a context of the corpus"
+    if isinstance(origin, str):
+        cause = Cause.WRONG_ID_LEVEL if origin == "source" else Cause.ID_MISMATCH
+        field = "as its source" if origin == "source" else f"at id_key={origin!r}"
+        detail = f"{context} has it {field}, and {other_id!r} as its ID"
+    else:
+        cause = Cause.ID_MISMATCH if origin.part is None else Cause.WRONG_ID_LEVEL
+        how = {
+            None: f": the same but for {differences([origin])}",
+            "retrieved": ", which is a part of it",
+            "reference": ", of which it is a part",
+        }[origin.part]
+        detail = f"{context} is {other_id!r}{how}"
+    return Alias(origin, Explained(cause, detail, rank))
+
+
+def id_evidence(report: Report, corpus: Corpus | None) -> IdEvidence:
+    """Return what the IDs of the whole report tell of expected IDs that were not retrieved."""
+    lists: list[Sequence[str | None]] = []
+    references: list[Sequence[Sequence[str]]] = []
+    missing_ids: dict[int, list[str]] = {}
+    contexts: dict[int, Sequence[Context]] = {}
+    levels_meet = False
+    for position, row in enumerate(report.rows):
+        lists.append(row.sample.retrieved_context_ids or ())
+        references.append([each.any_of for each in row.sample.reference_context_ids or ()])
+        missing = [group for group in references[-1] if set(lists[-1]).isdisjoint(group)]
+        levels_meet = levels_meet or len(missing) < len(references[-1])
+        if missing:
+            missing_ids[position] = list(chain.from_iterable(missing))
+            contexts[position] = row.sample.contexts or ()
+    indexed = () if corpus is None else corpus.contexts
+    # A dict for its order: of several IDs that fit, the same is named each time.
+    indexed_ids = {context.id: None for context in indexed if context.id is not None}
+    matches = matches_of(lists, references, indexed_ids)
+    in_lists = _in_fields(missing_ids, contexts)
+    for position, own_ids in missing_ids.items():
+        ranks = {context.id: rank for rank, context in enumerate(contexts[position], start=1)}
+        for own_id in own_ids:
+            match = next((m for m in matches.get(own_id, ()) if m.retrieved in ranks), None)
+            if match is not None and (position, own_id) not in in_lists:
+                rank = ranks[match.retrieved]
+                in_lists[position, own_id] = _alias(match, match.retrieved, rank)
+    unindexed_ids = set().union(*missing_ids.values()) - indexed_ids.keys()
+    in_corpus = _in_corpus(unindexed_ids, indexed, matches, levels_meet=levels_meet)
+    return IdEvidence(in_lists, in_corpus, matches)
+
+
+def _in_corpus(
+    expected_ids: set[str],
+    indexed: Sequence[Context],
+    matches: Mapping[str, Sequence[Match]],
+    *,
+    levels_meet: bool,
+) -> dict[str, Alias]:
+    """Return the IDs under which the corpus has expected ones; the first of several.
+
+    Where references were retrieved as they are, `levels_meet`: lists and references have one, and
+    a corpus of chunks beside them explains no miss.
+    """
+    indexed_ids = {context.id for context in indexed}
+    aliases: dict[str, Alias] = {}
+    for context in indexed:
+        if context.source in expected_ids and context.source != context.id:
+            aliases.setdefault(str(context.source), _alias("source", context.id))
+    for expected_id in expected_ids:
+        match = next((m for m in matches.get(expected_id, ()) if m.retrieved in indexed_ids), None)
+        if match is not None:
+            aliases[expected_id] = _alias(match, match.retrieved)
+    for expected_id, alias in aliases.items():
+        if levels_meet and (isinstance(alias.origin, str) or alias.origin.part):
+            aliases[expected_id] = alias._replace(explained=None)
+    return aliases
+
+
+def _in_fields(
+    missing: Mapping[int, Sequence[str]], contexts: Mapping[int, Sequence[Context]]
+) -> dict[tuple[int, str], Alias]:
+    """Return the expected IDs that stand in another field of a retrieved context.
+
+    A short number stands in many fields by chance: it counts where the field has the expected
+    ID in half of the samples at least.
+    """
+    aliases: dict[tuple[int, str], Alias] = {}
+    hits: Counter[Match | str] = Counter()
+    for position, own_ids in missing.items():
+        for rank, context in enumerate(contexts[position], start=1):
+            if not context.metadata and context.source not in own_ids:
+                continue  # most have nothing of it
+            for path, value in id_fields(context):
+                key = position, value
+                if value in own_ids and value != context.id and key not in aliases:
+                    aliases[key] = _alias(path, context.id, rank)
+                    hits[path] += 1
+    return {
+        (position, expected_id): alias
+        for (position, expected_id), alias in aliases.items()
+        if alias.origin == "source"
+        or not (expected_id.isdigit() and len(expected_id) <= _SHORT)
+        or hits[alias.origin] >= len(missing) / 2
+    }
+
+
+Names: TypeAlias = Callable[[Row, Context], Iterable[str]]
+"""The IDs that a context of a row has after a change."""
+
+
+def id_proposals(baseline: Baseline, ids: IdEvidence) -> Iterator[Proposal]:
+    """Yield the proposals: IDs written in one way, IDs of another field, IDs of documents."""
+    written: dict[str, list[str]] = defaultdict(list)
+    document_of: dict[str, str] = {}  # as far as other IDs show it
+    for match in chain.from_iterable(ids.matches.values()):
+        if match.part is None:
+            written[match.retrieved].append(match.reference)
+        elif match.part == "reference":
+            document_of[match.reference] = match.retrieved
+        else:
+            document_of[match.retrieved] = match.reference
+
+    def in_one_form(_: Row, context: Context) -> Iterable[str]:
+        return () if context.id is None else (context.id, *written.get(context.id, ()))
+
+    def of_documents(row: Row, context: Context) -> Iterable[str]:
+        document = document_of.get(context.id or "", context.id)
+        references = row.sample.reference_context_ids or ()
+        names = (name for reference in references for name in reference.any_of)
+        return [name for name in names if document_of.get(name, name) == document]
+
+    origins = [alias.origin for alias in ids.in_lists.values()]
+    matches = [origin for origin in origins if not isinstance(origin, str)]
+    same = [match for match in matches if match.part is None]
+    if same:
+        action = f"write IDs in one way: ignore {differences(same)}"
+        yield from _renaming(baseline, ChangeKind.NORMALIZE_IDS, action, in_one_form)
+    for path in dict.fromkeys(origin for origin in origins if isinstance(origin, str)):
+        action = f"read IDs from {path!r} (id_key)"
+        yield from _renaming(baseline, ChangeKind.ID_LEVEL, action, _in_field(path))
+    if len(matches) > len(same):
+        action = "compare IDs of documents: leave out what numbers their chunks"
+        yield from _renaming(baseline, ChangeKind.ID_LEVEL, action, of_documents)
+
+
+def _in_field(path: str) -> Names:
+    return lambda _, context: filter(None, [dict(id_fields(context)).get(path)])
+
+
+def _renaming(
+    baseline: Baseline, kind: ChangeKind, action: str, names: Names
+) -> Iterator[Proposal]:
+    """Yield what recall by ID would be with contexts of these names, if any score is by ID."""
+    lists = [
+        None
+        if contexts is None
+        else [
+            Context(context.text, id=name) for context in contexts for name in names(row, context)
+        ]
+        for row, contexts in zip(baseline.rows, baseline.lists, strict=True)
+    ]
+    after = {
+        score_index: values
+        for score_index, values in baseline.over(lists).items()
+        if baseline.methods[score_index].kind == IdRecall.kind
+    }
+    if after:
+        yield Proposal(kind, action, after)
