@@ -16,7 +16,7 @@ import random
 from bisect import bisect_left
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import groupby
-from math import ceil, exp, floor, lgamma, sqrt
+from math import ceil, comb, floor, sqrt
 from typing import Literal, NamedTuple, TypeAlias
 
 from fullrecall.calibration.draw import allocation
@@ -203,33 +203,23 @@ def _counted(s: Stratum) -> Figure:
         return Figure(value, value, value)
     counts = range(s.relevant, s.size - (s.labeled - s.relevant) + 1)
     # The fewest of which so many are seen now and then, and the most of which so few are.
-    least = bisect_left(counts, x=True, key=lambda count: _tails(s, count)[1] > _TAIL)
-    beyond = bisect_left(counts, x=True, key=lambda count: _tails(s, count)[0] <= _TAIL)
+    least = bisect_left(counts, x=True, key=lambda count: _at_most(s, count) < 1 - _TAIL)
+    beyond = bisect_left(counts, x=True, key=lambda count: _at_most(s, count) <= _TAIL)
     low, high = counts[min(least, len(counts) - 1)], counts[max(0, beyond - 1)]
     return Figure(value, min(low, value), max(high, value))
 
 
-def _tails(s: Stratum, relevant: int) -> tuple[float, float]:
-    """Return the mid-p probabilities of at most, and of at least, what was seen."""
-    first = max(0, s.labeled - (s.size - relevant))
-    last = min(s.labeled, relevant)
-    # In logarithms, then by ratios of terms: binomials of thousands are too large for a float.
-    chance = exp(
-        _log_ways(relevant, first)
-        + _log_ways(s.size - relevant, s.labeled - first)
-        - _log_ways(s.size, s.labeled)
-    )
-    at_most = at_least = 0.0
-    for k in range(first, last + 1):
-        at_most += chance if k < s.relevant else 0.5 * chance if k == s.relevant else 0.0
-        at_least += chance if k > s.relevant else 0.5 * chance if k == s.relevant else 0.0
-        others = s.size - relevant - s.labeled + k + 1
-        chance *= (relevant - k) * (s.labeled - k) / ((k + 1) * max(1, others))
-    return at_most, at_least
+def _at_most(s: Stratum, relevant: int) -> float:
+    """Return the mid-p probability of at most what was seen, if so many are relevant."""
+    seen = s.relevant, s.relevant - 1  # what was seen itself counts by a half
+    return sum(hypergeometric_cdf(hits, s.labeled, relevant, s.size) for hits in seen) / 2
 
 
-def _log_ways(n: int, k: int) -> float:
-    return lgamma(n + 1) - lgamma(k + 1) - lgamma(n - k + 1)
+def hypergeometric_cdf(hits: int, drawn: int, relevant: int, size: int) -> float:
+    """Return the probability of at most `hits` among `drawn` of a set with `relevant` ones."""
+    # Whole numbers of any size, divided once: no rounding, however large the set is.
+    ways = (comb(relevant, k) * comb(size - relevant, drawn - k) for k in range(hits + 1))
+    return sum(ways) / comb(size, drawn)
 
 
 def _rare(strata: Sequence[Stratum]) -> Figure:

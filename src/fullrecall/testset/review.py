@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from hashlib import sha256
 from importlib.resources import files
-from math import ceil, comb
+from math import ceil
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +22,7 @@ from fullrecall.read.documents import Documents, DocumentsLike, documents_of
 from fullrecall.read.strict_json import parsed
 from fullrecall.read.text_files import existing_file, whole_text
 from fullrecall.sample import Sample
+from fullrecall.testset.completeness import hypergeometric_cdf
 from fullrecall.testset.content import names_in
 from fullrecall.views.exports import written
 
@@ -239,13 +240,8 @@ def lower_bound(reviewed: int, bad: int, total: int) -> float:
     rare = bisect_left(
         numbers,
         x=True,
-        key=lambda bad_in_all: _few(bad, reviewed, bad_in_all, total) <= 1 - CONFIDENCE,
+        key=lambda bad_in_all: (
+            hypergeometric_cdf(bad, reviewed, bad_in_all, total) <= 1 - CONFIDENCE
+        ),
     )
     return 1 - numbers[max(0, rare - 1)] / total
-
-
-def _few(bad: int, drawn: int, bad_in_all: int, total: int) -> float:
-    """Return the probability of at most `bad` among `drawn` of a set with `bad_in_all`."""
-    # Whole numbers of any size, divided once: no rounding, however large the set is.
-    ways = (comb(bad_in_all, k) * comb(total - bad_in_all, drawn - k) for k in range(bad + 1))
-    return sum(ways) / comb(total, drawn)
