@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from contextlib import closing
 from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
@@ -18,6 +17,7 @@ from fullrecall.extras import imported
 from fullrecall.hits import context_of
 from fullrecall.identifiers import as_id, shown
 from fullrecall.read.containers import json_lines
+from fullrecall.read.rows import each_row, in_file
 from fullrecall.read.text_files import FilePath, existing_file
 
 DocumentsLike: TypeAlias = "str | Path | Iterable[Any] | Mapping[Any, str]"
@@ -177,20 +177,8 @@ def read_contexts(path: FilePath) -> Iterator[Context]:
     Pyserini; what else it has goes into the context's metadata. Raises `InputError` with the
     line's number for what is no context.
     """
-    return _contexts(existing_file(path))
-
-
-def _contexts(name: str) -> Iterator[Context]:
-    with closing(json_lines(name)) as rows:
-        try:
-            for line, row in rows:
-                try:
-                    context = _context(row)
-                except ValueError as error:
-                    raise InputError(str(error), line=line) from None
-                yield context
-        except InputError as error:
-            raise error.at(path=name) from None
+    name = existing_file(path)
+    return in_file(name, each_row(json_lines(name), _context), kind="")
 
 
 def _context(row: Mapping[str, object]) -> Context:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from difflib import get_close_matches
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, TypeVar
 
 from fullrecall.dataframes import is_missing
 from fullrecall.errors import InputError, ParameterError
@@ -13,6 +13,8 @@ from fullrecall.identifiers import looks_like_id, shown
 from fullrecall.read.cells import LISTS, list_cell
 from fullrecall.read.formats import FIELDS, attributes_of, fields_of
 from fullrecall.sample import Sample
+
+T = TypeVar("T")
 
 RowNumber: TypeAlias = int | str
 """The line on which a row begins, its number in Parquet, or what else names it in an error."""
@@ -143,44 +145,57 @@ def placed(error: InputError, number: RowNumber) -> InputError:
     return InputError(f"{number}: {error.problem}", field=error.field)
 
 
+def each_row(rows: NumberedRows, convert: Callable[[Any], T]) -> Iterator[T]:
+    """Yield what each row is converted to, which has a number, or a label for its errors.
+
+    Raises `InputError` at the row that `convert` raises a `ValueError` for, after all before it.
+    """
+    try:
+        for number, row in rows:
+            try:
+                converted = convert(row)
+            except ValueError as error:
+                problem = error if isinstance(error, InputError) else InputError(str(error))
+                raise placed(_clipped(problem), number) from None
+            yield converted
+    finally:
+        if isinstance(rows, Generator):  # whoever keeps the error does not keep the file open
+            rows.close()
+
+
 def to_samples(
     rows: NumberedRows,
     columns: Columns,
     *,
     cell: Callable[[Any], Any] | None = None,
 ) -> Iterator[Sample]:
-    """Yield the sample of each row, which has a number, or a label for its errors.
+    """Yield the sample of each row.
 
-    `cell` brings a cell's value into plain form. Raises `InputError` at the row, after all samples
-    before it; and at the end where a renamed column never came.
+    `cell` brings a cell's value into plain form. Raises `InputError` as `each_row` does; and at the
+    end where a renamed column never came.
     """
     has_rows = False
-    try:
-        for number, row in rows:
-            try:
-                sample = sample_of(row, columns, cell)
-            except InputError as error:
-                raise placed(_clipped(error), number) from None
-            yield sample
-            has_rows = True
-        if has_rows:
-            columns.check_all_met()
-    finally:
-        if isinstance(rows, Generator):  # whoever keeps the error does not keep the file open
-            rows.close()
+    for sample in each_row(rows, lambda row: sample_of(row, columns, cell)):
+        yield sample
+        has_rows = True
+    if has_rows:
+        columns.check_all_met()
 
 
-def in_file(path: str, samples: Iterable[Sample]) -> Iterator[Sample]:
-    """Yield `samples`, which `path` holds: its errors name it, and holding none is one."""
+def in_file(path: str, contents: Iterable[T], kind: str = "samples") -> Iterator[T]:
+    """Yield what `path` holds: errors name it, and holding nothing is one, but for an empty `kind`.
+
+    `kind` is what it should hold.
+    """
     empty = True
     try:
-        for sample in samples:
+        for content in contents:
             empty = False
-            yield sample
+            yield content
     except InputError as error:
         raise _clipped(error).at(path=path) from error.__cause__
-    if empty:
-        raise InputError("holds no samples", path=path)
+    if empty and kind:
+        raise InputError(f"holds no {kind}", path=path)
 
 
 def _clipped(error: InputError) -> InputError:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import os
+from collections import defaultdict
 from collections.abc import Iterable, Iterator
+from itertools import chain
 from typing import Any
 
 from fullrecall.errors import InputError
@@ -11,7 +13,7 @@ from fullrecall.hits import IdKey
 from fullrecall.identifiers import shown
 from fullrecall.read.containers import kind_of, rows_of_file
 from fullrecall.read.frames import rows_of
-from fullrecall.read.rows import NumberedRows, in_file, placed
+from fullrecall.read.rows import NumberedRows, each_row, in_file
 from fullrecall.read.text_files import existing_file
 from fullrecall.retrieval import FailedCalls, Retrieval
 from fullrecall.sample import Sample
@@ -75,17 +77,21 @@ def with_references(samples: Iterable[Sample], references: Iterable[Sample]) -> 
     """
     joined = Joined()
     listed = list(references)
-    by_id: dict[str | None, list[Sample]] = {}
-    by_question: dict[str | None, list[Sample]] = {}
+    by_id: dict[str | None, Sample] = {}
+    by_question: defaultdict[str | None, list[Sample]] = defaultdict(list)
     for number, reference in enumerate(listed, start=1):
-        if len(_noted(by_id, reference.id, reference)) > 1:
+        if reference.id is not None and reference.id in by_id:
             problem = f"two references have the id {reference.id!r}: keep one"
             raise InputError(problem, line=number, field="id")
-        _noted(by_question, _folded(reference.user_input), reference)
+        by_id[reference.id] = reference
+        by_question[_folded(reference.user_input)].append(reference)
+    # No ID, and no question, is none that a sample could have in common.
+    by_id.pop(None, None)
+    by_question.pop(None, None)
     met: set[int] = set()
     for sample in samples:
         question = _folded(sample.user_input)
-        same = by_id.get(sample.id) or by_question.get(question, [])
+        same = [by_id[sample.id]] if sample.id in by_id else by_question.get(question, [])
         if len(same) > 1:
             raise InputError(
                 f"{len(same)} references ask {shown(question)}: name the sample's id "
@@ -101,17 +107,6 @@ def with_references(samples: Iterable[Sample], references: Iterable[Sample]) -> 
     lost = Retrieval(error="no trace asks this question")
     joined += [each.with_retrieval(lost) for each in listed if id(each) not in met]
     return joined
-
-
-def _noted(
-    references: dict[str | None, list[Sample]], key: str | None, reference: Sample
-) -> list[Sample]:
-    """Note a reference under a key, and return all of this key; none without a key."""
-    if key is None:
-        return []
-    same = references.setdefault(key, [])
-    same.append(reference)
-    return same
 
 
 _RETRIEVED = ("retrieved_contexts", "retrieved_context_ids", "retrieval", "response")
@@ -145,12 +140,12 @@ def samples_of_spans(rows: NumberedRows, reading: Reading) -> Iterator[Sample]:
 def _traces(rows: NumberedRows) -> dict[str, list[TracedStep]]:
     """Return the steps of each trace."""
     traces: dict[str, list[TracedStep]] = {}
-    for number, row in rows:
-        try:
-            for span in spans_in(row):
-                traces.setdefault(span.trace_id, []).append(step_of(span))
-        except InputError as error:
-            raise placed(error, number) from None
+
+    def steps_in(row: object) -> list[tuple[str, TracedStep]]:
+        return [(span.trace_id, step_of(span)) for span in spans_in(row)]
+
+    for trace_id, step in chain.from_iterable(each_row(rows, steps_in)):
+        traces.setdefault(trace_id, []).append(step)
     if not traces:
         raise InputError("holds no spans")
     return traces

@@ -13,6 +13,7 @@ from typing import Any
 from fullrecall.context import as_number
 from fullrecall.errors import InputError
 from fullrecall.identifiers import as_id, shown
+from fullrecall.read.rows import in_file
 from fullrecall.read.text_files import FilePath, existing_file, text_lines
 from fullrecall.retrieval import Retrieval
 from fullrecall.sample import Sample
@@ -44,7 +45,7 @@ def read_trec(qrels: FilePath, run: FilePath) -> Iterator[Sample]:
 
 
 def from_qrels_run(qrels: object, run: object) -> Iterator[Sample]:
-    """Return one sample per query of `qrels`, in its order.
+    """Yield one sample per query of `qrels`, in its order.
 
     `qrels` is `{query: {document: grade}}` and `run` `{query: {document: score}}`, as ranx,
     pytrec_eval and ir_measures take them, or an object whose `to_dict()` gives that, such as
@@ -56,7 +57,15 @@ def from_qrels_run(qrels: object, run: object) -> Iterator[Sample]:
     at the end, undefined. Raises `InputError`, naming the query, for what is no grade, score or
     ID.
     """
-    return _from_mappings(qrels, run)
+    rankings = {}
+    for query, scores in _queries(run, "run").items():
+        try:
+            scored = [(as_id(name), as_number(score, "a score")) for name, score in scores.items()]
+        except ValueError as error:
+            raise InputError(f"run: query {query!r}: {error}", field="run") from None
+        ordered = sorted(scored, key=itemgetter(1), reverse=True)
+        rankings[query] = [document for document, _ in ordered]
+    yield from _joined(_queries(qrels, "qrels"), rankings, "run")
 
 
 def _from_files(qrels: str, run: str) -> Iterator[Sample]:
@@ -106,17 +115,8 @@ def judgments(path: str) -> dict[str, dict[str, float]]:
 
 def _lines(path: str, kind: str) -> Iterator[tuple[int, str]]:
     """Yield each line that is not blank, with its number; raise `InputError` if there is none."""
-    empty = True
-    try:
-        with closing(text_lines(path)) as lines:
-            for line, text in lines:
-                if text.strip():
-                    empty = False
-                    yield line, text
-    except InputError as error:
-        raise error.at(path=path) from error.__cause__
-    if empty:
-        raise InputError(f"holds no {kind}", path=path)
+    with closing(text_lines(path)) as lines:
+        yield from in_file(path, ((line, text) for line, text in lines if text.strip()), kind)
 
 
 def _split(text: str, columns: int) -> list[str]:
@@ -141,18 +141,6 @@ def _unreadable(text: str, names: tuple[str, ...], path: str, line: int) -> Inpu
         path=path,
         line=line,
     )
-
-
-def _from_mappings(qrels: object, run: object) -> Iterator[Sample]:
-    rankings = {}
-    for query, scores in _queries(run, "run").items():
-        try:
-            scored = [(as_id(name), as_number(score, "a score")) for name, score in scores.items()]
-        except ValueError as error:
-            raise InputError(f"run: query {query!r}: {error}", field="run") from None
-        ordered = sorted(scored, key=itemgetter(1), reverse=True)
-        rankings[query] = [document for document, _ in ordered]
-    yield from _joined(_queries(qrels, "qrels"), rankings, "run")
 
 
 def _joined(

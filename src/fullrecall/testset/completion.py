@@ -36,7 +36,7 @@ from fullrecall.testset.completeness import (
     strata_of,
 )
 from fullrecall.testset.execution import ModelOptions, Plan, carried_out
-from fullrecall.testset.pool import Pair, Pool, Ranked
+from fullrecall.testset.pool import Pair, Pool
 from fullrecall.usage import Spent
 
 RIGHT = 0.8
@@ -375,13 +375,12 @@ def complete(
         raise ParameterError('retrievers: expected a mapping, such as {"bm25": search}')
     parsed = list(as_samples(samples))
     limits = options.get("max_concurrency", 16), options.get("timeout", 60.0)
-    lists = [
-        [Ranked.of(sample, depth) for sample in retrieved(parsed, retriever, depth, *limits)]
-        for retriever in retrievers.values()
+    answered = [
+        list(retrieved(parsed, retriever, depth, *limits)) for retriever in retrievers.values()
     ]
     # That lists overlap says nothing of what all of them miss: on Cranfield, capture and recapture
     # put a completeness of .57 at .93. So all of it is judged, and people label a sample.
-    plan = _judged(parsed, Pool.of(parsed, lists), judge)
+    plan = _judged(parsed, Pool.of(parsed, answered, depth), judge)
     pool, spent = carried_out(plan, models_of(judge), options)
     return CompletedSet(parsed, pool, depth, tuple(retrievers), seed, spent=spent)
 

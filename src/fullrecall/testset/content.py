@@ -56,6 +56,12 @@ def contexts_in(sample: Sample) -> list[Context]:
     return [context for group in sample.reference_contexts or () for context in group]
 
 
+def has_spans(sample: Sample) -> bool:
+    """Return whether each group of a sample's reference contexts has one with its place."""
+    groups = sample.reference_contexts or ()
+    return bool(groups) and all(any(c.start is not None for c in group) for group in groups)
+
+
 def names_in(sample: Sample) -> list[str]:
     """Return the IDs and the documents that a sample's references name, each once."""
     ids = [name for reference in sample.reference_context_ids or () for name in reference.any_of]

@@ -89,17 +89,16 @@ class _Tasks:
     judges: tuple[ChatModel, ...] = ()
     method: Method = field(default_factory=lambda: Method("testset"))
     values: dict[int, Any] = field(default_factory=dict)
-    problems: dict[int, str] = field(default_factory=dict)
 
     def flow(self, sample: Sample) -> Flow[Result]:
-        """Return the flow of a sample; its value, or why there is none, is kept here."""
-        number = int(sample.id or 0)
+        """Return the flow of a sample; its value is kept here."""
+        number, problem = int(sample.id or 0), ""
         try:
             self.values[number] = yield from self.flows[number]
         except JudgeError as error:
-            self.problems[number] = str(error)
+            problem = str(error)
         # The engine wants a result for each sample; the value went into `values`.
-        return Result(self.method, Status.UNDEFINED)
+        return Result(self.method, Status.UNDEFINED, note=problem)
 
     def score(self, sample: Sample, /) -> Result:
         """Run one flow by itself."""
@@ -110,9 +109,7 @@ class _Tasks:
         reasons = [row.results[0].reason for row in report.rows] if report is not None else []
         reasons += [_NOT_SENT] * (len(self.flows) - len(reasons))
         return [
-            Outcome(self.values[number])
-            if number in self.values
-            else Outcome(None, self.problems.get(number, reason))
+            Outcome(self.values.get(number), "" if number in self.values else reason)
             for number, reason in enumerate(reasons)
         ]
 

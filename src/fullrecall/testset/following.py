@@ -26,7 +26,7 @@ from fullrecall.testset.alignment import (
     pieces,
     within,
 )
-from fullrecall.testset.content import contexts_in, names_in
+from fullrecall.testset.content import contexts_in, has_spans, names_in
 from fullrecall.testset.seeds import passages
 from fullrecall.testset.vocabulary import content_words
 from fullrecall.views.exports import written_table
@@ -246,7 +246,7 @@ def _anchors(sample: Sample, shown: str) -> Iterator[_Anchor]:
         if context.text is not None:
             name = context.source or context.id or ""
             yield _Anchor(shown, name, context.text, span=context)
-    if _has_spans(sample):
+    if has_spans(sample):
         return  # their IDs follow from them
     references = sample.reference_context_ids or ()
     for group_number, reference in enumerate(references):
@@ -258,11 +258,6 @@ def _anchors(sample: Sample, shown: str) -> Iterator[_Anchor]:
             quote = quote if isinstance(quote, str) and quote.strip() else ""
             digest = str(kept.get("digest") or (text_digest(quote) if quote else ""))
             yield _Anchor(shown, name, quote, digest)
-
-
-def _has_spans(sample: Sample) -> bool:
-    groups = sample.reference_contexts or ()
-    return bool(groups) and all(any(c.start is not None for c in group) for group in groups)
 
 
 class _Following:
@@ -391,10 +386,10 @@ class _Following:
                 if label
             ]
             groups.append(moved or list(group))
-            if _has_spans(sample):
+            if has_spans(sample):
                 names = tuple(context.source or context.id or context.label for context in group)
                 ids += self._references(labels, Reference(names, 1.0), anchors)
-        if not _has_spans(sample):
+        if not has_spans(sample):
             for reference in sample.reference_context_ids or ():
                 labels = [next(self.alive) for _ in reference.any_of]
                 ids += self._references(labels, reference, anchors)

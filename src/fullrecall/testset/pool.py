@@ -6,36 +6,19 @@ from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from hashlib import sha256
-from typing import Any, NamedTuple
+from itertools import count
+from typing import Any
 
 from fullrecall.context import Context
 from fullrecall.judges.evidence import Folded, verbatim
 from fullrecall.sample import Sample
+from fullrecall.scorers.scorer import UNOBSERVED
 from fullrecall.testset import duplicates
 from fullrecall.testset.completeness import Kind
+from fullrecall.testset.content import has_spans
 
 _HOLDS = 0.9
 """A chunk holds a quote if it covers this share of its characters."""
-
-
-class Ranked(NamedTuple):
-    """What one retriever returned for one question, by rank, or why there is nothing.
-
-    Where several calls were united, contexts of two calls may have the same rank.
-    """
-
-    contexts: tuple[tuple[int, Context], ...]
-    problem: str = ""
-
-    @classmethod
-    def of(cls, sample: Sample, k: int) -> Ranked:
-        """Return what a sample was given, down to rank `k`."""
-        retrieval = sample.retrieval
-        if retrieval is None or retrieval.contexts is None or retrieval.error is not None:
-            return cls((), (retrieval and retrieval.error) or "no retrieval was observed")
-        ranks = retrieval.ranks or range(1, len(retrieval.contexts) + 1)
-        ranked_contexts = zip(ranks, retrieval.contexts, strict=True)
-        return cls(tuple((rank, context) for rank, context in ranked_contexts if rank <= k))
 
 
 class Targets:
@@ -49,9 +32,8 @@ class Targets:
         self.claims = [claim.text for claim in sample.reference_claims or ()]
         spans = [list(group) for group in sample.reference_contexts or ()]
         ids = [list(reference.any_of) for reference in sample.reference_context_ids or ()]
-        placed = bool(spans) and all(any(c.start is not None for c in group) for group in spans)
         # A chunk of the right document need not hold the quote: where there are places, they count.
-        self._spans = spans if placed or not ids else []
+        self._spans = spans if has_spans(sample) or not ids else []
         self._ids = [] if self._spans else ids
         self.count = len(self._spans) or len(self._ids)
         self.are_claims = bool(self.claims) and self.count == len(self.claims)
@@ -98,8 +80,8 @@ def _holds(context: Context, folded: Folded | None, reference: Context) -> bool:
 class Pair:
     """One question and one context that a retriever returned for it, equal texts being one.
 
-    `item` identifies it. `ranks` has the 1-based rank of each retriever, None where it did not
-    return it in the frame. `named` are the targets for which the references name it already.
+    `item` identifies it. `nearness` says how near the top the retrievers have it: the sum of
+    1 / (10 + rank). `named` are the targets for which the references name it already.
     `twin` is the same for texts that are nearly equal: each is judged, and those that are relevant
     are one target. `twin_of` are the targets that a twin of it is named for. `relevant` is the
     judge's verdict, with the 0-based `claims` that it supports by itself; None without one, and
@@ -109,7 +91,7 @@ class Pair:
     question: int
     item: str
     context: Context
-    ranks: tuple[int | None, ...]
+    nearness: float
     named: frozenset[int] = frozenset()
     also: tuple[Context, ...] = ()
     twin: int | None = None
@@ -128,11 +110,6 @@ class Pair:
         """What the judge said."""
         return "no verdict" if self.relevant is None else "yes" if self.relevant else "no"
 
-    @property
-    def nearness(self) -> float:
-        """How near the top the retrievers have it: the sum of 1 / (10 + rank)."""
-        return sum(1 / (10 + rank) for rank in self.ranks if rank is not None)
-
 
 @dataclass(frozen=True)
 class Pool:
@@ -147,9 +124,18 @@ class Pool:
     problems: Mapping[int, str]
 
     @classmethod
-    def of(cls, samples: Sequence[Sample], lists: Sequence[Sequence[Ranked]]) -> Pool:
-        """Return the union of what the retrievers returned, equal texts as one."""
-        contexts = [c for listed in lists for ranked in listed for _, c in ranked.contexts]
+    def of(
+        cls, samples: Sequence[Sample], retrieved: Sequence[Sequence[Sample]], depth: int
+    ) -> Pool:
+        """Return the union of what each retriever returned to a depth, equal texts as one."""
+        problems = {
+            number: problem
+            for answered in reversed(retrieved)
+            for number, sample in enumerate(answered)
+            if (problem := _problem(sample))
+        }
+        lists = [[_ranked(sample, depth) for sample in answered] for answered in retrieved]
+        contexts = [context for listed in lists for ranked in listed for _, context in ranked]
         texts = list(dict.fromkeys(_key(c) for c in contexts if c.text is not None))
         twins = {
             texts[member]: number
@@ -157,12 +143,6 @@ class Pool:
             for member in group
         }
         targets = [Targets(sample) for sample in samples]
-        problems = {
-            number: ranked.problem
-            for listed in reversed(lists)
-            for number, ranked in enumerate(listed)
-            if ranked.problem
-        }
         pairs = [
             _pairs(number, sample, [listed[number] for listed in lists], targets[number], twins)
             for number, sample in enumerate(samples)
@@ -170,31 +150,46 @@ class Pool:
         return cls(pairs, targets, problems)
 
 
+def _problem(sample: Sample) -> str | None:
+    """Return why what a retriever returned does not count; None where it does."""
+    return sample.retrieval_error or (None if sample.has_retrieval else UNOBSERVED)
+
+
+def _ranked(sample: Sample, depth: int) -> list[tuple[int, Context]]:
+    """Return what a retriever returned down to a rank; nothing where that does not count.
+
+    Where several calls were united, contexts of two calls may have the same rank.
+    """
+    contexts = () if _problem(sample) else sample.retrieved_contexts or ()
+    ranked_contexts = zip(sample.ranks or count(1), contexts, strict=False)
+    return [(rank, context) for rank, context in ranked_contexts if rank <= depth]
+
+
 def _pairs(
     number: int,
     sample: Sample,
-    ranked: Sequence[Ranked],
+    ranked: Sequence[Sequence[tuple[int, Context]]],
     targets: Targets,
     twins: Mapping[Any, int],
 ) -> list[Pair]:
-    ranks: dict[Any, list[int | None]] = {}
+    ranks: dict[Any, dict[int, int]] = {}
     contexts: dict[Any, dict[str, Context]] = {}
     for retriever, ranked_list in enumerate(ranked):
-        for rank, context in ranked_list.contexts:
-            own_ranks = ranks.setdefault(_key(context), [None] * len(ranked))
-            own_ranks[retriever] = own_ranks[retriever] or rank
+        for rank, context in ranked_list:
+            ranks.setdefault(_key(context), {}).setdefault(retriever, rank)
             name = context.id or context.text or ""
             contexts.setdefault(_key(context), {}).setdefault(name, context)
     pairs = []
     named_twins: defaultdict[int | None, frozenset[int]] = defaultdict(frozenset)
-    for key, rank_by_list in ranks.items():
+    for key, own_ranks in ranks.items():
         first, *also = contexts[key].values()
         named = frozenset[int]().union(*(targets.named_by(c) for c in (first, *also)))
         # From what people see, not from positions: labels outlive another order of the samples.
         text = f"{sample.id}\n{sample.user_input}\n{first.label}"
         item = sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:16]
         twin = twins.get(key)
-        pairs.append(Pair(number, item, first, tuple(rank_by_list), named, tuple(also), twin))
+        nearness = sum(1 / (10 + rank) for rank in own_ranks.values())
+        pairs.append(Pair(number, item, first, nearness, named, tuple(also), twin))
         named_twins[twin] |= named
     return [
         pair if pair.twin is None else replace(pair, twin_of=named_twins[pair.twin])
