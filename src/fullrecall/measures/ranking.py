@@ -39,9 +39,7 @@ class APMeasure(GradedMeasure):
 
     def formula(self, outcomes: FoundColumns, findings_of: FindingsOf) -> Floats:
         """Return the mean precision at the ranks of the targets within the first k."""
-        rises = outcomes.rises(self.top)
-        sums = rises.sums(lambda rise, relevant, contexts: rise * relevant / contexts)
-        return outcomes.share(sums, outcomes.targets)
+        return outcomes.share(outcomes.rising_precisions(self.top).sums, outcomes.targets)
 
 
 class ContextPrecisionMeasure(GradedMeasure):
@@ -56,10 +54,8 @@ class ContextPrecisionMeasure(GradedMeasure):
 
     def formula(self, outcomes: FoundColumns, findings_of: FindingsOf) -> Floats:
         """Return the mean precision at the relevant ranks within the first k."""
-        seen = outcomes.precisions(self.top)
-        return outcomes.share(
-            seen.sums(lambda relevant, contexts: relevant / contexts), seen.counts
-        )
+        precisions = outcomes.precisions(self.top)
+        return outcomes.share(precisions.sums, precisions.counts)
 
 
 class nDCGMeasure(Measure):  # noqa: N801 - the field's own spelling
@@ -88,15 +84,11 @@ class nDCGMeasure(Measure):  # noqa: N801 - the field's own spelling
         """Return the discounted gain over that of the ideal order."""
         # Gains by context, not by target: a context that supports two stands at one rank.
         gains, ideal = outcomes.gains(self.top, self._worth)
-        return outcomes.share(gains.sums(_discounted), ideal.sums(_discounted))
+        return outcomes.share(gains.sums, ideal.sums)
 
     def _worth(self, grade: float) -> float:
         """Return what a target gains."""
         return grade if self.gain == "linear" else 2.0**grade - 1
-
-
-def _discounted(gain: Floats, discount: Floats) -> Floats:
-    return gain / discount
 
 
 RR = RRMeasure()

@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from math import log2
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -40,41 +40,15 @@ _EVERYWHERE = 2**31 - 1
 """A cut beyond all positions."""
 
 
-@dataclass(frozen=True)
-class Steps:
-    """Credit that rises in steps: `positions`, and cumulative `credits` in (0, 1], by target."""
-
-    positions: Lists
-    credits: Floats
-
-    @classmethod
-    def joined(cls, parts: Sequence[Steps]) -> Steps:
-        """Return the steps of several, one after another."""
-        positions = Lists.joined([part.positions for part in parts])
-        return cls(positions, np.concatenate([part.credits for part in parts]))
-
-    def selected(self, targets: Integers) -> Steps:
-        """Return the steps of these targets."""
-        return Steps(
-            self.positions.selected(targets),
-            Lists(self.credits, self.positions.offsets).selected(targets).values,
-        )
+STEP = np.dtype([("position", np.int32), ("credit", np.float64)])
+"""From a position on, a target has this cumulative credit, in (0, 1]."""
 
 
-class Terms(NamedTuple):
-    """What a measure adds up of each row: columns of numbers, and where each row's begin."""
-
-    columns: Sequence[NDArray[Any]]
-    offsets: Integers
-
-    @property
-    def counts(self) -> Integers:
-        """How many terms each row has."""
-        return np.diff(self.offsets)
-
-    def sums(self, formula: Callable[..., Floats]) -> Floats:
-        """Return each row's sum of a formula of its terms, rounded once."""
-        return row_sums(formula(*self.columns), self.offsets)
+def steps_of(positions: Integers, credits_: Floats, offsets: Integers) -> Lists:
+    """Return the steps of targets."""
+    steps = np.empty(len(positions), STEP)
+    steps["position"], steps["credit"] = positions, credits_
+    return Lists(steps, offsets)
 
 
 @dataclass(frozen=True)
@@ -86,7 +60,7 @@ class FoundColumns:
     - `first`: for each target of a row the position from which on it is found in full, 0 if never.
     - `supports`: for each target the positions that support it, or what works them out when a
       measure reads them; None: `first` alone does.
-    - `steps`: the credit of each target by position; None: 0 before `first` and 1 from there on.
+    - `steps`: by which the credit of each target rises; None: from 0 to 1 at `first`.
     - `grade`, `size`: of each target; None: all are 1.0.
     - `ranks`: the rank of each position of a row, empty where the position is the rank; None: it is
       so everywhere.
@@ -97,7 +71,7 @@ class FoundColumns:
     retrieved: Integers
     first: Lists
     supports: Lists | Callable[[], Lists] | None = None
-    steps: Steps | None = None
+    steps: Lists | None = None
     grade: Floats | None = None
     size: Floats | None = None
     ranks: Lists | None = None
@@ -128,7 +102,7 @@ class FoundColumns:
             np.fromiter(retrieved, np.int64),
             Lists(np.fromiter(first, np.int32), offsets),
             None if single else Lists.of([finding.ranks for finding in every]),
-            None if whole else _steps(every),
+            None if whole else Lists.of([finding.steps for finding in every], STEP),
             None if (grades == 1.0).all() else grades,
             None if (sizes == 1.0).all() else sizes,
             None if not any(ranks) else Lists.of([row or () for row in ranks]),
@@ -139,19 +113,24 @@ class FoundColumns:
         """Return the rows of several, one after another."""
         if len(parts) == 1:
             return parts[0]
-        support = any(part.supports is not None for part in parts)
-        steps = any(part.steps is not None for part in parts)
-        ranks = any(part.ranks is not None for part in parts)
+
+        def has(name: str) -> bool:
+            return any(getattr(part, name) is not None for part in parts)
+
+        def supports() -> Lists:
+            return Lists.joined([part.supporting for part in parts])
+
+        ranks = [part.ranks or Lists.empty(len(part)) for part in parts]
         return cls(
             np.concatenate([part.status for part in parts]),
             np.concatenate([part.retrieved for part in parts]),
             Lists.joined([part.first for part in parts]),
             # Not before a measure reads it: recall needs `first` alone.
-            (lambda: Lists.joined([part.supporting for part in parts])) if support else None,
-            Steps.joined([part.rising for part in parts]) if steps else None,
-            _joined_weights(parts, "grade"),
-            _joined_weights(parts, "size"),
-            Lists.joined([part.ranks or _no_lists(len(part)) for part in parts]) if ranks else None,
+            supports if has("supports") else None,
+            Lists.joined([part.rising for part in parts]) if has("steps") else None,
+            np.concatenate([part.weights("grade") for part in parts]) if has("grade") else None,
+            np.concatenate([part.weights("size") for part in parts]) if has("size") else None,
+            Lists.joined(ranks) if has("ranks") else None,
         )
 
     def __len__(self) -> int:
@@ -185,8 +164,7 @@ class FoundColumns:
 
     def graded(self, min_grade: float) -> FoundColumns:
         """Return the columns of the targets whose grade is at least `min_grade`."""
-        grades = np.ones(len(self.first.values)) if self.grade is None else self.grade
-        targets = grades >= min_grade
+        targets = self.weights("grade") >= min_grade
         own = self._of_targets(np.flatnonzero(targets))
         return replace(self, first=self.first.kept(targets), **own)
 
@@ -198,7 +176,7 @@ class FoundColumns:
     @property
     def finds_any(self) -> bool:
         """Whether any target is found, if only in part."""
-        partly = self.steps is not None and len(self.steps.credits) > 0
+        partly = self.steps is not None and len(self.steps.values) > 0
         return partly or bool(self.first.values.any())
 
     @cached_property
@@ -206,31 +184,36 @@ class FoundColumns:
         """The row of each target."""
         return self.first.rows
 
+    def weights(self, name: str) -> Floats:
+        """Return the "grade" or the "size" of each target."""
+        own: Floats | None = getattr(self, name)
+        return np.ones(len(self.first.values)) if own is None else own
+
+    @property
+    def _alone(self) -> Lists:
+        """For each target the first position, where it is found in full."""
+        hits = self.first.values > 0
+        return Lists(self.first.values[hits], offsets_of(hits.astype(np.int64)))
+
     @cached_property
     def supporting(self) -> Lists:
         """The positions that support each target."""
-        if self.supports is not None:
-            return self.supports() if callable(self.supports) else self.supports
-        hits = self.first.values > 0
-        return Lists(self.first.values[hits], offsets_of(hits.astype(np.int64)))
+        if self.supports is None:
+            return self._alone
+        return self.supports() if callable(self.supports) else self.supports
 
     @property
     def supports_follow(self) -> bool:
         """Whether each target is supported by its first position alone, or by none."""
-        hits = self.first.values > 0
-        support = self.supporting
-        if not np.array_equal(support.counts, hits):
-            return False
-        return np.array_equal(support.values, self.first.values[hits])
+        return all(map(np.array_equal, self.supporting, self._alone))
 
     @cached_property
-    def rising(self) -> Steps:
-        """The credit of each target by position."""
+    def rising(self) -> Lists:
+        """The steps by which the credit of each target rises."""
         if self.steps is not None:
             return self.steps
-        hits = self.first.values > 0
-        positions = Lists(self.first.values[hits], offsets_of(hits.astype(np.int64)))
-        return Steps(positions, np.ones(len(positions.values)))
+        positions, offsets = self._alone
+        return steps_of(positions, np.ones(len(positions)), offsets)
 
     @cached_property
     def relevant(self) -> Lists:
@@ -246,14 +229,10 @@ class FoundColumns:
 
     def cut(self, k: int | None) -> Integers:
         """Return how many positions of each row are within the first `k` ranks; None: all."""
-        if k is None:
-            return np.full(len(self), _EVERYWHERE)
-        cut = np.full(len(self), k, np.int64)
-        if self.ranks is not None:
-            united = self.ranks.counts > 0
-            within = count_sums(self.ranks.values <= k, self.ranks.offsets)
-            cut[united] = within[united]
-        return cut
+        if k is None or self.ranks is None:
+            return np.full(len(self), _EVERYWHERE if k is None else k)
+        within = count_sums(self.ranks.values <= k, self.ranks.offsets)
+        return np.where(self.ranks.counts > 0, within, k)
 
     def contexts_within(self, k: int | None) -> Integers:
         """Return how many contexts of each row are within the first `k` ranks."""
@@ -263,20 +242,17 @@ class FoundColumns:
     @cached_property
     def lists(self) -> Integers:
         """How many lists each row unites: the most contexts that share a rank, at least 1."""
-        united = np.ones(len(self), np.int64)
-        if self.ranks is not None and len(self.ranks.values):
-            width = int(self.ranks.values.max()) + 1
-            keys, frequencies = np.unique(
-                self.ranks.rows * width + self.ranks.values, return_counts=True
-            )
-            np.maximum.at(united, keys // width, frequencies)
-        return united
+        if self.ranks is None:
+            return np.ones(len(self), np.int64)
+        rows, ranks = self.ranks.rows, self.ranks.values
+        frequencies = self.ranks.up_to(rows, ranks) - self.ranks.up_to(rows, ranks - 1)
+        return row_maxima(frequencies, self.ranks.offsets, empty=1)
 
     def rank_of(self, rows: Integers, positions: Integers) -> Integers:
-        """Return the ranks of some positions of some rows."""
+        """Return the ranks of some positions of some rows; 0, which is no position, stays."""
         if self.ranks is None or not len(self.ranks.values):
             return positions
-        united = self.ranks.counts[rows] > 0
+        united = (self.ranks.counts[rows] > 0) & (positions > 0)
         indices = np.where(united, self.ranks.offsets[rows] + positions - 1, 0)
         return np.where(united, self.ranks.values[indices], positions)
 
@@ -284,11 +260,8 @@ class FoundColumns:
         """Return the last position of the same rank: how many contexts rank as high or higher."""
         if self.ranks is None or not len(self.ranks.values):
             return positions
-        width = int(self.ranks.values.max()) + 1
-        keys = self.ranks.rows * width + self.ranks.values
-        last = np.searchsorted(keys, rows * width + self.rank_of(rows, positions), side="right")
-        united = self.ranks.counts[rows] > 0
-        return np.where(united, last - self.ranks.offsets[rows], positions)
+        last = self.ranks.up_to(rows, self.rank_of(rows, positions))
+        return np.where(self.ranks.counts[rows] > 0, last, positions)
 
     def found_within(self, k: int | None) -> Integers:
         """Return how many targets of each row are found in full within the first `k` ranks."""
@@ -303,12 +276,10 @@ class FoundColumns:
         if self.steps is None:
             positions = self.first.values
             return ((positions > 0) & (positions <= self._limit(k))).astype(np.float64)
-        positions = self.steps.positions.values
-        limits = np.repeat(
-            np.broadcast_to(self._limit(k), self.first.values.shape), self.steps.positions.counts
-        )
-        within: Floats = np.where(positions <= limits, self.steps.credits, 0.0)
-        return row_maxima(within, self.steps.positions.offsets)
+        steps, offsets = self.steps
+        limits = np.broadcast_to(self._limit(k), self.first.values.shape)[self.steps.rows]
+        within: Floats = np.where(steps["position"] <= limits, steps["credit"], 0.0)
+        return row_maxima(within, offsets)
 
     def credit_sums(self, k: int | None, weights: Floats | None = None) -> Floats:
         """Return the credit of each row within the first `k` ranks, targets by their weights."""
@@ -332,12 +303,9 @@ class FoundColumns:
     @cached_property
     def first_relevant(self) -> Integers:
         """The rank of the first context of each row that supports a target, 0 if there is none."""
-        filled = self.relevant.counts > 0
-        positions = np.zeros(len(self), np.int64)
-        positions[filled] = self.relevant.values[self.relevant.offsets[:-1][filled]]
         ranks = np.zeros(len(self), np.int64)
-        rows = np.flatnonzero(filled)
-        ranks[rows] = self.rank_of(rows, positions[rows])
+        rows = np.flatnonzero(self.relevant.counts)
+        ranks[rows] = self.rank_of(rows, self.relevant.values[self.relevant.offsets[rows]])
         return ranks
 
     def share(self, part: NDArray[Any], whole: NDArray[Any]) -> Floats:
@@ -358,19 +326,19 @@ class FoundColumns:
         empty = np.nan if otherwise is None else otherwise
         return np.where(self.targets == 0, empty, values)
 
-    def precisions(self, k: int | None) -> Terms:
-        """Return of each relevant context within `k` the relevant ones down to it, and all."""
+    def precisions(self, k: int | None) -> Lists:
+        """Return the precision down to each relevant context within `k`."""
         relevant = self.relevant.kept(self.relevant.values <= self.cut(k)[self.relevant.rows])
-        return Terms(self._above(relevant.rows, relevant.values), relevant.offsets)
+        hits, contexts = self._above(relevant.rows, relevant.values)
+        return Lists(hits / contexts, relevant.offsets)
 
-    def rises(self, k: int | None) -> Terms:
-        """Return of each rise of a target's credit within `k` by how much, and the same as above.
+    def rising_precisions(self, k: int | None) -> Lists:
+        """Return the precision where a target's credit rises within `k`, times by how much.
 
         Of several steps at one rank the last one counts.
         """
-        steps = self.rising
-        targets = steps.positions.rows
-        positions, credits_ = steps.positions.values.astype(np.int64), steps.credits
+        targets = self.rising.rows
+        positions, credits_ = self.rising.values["position"], self.rising.values["credit"]
         if self.ranks is not None:
             positions = self.level(self.row_of_target[targets], positions)
             last = np.ones(len(positions), np.bool_)
@@ -379,24 +347,26 @@ class FoundColumns:
         rows, rises = self.row_of_target[targets], rises_of(targets, credits_)
         within = positions <= self.cut(k)[rows]
         rows, positions, rises = rows[within], positions[within], rises[within]
-        return Terms((rises, *self._above(rows, positions)), self._offsets(rows))
+        hits, contexts = self._above(rows, positions)
+        return Lists(rises * hits / contexts, self._offsets(rows))
 
-    def gains(self, k: int | None, worth: Callable[[float], float]) -> tuple[Terms, Terms]:
-        """Return what each context within `k` adds with the discount of its rank, and the ideal.
+    def gains(self, k: int | None, worth: Callable[[float], float]) -> tuple[Lists, Lists]:
+        """Return what each context within `k` adds, discounted by its rank, and the same at best.
 
-        That is the best order: largest first, what is missing at a rank of its own.
+        The best order has the largest first, what is missing at a rank of its own.
         """
         rows, positions, gains = self._gains(worth)
         ideal = self._ideal(k, worth, rows, gains)
         within = positions <= self.cut(k)[rows]
         rows, positions, gains = rows[within], positions[within], gains[within]
-        return Terms((gains, discounts(self.rank_of(rows, positions))), self._offsets(rows)), ideal
+        gains = gains / discounts(self.rank_of(rows, positions))
+        return Lists(gains, self._offsets(rows)), ideal
 
     def _ideal(
         self, k: int | None, worth: Callable[[float], float], rows: Integers, gains: Floats
-    ) -> Terms:
-        rising = self.rising
-        missing = self._worths(worth) * (1.0 - row_maxima(rising.credits, rising.positions.offsets))
+    ) -> Lists:
+        reached = row_maxima(self.rising.values["credit"], self.rising.offsets)
+        missing = self._worths(worth) * (1.0 - reached)
         rows, gains = np.concatenate([self.row_of_target, rows]), np.concatenate([missing, gains])
         rows, gains = rows[gains > 0], gains[gains > 0]
         is_sorted = bool((gains == gains[:1]).all())  # within each row, as mostly without grades
@@ -406,15 +376,12 @@ class FoundColumns:
         if k is not None:
             within = nth < k * self.lists[rows]
             rows, gains, nth = rows[within], gains[within], nth[within]
-        return Terms((gains, discounts(nth // self.lists[rows] + 1)), self._offsets(rows))
+        return Lists(gains / discounts(nth // self.lists[rows] + 1), self._offsets(rows))
 
     def _above(self, rows: Integers, positions: Integers) -> tuple[Integers, Integers]:
         """Return for some positions the relevant contexts down to their rank, and all contexts."""
         level = self.level(rows, positions)
-        width = int(self.retrieved.max(initial=0)) + 2
-        keys = self.relevant.rows * width + self.relevant.values
-        above = np.searchsorted(keys, rows * width + level, side="right")
-        return above - self.relevant.offsets[rows], level
+        return self.relevant.up_to(rows, level), level
 
     def _worths(self, worth: Callable[[float], float]) -> Floats:
         """Return what each target gains, worked out once for each grade."""
@@ -425,9 +392,8 @@ class FoundColumns:
 
     def _gains(self, worth: Callable[[float], float]) -> tuple[Integers, Integers, Floats]:
         """Return what each context adds, in order: its row, its position, and its gain."""
-        rising = self.rising
-        targets, positions = rising.positions.rows, rising.positions.values
-        gains = self._worths(worth)[targets] * rises_of(targets, rising.credits)
+        targets, positions = self.rising.rows, self.rising.values["position"]
+        gains = self._worths(worth)[targets] * rises_of(targets, self.rising.values["credit"])
         rows = self.row_of_target[targets]
         width = int(positions.max(initial=0)) + 1
         keys, which = np.unique(rows * width + positions, return_inverse=True)
@@ -457,27 +423,3 @@ def rises_of(targets: Integers, credits_: Floats) -> Floats:
     same = targets[1:] == targets[:-1]
     rises[1:][same] -= credits_[:-1][same]
     return rises
-
-
-def _steps(findings: Findings) -> Steps:
-    positions = Lists.of([[step.rank for step in finding.steps] for finding in findings])
-    credits_ = np.fromiter(
-        (step.credit for finding in findings for step in finding.steps), np.float64
-    )
-    return Steps(positions, credits_)
-
-
-def _joined_weights(parts: Sequence[FoundColumns], name: str) -> Floats | None:
-    weights = [getattr(part, name) for part in parts]
-    if all(weight is None for weight in weights):
-        return None
-    return np.concatenate(
-        [
-            np.ones(len(part.first.values)) if weight is None else weight
-            for part, weight in zip(parts, weights, strict=True)
-        ]
-    )
-
-
-def _no_lists(rows: int) -> Lists:
-    return Lists(np.zeros(0, np.int32), np.zeros(rows + 1, np.int64))

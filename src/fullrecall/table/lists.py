@@ -20,9 +20,14 @@ class Lists(NamedTuple):
     offsets: Integers
 
     @classmethod
-    def of(cls, lists: Sequence[Sequence[float]], dtype: Any = np.int32) -> Lists:
-        """Return the lists of Python sequences of numbers."""
+    def of(cls, lists: Sequence[Sequence[Any]], dtype: Any = np.int32) -> Lists:
+        """Return the lists of Python sequences of numbers, or of tuples of some."""
         return cls(np.fromiter(chain.from_iterable(lists), dtype), offsets_of(map(len, lists)))
+
+    @classmethod
+    def empty(cls, rows: int) -> Lists:
+        """Return lists without values."""
+        return cls(np.zeros(0, np.int32), np.zeros(rows + 1, np.int64))
 
     @classmethod
     def joined(cls, parts: Sequence[Lists]) -> Lists:
@@ -42,6 +47,19 @@ class Lists(NamedTuple):
         """The row of each value."""
         return np.repeat(np.arange(len(self.offsets) - 1), self.counts)
 
+    @property
+    def sums(self) -> Floats:
+        """The sum of each row's values, rounded once."""
+        return row_sums(self.values, self.offsets)
+
+    def up_to(self, rows: Integers, numbers: Integers) -> Integers:
+        """Return how many values of some rows are at most these numbers, where values ascend."""
+        # Pairs of row and number as one number: NumPy compares pairs with a call for each.
+        width = int(max(self.values.max(initial=0), numbers.max(initial=0))) + 1
+        keys = self.rows * width + self.values
+        ends: Integers = np.searchsorted(keys, rows * width + numbers, side="right")
+        return ends - self.offsets[rows]
+
     def selected(self, rows: Integers) -> Lists:
         """Return the lists of these rows, in the order given."""
         counts = self.counts[rows]
@@ -54,7 +72,7 @@ class Lists(NamedTuple):
         return Lists(self.values[mask], np.concatenate([[0], np.cumsum(mask)])[self.offsets])
 
     def of_row(self, row: int) -> list[Any]:
-        """Return the list of one row as Python numbers."""
+        """Return the list of one row as Python values."""
         values: list[Any] = self.values[self.offsets[row] : self.offsets[row + 1]].tolist()
         return values
 

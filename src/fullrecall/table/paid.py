@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from itertools import starmap
 
 import numpy as np
 from numpy.typing import NDArray
 
 from fullrecall.findings import Findings, Step, by_rank
 from fullrecall.measures.budgets import Budget
-from fullrecall.table.found import FoundColumns, Steps, rises_of
+from fullrecall.table.found import FoundColumns, rises_of, steps_of
 from fullrecall.table.lists import Integers, Lists, count_sums, offsets_of, row_maxima
 
 
@@ -24,10 +25,9 @@ def within(outcomes: FoundColumns, budget: Budget) -> tuple[FoundColumns, NDArra
     moved = paid.moved(outcomes.row_of_target[support.rows], support.values)
     left = Lists(moved.astype(np.int32), support.offsets).kept(moved > 0)
     steps = _steps(outcomes, paid, moved == 0, left)
-    positions = steps.positions
-    whole = row_maxima(steps.credits, positions.offsets) >= 1.0
+    whole = row_maxima(steps.values["credit"], steps.offsets) >= 1.0
     first = np.zeros(len(whole), np.int32)
-    first[whole] = positions.values[positions.offsets[1:][whole] - 1]
+    first[whole] = steps.values["position"][steps.offsets[1:][whole] - 1]
     columns = replace(
         outcomes,
         retrieved=paid.counts(outcomes.retrieved),
@@ -54,10 +54,9 @@ def findings_of(outcomes: FoundColumns, row: int, findings: Findings) -> Finding
     """Return the findings of a row as these columns have them, by position."""
     start = int(outcomes.first.offsets[row])
     rising, supporting = outcomes.rising, outcomes.supporting
-    credits_ = Lists(rising.credits, rising.positions.offsets)
     every = [
         finding._replace(
-            steps=tuple(map(Step, rising.positions.of_row(target), credits_.of_row(target))),
+            steps=tuple(starmap(Step, rising.of_row(target))),
             ranks=tuple(supporting.of_row(target)),
             evidence=(),
         )
@@ -106,19 +105,19 @@ class _Paid:
         return ranks.kept(self.moved(ranks.rows, nth) > 0)
 
 
-def _steps(outcomes: FoundColumns, paid: _Paid, gone: NDArray[np.bool_], left: Lists) -> Steps:
+def _steps(outcomes: FoundColumns, paid: _Paid, gone: NDArray[np.bool_], left: Lists) -> Lists:
     """Return the credit that is left of each target.
 
     `gone` says which supporting contexts are, `left` has the new positions of the others.
     """
-    rising, support = outcomes.rising, outcomes.supporting
-    steps = rising.positions
-    moved = paid.moved(outcomes.row_of_target[steps.rows], steps.values)
+    steps, support = outcomes.rising, outcomes.supporting
+    credits_ = steps.values["credit"]
+    moved = paid.moved(outcomes.row_of_target[steps.rows], steps.values["position"])
     is_kept = (moved > 0) & (_resting(steps, support, gone) == 0)
     # Credits are cumulative: a rise that is lost is missing from all later ones of its target.
-    lost = np.where(is_kept, 0.0, rises_of(steps.rows, rising.credits))
+    lost = np.where(is_kept, 0.0, rises_of(steps.rows, credits_))
     sums = np.concatenate([[0.0], np.cumsum(lost)])
-    credits_ = rising.credits - (sums[1:] - sums[steps.offsets[:-1]][steps.rows])
+    credits_ = credits_ - (sums[1:] - sums[steps.offsets[:-1]][steps.rows])
     alone = (support.counts > 0) & (outcomes.first.values > 0)
     alone[alone] = support.values[support.offsets[:-1][alone]] == outcomes.first.values[alone]
     any_of = np.flatnonzero(alone & (left.counts > 0))
@@ -128,7 +127,7 @@ def _steps(outcomes: FoundColumns, paid: _Paid, gone: NDArray[np.bool_], left: L
     credits_ = np.concatenate([credits_[several], np.ones(len(any_of))])
     order = np.argsort(targets, kind="stable")
     counts = np.bincount(targets, minlength=len(alone)).astype(np.int64)
-    return Steps(Lists(positions[order].astype(np.int32), offsets_of(counts)), credits_[order])
+    return steps_of(positions[order], credits_[order], offsets_of(counts))
 
 
 def _resting(steps: Lists, support: Lists, gone: NDArray[np.bool_]) -> Integers:
@@ -136,9 +135,8 @@ def _resting(steps: Lists, support: Lists, gone: NDArray[np.bool_]) -> Integers:
 
     It rests on those that support its target, down from the step before it.
     """
-    # Pairs of target and position as one ascending number: a context bears the next step.
-    width = int(max(steps.values.max(initial=0), support.values.max(initial=0))) + 1
-    nth = np.searchsorted(steps.rows * width + steps.values, support.rows * width + support.values)
-    owned = nth < len(steps.values)
-    owned[owned] = steps.rows[nth[owned]] == support.rows[owned]
+    positions = Lists(steps.values["position"], steps.offsets)
+    passed = positions.up_to(support.rows, support.values - 1)  # a context bears the next step
+    owned = passed < steps.counts[support.rows]
+    nth = steps.offsets[support.rows] + passed
     return np.bincount(nth[gone & owned], minlength=len(steps.values))

@@ -232,27 +232,17 @@ def score_cells(part: Part, score: int, method: Method) -> dict[str, Any]:
     values[unscored] = np.nan
     relevant = outcomes.relevant
     ranks = outcomes.rank_of(relevant.rows, relevant.values).astype(np.int32)
+    first = outcomes.rank_of(outcomes.row_of_target, outcomes.first.values)
     statuses = pa.array([str(status) for status in Status])
     return {
         "": pa.array(values, from_pandas=True),
         "_status": statuses.take(pa.array(outcomes.status, pa.int8())),
         "_retrieved": pa.array(outcomes.retrieved.astype(np.int32)),
-        "_first": _list_array(first_ranks(outcomes), outcomes.first.offsets, unscored),
+        "_first": _list_array(first.astype(np.int32), outcomes.first.offsets, unscored),
         "_relevant": _list_array(ranks, relevant.offsets, unscored),
         **_uncommon(outcomes, unscored),
         **_cold(part, score, method, outcomes, values),
     }
-
-
-def first_ranks(outcomes: FoundColumns) -> Any:
-    """Return the rank at which each target is found in full, 0 if never."""
-    positions = outcomes.first.values
-    if outcomes.ranks is None:
-        return positions.astype(np.int32, copy=False)
-    ranks = np.zeros(len(positions), np.int32)
-    hits = np.flatnonzero(positions > 0)
-    ranks[hits] = outcomes.rank_of(outcomes.row_of_target[hits], positions[hits])
-    return ranks
 
 
 def _uncommon(outcomes: FoundColumns, unscored: Any) -> dict[str, Any]:
@@ -273,11 +263,7 @@ def _uncommon(outcomes: FoundColumns, unscored: Any) -> dict[str, Any]:
         cells["_support"] = _list_array(inner, offsets, unscored)
     if outcomes.steps is not None:
         steps = outcomes.steps
-        pairs = pa.StructArray.from_arrays(
-            [pa.array(steps.positions.values.astype(np.int32)), pa.array(steps.credits)],
-            fields=list(_STEP),
-        )
-        inner = _list_array(pairs, steps.positions.offsets)
+        inner = _list_array(pa.array(steps.values, _STEP), steps.offsets)
         cells["_steps"] = _list_array(inner, offsets, unscored)
     return cells
 

@@ -21,7 +21,7 @@ from fullrecall.result import Method, Result, Status
 from fullrecall.results.files import columns
 from fullrecall.results.files.plain import located, mapping
 from fullrecall.sample import Sample
-from fullrecall.table.found import SCORED, FoundColumns, Steps
+from fullrecall.table.found import SCORED, FoundColumns, steps_of
 from fullrecall.table.lists import Integers, Lists, narrow, offsets_of
 from fullrecall.table.part import Part, hash_sums, name_hashes
 
@@ -271,12 +271,11 @@ def _support(group: RowGroup, name: str) -> Lists:
     return _lists(targets, len(targets))
 
 
-def _steps(column: Any) -> Steps:
+def _steps(column: Any) -> Lists:
     targets = column.flatten()
     pairs = targets.flatten()
-    offsets = offsets_of(list_lengths(targets))
     positions, credits_ = (as_numbers(pairs.field(name)) for name in ("position", "credit"))
-    return Steps(Lists(positions, offsets), credits_)
+    return steps_of(positions, credits_, offsets_of(list_lengths(targets)))
 
 
 def list_lengths(column: Any) -> Any:
@@ -288,7 +287,7 @@ def list_lengths(column: Any) -> Any:
 def _lists(column: Any, rows: int) -> Lists:
     """Return an Arrow array of lists of numbers; null is empty."""
     if column is None:
-        return Lists(np.zeros(0, np.int32), np.zeros(rows + 1, np.int64))
+        return Lists.empty(rows)
     return Lists(as_numbers(column.flatten()), offsets_of(list_lengths(column)))
 
 
