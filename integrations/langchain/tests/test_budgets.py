@@ -173,7 +173,8 @@ def test_costs_are_those_that_a_human_counts(kind: str, runs: int) -> None:
             assert ended is not None
             assert clock.ended[str(context.id)] - clock.began[0] <= ended <= after - before
         assert result[Recall @ seconds(after - before)] == 1.0
-        assert evaluate([sample], IdRecall(), progress=False).table.costs(0).calls_made[0] == total
+        (part,) = evaluate([sample], IdRecall(), progress=False).table.parts
+        assert part.costs.calls_made[0] == total
 
 
 @pytest.fixture

@@ -111,8 +111,8 @@ class Baseline:
         """Return larger budgets of the same unit, up to the first that pays for all contexts."""
         import numpy as np
 
-        costs = [self._table.costs(part) for part in range(len(self._table.parts))]
-        amounts = np.concatenate([getattr(cost, budget.unit) for cost in costs] or [np.zeros(0)])
+        costs = [getattr(part.costs, budget.unit) for part in self._table.parts]
+        amounts = np.concatenate(costs or [np.zeros(0)])
         most = float(amounts[~np.isnan(amounts)].max(initial=0.0))
         if most <= budget.amount:
             return []

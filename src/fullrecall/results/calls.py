@@ -47,7 +47,7 @@ class OverCalls:
 
 def over_calls(table: Table, score: int, measure: Measure) -> OverCalls | None:
     """Return a measure over the calls; None where no sample has several, or none has a value."""
-    costs = [table.costs(owner) for owner in range(len(table.parts))]
+    costs = [part.costs for part in table.parts]
     call_counts = np.concatenate([np.zeros(0, np.int64), *(cost.calls_made for cost in costs)])
     most = int(call_counts.max(initial=0))
     numbers = [*range(1, most + 1)[:_MOST_CALLS], most]

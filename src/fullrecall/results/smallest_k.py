@@ -188,10 +188,9 @@ def _cuts(table: Table, score: int, unit: Unit | None) -> list[Cut]:
         deepest = int(table.retrieved(score)[scored].max(initial=1))
         return list(range(1, 1 + deepest))
     spent = [np.zeros(1)]
-    for owner, part in enumerate(table.parts):
-        costs = table.costs(owner)
+    for part in table.parts:
         scored = part.columns(score).status == SCORED
-        spent.append(getattr(costs, unit)[scored[costs.rows]])
+        spent.append(getattr(part.costs, unit)[scored[part.costs.rows]])
     return [*budgets_to(unit, np.nanmax(np.concatenate(spent)))]
 
 

@@ -14,8 +14,11 @@ from numpy.typing import NDArray
 
 from fullrecall.calls import failures
 from fullrecall.findings import Target
+from fullrecall.measures import Measure
 from fullrecall.result import Result, Status
 from fullrecall.sample import Sample
+from fullrecall.table.costs import Costs
+from fullrecall.table.forbidden import Forbidden
 from fullrecall.table.found import SCORED, UNDEFINED, UNSCORED, FoundColumns
 from fullrecall.table.funnel import funnel_counts
 from fullrecall.table.id_samples import IdSamples
@@ -75,15 +78,29 @@ class Part(ABC):
         """Return the "id", "group", or "user_input" of each sample."""
         return [getattr(sample, name) for sample in self.samples()]
 
+    def may_have(self, *columns: str) -> bool:  # noqa: ARG002 - others look at them
+        """Return whether any sample may have something in one of these columns of a file."""
+        return True
+
     @cached_property
     def has_texts(self) -> bool:
         """Whether any sample may have contexts beside their IDs."""
-        return True
+        return self.may_have("contexts", "retrieval")
 
     @cached_property
     def forbids(self) -> bool:
         """Whether any sample may forbid a context."""
-        return True
+        return self.may_have("forbidden_ids", "forbidden_contexts", "superseded", "answerable")
+
+    @cached_property
+    def forbidden(self) -> Forbidden | None:
+        """What the samples forbid; None where they forbid nothing."""
+        return Forbidden.of(self.samples()) if self.forbids else None
+
+    @cached_property
+    def costs(self) -> Costs:
+        """What the contexts cost."""
+        return Costs.of(self.samples())
 
     def samples(self) -> Iterator[Sample]:
         """Yield all samples."""
@@ -97,13 +114,20 @@ class Part(ABC):
         """Return whether any result of this score may have verdicts."""
         return True
 
+    def gaps(self, score: int, measure: Measure) -> NDArray[np.bool_]:
+        """Return which rows should have a value of a measure; see `Table.gaps`."""
+        unscored: NDArray[np.bool_] = self.columns(score).status == UNSCORED
+        if not measure.of_sample:
+            return unscored
+        return unscored & (False if self.forbidden is None else self.forbidden.forbids)
+
     def notes(self, score: int, rows: Integers) -> Iterable[str]:
         """Return the notes of some rows' results."""
         return (self.result(row, score).note for row in rows.tolist())
 
     def retrievals(self) -> Counter[str]:
         """Return of how many samples the retrieval was "united" of calls, or had a "failed" one."""
-        return retrievals_of(self.samples()) if self.has_texts else Counter()
+        return retrievals_of(self.samples()) if self.may_have("retrieval") else Counter()
 
     def target_digests(self, score: int) -> NDArray[np.uint64]:
         """Return a number for the targets of each row; see `Table.target_digests`."""
@@ -121,7 +145,6 @@ class MemoryPart(Part):
         self.kept_samples = samples
         self.scores = scores
         self.kept = kept
-        self.has_texts = self.forbids = not isinstance(samples, IdSamples)
 
     @classmethod
     def of(cls, samples: Sequence[Sample], results: Sequence[Sequence[Result]]) -> MemoryPart:
@@ -131,6 +154,10 @@ class MemoryPart(Part):
 
     def __len__(self) -> int:
         return len(self.kept_samples)
+
+    def may_have(self, *columns: str) -> bool:  # noqa: ARG002 - all, or none
+        """Return whether any sample may have something in one of these columns of a file."""
+        return not isinstance(self.kept_samples, IdSamples)
 
     def cells(self, name: str) -> Sequence[str | None]:
         """Return the "id", "group", or "user_input" of each sample."""
@@ -202,15 +229,9 @@ class Selection(Part):
         pairs = zip(owners, self._rows.tolist(), strict=True)
         return [columns[owner][row] for owner, row in pairs]
 
-    @cached_property
-    def has_texts(self) -> bool:
-        """Whether any sample may have contexts beside their IDs."""
-        return any(part.has_texts for part in self._parts)
-
-    @cached_property
-    def forbids(self) -> bool:
-        """Whether any sample may forbid a context."""
-        return any(part.forbids for part in self._parts)
+    def may_have(self, *columns: str) -> bool:
+        """Return whether any sample may have something in one of these columns of a file."""
+        return any(part.may_have(*columns) for part in self._parts)
 
     def columns(self, score: int) -> FoundColumns:
         """Return the columns of the score at this index."""
@@ -237,10 +258,6 @@ class Selection(Part):
     def judged(self, score: int) -> bool:
         """Return whether any result of this score may have verdicts."""
         return any(part.judged(score) for part in self._parts)
-
-    def retrievals(self) -> Counter[str]:
-        """Return of how many samples the retrieval was "united" of calls, or had a "failed" one."""
-        return super().retrievals() if any(p.retrievals() for p in self._parts) else Counter()
 
     def target_digests(self, score: int) -> NDArray[np.uint64]:
         """Return a number for the targets of each row; see `Table.target_digests`."""

@@ -17,8 +17,6 @@ from fullrecall.caches import Cache
 from fullrecall.measures import Measure
 from fullrecall.result import Method, Result
 from fullrecall.sample import Sample
-from fullrecall.table.costs import Costs
-from fullrecall.table.forbidden import Forbidden
 from fullrecall.table.found import UNSCORED, FoundColumns, Statuses
 from fullrecall.table.groups import Group, codes_of, groups_of, may_repeat
 from fullrecall.table.lists import Floats, Integers
@@ -48,8 +46,6 @@ class Table(Sequence[Row]):
         self._size = 0
         self._pending: list[tuple[Sample, Sequence[Result]]] = []
         self._values = Cache(_MOST_BYTES)
-        self._forbidden: dict[int, Forbidden] = {}
-        self._costs: dict[int, Costs] = {}
         self._views: dict[int, Row] = {}
         self._last: tuple[tuple[int, int], FoundColumns] | None = None
         self._stand_alone: bool | None = None
@@ -109,7 +105,7 @@ class Table(Sequence[Row]):
         for part_index, part in enumerate(self.parts):
             start = self._starts[part_index]
             measured = [
-                (self._read(part_index, score, measure), self._gaps(part_index, score, measure))
+                (self._read(part_index, score, measure), part.gaps(score, measure))
                 for measure in measures
             ]
             yield slice(start, start + len(part)), part, measured
@@ -123,29 +119,20 @@ class Table(Sequence[Row]):
 
         A row that forbids nothing has nothing to leak, whether or not it was scored.
         """
-        part_indices = range(len(self.parts))
-        return _joined(
-            (self._gaps(part_index, score, measure) for part_index in part_indices), np.bool_
-        )
-
-    def costs(self, part_index: int) -> Costs:
-        """Return what the contexts of a part cost."""
-        if part_index not in self._costs:
-            self._costs[part_index] = Costs.of(self._parts[part_index].samples())
-        return self._costs[part_index]
+        return _joined((part.gaps(score, measure) for part in self.parts), np.bool_)
 
     @property
     def tokenizers(self) -> list[str]:
         """What counted the tokens of the contexts that have a text, the most frequent first."""
         counted_by: Counter[str] = Counter()
-        for part_index, part in enumerate(self.parts):
+        for part in self.parts:
             if part.has_texts:
-                counted_by.update(self.costs(part_index).counted_by)
+                counted_by.update(part.costs.counted_by)
         return [name for name, _ in counted_by.most_common()]
 
     def unanswerable(self) -> tuple[int, int]:
         """Return how many questions nothing answers, and for how many of them nothing came."""
-        forbidden = [self._forbidden_of(part_index) for part_index in range(len(self.parts))]
+        forbidden = [part.forbidden for part in self.parts]
         due = [(own.unanswerable & own.at_stake, own.empty) for own in forbidden if own is not None]
         return sum(int(a.sum()) for a, _ in due), sum(int((a & e).sum()) for a, e in due)
 
@@ -270,21 +257,13 @@ class Table(Sequence[Row]):
         part = self._parts[part_index]
         outcomes = self._outcomes(part_index, score)
         if measure.of_sample:
-            outcomes = replace(outcomes, forbidden=self._forbidden_of(part_index))
+            outcomes = replace(outcomes, forbidden=part.forbidden)
         if measure.unit is not None:
-            outcomes = replace(outcomes, costs=self.costs(part_index))
+            outcomes = replace(outcomes, costs=part.costs)
         values = measure.values(outcomes, lambda row: part.result(row, score).ranked)
         if not measure.of_sample:
             values[outcomes.status == UNSCORED] = np.nan
         return values
-
-    def _gaps(self, part_index: int, score: int, measure: Measure) -> NDArray[np.bool_]:
-        """Return which rows of a part should have a value and could not be scored; see `gaps`."""
-        unscored: NDArray[np.bool_] = self._parts[part_index].columns(score).status == UNSCORED
-        if not measure.of_sample:
-            return unscored
-        forbidden = self._forbidden_of(part_index)
-        return np.zeros_like(unscored) if forbidden is None else unscored & forbidden.forbids
 
     def _outcomes(self, part_index: int, score: int) -> FoundColumns:
         """Return a copy of a part's columns; of the part that was read last it is the same one.
@@ -296,15 +275,6 @@ class Table(Sequence[Row]):
             columns = self._parts[part_index].columns(score)
             last = self._last = (part_index, score), replace(columns)
         return last[1]
-
-    def _forbidden_of(self, part_index: int) -> Forbidden | None:
-        """Return what the samples of a part forbid; None where they forbid nothing."""
-        part = self._parts[part_index]
-        if not part.forbids:
-            return None
-        if part_index not in self._forbidden:
-            self._forbidden[part_index] = Forbidden.of(part.samples())
-        return self._forbidden[part_index]
 
     def _view(self, part_index: int, index: int, score: int) -> Result:
         result = self._parts[part_index].result(index, score)

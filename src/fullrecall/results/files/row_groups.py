@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Sequence
 from dataclasses import is_dataclass
 from functools import cached_property, partial
@@ -88,16 +87,9 @@ class RowGroup(Part):
     def __str__(self) -> str:
         return f"{self._path}[{self._group}]"
 
-    @property
-    def has_texts(self) -> bool:
-        """Whether any sample may have contexts beside their IDs."""
-        return not all(map(self.is_null, ("contexts", "retrieval")))
-
-    @property
-    def forbids(self) -> bool:
-        """Whether any sample may forbid a context."""
-        names = ("forbidden_ids", "forbidden_contexts", "superseded", "answerable")
-        return not all(map(self.is_null, names))
+    def may_have(self, *columns: str) -> bool:
+        """Return whether any sample may have something in one of these columns."""
+        return not all(map(self.is_null, columns))
 
     def cells(self, name: str) -> list[Any]:
         """Return a column as Python values; IDs are kept, since comparisons read them again."""
@@ -145,10 +137,6 @@ class RowGroup(Part):
     def judged(self, score: int) -> bool:
         """Return whether any result of this score may have verdicts."""
         return not self.is_null(f"{self._methods[score].name}_verdict")
-
-    def retrievals(self) -> Counter[str]:
-        """Return of how many samples the retrieval was "united" of calls, or had a "failed" one."""
-        return Counter() if self.is_null("retrieval") else super().retrievals()
 
     def target_digests(self, score: int) -> NDArray[np.uint64]:
         """Return a number for the targets of each row; see `Table.target_digests`."""
