@@ -185,7 +185,6 @@ WRONG_USAGE = {
     "page over samples": (["page", "{file}", "--output", "{file}"], "must not be an input file"),
     "racer": (["choose", "{file}", "-r", "bm25="], "expected MODULE:NAME, such as app.py:search"),
     "one racer": (["choose", "{file}", "-r", "a=json:loads"], "expected at least 2, got 1"),
-    "unit": (["summary", "{file}", "--unit", "calls"], "--unit: needs --smallest-k"),
     "page's form": (
         ["page", "{file}", "--output", "page.pdf"],
         "must end in .html, got 'page.pdf'",

@@ -24,8 +24,9 @@ PIPE_CLOSED = 141  # 128 + SIGPIPE, what the shell gives for any program that th
 
 
 def show(*parts: RenderableType) -> None:
-    """Print `parts` on standard output, one below the other."""
-    write(terminal.printed(terminal.console(sys.stdout), parts))
+    """Print `parts` on standard output, one below the other; sentences name options."""
+    worded = (as_options(part) if isinstance(part, str) else part for part in parts)
+    write(terminal.printed(terminal.console(sys.stdout), worded))
 
 
 def write(text: str) -> None:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+from rich.text import Text
+
 from fullrecall.cli.console import show, write_json
 from fullrecall.cli.options import Count, CutText
 from fullrecall.cli.outputs import append
@@ -69,15 +71,15 @@ def diagnose(
 
 def _print(diagnosis: Diagnosis, misses: int) -> None:
     """Print what to change, and the causes with some misses of each."""
-    parts = terminal.parts(*diagnosis.sheets)
-    show(*(as_options(part) if isinstance(part, str) else part for part in parts))
+    show(*terminal.parts(*diagnosis.sheets))
     for cause in diagnosis.counts() if misses else ():
         examples = [miss for miss in diagnosis if miss.cause == cause][:misses]
         show("", *map(_line, examples))
 
 
-def _line(miss: Diagnosed) -> str:
+def _line(miss: Diagnosed) -> Text:
     where = f"{one_line(miss.sample, 40)}, {miss.score}"
     cause = str(miss.cause).replace("_", " ")
     detail = one_line(as_options(miss.detail), 200)
-    return f"{where}: {one_line(miss.target, 80)}: {cause}, {detail}"
+    # No sentence: what stands in it of the user's own texts is left as it is.
+    return Text(f"{where}: {one_line(miss.target, 80)}: {cause}, {detail}")

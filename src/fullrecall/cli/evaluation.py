@@ -20,7 +20,6 @@ from fullrecall.cli.options import (
     measures_of,
 )
 from fullrecall.cli.outputs import REPORTS, check_output
-from fullrecall.cli.problems import as_options
 from fullrecall.cli.retriever import retriever_of
 from fullrecall.cli.scorers import ScorerName, ScorerText, scorers_of
 from fullrecall.cli.signatures import taking
@@ -202,7 +201,7 @@ def _show(totals: Summary, notes: Sequence[str] | None, misses: Iterator[Rendera
     sheet = summary_sheet(totals)
     show(terminal.Grid(sheet))
     if notes is not None:
-        sentences, listed = [*map(as_options, sheet.notes), *notes], list(misses)
+        sentences, listed = [*sheet.notes, *notes], list(misses)
         show("", *sentences, *(["", *listed] if sentences and listed else listed))
 
 

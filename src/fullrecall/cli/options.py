@@ -146,7 +146,6 @@ class Common:
     - `corpus PATH`: What is indexed.
     - `judge JUDGE`: Judge of claims.
     - `k K`: Count the first K contexts.
-    - `largest K`: Largest K to try.
     - `retriever MODULE:NAME`: A Python function that retrieves.
     - `ks`: Recall of the first K contexts, in place of the default measures; beside --measure.
     - `markdown`: Append the result as Markdown, for instance to $GITHUB_STEP_SUMMARY.
