@@ -28,8 +28,8 @@ _ROLES = {
     "AIMessage": "ai",
     "tool": "tool",
     "ToolMessage": "tool",
+    **dict.fromkeys(("system", "developer", "function", "chat", "remove"), ""),
 }
-_OTHERS = ("system", "developer", "function", "chat", "remove")
 
 
 class Message(NamedTuple):
@@ -120,13 +120,12 @@ def turn_of(state: object) -> Turn | None:
     messages = messages_of(state.get("messages") if isinstance(state, Mapping) else state)
     if messages is None:
         return None
-    asked_at = [index for index, message in enumerate(messages) if message.role == "human"]
-    start = asked_at[-1] if asked_at else None
-    turn = messages if start is None else messages[start + 1 :]
+    questions = [index for index, message in enumerate(messages) if message.role == "human"]
+    turn = messages[questions[-1] + 1 :] if questions else messages
     # A model that calls a tool often says nothing beside it: that is no answer.
     answers = [message.text for message in turn if message.role == "ai" and message.text]
-    answer = answers[-1] if answers else None
-    return Turn(None if start is None else messages[start].text, answer, tuple(turn))
+    question = messages[questions[-1]].text if questions else None
+    return Turn(question, answers[-1] if answers else None, tuple(turn))
 
 
 def messages_of(value: object) -> list[Message] | None:
@@ -141,10 +140,8 @@ def message_of(item: Any) -> Message | None:
     """Return one message: an object, `(role, text)`, a mapping, or one that was stored."""
     if _is_message(item):
         return _message(item.type, {name: getattr(item, name, None) for name in _FIELDS})
-    if isinstance(item, (tuple, list)) and len(item) == 2:  # noqa: PLR2004 - a pair
-        role, text = item
-        is_known = isinstance(role, str) and (role in _ROLES or role in _OTHERS)
-        return _message(role, {"content": text}) if is_known and isinstance(text, str) else None
+    if isinstance(item, (tuple, list)) and len(item) == 2 and isinstance(item[1], str):  # noqa: PLR2004 - a pair
+        item = {"role": item[0], "content": item[1]}
     if not isinstance(item, Mapping):
         return None
     if isinstance(item.get("kwargs"), Mapping) and isinstance(item.get("id"), list):
@@ -153,7 +150,7 @@ def message_of(item: Any) -> Message | None:
     if isinstance(item.get("data"), Mapping) and "type" in item:
         return _message(item["type"], item["data"])
     role = item.get("role", item.get("type"))
-    is_known = isinstance(role, str) and (role in _ROLES or role in _OTHERS)
+    is_known = isinstance(role, str) and role in _ROLES
     return _message(role, item) if is_known and "content" in item else None
 
 

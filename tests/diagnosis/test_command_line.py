@@ -47,7 +47,7 @@ def test_the_causes_are_counted_and_shown(report: Path, corpus: Path) -> None:
     assert "not in corpus" in output
     assert "1 (50%)" in output
     assert "Index it" in output
-    assert "s, id_recall: d: not in corpus, no context of the corpus has the ID 'd'" in output
+    assert "s  id_recall\n  target: d\n  why: no context of the corpus has the ID 'd'" in output
 
 
 def test_options_are_named_and_not_parameters(report: Path) -> None:
@@ -77,7 +77,7 @@ def test_a_retriever_of_a_python_file(report: Path, tmp_path: Path) -> None:
     code, output = run(report, "--retriever", f"{file}:search", "--deep-k", 4)
     assert code == 0
     assert "1. retrieve 4 contexts in place of 2: +0.33" in output
-    assert "beyond k, at rank 4 when retrieving 4" in output
+    assert "beyond k\n\ns  id_recall\n  target: c\n  why: at rank 4 when retrieving 4" in output
     for wrong in (f"{file}:other", f"{file}", f"{file}:__name__", f"{tmp_path / 'no.py'}:search"):
         code, output = run(report, "--retriever", wrong)
         assert code == 2

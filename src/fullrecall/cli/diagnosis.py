@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
-
-from rich.text import Text
 
 from fullrecall.cli.console import show, write_json
 from fullrecall.cli.options import Count, CutText
@@ -13,12 +12,11 @@ from fullrecall.cli.outputs import append
 from fullrecall.cli.problems import as_options
 from fullrecall.cli.retriever import retriever_of
 from fullrecall.cli.signatures import taking
-from fullrecall.diagnosis import Diagnosed, Diagnosis
 from fullrecall.diagnosis import diagnose as diagnosis_of
+from fullrecall.diagnosis.sheets import examples
 from fullrecall.read import read_contexts
 from fullrecall.report import Report
 from fullrecall.views import terminal
-from fullrecall.views.text import one_line
 
 
 @taking(diagnosis_of, "deep_k")
@@ -66,20 +64,6 @@ def diagnose(
     if as_json:
         write_json(diagnosis.to_dict())
     else:
-        _print(diagnosis, misses)
-
-
-def _print(diagnosis: Diagnosis, misses: int) -> None:
-    """Print what to change, and the causes with some misses of each."""
-    show(*terminal.parts(*diagnosis.sheets))
-    for cause in diagnosis.counts() if misses else ():
-        examples = [miss for miss in diagnosis if miss.cause == cause][:misses]
-        show("", *map(_line, examples))
-
-
-def _line(miss: Diagnosed) -> Text:
-    where = f"{one_line(miss.sample, 40)}, {miss.score}"
-    cause = str(miss.cause).replace("_", " ")
-    detail = one_line(as_options(miss.detail), 200)
-    # No sentence: what stands in it of the user's own texts is left as it is.
-    return Text(f"{where}: {one_line(miss.target, 80)}: {cause}, {detail}")
+        worded = [miss._replace(detail=as_options(miss.detail)) for miss in diagnosis]
+        of_each_cause = examples(replace(diagnosis, misses=worded), misses)
+        show(*terminal.parts(*diagnosis.sheets, of_each_cause))

@@ -10,8 +10,6 @@ if TYPE_CHECKING:
     from fullrecall.judges import Judge
     from fullrecall.models import ChatModel
 
-KINDS = "lexical, nli:FOLDER, openai:MODEL or anthropic:MODEL"
-
 
 def judge_of(name: str | None, base_url: str | None = None) -> Judge | None:
     """Return the judge named, None for the default.
@@ -21,29 +19,25 @@ def judge_of(name: str | None, base_url: str | None = None) -> Judge | None:
     """
     from fullrecall.judges import LLMJudge
 
-    kind, _, model = (name or "").partition(":")
+    kind, _, folder = (name or "").partition(":")
     if base_url is not None and kind not in ("openai", "anthropic"):
         raise bad_option("--base-url", "needs --judge openai:MODEL")
     if name is None:
         return None
     # Each is loaded where it is named: what it needs is an extra.
-    match kind:
-        case "lexical" if not model:
-            from fullrecall.judges.local import LexicalJudge
+    if name == "lexical":
+        from fullrecall.judges.local import LexicalJudge
 
-            return LexicalJudge()
-        case "nli" if model:
-            from fullrecall.judges.cross_encoder import CrossEncoderJudge
+        return LexicalJudge()
+    if kind == "nli" and folder:
+        from fullrecall.judges.cross_encoder import CrossEncoderJudge
 
-            return CrossEncoderJudge(model)
-        case "openai" | "anthropic" if model:
-            return LLMJudge(model_of(name, base_url, "--judge"))
-    meant = "" if ":" in name else f": did you mean openai:{name}?"
-    raise bad_option("--judge", f"must be {KINDS}, got {name!r}{meant}")
+        return CrossEncoderJudge(folder)
+    return LLMJudge(model_of(name, base_url, "--judge", "lexical, nli:FOLDER, "))
 
 
-def model_of(name: str, base_url: str | None, option: str) -> ChatModel:
-    """Return the model that an option names."""
+def model_of(name: str, base_url: str | None, option: str, judges: str = "") -> ChatModel:
+    """Return the model that an option names; `judges` are those that it may name instead."""
     kind, _, model = name.partition(":")
     if kind == "openai" and model:
         from fullrecall.models.openai import OpenAIChatModel
@@ -53,4 +47,6 @@ def model_of(name: str, base_url: str | None, option: str) -> ChatModel:
         from fullrecall.models.anthropic import AnthropicChatModel
 
         return AnthropicChatModel(model, base_url=base_url)
-    raise bad_option(option, f"expected openai:MODEL or anthropic:MODEL, got {name!r}")
+    meant = "" if ":" in name else f": did you mean openai:{name}?"
+    kinds = f"{judges}openai:MODEL or anthropic:MODEL"
+    raise bad_option(option, f"expected {kinds}, got {name!r}{meant}")

@@ -15,8 +15,6 @@ from fullrecall.results.summary import default_measures
 from fullrecall.views import spreadsheet
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from fullrecall.measures import Measure
     from fullrecall.report.report import Report
     from fullrecall.result import Method

@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator, Sequence
 
 from fullrecall.views.sheet import Cell, CellLike, Line, Sheet, cell_of
+from fullrecall.views.text import printable
 
 _SPECIAL = re.compile(r"([\\`*_{}\[\]<>()#+\-!|~&@:])")
 
@@ -29,8 +30,7 @@ def folded(sheet: Sheet, summary: str) -> str:
 
 def escaped(text: str) -> str:
     """Return `text` as one line that Markdown shows as it is, links and HTML included."""
-    line = " ".join("".join(c if c.isprintable() else " " for c in text).split())
-    line = _SPECIAL.sub(r"\\\1", line).replace("www.", r"www\.")
+    line = _SPECIAL.sub(r"\\\1", " ".join(printable(text).split())).replace("www.", r"www\.")
     # A backslash alone stops neither mentions nor references: GitHub looks for them once Markdown
     # is read. The comment parts the sign from its name.
     return _MENTION.sub(lambda match: f"{match[0][1]}<!-- -->", line)

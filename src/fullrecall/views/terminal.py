@@ -7,7 +7,7 @@ from io import StringIO
 from typing import IO, TYPE_CHECKING
 
 from fullrecall.views.sheet import Cell, Sheet, cell_of
-from fullrecall.views.text import NOTHING, one_line
+from fullrecall.views.text import NOTHING, one_line, printable
 
 # rich is loaded where something is drawn: it takes 60 ms, half of what `--help` does.
 if TYPE_CHECKING:
@@ -78,7 +78,8 @@ def parts(*sheets: Sheet) -> Iterator[RenderableType]:
             yield sheet.title
             yield from _numbered(sheet)
         elif sheet and "t" in sheet.aligned[1:]:  # running text needs lines of its own
-            yield Text(sheet.title, style="bold")
+            if sheet.title:
+                yield Text(sheet.title, style="bold")
             yield from _blocks(sheet)
         elif sheet:
             yield Grid(sheet)
@@ -95,16 +96,21 @@ def _blocks(sheet: Sheet) -> Iterator[RenderableType]:
     """Yield rows of running text: each begins with its label, and each cell has its own line."""
     from rich.text import Text
 
-    for line in sheet.lines:
-        first, *others = map(cell_of, line.cells)
-        label, text = _printable(cell_of(line.label).text), _printable(first.text)
-        yield ""
-        yield Text.assemble((label, "bold cyan"), f"  {text}")
-        for side, head, cell in zip(sheet.aligned[2:], sheet.heads[1:], others, strict=True):
-            if cell.text:
-                name = f"{cell_of(head).text}: " if side == "t" else ""
-                text = f"{name}{one_line(cell.text, _LONGEST_LINE)}"
-                yield indented(Text(text, style=STYLES.get(cell.emphasis, "")))
+    for nth, section in enumerate(sheet.sections):
+        if nth:
+            yield ""
+        if section.title:
+            yield Text(printable(section.title), style="bold")
+        for line in section.lines:
+            first, *others = map(cell_of, line.cells)
+            label, text = printable(cell_of(line.label).text), printable(first.text)
+            yield ""
+            yield Text.assemble((label, "bold cyan"), f"  {text}")
+            for side, head, cell in zip(sheet.aligned[2:], sheet.heads[1:], others, strict=True):
+                if cell.text:
+                    name = f"{cell_of(head).text}: " if side == "t" else ""
+                    text = f"{name}{one_line(cell.text, _LONGEST_LINE)}"
+                    yield indented(Text(text, style=STYLES.get(cell.emphasis, "")))
 
 
 def indented(part: RenderableType) -> Padding:
@@ -150,36 +156,29 @@ def _table(sheet: Sheet, columns: slice) -> Table:
     table.add_column("", no_wrap=True)
     for head in sheet.heads[columns]:
         # Broken at its first underscore: a column is as wide as its numbers, not as its name.
-        text = Text(_printable(cell_of(head).text.replace("_", "\n", 1)), justify="right")
+        text = Text(printable(cell_of(head).text.replace("_", "\n", 1)), justify="right")
         table.add_column(text, justify="right", vertical="bottom", no_wrap=True)
     for nth, section in enumerate(sheet.sections):
         if nth:
             table.add_row()
         if section.title:
-            table.add_row(Text(_printable(section.title), style="bold cyan"))
+            table.add_row(Text(printable(section.title), style="bold cyan"))
         inset = "  " if section.title else ""
         for line in section.lines:
             cells = list(map(cell_of, line.cells))
             # A row that only the other part of the table fills is left to it.
             if _fills(cells[columns]) or not _fills(cells):
-                label = _printable(cell_of(line.label).text)
+                label = printable(cell_of(line.label).text)
                 texts = [
-                    Text(_printable(cell.text), style=STYLES.get(cell.emphasis, ""))
+                    Text(printable(cell.text), style=STYLES.get(cell.emphasis, ""))
                     for cell in cells[columns]
                 ]
                 table.add_row(f"{inset}{label}", *texts)
             if any(cell.small for cell in cells[columns]):
-                small = (_printable(cell.small or NOTHING) for cell in cells[columns])
+                small = (printable(cell.small or NOTHING) for cell in cells[columns])
                 table.add_row(f"{inset}  {line.small}", *small)
     return table
 
 
 def _fills(cells: Sequence[Cell]) -> bool:
     return any(cell.text not in {"", NOTHING} for cell in cells)
-
-
-def _printable(text: str) -> str:
-    """Return a text without what a terminal obeys; its lines stay lines."""
-    if text.isprintable():
-        return text
-    return "".join(c if c.isprintable() or c == "\n" else " " for c in text)

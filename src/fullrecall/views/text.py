@@ -55,14 +55,20 @@ def chance(p: float | None) -> str:
     return f"{p:.4f}" if p >= _LEAST_SHOWN else f"<{_LEAST_SHOWN}"
 
 
+def printable(text: str) -> str:
+    """Return a text without what a terminal obeys; its lines stay lines."""
+    if text.isprintable():
+        return text
+    return "".join(c if c.isprintable() or c == "\n" else " " for c in text)
+
+
 def one_line(text: str, limit: int) -> str:
     """Return `text` as one line of at most `limit` characters, all of them printable.
 
     Texts come from anywhere, and a control sequence in one must not reach the terminal.
     """
     # Of a text of megabytes only its beginning is looked at; four times, for spaces that go.
-    printable = "".join(c if c.isprintable() else " " for c in text[: limit * 4])
-    line = " ".join(printable.split())
+    line = " ".join(printable(text[: limit * 4]).split())
     return line if len(line) <= limit else f"{line[: limit - 1].rstrip()}…"
 
 

@@ -40,11 +40,6 @@ class CauseLine(NamedTuple):
         """The cause in words."""
         return self.cause.replace("_", " ")
 
-    @property
-    def rank(self) -> tuple[float, str]:
-        """What causes are sorted by: the largest share first."""
-        return -max(share.missed / share.total for share in self.shares), self.cause
-
 
 class Causes:
     """The causes of a diagnosis of the last report, each with a number, by what was missed."""
@@ -59,15 +54,19 @@ class Causes:
         self._of: defaultdict[tuple[int, str], dict[str, Diagnosed]] = defaultdict(dict)
         for miss, nth in misses:
             self._of[nth, miss.sample][miss.target] = miss
-        lines = []
-        for cause in {cause for cause, _ in counts}:
-            shares = tuple(
+        shares = {
+            cause: tuple(
                 Share(columns[nth], label, counts[cause, nth], totals[nth])
                 for nth, label in sorted(self.labels.items())
             )
-            lines.append(CauseLine(cause, shares, fixes[cause]))
-        self.lines = sorted(lines, key=lambda line: line.rank)
-        self._numbers = {line.cause: number for number, line in enumerate(self.lines)}
+            for cause, _ in counts
+        }
+        largest = {
+            cause: max(each.missed / each.total for each in shares[cause]) for cause in shares
+        }
+        ranked = sorted(shares, key=lambda cause: (-largest[cause], cause))
+        self.lines = [CauseLine(cause, shares[cause], fixes[cause]) for cause in ranked]
+        self._numbers = {cause: number for number, cause in enumerate(ranked)}
 
     def of(self, nth: int, sample: str) -> Mapping[str, Diagnosed]:
         """Return the misses of a sample by the `nth` score, each by the label of its target."""

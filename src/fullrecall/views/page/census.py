@@ -28,36 +28,29 @@ class Turns(NamedTuple):
     still: int
 
 
-def turns_of(readings: Sequence[Sequence[Reading]], choice: int, last: int) -> Turns:
-    """Return what became of samples by a choice; `last` is the side of the last report."""
+def turns_of(readings: Sequence[Reading], choice: int) -> Turns:
+    """Return what became of samples by a choice."""
     # Counted here, and not by the script alone: the page says it without one, too.
-    now = [_fails(cells_on(sample, last), choice) for sample in readings]
-    before = [_fails(cells_on(sample, 0), choice) if last else None for sample in readings]
+    now = [_fails(each.sides[-1], choice) for each in readings]
+    before = [_fails(each.sides[0], choice) if each.sides[1:] else None for each in readings]
     fails = Counter(zip(before, now, strict=True))
     turned = [fails[False, True], fails[True, False], fails[True, True]]
     compared = sum(turned) + fails[False, False]
     return Turns(now.count(True), len(now) - now.count(None), compared, *turned)
 
 
-def misses_of(readings: Sequence[Sequence[Reading]], nth: int, choice: int) -> Misses:
+def misses_of(readings: Sequence[Reading], nth: int, choice: int) -> Misses:
     """Return what the `nth` score missed in the first report by a choice."""
-    cells = [sample[nth].cells[0] for sample in readings if 0 in sample[nth].cells]
-    misses = [cell.misses[choice] for cell in cells]
+    misses = [each.sides[0][nth].misses[choice] for each in readings if each.sides[0]]
     return Misses(sum(each.missed for each in misses), sum(each.targets for each in misses))
 
 
-def unscored(readings: Sequence[Sequence[Reading]], last: int) -> int:
+def unscored(readings: Sequence[Reading]) -> int:
     """Return how many samples no score could measure in the last report."""
-    sides = [cells_on(sample, last) for sample in readings]
     return sum(
         bool(cells) and all(cell.compared.status is Status.UNSCORED for cell in cells)
-        for cells in sides
+        for *_, cells in (reading.sides for reading in readings)
     )
-
-
-def cells_on(sample: Sequence[Reading], side: int) -> list[Cell]:
-    """Return what each score found in a sample on one side."""
-    return [reading.cells[side] for reading in sample if side in reading.cells]
 
 
 def _fails(cells: Sequence[Cell], choice: int) -> bool | None:

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from fullrecall.counts import counted
 from fullrecall.results.bounds import CONFIDENCE
 from fullrecall.results.question_cost import cost_change
 from fullrecall.views.comparisons import change_sentence, verdict_of
-from fullrecall.views.sheet import Emphasis
+from fullrecall.views.sheet import Cell, Line
 from fullrecall.views.summaries import named_leaks
 from fullrecall.views.text import between, shown
 
@@ -22,49 +22,44 @@ _NAMED = 4
 """Scores that are named."""
 
 
-class Verdict(NamedTuple):
-    """One line of a verdict: a word that stands out, and a sentence."""
+def verdict(subject: Subject, summary: Summary | None, choice: int, turns: Turns) -> list[Line]:
+    """Return what a page of some reports comes to by a choice: of one, or of a change.
 
-    word: str
-    emphasis: Emphasis
-    sentence: str
-
-
-def verdict(subject: Subject, summary: Summary | None, choice: int, turns: Turns) -> list[Verdict]:
-    """Return what a page of some reports comes to by a choice: of one, or of a change."""
+    Each line is a word that stands out, and a sentence.
+    """
     labels, measures = subject.labels(choice), subject.choices[choice].measures
     if summary is not None:
         estimates = [score[measure] for score, measure in zip(summary, measures, strict=True)]
         return _mean_verdicts(dict(zip(labels, estimates, strict=True)), turns)
     verdicts = []
     for label, score, measure in zip(labels, subject.comparison or (), measures, strict=True):
-        word = verdict_of(score[measure])
-        verdicts.append(Verdict(word.text, word.emphasis, change_sentence(label, score[measure])))
+        change = score[measure]
+        verdicts.append(Line(verdict_of(change), [change_sentence(label, change)]))
     return verdicts[:_NAMED]
 
 
-def leak_verdicts(subject: Subject) -> list[Verdict]:
+def leak_verdicts(subject: Subject) -> list[Line]:
     """Return what leaked in each report that leaks: it comes before all else."""
     verdicts = []
     for name, report in subject.reports.items():
         contexts = report.leaked()
         if contexts:
             leaking = counted(len({each.sample for each in contexts}), "question")
-            word = f"LEAK {name}" if name else "LEAK"
-            verdicts.append(Verdict(word, "bad", f"in {leaking}: {named_leaks(contexts)}"))
+            word = Cell(f"LEAK {name}" if name else "LEAK", "bad")
+            verdicts.append(Line(word, [f"in {leaking}: {named_leaks(contexts)}"]))
     return verdicts
 
 
-def _mean_verdicts(estimates: Mapping[str, Estimate], turns: Turns) -> list[Verdict]:
-    verdicts = []
+def _mean_verdicts(estimates: Mapping[str, Estimate], turns: Turns) -> list[Line]:
+    verdicts: list[Line] = []
+    missing = f"; {turns.missing:,} of {turns.scored:,} questions miss something"
     for label, estimate in estimates.items():
         questions = counted(estimate.samples, "question")
         over = f"over {questions} ({CONFIDENCE:.0%} interval {between(estimate.interval)})"
         sentence = f"{label} {over}" if estimate.samples else f"{label}: no question has a score"
-        verdicts.append(Verdict(shown(estimate.mean), "strong", sentence))
-    missing = f"{turns.missing:,} of {turns.scored:,} questions miss something"
-    if verdicts and turns.scored:
-        verdicts[0] = verdicts[0]._replace(sentence=f"{verdicts[0].sentence}; {missing}")
+        if turns.scored and not verdicts:
+            sentence += missing
+        verdicts.append(Line(Cell(shown(estimate.mean), "strong"), [sentence]))
     return verdicts[:_NAMED]
 
 

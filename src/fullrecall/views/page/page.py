@@ -13,7 +13,7 @@ from fullrecall.views.page.census import misses_of, turns_of, unscored
 from fullrecall.views.page.choices import Subject, choices, columns
 from fullrecall.views.page.document import rendered
 from fullrecall.views.page.head import cost_sentence, leak_verdicts, verdict
-from fullrecall.views.page.readings import readings_of
+from fullrecall.views.page.readings import reading_of
 from fullrecall.views.page.samples import PER_BLOCK, Samples
 from fullrecall.views.page.tables import tables
 from fullrecall.views.summaries import notes as summary_notes
@@ -79,16 +79,15 @@ def _page(
     causes = Causes(diagnosis, subject.columns)
     first = subject.first_shown(causes.labels.values())
     # Read once for all choices: the rows of a report on disk are made anew at each pass.
-    samples = [(rows, readings_of(subject, rows)) for rows in subject.rows]
-    readings, last = [of_sample for _, of_sample in samples], len(subject.reports) - 1
-    numbered = range(len(subject.choices))
-    turns = [turns_of(readings, choice, last) for choice in numbered]
-    data, leaks = Samples(causes, last), leak_verdicts(subject)
+    samples = [(rows, reading_of(subject, rows)) for rows in subject.rows]
+    readings, numbered = [reading for _, reading in samples], range(len(subject.choices))
+    turns = [turns_of(readings, choice) for choice in numbered]
+    data, leaks = Samples(causes, len(subject.reports) - 1), leak_verdicts(subject)
     index = {
         **_index(subject, causes),
         "first": first,
         "turns": [turn._asdict() for turn in turns],
-        "samples": [data.add(rows, of_sample) for rows, of_sample in samples],
+        "samples": [data.add(rows, reading) for rows, reading in samples],
     }
     numbers = range(len(subject.columns))
     misses = [[misses_of(readings, nth, choice) for choice in numbered] for nth in numbers]
@@ -99,7 +98,7 @@ def _page(
         first=first,
         confidence=CONFIDENCE,
         samples=len(samples),
-        unscored=unscored(readings, last),
+        unscored=unscored(readings),
         turns=turns[first],
         # For every choice: the script that switches between them computes no interval.
         verdicts=[

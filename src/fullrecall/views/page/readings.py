@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from fullrecall.result import Result, Status
@@ -10,7 +10,7 @@ from fullrecall.results.pairs import Gap, side_by_side
 
 if TYPE_CHECKING:
     from fullrecall.measures import Measure
-    from fullrecall.views.page.choices import Column, Rows, Subject
+    from fullrecall.views.page.choices import Rows, Subject
 
 
 class Misses(NamedTuple):
@@ -33,40 +33,35 @@ class Cell(NamedTuple):
 
 
 class Reading(NamedTuple):
-    """One score of one sample in the reports that have it; `gap` says why it is not compared."""
+    """One sample: a cell of each score on the side of each report, none where a report lacks it.
 
-    cells: Mapping[int, Cell]
-    gap: Gap | None
+    `gaps` say of each score why it is not compared.
+    """
 
-
-def readings_of(subject: Subject, rows: Rows) -> list[Reading]:
-    """Return what the page reads of a sample: a reading of each score."""
-    return [
-        _reading(rows, column, [choice.measures[nth] for choice in subject.choices])
-        for nth, column in enumerate(subject.columns)
-    ]
+    sides: Sequence[Sequence[Cell]]
+    gaps: Sequence[Gap | None]
 
 
-def _reading(rows: Rows, column: Column, measures: Sequence[Measure]) -> Reading:
-    results = [
-        None if row is None else row.results[position]
-        for row, position in zip(rows, column.positions, strict=True)
-    ]
-    gap, compared = None, results
-    if len(results) > 1:
-        # Over the targets that both reports have, as `compare` does: else the page would differ.
-        gap, *compared = side_by_side(*results)
-    cells = {
-        side: Cell(
-            result,
-            own,
-            [own[measure] for measure in measures],
-            [_misses(own, measure) for measure in measures],
-        )
-        for side, (result, own) in enumerate(zip(results, compared, strict=True))
-        if result is not None and own is not None
-    }
-    return Reading(cells, gap)
+def reading_of(subject: Subject, rows: Rows) -> Reading:
+    """Return what the page reads of a sample."""
+    sides: list[list[Cell]] = [[] for _ in rows]
+    gaps: list[Gap | None] = []
+    for nth, column in enumerate(subject.columns):
+        measures = [choice.measures[nth] for choice in subject.choices]
+        results = [
+            None if row is None else row.results[position]
+            for row, position in zip(rows, column.positions, strict=True)
+        ]
+        gap, compared = None, results
+        if len(results) > 1:
+            # Over the targets that both reports have, as `compare` does, or the page would differ.
+            gap, *compared = side_by_side(*results)
+        gaps.append(gap)
+        for cells, result, own in zip(sides, results, compared, strict=True):
+            if result is not None and own is not None:
+                values = [own[measure] for measure in measures]
+                cells.append(Cell(result, own, values, [_misses(own, m) for m in measures]))
+    return Reading(sides, gaps)
 
 
 def _misses(result: Result, measure: Measure) -> Misses:

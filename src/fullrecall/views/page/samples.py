@@ -47,7 +47,7 @@ class Samples:
         self._contexts: dict[tuple[Any, ...], int] = {}
         self._texts: dict[str, int] = {}
 
-    def add(self, rows: Rows, readings: Sequence[Reading]) -> dict[str, Any]:
+    def add(self, rows: Rows, reading: Reading) -> dict[str, Any]:
         """Add a sample; return its entry in the index.
 
         The entry has for each report and score the status, and by each choice the value and how
@@ -62,13 +62,13 @@ class Samples:
             m=self._text(metadata_text(sample.metadata)),
         )
         details["x"] = [
-            None if own is None else self._side(own, side, readings, causes)
+            None if own is None else self._side(own, side, reading.sides[side], causes)
             for side, own in enumerate(rows)
         ]
         self._details.append(details)
         question = sample.user_input or ""
         brief = question if len(question) <= _QUESTION_SHOWN else f"{question[:_QUESTION_SHOWN]}…"
-        gaps = [reading.gap and reading.gap.replace("_", " ") for reading in readings]
+        gaps = [gap and gap.replace("_", " ") for gap in reading.gaps]
         return _without_none(
             l=row.label,
             q=brief,
@@ -76,8 +76,8 @@ class Samples:
             c=sorted(causes) or None,
             n=gaps if len(rows) > 1 else None,
             v=[
-                None if own is None else [_values(reading.cells[side]) for reading in readings]
-                for side, own in enumerate(rows)
+                None if own is None else list(map(_values, cells))
+                for own, cells in zip(rows, reading.sides, strict=True)
             ],
         )
 
@@ -109,7 +109,7 @@ class Samples:
         self,
         row: Row,
         side: int,
-        readings: Sequence[Reading],
+        cells: Sequence[Cell],
         causes: set[tuple[int, int]],
     ) -> dict[str, Any]:
         """Return a sample in one report; the causes of what it misses are added to `causes`."""
@@ -124,10 +124,7 @@ class Samples:
             k=None if record is None else record.ranks,
             b=None if record is None else record.read,
             s=[self._stage(stage) for stage in sample.stages] or None,
-            f=[
-                self._result(row, reading, side, nth, causes)
-                for nth, reading in enumerate(readings)
-            ],
+            f=[self._result(row, cell, side, nth, causes) for nth, cell in enumerate(cells)],
         )
 
     def _stage(self, stage: Stage) -> dict[str, Any]:
@@ -135,9 +132,8 @@ class Samples:
         return _without_none(n=self._text(stage.name), i=self._text(stage.into), c=contexts)
 
     def _result(
-        self, row: Row, reading: Reading, side: int, nth: int, causes: set[tuple[int, int]]
+        self, row: Row, cell: Cell, side: int, nth: int, causes: set[tuple[int, int]]
     ) -> dict[str, Any]:
-        cell = reading.cells[side]
         result = cell.result
         misses = self._causes.of(nth, row.label) if side == self._last else {}
         targets = []
