@@ -57,9 +57,12 @@ class Location(NamedTuple):
 
 
 class Folded:
-    """A text prepared to look quotes up in: letter case, white space and marks made alike."""
+    """A text prepared to look quotes up in: letter case, white space and marks made alike.
 
-    def __init__(self, text: str) -> None:
+    `space` is what stands for white space: a space, or nothing.
+    """
+
+    def __init__(self, text: str, space: str = " ") -> None:
         self.original = text
         folded: list[str] = []
         offsets: list[int] = []
@@ -74,8 +77,8 @@ class Folded:
                 places = [at for at, character in enumerate(characters, start) for _ in character]
             if not letters:
                 continue
-            if folded:
-                folded.append(" ")
+            if folded and space:
+                folded.append(space)
                 offsets.append(gap)
             folded.append(letters)
             offsets += places

@@ -91,9 +91,7 @@ def _separated_ids(text: str) -> list[str]:
     separators = [separator for separator in _SEPARATORS if separator in text]
     if len(separators) > 1:
         return []
-    parts = [part.strip() for part in text.split(separators[0] if separators else None)]
-    ids = [part for part in parts if part]
-    if not separators and len(ids) > 1:
-        return []
+    parts = text.split(separators[0]) if separators else [text]
+    ids = [part.strip() for part in parts if part.strip()]
     are_ids = all(len(name) <= _LONGEST_ID and len(name.split()) == 1 for name in ids)
     return ids if are_ids and not any(name.lower() in _NOTHING for name in ids) else []

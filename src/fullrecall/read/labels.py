@@ -10,6 +10,7 @@ from pathlib import Path
 from fullrecall.calibration.labels import Label, as_label, as_probability
 from fullrecall.errors import InputError
 from fullrecall.identifiers import shown
+from fullrecall.read.rows import in_file
 from fullrecall.read.sheets import sheet_rows
 from fullrecall.read.text_files import FilePath, existing_file
 
@@ -33,10 +34,7 @@ def read_labels(path: FilePath, *more: FilePath) -> tuple[Label, ...]:
         rater = ""
         if more:
             rater = Path(name).stem if stems[Path(name).stem] == 1 else name
-        try:
-            labels += _labels(name, rater)
-        except InputError as error:
-            raise error.at(path=name) from None
+        labels += in_file(name, _labels(name, rater), kind="")
     return tuple(labels)
 
 

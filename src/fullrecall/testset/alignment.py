@@ -5,9 +5,7 @@ from __future__ import annotations
 import re
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from difflib import SequenceMatcher
-from functools import cached_property
 from typing import NamedTuple
 
 from fullrecall.caches import remembered
@@ -50,33 +48,15 @@ _LAYOUT = re.compile(
 """What stands in a text for its layout. A minus, a star between digits, and C# are no layout."""
 
 
-@dataclass(frozen=True)
-class Letters:
+class Letters(Folded):
     """A text without white space, case, and typographic marks, with offsets in the original.
 
     Nor with the marks of its layout: Markdown's, bullets, and hyphens between letters, at the end
     of a line or within it. Another extraction of the same page has others.
     """
 
-    original: str
-
-    @cached_property
-    def _folded(self) -> Folded:
-        return Folded(_LAYOUT.sub(lambda match: " " * len(match[0]), self.original))
-
-    @cached_property
-    def text(self) -> str:
-        """The letters, digits and marks in a row."""
-        return self._folded.text.replace(" ", "")
-
-    @cached_property
-    def _offsets(self) -> list[int]:
-        pairs = zip(self._folded.text, self._folded.offsets, strict=True)
-        return [offset for letter, offset in pairs if letter != " "]
-
-    def range(self, start: int, end: int) -> tuple[int, int]:
-        """Return a range of letters as a range of the original."""
-        return self._offsets[start], self._offsets[end - 1] + 1
+    def __init__(self, text: str) -> None:
+        super().__init__(_LAYOUT.sub(lambda match: " " * len(match[0]), text), space="")
 
     def positions(self, letters: str) -> list[int]:
         """Return where letters stand, places that overlap included."""

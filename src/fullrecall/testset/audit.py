@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, NamedTuple, Unpack
@@ -23,7 +23,7 @@ from fullrecall.testset.content import Found, Problem, contexts_in, names_in
 from fullrecall.testset.draft import Backed, Draft, Rejection
 from fullrecall.testset.execution import ModelOptions, Plan, carried_out
 from fullrecall.testset.seeds import Passage
-from fullrecall.testset.verification import Check
+from fullrecall.testset.verification import checked
 from fullrecall.testset.vocabulary import words
 
 _AROUND = 1_000
@@ -187,7 +187,7 @@ def _around(context: Context, text: str, most: int | None) -> Passage:
     if start is None and (quote := letters_of(context.text or "").text):
         source = letters_of(text)
         for position in source.positions(quote)[:1]:
-            start, end = source.range(position, position + len(quote))
+            start, end = source.location(position, position + len(quote))
     if start is None or end is None:
         return Passage(str(context.source), 0, text[:most])
     begin = max(0, start - _AROUND)
@@ -237,35 +237,35 @@ def _of_spans(sample: Sample, corpus: _Corpus) -> Found:
 
 def _rejected(
     samples: Sequence[Sample], corpus: _Corpus, judge: ChatModel | Judge, options: ModelOptions
-) -> Iterator[Issue]:
-    """Yield an issue for each question that a model rejects beside its references."""
+) -> list[Issue]:
+    """Return an issue for each question that a model rejects beside its references."""
     models = models_of(judge)
     if not models:
         raise ParameterError("judge: expected a model, or a judge with one")
-    passages = [corpus.passages(sample, _MOST_READ) for sample in samples]
-    rejected, _ = carried_out(_rejections(models[0], samples, passages), models, options)
-    for at, (problem, detail) in rejected:
-        yield Issue(problem, samples[at].id or f"#{at + 1}", detail)
+    return carried_out(_rejections(models[0], samples, corpus), models, options)[0]
 
 
 def _rejections(
-    model: ChatModel, samples: Sequence[Sample], passages: Sequence[Sequence[Passage]]
-) -> Plan[Any, list[tuple[int, Rejection]]]:
-    """Return what a model finds wrong, by index, with samples that have a question and a text."""
+    model: ChatModel, samples: Sequence[Sample], corpus: _Corpus
+) -> Plan[Rejection | None, list[Issue]]:
+    """Return what a model finds wrong with the samples that have a question and a text."""
+    passages = [corpus.passages(sample, _MOST_READ) for sample in samples]
     numbers = [at for at, sample in enumerate(samples) if sample.user_input and passages[at]]
-    findings: list[tuple[int, Rejection]] = []
+    issues: list[Issue] = []
     for batch in (numbers[:_FIRST_READ], numbers[_FIRST_READ:]):
         outcomes = yield [_reading_of(model, samples[at], passages[at]) for at in batch]
         rejections = [
             Rejection(Problem.UNCHECKED, outcome.problem) if outcome.problem else outcome.value
             for outcome in outcomes
         ]
-        findings += [
-            (at, rejection) for at, rejection in zip(batch, rejections, strict=True) if rejection
+        issues += [
+            Issue(rejection.problem, samples[at].id or f"#{at + 1}", rejection.detail)
+            for at, rejection in zip(batch, rejections, strict=True)
+            if rejection is not None
         ]
         if all(r is not None and r.problem is Problem.UNCHECKED for r in rejections):
             break
-    return findings
+    return issues
 
 
 def _reading_of(
@@ -279,5 +279,5 @@ def _reading_of(
         if first.text and len(groups) == len(claims)
     ]
     draft = Draft(sample.user_input or "", "one_fact", sample.reference or "", tuple(backed))
-    (checked,) = yield from Check([draft], passages).flow(model)
-    return checked.rejection
+    (read,) = yield from checked([draft], passages, model)
+    return read.rejection

@@ -18,6 +18,7 @@ from fullrecall.evaluation.run import SampleLike, as_samples
 from fullrecall.judges.flow import side_by_side
 from fullrecall.judges.judge import Flow, Judge
 from fullrecall.parameters import check_k
+from fullrecall.read.rows import in_file
 from fullrecall.read.sheets import sheet_rows
 from fullrecall.run.budget import models_of
 from fullrecall.run.drivers import retrieved
@@ -323,15 +324,14 @@ def _read(labels: PairLabels) -> dict[str, bool]:
     """Return labels by their item: True for relevant. Pairs without a label are left out."""
     if isinstance(labels, Mapping):
         rows = ({"item": item, "label": label} for item, label in labels.items())
-        return _relevant_by_item(enumerate(rows, start=1))
-    try:
-        return _relevant_by_item(sheet_rows(labels, (("label",), ("item",))))
-    except InputError as error:
-        raise error.at(path=str(labels)) from None
+        return dict(_judgments(enumerate(rows, start=1)))
+    rows_of_sheet = sheet_rows(labels, (("label",), ("item",)))
+    return dict(in_file(str(labels), _judgments(rows_of_sheet), kind=""))
 
 
-def _relevant_by_item(rows: Iterable[tuple[int, Mapping[str, Any]]]) -> dict[str, bool]:
-    relevant_by_item: dict[str, bool] = {}
+def _judgments(rows: Iterable[tuple[int, Mapping[str, Any]]]) -> Iterator[tuple[str, bool]]:
+    """Yield items, and whether people say that they are relevant."""
+    known: dict[str, bool] = {}
     for line, row in rows:
         item, label = str(row.get("item")), row.get("label")
         word = "" if label is None else str(label).strip().lower().replace(" ", "_")
@@ -340,9 +340,9 @@ def _relevant_by_item(rows: Iterable[tuple[int, Mapping[str, Any]]]) -> dict[str
         if word not in _WORDS:
             choices = "relevant, not_relevant"
             raise InputError(f"unknown label {label!r}: choose one of {choices}", line=line)
-        if relevant_by_item.setdefault(item, _WORDS[word]) != _WORDS[word]:
+        if known.setdefault(item, _WORDS[word]) != _WORDS[word]:
             raise InputError(f"item {item} has two labels: keep one", line=line)
-    return relevant_by_item
+        yield item, _WORDS[word]
 
 
 def complete(

@@ -433,7 +433,7 @@ class _Following:
         if not positions:
             return old
         at = max(positions, key=lambda position: _surrounded(old, document, position, quote))
-        start, end = letters.range(at, at + len(quote.text))
+        start, end = letters.location(at, at + len(quote.text))
         return _span(old, document.text, document.id, start, end)
 
 
@@ -473,6 +473,6 @@ def _surrounded(span: Context, document: Document, at: int, quote: Letters) -> i
     letters, end = letters_of(document.text), at + len(quote.text)
     before, after = (Letters(str(span.metadata.get(side, ""))).text for side in ("before", "after"))
     if not before and not after and span.start is not None and document.id == span.source:
-        return -abs(letters.range(at, end)[0] - span.start)
+        return -abs(letters.location(at, end)[0] - span.start)
     ahead, behind = letters.text[:at], letters.text[end:]
     return Postfix.similarity(before, ahead) + Prefix.similarity(after, behind)

@@ -28,7 +28,7 @@ from fullrecall.testset.duplicates import Questions
 from fullrecall.testset.execution import ModelOptions, Outcome, Plan, carried_out
 from fullrecall.testset.following import anchor
 from fullrecall.testset.seeds import Passage, Seed
-from fullrecall.testset.verification import Check, inspected, items_in, reply, same_verdicts
+from fullrecall.testset.verification import checked, inspected, items_in, reply, same_verdicts
 from fullrecall.testset.vocabulary import words
 from fullrecall.usage import Spent
 
@@ -296,9 +296,9 @@ class _Generation:
         drafts = [inspected(written, kind, seed) for written in _questions(text)[:PER_SEED]]
         left = [draft for draft in drafts if draft.rejection is None]
         if left:
-            left = yield from Check(left, seed.passages).flow(self.checker)
-        checked = iter(left)
-        return [next(checked) if draft.rejection is None else draft for draft in drafts]
+            left = yield from checked(left, seed.passages, self.checker)
+        verified = iter(left)
+        return [next(verified) if draft.rejection is None else draft for draft in drafts]
 
     def _take(self, outcome: Outcome[list[Draft]]) -> None:
         """Take the drafts of a seed, no question twice."""

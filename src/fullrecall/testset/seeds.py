@@ -11,7 +11,7 @@ import re
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from heapq import nsmallest
-from math import ceil
+from math import ceil, inf
 from typing import NamedTuple
 
 from fullrecall.corpus import Document
@@ -41,6 +41,9 @@ _SHORTEST_NAME = 3
 
 _BLOCK = re.compile(r"\n[^\S\n]*\n\s*")
 _SENTENCE = re.compile(r"(?<=[.!?。！？])[\"'”’)\]]*\s*(?=\S)")  # noqa: RUF001 - full-width marks
+_SPACE = re.compile(r"\s+")
+_CUTS = ((_BLOCK, MOST_WORDS // 2), (_SENTENCE, MOST_WORDS), (_SPACE, inf))
+"""Where a text is cut; a part with more words than these is cut again at the next boundary."""
 
 
 class Passage(NamedTuple):
@@ -75,7 +78,7 @@ def passages(document: Document) -> Iterator[Passage]:
     text = document.text
     ranges: list[tuple[int, int]] = []
     begin = size = 0
-    for start, end in _pieces(text):
+    for start, end in _pieces(text, 0, len(text)):
         count = len(words(text[start:end]))
         if size and size + count > MOST_WORDS:
             ranges.append((begin, start))
@@ -94,27 +97,16 @@ def passages(document: Document) -> Iterator[Passage]:
             yield Passage(document.id, text.index(part, start), part)
 
 
-def _pieces(text: str) -> Iterator[tuple[int, int]]:
-    """Yield paragraphs as ranges; one of more than 500 words, by its sentences, then by words."""
-    start = 0
-    for end in [*(block.end() for block in _BLOCK.finditer(text)), len(text)]:
-        if len(words(text[start:end])) <= MOST_WORDS // 2:
-            yield start, end
-        else:
-            yield from _sentences(text, start, end)
-        start = end
-
-
-def _sentences(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
-    cuts = [start + sentence.end() for sentence in _SENTENCE.finditer(text[start:end])]
-    for cut in [*cuts, end]:
-        while len(words(text[start:cut])) > MOST_WORDS:  # no sentence ends here
-            middle = text.rfind(" ", start, start + 2_000)
-            middle = min(cut, middle if middle > start else start + 2_000)
-            yield start, middle
-            start = middle
-        if start < cut:
+def _pieces(
+    text: str, start: int, end: int, cuts: Sequence[tuple[re.Pattern[str], float]] = _CUTS
+) -> Iterator[tuple[int, int]]:
+    """Yield the parts of a range, those with too many words cut where the next boundary is."""
+    (boundary, most), *finer = cuts
+    for cut in [*(start + match.end() for match in boundary.finditer(text[start:end])), end]:
+        if len(words(text[start:cut])) <= most:
             yield start, cut
+        else:
+            yield from _pieces(text, start, cut, finer)
         start = cut
 
 

@@ -19,83 +19,74 @@ from fullrecall.testset.vocabulary import words
 Verdict: TypeAlias = Mapping[str, Any]
 """What a reply says of one question, or of one statement."""
 
+Statements: TypeAlias = Sequence[tuple[Backed, Verdict]]
+"""The claims of a draft, with what a reply says of each."""
 
-class Check:
-    """What is asked about the drafts of one seed, and how the reply is read.
 
-    Statements are in an order of their own, so that none shows which question it belongs to.
+def checked(
+    drafts: Sequence[Draft], passages: Sequence[Passage], model: ChatModel
+) -> Flow[list[Draft]]:
+    """Ask a model about the drafts of one seed; return them with what it finds wrong.
+
+    No verdict accepts nothing.
     """
+    pairs = [(number, backed) for number, draft in enumerate(drafts) for backed in draft.claims]
+    # In an order of their own, so that no statement shows which question it belongs to.
+    pairs.sort(key=lambda pair: pair[1].claim)
+    request = instructions.checking(
+        [passage.text for passage in passages],
+        [draft.question for draft in drafts],
+        [(backed.claim, backed.quote.text) for _, backed in pairs],
+    )
 
-    def __init__(self, drafts: Sequence[Draft], passages: Sequence[Passage]) -> None:
-        self.drafts, self.passages = drafts, passages
-        pairs = [(n, backed) for n, draft in enumerate(drafts) for backed in draft.claims]
-        self.statements = sorted(pairs, key=lambda pair: pair[1].claim)
-
-    def flow(self, model: ChatModel) -> Flow[list[Draft]]:
-        """Ask a model; return the drafts with what it finds wrong: no verdict accepts nothing."""
-        request = instructions.checking(
-            [passage.text for passage in self.passages],
-            [draft.question for draft in self.drafts],
-            [(backed.claim, backed.quote.text) for _, backed in self.statements],
-        )
-        text, problem = yield from reply(
-            model, request, lambda text: None not in list(self._verdicts(text))
-        )
-        checked = []
-        for number, (draft, verdicts) in enumerate(
-            zip(self.drafts, self._verdicts(text), strict=True)
-        ):
-            if verdicts is None:
-                why = problem or "the model's reply lacks it"
-                rejection: Rejection | None = Rejection(Problem.UNCHECKED, why)
-            else:
-                rejection = self._rejection(number, *verdicts)
-            checked.append(draft if rejection is None else replace(draft, rejection=rejection))
-        return checked
-
-    def _verdicts(self, text: str) -> Iterator[tuple[Verdict, list[Verdict]] | None]:
+    def verdicts_in(text: str) -> Iterator[tuple[Verdict, Statements] | None]:
         """Yield the verdicts on each question and its statements; None where one is missing."""
-        questions = _by_position(text, "check", "questions", len(self.drafts))
-        statements = _by_position(text, "check", "statements", len(self.statements))
-        for number in range(len(self.drafts)):
-            own = [statements.get(at) for at, (n, _) in enumerate(self.statements) if n == number]
-            whole = [verdict for verdict in own if verdict is not None]
-            is_whole = number in questions and len(whole) == len(own)
-            yield (questions[number], whole) if is_whole else None
+        questions = _by_position(text, "check", "questions", len(drafts))
+        verdicts = _by_position(text, "check", "statements", len(pairs))
+        for number in range(len(drafts)):
+            own = [(b, verdicts.get(at, {})) for at, (n, b) in enumerate(pairs) if n == number]
+            is_whole = number in questions and all(verdict for _, verdict in own)
+            yield (questions[number], own) if is_whole else None
 
-    def _rejection(
-        self, number: int, verdict: Verdict, statements: Sequence[Verdict]
-    ) -> Rejection | None:
-        draft = self.drafts[number]
-        if not verdict["stands_alone"]:
-            return Rejection(Problem.UNCLEAR)
-        quotes = (quote for quote in verdict["quotes"] if isinstance(quote, Mapping))
-        located_quotes = (located(q.get("quote"), q.get("document"), self.passages) for q in quotes)
-        evidence = [quote for quote in located_quotes if quote is not None]
-        if not verdict["answerable"]:
-            return Rejection(Problem.UNANSWERED)
-        if verdict["several"]:
-            return Rejection(Problem.SEVERAL, verdict["answer"][:200])
-        return self._of_statements(number, statements) or _of_answer(draft, verdict, evidence)
-
-    def _of_statements(self, number: int, statements: Sequence[Verdict]) -> Rejection | None:
-        claims = [backed for n, backed in self.statements if n == number]
-        for backed, statement in zip(claims, statements, strict=True):
-            if not statement["supported"]:
-                return Rejection(Problem.UNSUPPORTED, backed.claim)
-        if self.drafts[number].kind == "across_documents":
-            documents = ({n for n in s["documents"] if isinstance(n, int)} for s in statements)
-            if sufficient := set.intersection(*documents):
-                return Rejection(Problem.SINGLE, self.passages[min(sufficient) - 1].source)
-        return None
+    text, problem = yield from reply(model, request, lambda text: None not in [*verdicts_in(text)])
+    unchecked = Rejection(Problem.UNCHECKED, problem or "the model's reply lacks it")
+    return [
+        replace(draft, rejection=_rejection(draft, *verdicts, passages) if verdicts else unchecked)
+        for draft, verdicts in zip(drafts, verdicts_in(text), strict=True)
+    ]
 
 
-def _of_answer(draft: Draft, verdict: Verdict, evidence: Sequence[Passage]) -> Rejection | None:
-    """Compare the model's own answer with the draft's: their quotes must meet, and numbers."""
-    meet = any(quote.meets(backed.quote) for quote in evidence for backed in draft.claims)
+def _rejection(
+    draft: Draft, verdict: Verdict, statements: Statements, passages: Sequence[Passage]
+) -> Rejection | None:
+    if not verdict["stands_alone"]:
+        return Rejection(Problem.UNCLEAR)
+    if not verdict["answerable"]:
+        return Rejection(Problem.UNANSWERED)
+    if verdict["several"]:
+        return Rejection(Problem.SEVERAL, verdict["answer"][:200])
+    if (rejection := _of_statements(draft, statements, passages)) is not None:
+        return rejection
+    # The model's own answer beside the draft's: their quotes must meet, and their numbers.
+    quotes = (quote for quote in verdict["quotes"] if isinstance(quote, Mapping))
+    evidence = [located(q.get("quote"), q.get("document"), passages) for q in quotes]
+    meet = any(q and q.meets(backed.quote) for q in evidence for backed in draft.claims)
     ours, theirs = (set(numbers_in(text)) for text in (draft.answer, verdict["answer"]))
     if (draft.claims and not meet) or (ours and theirs and not ours & theirs):
         return Rejection(Problem.DIFFERENT, verdict["answer"][:200])
+    return None
+
+
+def _of_statements(
+    draft: Draft, statements: Statements, passages: Sequence[Passage]
+) -> Rejection | None:
+    for backed, statement in statements:
+        if not statement["supported"]:
+            return Rejection(Problem.UNSUPPORTED, backed.claim)
+    if draft.kind == "across_documents":
+        documents = [{n for n in s["documents"] if isinstance(n, int)} for _, s in statements]
+        if sufficient := set.intersection(*documents):
+            return Rejection(Problem.SINGLE, passages[min(sufficient) - 1].source)
     return None
 
 
