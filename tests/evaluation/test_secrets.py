@@ -338,7 +338,7 @@ def test_no_secret_is_in_a_pickle(faulty: FaultyEndpoint, monkeypatch: pytest.Mo
     assert not [form for form in written() if form.encode() in sent]
     received = pickle.loads(sent).judge.model  # noqa: S301
     assert received.name == model.name
-    assert received._settings()["api_key"] == ASCII_KEY
+    assert received._key() == ASCII_KEY
     check(repr(received), received.name)
     with pytest.raises(ParameterError, match=r"base_url holds secrets.*set OPENAI_BASE_URL"):
         pickle.dumps(OpenAIChatModel("m", base_url=url))

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
-from typing import Any
+from contextlib import suppress
+from math import inf
 
 from fullrecall.models.chat import Completion, Failure
 
@@ -124,22 +125,12 @@ def _wait(error: BaseException) -> float | None:
     headers = getattr(getattr(error, "response", None), "headers", None)
     if headers is None:
         headers = getattr(error, "headers", None)
-    # OpenAI's own header, finer than the whole seconds of the standard one.
-    milliseconds = _number(_header(headers, "retry-after-ms"))
-    if milliseconds is not None:
-        return milliseconds / 1000
-    return _number(_header(headers, "retry-after"))
-
-
-def _header(headers: Any, name: str) -> object:
     get = getattr(headers, "get", lambda _: None)
-    value = get(name)
-    return get(name.title()) if value is None else value
-
-
-def _number(value: object) -> float | None:
-    try:
-        number = float(str(value))
-    except ValueError:
-        return None
-    return number if 0 <= number < float("inf") else None
+    # OpenAI's own header, finer than the whole seconds of the standard one.
+    for name, per_second in (("retry-after-ms", 1000), ("retry-after", 1)):
+        value = get(name)
+        with suppress(ValueError):
+            number = float(str(get(name.title()) if value is None else value))
+            if 0 <= number < inf:
+                return number / per_second
+    return None

@@ -31,8 +31,8 @@ _PATTERN_BETWEEN = r"\\*+"
 _WORD = re.compile(r"[A-Za-z]?[a-z]*([-_ ][a-z]+)*")
 """What may be a word of a reply ("ollama", "lm-studio") is taken out of messages alone."""
 
-_HEADERS = frozenset({"default_headers", "default_query"})
-"""Fields of a framework's model of which every value may say who asks."""
+_HEADERS = frozenset({"default_headers", "default_query", "extra_headers", "extra_query"})
+"""Fields and options of a model of which every value may say who asks."""
 
 _SECRET_NAME = re.compile(
     r"key|token(?!s|iz)|secret|passw|auth|cookie|credential|signature", re.IGNORECASE
@@ -60,26 +60,22 @@ _LOGGERS = frozenset(
 An event loop logs what nobody has awaited."""
 
 
-class _Filter:
-    """Takes secrets out of what HTTP clients log."""
+def _redact_record(record: logging.LogRecord) -> bool:
+    """Let every record of a log pass, redacted where it has to be."""
+    message = record.getMessage()
+    clean = redacted(message)
+    if clean != message:
+        record.msg, record.args = clean, ()
+    if record.exc_info:
+        import logging
 
-    def filter(self, record: logging.LogRecord) -> bool:
-        """Let every record pass, redacted where it has to be."""
-        message = record.getMessage()
-        clean = redacted(message)
-        if clean != message:
-            record.msg, record.args = clean, ()
-        if record.exc_info:
-            import logging
-
-            trace = logging.Formatter().formatException(record.exc_info)
-            # A formatter prints `exc_text` as it is, unless it has `exc_info` to make it anew.
-            record.exc_text, record.exc_info = redacted(trace), None
-        return True
+        trace = logging.Formatter().formatException(record.exc_info)
+        # A formatter prints `exc_text` as it is, unless it has `exc_info` to make it anew.
+        record.exc_text, record.exc_info = redacted(trace), None
+    return True
 
 
 _LOCK = threading.Lock()
-_FILTER = _Filter()
 _secrets: tuple[str, ...] = ()  # in lower case, without backslashes, the longest first
 _in_texts: tuple[str, ...] = ()  # those of them that are no words
 
@@ -109,13 +105,23 @@ def watch_logs() -> None:
     loggers = list(logging.root.manager.loggerDict.items())
     for name in {*_LOGGERS, *(name for name, _ in loggers)}:
         if name.partition(".")[0] in _LOGGERS:
-            logging.getLogger(name).addFilter(_FILTER)  # added once, however often it is asked
+            # Added once, however often it is asked.
+            logging.getLogger(name).addFilter(_redact_record)
 
 
-def hide_values(named: Mapping[str, object], *, all_of_them: bool = False) -> None:
-    """Hide the values of headers, parameters or options: of all, or of those named as secrets."""
-    for name, value in named.items():
-        _hide_value(value, is_secret=all_of_them or _names_secret(str(name)))
+def hide_values(value: object, *, is_secret: bool = False) -> None:
+    """Hide a secret, or what headers, parameters and options have under the names of secrets."""
+    if isinstance(value, Mapping):
+        for name, named_value in value.items():
+            is_named = name in _HEADERS or _names_secret(str(name))
+            hide_values(named_value, is_secret=is_secret or is_named)
+    elif isinstance(value, (list, tuple)):
+        for element in value:
+            hide_values(element, is_secret=is_secret)
+    elif isinstance(value, bytes):
+        hide_values(value.decode(errors="replace"), is_secret=is_secret)
+    elif isinstance(value, str) and is_secret:
+        hide(value, value.split(" ")[-1])  # "Bearer …": the scheme is no secret
 
 
 def hide_fields(model: object) -> None:
@@ -123,28 +129,16 @@ def hide_fields(model: object) -> None:
     for name, value in getattr(model, "__dict__", {}).items():
         reveal = getattr(value, "get_secret_value", None)
         if callable(reveal):
-            _hide_value(reveal(), is_secret=True)
+            hide_values(reveal(), is_secret=True)
         elif isinstance(value, str) and "://" in value:
             hide_url(value)
         elif isinstance(value, (str, Mapping)):
-            _hide_value(value, is_secret=name in _HEADERS or _names_secret(name))
+            hide_values({name: value})
     watch_logs()
 
 
 def _names_secret(name: str) -> bool:
     return _SECRET_NAME.search(name) is not None
-
-
-def _hide_value(value: object, *, is_secret: bool) -> None:
-    if isinstance(value, Mapping):
-        hide_values(value, all_of_them=is_secret)
-    elif isinstance(value, (list, tuple)):
-        for element in value:
-            _hide_value(element, is_secret=is_secret)
-    elif isinstance(value, bytes):
-        _hide_value(value.decode(errors="replace"), is_secret=is_secret)
-    elif isinstance(value, str) and is_secret:
-        hide(value, value.split(" ")[-1])  # "Bearer …": the scheme is no secret
 
 
 def hide_environment(package: str, environment: Mapping[str, str]) -> None:

@@ -96,13 +96,10 @@ class RemoteModel(ABC):
         hide_environment(self.package, os.environ)
         self.base_url = self.base_url or self._environment("BASE_URL") or None
         for line in self._environment("CUSTOM_HEADERS").splitlines():
-            name, _, value = line.partition(":")
-            hide_values({name: value}, all_of_them=True)
+            hide_values(line.partition(":")[2], is_secret=True)
         if self.base_url is not None:
             hide_url(self.base_url)
             _check_address(self.base_url)
-        for option in _OWN:
-            hide_values(self.options.get(option) or {}, all_of_them=True)
         hide_values(self.options)
         if self._key() is None:
             raise ParameterError(
@@ -246,8 +243,13 @@ class RemoteModel(ABC):
             http_client = await asyncio.to_thread(make_client)
         # Looked up again: another request may have made it while the thread worked.
         if loop not in self._clients:
-            kind = getattr(import_module(self.package), self.client)
-            client = kind(http_client=http_client, **self._settings())
+            client = getattr(import_module(self.package), self.client)(
+                api_key=self._key(),
+                base_url=self.base_url,
+                http_client=http_client,
+                timeout=None,  # `acomplete` bounds the whole request
+                max_retries=0,
+            )
             watch_logs()
             self._clients[loop] = client
             if self._portal.is_here():
@@ -261,16 +263,6 @@ class RemoteModel(ABC):
         key = (self.api_key or self._environment("API_KEY")).strip()
         hide(key)
         return key or (_NO_KEY if self.base_url else None)
-
-    def _settings(self) -> dict[str, Any]:
-        settings: dict[str, Any] = {
-            "api_key": self._key(),
-            "timeout": None,  # `acomplete` bounds the whole request
-            "max_retries": 0,
-        }
-        if self.base_url is not None:
-            settings["base_url"] = self.base_url
-        return settings
 
     def _check_options(self) -> None:
         wrong = next((name for name in self.reserved if name in self.options), None)
