@@ -45,10 +45,10 @@ class Constructed:
         return f"{cls.__name__} has no parameter {unknown!r}: {way}"
 
 
-def check_k(k: object, name: str = "k") -> int:
-    """Return `k` if it is an int >= 1; raise `ParameterError` naming the parameter otherwise."""
-    if not isinstance(k, int) or isinstance(k, bool) or k < 1:
-        raise ParameterError(f"{name} must be a whole number of at least 1, got {k!r}")
+def check_k(k: object, name: str = "k", *, least: int = 1) -> int:
+    """Return `k` if it is an int >= `least`; raise `ParameterError` naming the parameter if not."""
+    if not isinstance(k, int) or isinstance(k, bool) or k < least:
+        raise ParameterError(f"{name} must be a whole number of at least {least}, got {k!r}")
     return k
 
 

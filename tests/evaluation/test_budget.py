@@ -15,9 +15,10 @@ from tests.evaluation.paid import VERDICTS
 from fullrecall import ClaimRecall, LLMJudge, Report, Sample, evaluate
 from fullrecall.errors import ParameterError
 from fullrecall.judges import Ask, Panel
+from fullrecall.judges.flow import NotAsked
 from fullrecall.models import ChatRequest, Completion, Message
 from fullrecall.run.account import Account
-from fullrecall.run.budget import Budget, BudgetSpent, Spending
+from fullrecall.run.budget import Budget, Spending
 from fullrecall.testing import ScriptedChatModel
 
 SAMPLES = [
@@ -202,7 +203,7 @@ def test_what_goes_beyond_the_budget_is_one_request_s_error(
                 ask = Ask(ScriptedChatModel(["x"]), request)
                 try:
                     hold = await account.hold(ask, 1)
-                except BudgetSpent:
+                except NotAsked:
                     return
                 spent_before.append(account.spent.tokens)
                 await asyncio.sleep(0)

@@ -20,11 +20,9 @@ from fullrecall.judges import Ask, Prompts
 from fullrecall.models import ChatRequest, Completion, Failure, Message
 from fullrecall.models.openai import OpenAIChatModel
 from fullrecall.result import Status
-from fullrecall.run.account import Account
-from fullrecall.run.budget import Budget, Spending
-from fullrecall.run.limits import Limits
 from fullrecall.run.request import Door, completion_key
 from fullrecall.run.sqlite import SQLiteLedger
+from fullrecall.run.work import Run
 from fullrecall.testing import ScriptedChatModel
 
 
@@ -214,9 +212,8 @@ def test_two_that_ask_the_same_go_on_with_the_same_answer(tmp_path: Path) -> Non
                 return Completion("second")
 
         async def second() -> Completion:
-            account = Account(Spending(Budget()))
-            door = Door(Limits(), ours, account, lambda: None)
-            return await door.answer(ask()._replace(model=Late(["second"], name="m")))
+            late = ask()._replace(model=Late(["second"], name="m"))
+            return await Door(Run(()), ours).answer(late)
 
         assert asyncio.run(second()) == FIRST
 

@@ -15,6 +15,7 @@ from collections.abc import (
 from contextlib import aclosing, closing, contextmanager, suppress
 from dataclasses import MISSING, dataclass, fields
 from difflib import get_close_matches
+from operator import length_hint
 from typing import TYPE_CHECKING, Any, TypeAlias, Unpack, cast, get_args
 
 from fullrecall.corpus import CorpusIndex
@@ -307,12 +308,12 @@ class _Scored:
 @contextmanager
 def _reporting(run: Run, options: Options, samples: object) -> Iterator[_Scored]:
     """Yield what takes the rows of the report; whatever ends the run goes with the report."""
-    from fullrecall.run.progress import Meter, known_length
+    from fullrecall.run.progress import Meter
 
     report = Report([scorer.method for scorer in run.scorers])
     corpus = None if run.corpus is None else run.corpus.fingerprint
     report.origin = Origin(corpus, run.view)
-    meter = Meter(run.spending, total=known_length(samples))
+    meter = Meter(run.spending, total=length_hint(samples) or None)
     scored = _Scored(report, meter, options)
     try:
         with meter, scored.writing():

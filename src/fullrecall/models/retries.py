@@ -10,6 +10,7 @@ from typing import Any
 from fullrecall.errors import ParameterError
 from fullrecall.models.chat import Completion, Failure
 from fullrecall.models.failures import shortened
+from fullrecall.parameters import check_k
 
 MOST = 4
 """How often a request is sent again, unless it is said."""
@@ -97,8 +98,7 @@ class Retries:
     longest_wait: float = 60.0
 
     def __post_init__(self) -> None:
-        if not isinstance(self.most, int) or isinstance(self.most, bool) or self.most < 0:
-            raise ParameterError(f"most must be a whole number >= 0, got {self.most!r}")
+        check_k(self.most, "most", least=0)
         for name in ("first_wait", "longest_wait"):
             value = getattr(self, name)
             if not isinstance(value, (int, float)) or not value >= 0:

@@ -20,7 +20,7 @@ from fullrecall.counts import counted
 from fullrecall.judges.flow import NotAsked
 from fullrecall.judges.judge import Ask
 from fullrecall.models.chat import Completion
-from fullrecall.run.budget import Budget, BudgetSpent, Price, Spending, no_price
+from fullrecall.run.budget import Budget, Price, Spending, no_price
 from fullrecall.run.ledger import AccountLostError, Ledger
 from fullrecall.usage import Spent
 
@@ -101,7 +101,7 @@ class Account:
         """Hold what a request may take, for the `sent`th time; return the hold, to be settled.
 
         Waits for those on their way where it depends on them, and for its turn by the rate.
-        Raises `BudgetSpent` where the budget has no room, `NotAsked` where the account is lost.
+        Raises `NotAsked` where the budget has no room, and where the account is lost.
         """
         name = ""
         if self._ledger is not None or self._is_bounded:
@@ -140,11 +140,11 @@ class Account:
     async def _turn(self, ask: Ask) -> str:
         budget = self.budget
         if budget.cost is not None and budget.price(ask.model) is None:
-            raise BudgetSpent(no_price(ask.model, budget))
+            raise NotAsked(no_price(ask.model, budget))
         name, pause = f"{secrets.randbits(64):x}", _POLL_SECONDS[0]
         while True:
             if self._why is not None:
-                raise BudgetSpent(self._why)
+                raise NotAsked(self._why)
             # The name is drawn here: a change that the ledger carries out twice finds its own hold.
             reserve = partial(_reserved, name=name, ask=ask, budget=budget)
             answer = await self._amend(reserve, undo=partial(_given_back, name=name))

@@ -66,19 +66,14 @@ def opened(store: StoreLike | None) -> Iterator[Ledger | None]:
     if store is None:
         yield None
         return
-    if isinstance(store, Ledger) and store.is_closed:
-        raise store.closed()
-    with nullcontext(store) if isinstance(store, Ledger) else _opened(store) as ledger:
-        if ledger.problem:
-            warnings.warn(ledger.problem, UserWarning, stacklevel=3)
-        yield ledger
-
-
-def _opened(store: Address | str | Path) -> Ledger:
     if isinstance(store, (str, Path)):
         store = Address(str(store), "")
-    if not isinstance(store, Address):
+    if not isinstance(store, (Address, Ledger)):
         raise ParameterError(
             f"store must be a path, a redis:// URL, a Ledger or None, got {store!r}"
         )
-    return store.open()
+    with store.open() if isinstance(store, Address) else nullcontext(store) as ledger:
+        ledger.check_open()
+        if ledger.problem:
+            warnings.warn(ledger.problem, UserWarning, stacklevel=3)
+        yield ledger

@@ -25,6 +25,7 @@ from fullrecall.run.retrievers import (
     is_asynchronous,
     is_thread_bound,
 )
+from fullrecall.run.work import Run
 from fullrecall.sample import Sample
 
 _FAILURES = (Exception, SystemExit, KeyboardInterrupt)
@@ -53,28 +54,28 @@ class Asker:
     def __init__(
         self,
         retriever: Retriever,
-        timeout: float | None,
-        seconds_left: Callable[[], float | None],
-        *,
-        in_threads: bool,
-        to_caller: Callable[[CallersCall], None] | None = None,
+        run: Run,
+        to_caller: Callable[[CallersCall], None] | None,
     ) -> None:
         self._is_thread_bound = False
         self._to_caller = to_caller
         self._retriever = retriever
-        self._timeout = timeout
-        self._seconds_left = seconds_left
+        self._run = run
+        # In a loop of its own, all that can be called is: a thread can be given up, a loop cannot.
+        in_threads = not is_asynchronous(retriever)
+        if to_caller is None:
+            in_threads = getattr(retriever, "in_threads", False)
         self._threads = _Threads(self._called) if in_threads else None
 
     async def ask(self, sample: Sample) -> Sample:
         """Return a sample with what is retrieved for it, or why nothing is."""
         if sample.user_input is None:
             return sample.with_retrieval(Retrieval(error="the sample has no user_input to ask"))
-        seconds_left = self._seconds_left()
+        seconds_left = self._run.seconds_left()
         if seconds_left == 0:
             error = "the run's deadline passed before it was asked"
             return sample.with_retrieval(Retrieval(error=error))
-        bounds = [bound for bound in (self._timeout, seconds_left) if bound is not None]
+        bounds = [bound for bound in (self._run.limits.timeout, seconds_left) if bound is not None]
         if not self._is_thread_bound:
             retrieval = await self._retrieved(sample, min(bounds, default=None))
             if is_asynchronous(self._retriever) or not is_thread_bound(retrieval):

@@ -10,18 +10,13 @@ from math import isfinite
 from typing import NamedTuple
 
 from fullrecall.errors import ParameterError
-from fullrecall.judges.flow import NotAsked
 from fullrecall.models.chat import ChatModel
-from fullrecall.parameters import Constructed
+from fullrecall.parameters import Constructed, check_k
 from fullrecall.scorers.scorer import Scorer
 from fullrecall.usage import Spent
 
 _FASTEST = 1e6
 """Requests per second: more are no bound."""
-
-
-class BudgetSpent(NotAsked):
-    """Nothing more is sent: what was to rest on it is unscored, with this as the reason."""
 
 
 class Price(NamedTuple):
@@ -60,9 +55,8 @@ class Budget(Constructed):
 
     def __post_init__(self) -> None:
         for name in ("calls", "tokens"):
-            bound = getattr(self, name)
-            if bound is not None and (type(bound) is not int or bound < 1):
-                raise ParameterError(f"{name} must be a whole number >= 1, got {bound!r}")
+            if getattr(self, name) is not None:
+                check_k(getattr(self, name), name)
         if self.cost is not None and not (_is_number(self.cost) and self.cost > 0):
             raise ParameterError(f"cost must be a number above 0, got {self.cost!r}")
         rate = self.rate

@@ -165,12 +165,9 @@ async def _engine(
     run: Run, ledger: Ledger | None, compute: Callable[..., Awaitable[Any]] | None = None
 ) -> Engine:
     """Return an engine for this event loop."""
-    from fullrecall.run.account import Account
     from fullrecall.run.engine import Engine
-    from fullrecall.run.request import Door
 
-    door = Door(run.limits, ledger, Account(run.spending, ledger), run.seconds_left)
-    return Engine(run, door, compute)
+    return Engine(run, ledger, compute)
 
 
 def _finish(run: Run, error: Exception | None, stopped: str | None = None) -> None:
@@ -208,7 +205,9 @@ class Inquiry:
 
     def __init__(self, retriever: RetrieverLike, k: int | None = None) -> None:
         self._waiting: deque[Sample] = deque()
-        self._answered = retrieved(self._questions(), retriever, k, max_concurrency=1, timeout=None)
+        # Each is drawn when it is asked, never ahead.
+        samples = iter(self._waiting.popleft, None)
+        self._answered = retrieved(samples, retriever, k, max_concurrency=1, timeout=None)
 
     def ask(self, sample: Sample) -> Retrieval:
         """Return what is retrieved for a sample, or an error that says why nothing is."""
@@ -220,7 +219,3 @@ class Inquiry:
     def close(self) -> None:
         """End what the retriever was asked in."""
         self._answered.close()
-
-    def _questions(self) -> Iterator[Sample]:
-        while True:  # drawn once for each `ask`, never ahead
-            yield self._waiting.popleft()

@@ -84,7 +84,10 @@ class Endpoint:
     def release(self, reply: Completion | None, began: float, retries: Retries) -> None:
         """Give a turn back, with the reply to its request, begun then; None where none was sent."""
         if reply is not None:
-            self._note_reply(reply, began, retries)
+            if reply.failure is None or reply.failure.is_reply:
+                self._note_answer()
+            elif not retries.gives_up(reply):
+                self._slow_down(reply, began)
         self._limit_of_all.release()
         self._give_back_turn()
 
@@ -92,13 +95,6 @@ class Endpoint:
         """Raise `NotAsked` once the run is over for this model."""
         if self.stopped is not None:
             raise NotAsked(self.stopped)
-
-    def _note_reply(self, reply: Completion, began: float, retries: Retries) -> None:
-        """Adapt to the reply to a request that began then."""
-        if reply.failure is None or reply.failure.is_reply:
-            self._note_answer()
-        elif not retries.gives_up(reply):
-            self._slow_down(reply, began)
 
     def fails(
         self,

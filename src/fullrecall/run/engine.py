@@ -12,18 +12,15 @@ from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import replace
 from functools import partial
 from itertools import takewhile
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from fullrecall.judges.flow import NotAsked, Tally, arun
 from fullrecall.run.asker import Asker, CallersCall
+from fullrecall.run.ledger import Ledger
 from fullrecall.run.request import Door
-from fullrecall.run.retrievers import is_asynchronous
 from fullrecall.run.work import Begun, Run, Work, raised, unscored
 from fullrecall.table.row import Row
 from fullrecall.usage import Usage
-
-if TYPE_CHECKING:
-    from fullrecall.retrieval import Retriever
 
 _GRACE_SECONDS = 5.0
 """What requests and calls get to end once they are cancelled."""
@@ -39,13 +36,17 @@ class Engine:
     """
 
     def __init__(
-        self, run: Run, door: Door, compute: Callable[..., Awaitable[Any]] | None = None
+        self,
+        run: Run,
+        ledger: Ledger | None,
+        compute: Callable[..., Awaitable[Any]] | None = None,
     ) -> None:
-        self.door = door
+        self.door = Door(run, ledger)
         self._run = run
         self._most = run.limits.max_concurrency
         self._compute = compute
-        self._asker = None if run.retriever is None else self._asker_of(run.retriever)
+        to_caller = self._put_to_caller if compute is None else None
+        self._asker = None if run.retriever is None else Asker(run.retriever, run, to_caller)
         self.callers_calls: deque[CallersCall] = deque()
         """Calls that only the thread which feeds this engine can make: it does, after a turn."""
         self._works: deque[Work] = deque()
@@ -105,19 +106,6 @@ class Engine:
         if self._asker is not None:
             self._asker.close()
         await self.door.close(connections=connections)
-
-    def _asker_of(self, retriever: Retriever) -> Asker:
-        # In a loop of its own, all that can be called is: a thread can be given up, a loop cannot.
-        in_threads = not is_asynchronous(retriever)
-        if self._compute is not None:
-            in_threads = getattr(retriever, "in_threads", False)
-        return Asker(
-            retriever,
-            self._run.limits.timeout,
-            self._run.seconds_left,
-            in_threads=in_threads,
-            to_caller=self._put_to_caller if self._compute is None else None,
-        )
 
     def _put_to_caller(self, call: CallersCall) -> None:
         self.callers_calls.append(call)

@@ -229,9 +229,10 @@ class Ledger(ABC):
     def _close(self) -> None:
         """Write what waits, and close what is open."""
 
-    def closed(self) -> StoreError:
-        """Return what to raise once it is closed."""
-        return StoreError(f"the store {self.path} is closed: open it again")
+    def check_open(self) -> None:
+        """Raise `StoreError` once it is closed."""
+        if self.is_closed:
+            raise StoreError(f"the store {self.path} is closed: open it again")
 
     def __enter__(self) -> Self:
         return self

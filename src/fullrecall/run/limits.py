@@ -49,12 +49,8 @@ class Limits:
                 raise ParameterError(
                     f"{name} must be a number of seconds > 0 or None, got {value!r}"
                 )
-        retries = self.retries
-        is_whole = isinstance(retries, int) and not isinstance(retries, bool) and retries >= 0
-        if not isinstance(retries, Retries) and not is_whole:
-            raise ParameterError(
-                f"retries must be a whole number >= 0 or a Retries, got {self.retries!r}"
-            )
+        if not isinstance(self.retries, Retries):
+            check_k(self.retries, "retries", least=0)
 
     def retrying(self) -> Retries:
         """Return how failed requests are sent again."""

@@ -80,11 +80,3 @@ class Meter:
         if spent.cost is not None:
             phrases.append(f"cost {spent.cost:,.4g}")
         return ", ".join(phrases)
-
-
-def known_length(samples: object) -> int | None:
-    """Return how many items an iterable holds, None where it does not say."""
-    try:
-        return len(samples)  # type: ignore[arg-type]
-    except TypeError:
-        return None

@@ -18,7 +18,6 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import astuple
 from functools import lru_cache
-from itertools import count
 from random import Random
 from typing import Any, TypeVar
 
@@ -85,23 +84,18 @@ class RedisLedger(Ledger):
 
     def get(self, key: str) -> Entry:
         """Return the record of an ask, an empty one where there is none or the server is lost."""
-        if self.is_closed:
-            raise self.closed()
+        self.check_open()
         return self._tried(lambda: _entry(self._client.get(name_of(key))), Entry())
 
     def amend(self, key: str, change: Change[T], *, otherwise: T) -> Future[T]:
         """Change a record; the future is done when the server has it."""
-        if self.is_closed:
-            raise self.closed()
+        self.check_open()
         return self._pool.submit(self._tried, lambda: self._amended(key, change), otherwise)
 
     def _amended(self, key: str, change: Change[T]) -> T:
         name = name_of(key)
-        for tried in count():
-            # Others may be faster, again and again: whoever was late waits a little, at random.
-            time.sleep(
-                min(0.05, 0.001 * 2 ** min(tried, 9)) * self._chance.random() if tried else 0
-            )
+        longest_wait = 0.002
+        while True:
             # The time is the server's: the clocks of many machines disagree.
             pipeline = self._client.pipeline(transaction=False)
             before, (seconds, micros), server = pipeline.get(name).time().info("server").execute()
@@ -115,7 +109,9 @@ class RedisLedger(Ledger):
             arguments = [before or "", after, "" if keeps else _KEEP_SECONDS]
             if self._set(keys=[name], args=arguments):
                 return outcome
-        raise AssertionError  # there is always another try
+            # Others may be faster, again and again: whoever was late waits a little, at random.
+            time.sleep(longest_wait * self._chance.random())
+            longest_wait = min(0.05, 2 * longest_wait)
 
     def _life_of(self, run: str) -> str:
         """Return the ID of the server's current run, empty where it forgets nothing."""

@@ -6,7 +6,7 @@ import asyncio
 import hashlib
 import json
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from concurrent.futures import Future
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
@@ -22,7 +22,7 @@ from fullrecall.models.transport import closed
 from fullrecall.run.account import Account
 from fullrecall.run.endpoint import Endpoint
 from fullrecall.run.ledger import Ledger
-from fullrecall.run.limits import Limits
+from fullrecall.run.work import Run
 from fullrecall.scorers.scorer import LATE
 
 _POLL_SECONDS = (0.02, 0.5)
@@ -52,21 +52,15 @@ class _Request:
 class Door:
     """What one run sends, in one event loop."""
 
-    def __init__(
-        self,
-        limits: Limits,
-        ledger: Ledger | None,
-        account: Account,
-        seconds_left: Callable[[], float | None],
-    ) -> None:
+    def __init__(self, run: Run, ledger: Ledger | None) -> None:
         self.stopped: str | None = None
         """Why the run is over: a model that does not answer; None while all do."""
-        self._limits = limits
+        self._limits = limits = run.limits
         self._retries = limits.retrying()
         self._ledger = ledger
         self._is_warned = ledger is not None and bool(ledger.problem)
-        self._account = account
-        self._seconds_left = seconds_left
+        self._account = Account(run.spending, ledger)
+        self._seconds_left = run.seconds_left
         self._waiting: dict[str, asyncio.Future[Completion]] = {}
         self._replies: dict[str, Completion] = {}
         self._failed: set[str] = set()
@@ -81,9 +75,8 @@ class Door:
         """
         endpoint = self._endpoint(ask.model)
         request = _Request(ask, endpoint, completion_key(ask, endpoint.name))
-        left = None if self._limits.deadline is None else self._seconds_left()
         try:
-            async with asyncio.timeout(left) as limit:
+            async with asyncio.timeout(self._seconds_left()) as limit:
                 completion = await self._kept(request)
                 if completion is None:
                     with self._alone(request) as answered:
@@ -229,10 +222,8 @@ class Door:
 
     def _endpoint(self, model: ChatModel) -> Endpoint:
         if id(model) not in self._models:
-            name = model.name
-            if name not in self._endpoints:
-                self._endpoints[name] = Endpoint(name, self._limits.max_concurrency, self._in_all)
-            self._models[id(model)] = model, self._endpoints[name]
+            endpoint = Endpoint(model.name, self._limits.max_concurrency, self._in_all)
+            self._models[id(model)] = model, self._endpoints.setdefault(endpoint.name, endpoint)
         return self._models[id(model)][1]
 
     # --- the ledger
@@ -271,7 +262,10 @@ class Door:
             if len(self._replies) > _MOST_ANSWERS:
                 # The oldest: a dict keeps the order in which its keys came.
                 del self._replies[next(iter(self._replies))]
-        if self._ledger is not None and _is_answer(request.ask, completion):
+        # No completion is ever stored that holds nothing of an answer.
+        accepts = request.ask.accepts
+        is_answer = accepts(completion) if accepts else completion.failure is None
+        if self._ledger is not None and is_answer:
             claim, request.claim = request.claim, ""  # it ends with the write
             request.written = self._ledger.put(
                 request.key, text_of(completion), request.endpoint.name, claim
@@ -302,13 +296,6 @@ def completion_of(text: str) -> Completion:
     fields = json.loads(text)
     failure = fields.pop("failure")
     return Completion(**fields, failure=None if failure is None else Failure(failure))
-
-
-def _is_answer(ask: Ask, completion: Completion) -> bool:
-    """Whether a completion holds something of an answer: no other is ever kept."""
-    if ask.accepts is None:
-        return completion.failure is None
-    return ask.accepts(completion)
 
 
 def completion_key(ask: Ask, model: str = "") -> str:

@@ -21,6 +21,7 @@ from fullrecall.hits import IdKey, check_id_key, contexts_of
 from fullrecall.identifiers import shown
 from fullrecall.retrieval import Retrieval, Retriever
 from fullrecall.sample import Sample
+from fullrecall.steps.failures import brief
 
 RetrieverLike: TypeAlias = Retriever | Callable[..., Any] | Callable[..., Awaitable[Any]]
 """A function of the question, and of `k` if it takes one, sync or async; a `Retriever`; or what a
@@ -203,9 +204,7 @@ def is_asynchronous(retriever: Retriever) -> bool:
 
 def failed(error: BaseException) -> Retrieval:
     """Return what an exception of a retriever makes of its sample."""
-    kind = "" if isinstance(error, InputError) else f"{type(error).__name__}: "
-    text = " ".join(f"{kind}{error}".split())
-    return Retrieval(error=text if len(text) <= _LONGEST else f"{text[: _LONGEST - 1]}…")
+    return Retrieval(error=brief(str(error) if isinstance(error, InputError) else error, _LONGEST))
 
 
 _LONGEST = 300

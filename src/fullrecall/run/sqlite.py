@@ -93,13 +93,20 @@ class SQLiteLedger(Ledger):
         self._reading: sqlite3.Connection | None = None
         self._writing: sqlite3.Connection | None = None
         self._file: tuple[int, int] | None = None
-        self._open(self._path)
+        check(self._path)
+        try:
+            self._writing = writing(self._path)
+        except sqlite3.Error as error:
+            self._stop(error)
+        self._file = _identity(self._path)
+        if not self.problem or (self._path.exists() and self._path.stat().st_size):
+            self._reading = reading(self._path)
+        _OPEN.add(self)
 
     def get(self, key: str) -> Entry:
         """Return the record of an ask, an empty one where there is none or it is damaged."""
         with self._lock:
-            if self.is_closed:
-                raise self.closed()
+            self.check_open()
             try:
                 if self._reading is None:
                     if self._file is None or _identity(self._path) != self._file:
@@ -114,8 +121,7 @@ class SQLiteLedger(Ledger):
         """Change a record in the writer's next transaction."""
         job = _Job(key, change, otherwise)
         with self._lock:
-            if self.is_closed:
-                raise self.closed()
+            self.check_open()
             if self.problem:
                 job.tell(otherwise)
                 return job.future
@@ -127,17 +133,6 @@ class SQLiteLedger(Ledger):
                 )
                 self._thread.start()
         return job.future
-
-    def _open(self, path: Path) -> None:
-        check(path)
-        try:
-            self._writing = writing(path)
-        except sqlite3.Error as error:
-            self._stop(error)
-        self._file = _identity(path)
-        if not self.problem or (path.exists() and path.stat().st_size):
-            self._reading = reading(path)
-        _OPEN.add(self)
 
     def _close(self) -> None:
         with self._lock:

@@ -6,6 +6,7 @@ import sqlite3
 import time
 import zlib
 from contextlib import closing
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -103,17 +104,13 @@ def writing(path: Path) -> sqlite3.Connection:
         connection.execute("PRAGMA synchronous = FULL")
         connection.execute("BEGIN IMMEDIATE")
         if _pragma(connection, "user_version") != VERSION:
-            _make_tables(connection)
+            for statement in _SCHEMA:
+                connection.execute(statement)
         connection.execute("COMMIT")
     except sqlite3.Error:
         connection.close()
         raise
     return connection
-
-
-def _make_tables(connection: sqlite3.Connection) -> None:
-    for statement in _SCHEMA:
-        connection.execute(statement)
 
 
 def connected(path: Path, options: str = "?mode=rwc") -> sqlite3.Connection:
@@ -124,12 +121,8 @@ def connected(path: Path, options: str = "?mode=rwc") -> sqlite3.Connection:
         address, uri=True, timeout=PATIENCE, isolation_level=None, check_same_thread=False
     )
     # What is no UTF-8 is damaged: its checksum says so where one matters.
-    connection.text_factory = _text
+    connection.text_factory = partial(str, encoding="utf-8", errors="replace")
     return connection
-
-
-def _text(value: bytes) -> str:
-    return value.decode("utf-8", "replace")
 
 
 def _retried(connection: sqlite3.Connection, statement: str) -> None:

@@ -82,7 +82,7 @@ class TestMistakes:
         [
             ({"max_concurrency": 0}, "max_concurrency"),
             ({"timeout": -1}, "timeout"),
-            ({"retries": -1}, "a whole number >= 0"),
+            ({"retries": -1}, "retries must be a whole number of at least 0"),
             ({"rename": {"a": "no_field"}}, "no_field"),
             (
                 {"store": 7},
