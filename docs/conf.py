@@ -52,7 +52,6 @@ nitpick_ignore = [  # parts of our own that nobody makes by hand, in signatures 
     ("py:class", "fullrecall.calibration.estimation.Design"),
     ("py:class", "fullrecall.calibration.judged.JudgedClaims"),
     ("py:class", "fullrecall.corpus.CorpusDocument"),
-    ("py:class", "fullrecall.results.change._Change"),
     ("py:class", "fullrecall.results.comparison.ComparisonOptions"),
     ("py:class", "fullrecall.results.pairs.ScorePairs"),
     ("py:class", "fullrecall.measures.budgets.Budget"),

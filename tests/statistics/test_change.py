@@ -2,16 +2,45 @@
 
 from __future__ import annotations
 
-import numpy as np
+from collections.abc import Iterable, Sequence
+from typing import Any
+
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from fullrecall import IdRecall, Report, Sample
 from fullrecall.errors import ParameterError
+from fullrecall.measures import Recall
+from fullrecall.report import Row, compare
 from fullrecall.results.bounds import Counts, mean_above, mean_below
-from fullrecall.results.change import Change, Direction, change, corrected
+from fullrecall.results.change import Difference, Direction
 
 STEPS = st.integers(-12, 12).map(lambda twelfths: twelfths / 12)
+PARTS = 60
+
+
+def result(found: int) -> Any:
+    """Return a result of which so many of 60 targets are found."""
+    targets = [f"d{n}" for n in range(PARTS)]
+    return IdRecall().score(Sample(retrieved_ids=["x", *targets[:found]], expected_ids=targets))
+
+
+RESULTS = [result(found) for found in range(PARTS + 1)]
+
+
+def report_of(values: Iterable[float]) -> Report:
+    """Return a report of samples with these recalls."""
+    results = [RESULTS[round(value * PARTS)] for value in values]
+    rows = [Row(n, Sample(id=n), (each,)) for n, each in enumerate(results, start=1)]
+    return Report.of([RESULTS[0].method], rows)
+
+
+def change(differences: Sequence[float], **options: Any) -> Difference:
+    """Return the difference of two reports whose samples differ by so much."""
+    before = report_of(max(0.0, -each) for each in differences)
+    after = report_of(max(0.0, each) for each in differences)
+    return compare(before, after, Recall, **options)["id_recall"][Recall]
 
 
 @given(st.lists(STEPS, min_size=1, max_size=40), st.sampled_from([0.8, 0.95, 0.99]))
@@ -40,23 +69,15 @@ def test_before_and_after_swapped_mirror_everything(differences: list[float]) ->
     assert back.needed == there.needed
 
 
-def test_counts_stand_for_as_many_groups() -> None:
-    """Values with counts give what the values written out do."""
-    written = change([0.5] * 30 + [0.0] * 60 + [-0.25] * 10)
-    counted = change([0.5, 0.0, -0.25], [30, 60, 10])
-    assert counted.interval == pytest.approx(written.interval)
-    assert (counted.difference, counted.groups) == (written.difference, 100)
-    assert counted.p == pytest.approx(written.p)
-
-
 def test_needed_groups_would_settle_it() -> None:
-    """So many groups of the same differences leave out 0, and one tenth fewer do not."""
-    found = change([0.5] * 4 + [-0.5] * 2 + [0.0] * 34)
+    """So many groups of the same differences leave out 0, and some fewer do not."""
+    differences = [0.5] * 4 + [-0.5] * 2 + [0.0] * 34
+    found = change(differences)
     assert found.outcome is Direction.CANNOT_TELL
     assert found.needed is not None
-    values, shares = np.array([0.5, -0.5, 0.0]), np.array([0.1, 0.05, 0.85])
-    assert change(values, shares * found.needed).outcome is Direction.BETTER
-    assert change(values, shares * found.needed * 0.9).outcome is Direction.CANNOT_TELL
+    times = found.needed // len(differences)
+    assert change(differences * (times + 1)).outcome is Direction.BETTER
+    assert change(differences * (times - 1)).outcome is Direction.CANNOT_TELL
 
 
 def test_no_number_of_groups_settles_a_tie() -> None:
@@ -83,17 +104,22 @@ def test_few_groups_show_nothing() -> None:
 
 def test_no_groups_have_no_mean() -> None:
     """Without groups nothing is known, and nothing is said."""
-    assert change([]) == Change()
+    nothing = change([])
+    assert (nothing.difference, nothing.interval, nothing.p) == (None, None, None)
+    assert (nothing.outcome, nothing.needed, nothing.groups) == (Direction.CANNOT_TELL, None, 0)
 
 
 def test_holm_corrects_what_is_shown_together() -> None:
     """Ten changes at once: the same evidence no longer suffices, strong evidence does."""
-    strong, weak = change([0.5] * 60 + [0.0] * 40), change([0.5] * 10 + [0.0] * 30)
-    assert weak.outcome is Direction.BETTER
-    together = corrected([strong, *[weak] * 9])
-    assert together[0].outcome is Direction.BETTER
-    assert {each.outcome for each in together[1:]} == {Direction.CANNOT_TELL}
-    assert together[1].p_adjusted == pytest.approx(min(1, 9 * weak.p))
+    before, strong = report_of([0.0] * 40), report_of([0.5] * 24 + [0.0] * 16)
+    weak = report_of([0.5] * 10 + [0.0] * 30)
+    alone = compare(before, weak, Recall)["id_recall"].main
+    assert alone.outcome is Direction.BETTER
+    reports = {"before": before, "strong": strong, **{f"weak {n}": weak for n in range(9)}}
+    first, *others = [each["id_recall"].main for each in compare(reports, Recall)]
+    assert first.outcome is Direction.BETTER
+    assert {each.outcome for each in others} == {Direction.CANNOT_TELL}
+    assert others[0].p_adjusted == pytest.approx(min(1, 9 * alone.p))
 
 
 @pytest.mark.parametrize("bad", [{"range": 0}, {"range": 2}, {"confidence": 1}])
@@ -101,9 +127,3 @@ def test_arguments_out_of_range(bad: dict[str, float]) -> None:
     """Each argument out of its range is refused by name."""
     with pytest.raises(ParameterError, match=next(iter(bad))):
         change([0.1], **bad)
-
-
-def test_differences_that_are_no_numbers() -> None:
-    """NaN is refused, not carried on."""
-    with pytest.raises(ParameterError, match="got nan"):
-        change([float("nan")])

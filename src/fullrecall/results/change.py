@@ -12,16 +12,13 @@ from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from functools import cached_property
 from math import ceil
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike
 
 from fullrecall.errors import ParameterError
 from fullrecall.measures import Measure
-from fullrecall.parameters import check_share
 from fullrecall.results.bounds import (
-    CONFIDENCE,
     Interval,
     alpha_of,
     bracketed,
@@ -35,7 +32,7 @@ from fullrecall.results.bounds import (
 from fullrecall.results.pairs import ScorePairs, changes, gained_and_lost
 from fullrecall.results.plain import plain_of
 from fullrecall.results.totals import Totals
-from fullrecall.table.lists import Floats, Integers
+from fullrecall.table.lists import Floats
 
 _ROUNDING = 1e-9
 """How far a difference may exceed the range, as a mean of a group may by rounding."""
@@ -47,107 +44,6 @@ class Direction(StrEnum):
     BETTER = "better"
     WORSE = "worse"
     CANNOT_TELL = "cannot_tell"
-
-
-@dataclass(frozen=True, kw_only=True)
-class Change:
-    """The mean of paired differences, after less before, and what it shows.
-
-    `interval` has the true mean in it with probability `interval.confidence` at least. `outcome` is
-    better or worse where it leaves out 0. `needed` is how many groups with these differences would
-    settle it where it is CANNOT TELL; None where no number would. `p` is the p-value of "the mean
-    did not change" that belongs to the interval; `p_adjusted` the same by Holm's method for all
-    changes that `corrected` took together, which then decides `outcome`. Without groups
-    `difference`, `interval`, and `p` are None.
-    """
-
-    difference: float | None = None
-    interval: Interval | None = None
-    outcome: Direction = Direction.CANNOT_TELL
-    groups: int = 0
-    needed: int | None = None
-    p: float | None = None
-    p_adjusted: float | None = None
-
-
-_Change = TypeVar("_Change", bound=Change)
-
-
-def change(
-    differences: ArrayLike,
-    counts: ArrayLike | None = None,
-    *,
-    range: float = 1.0,  # noqa: A002 - the word that users know
-    confidence: float = CONFIDENCE,
-) -> Change:
-    """Return how the mean changed, from the difference of each independent group.
-
-    - `differences`: after less before, in [-range, range]; `counts` says how many groups have each
-      (default: 1).
-    - `range`: the largest difference that is possible. A smaller one, such as 0.2, makes a narrower
-      interval; it must be known beforehand, not read off the data.
-
-    Raises `ParameterError` for differences out of the range and for arguments out of theirs.
-    """
-    check_share(confidence, "confidence", whole=False)
-    if not 0 < range <= 1:
-        raise ParameterError(f"range must be above 0 and at most 1, got {range!r}")
-    values = np.asarray(differences, dtype=np.float64).ravel()
-    wrong = values[~(np.abs(values) <= range + _ROUNDING)]
-    if len(wrong):
-        bad = float(wrong[0])
-        raise ParameterError(f"differences must be from {-range:g} to {range:g}, got {bad!r}")
-    values = np.clip(values, -range, range)
-    frequencies = None if counts is None else np.asarray(counts, dtype=np.float64).ravel()
-    if not len(values):
-        return Change()
-    low, high = bracketed(values, frequencies, least=-range, most=range)
-    mean = float(np.average(values, weights=frequencies))
-    alpha = alpha_of(confidence)
-    interval = Interval(
-        lower_bound(low, alpha / 2, least=-range),
-        upper_bound(high, alpha / 2, most=range),
-        confidence,
-    )
-    outcome, needed = Direction.CANNOT_TELL, None
-    if interval.low > 0:
-        outcome = Direction.BETTER
-    elif interval.high < 0:
-        outcome = Direction.WORSE
-    elif mean:
-        side = low if mean > 0 else high
-        needed = groups_needed(side, 0.0, alpha / 2, least=-range, most=range)
-    # Twice the smaller side: the same test as the interval, so that both say the same of 0.
-    sides = mean_above(low, 0.0, least=-range), mean_below(high, 0.0, most=range)
-    return Change(
-        difference=mean,
-        interval=interval,
-        outcome=outcome,
-        groups=round(low.size),
-        needed=needed,
-        p=min(1.0, 2 * min(sides)),
-    )
-
-
-def corrected(changes: Sequence[_Change]) -> list[_Change]:
-    """Return changes that are shown together with one error rate for all of them.
-
-    By Holm's method: any is called better or worse in error with probability 1 - confidence at
-    most, however they depend on each other. Each interval remains that of its change alone.
-    """
-    adjusted = holm([1.0 if each.p is None else each.p for each in changes])
-    return [
-        each
-        if each.interval is None
-        else replace(
-            each,
-            p_adjusted=p,
-            outcome=each.outcome
-            if p <= alpha_of(each.interval.confidence)
-            else Direction.CANNOT_TELL,
-        )
-        for each, p in zip(changes, adjusted, strict=True)
-    ]
 
 
 MOST_FLIPS = 10_000
@@ -174,30 +70,34 @@ class Flip(NamedTuple):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Difference(Change):
+class Difference:
     """One measure of one score, over the samples of which it is defined in both reports.
 
-    `before`, `after` and `difference` are means over groups, a sample without a group being one;
+    `before`, `after` and `difference` are means over `groups`, a sample without a group being one;
     None without samples. `interval` has the true mean change in it with the comparison's
     confidence, whatever the distribution of the changes (`fullrecall.results.bounds`); `outcome` is
     better or worse where it leaves out 0, else CANNOT TELL, and `needed` is then how many samples
-    with these changes would settle it. `p` is the p-value of "the mean did not change" that belongs
-    to the interval; `p_adjusted` the same by Holm's method for all measures that were asked for,
-    which then decides `outcome`; None for the curve over k that is shown unasked.
+    with these changes would settle it, None where no number would. `p` is the p-value of "the mean
+    did not change" that belongs to the interval; `p_adjusted` the same by Holm's method for all
+    measures that were asked for, which then decides `outcome`; None for the curve over k that is
+    shown unasked.
     """
 
     measure: Measure
     before: float | None
     after: float | None
+    difference: float | None
+    samples: int
+    groups: int
+    interval: Interval | None = None
+    outcome: Direction = Direction.CANNOT_TELL
+    needed: int | None = None
+    p: float | None = None
+    p_adjusted: float | None = None
     totals: Totals = field(repr=False, compare=False)
     values: tuple[Floats, Floats] = field(repr=False, compare=False)
     """The measure of each pair before and after, NaN where it is not compared."""
     pairs: ScorePairs = field(repr=False, compare=False)
-
-    @property
-    def samples(self) -> int:
-        """How many samples were compared."""
-        return self.totals.samples
 
     @property
     def wins(self) -> int:
@@ -242,36 +142,77 @@ class Difference(Change):
 def difference(
     measure: Measure,
     pairs: ScorePairs,
-    groups: Integers | None,
     *,
     confidence: float,
     range: float,  # noqa: A002 - the word that users know
 ) -> Difference:
-    """Return what a measure of pairs shows; `groups` numbers the group of each pair.
+    """Return what a measure of pairs shows, with an interval and a p-value of its own.
 
-    See `fullrecall.report.compare` for the others.
+    Raises `ParameterError` for changes out of the range; see `fullrecall.report.compare`.
     """
     values = pairs.values(measure)
-    due = np.zeros(len(values[0]), np.bool_)
-    before, after, totals = (
-        Totals.of(each, due=due, groups=groups) for each in (*values, changes(*values))
-    )
-    sign = -1 if measure.lower_is_better else 1  # a rise of what is better lower is a loss
-    group_changes, counts = totals.group_values(least=-1.0)
-    of_groups = change(sign * group_changes, counts, confidence=confidence, range=range)
-    interval, needed = of_groups.interval, of_groups.needed
-    if interval is not None and measure.lower_is_better:
-        interval = Interval(-interval.high, -interval.low, confidence)
-    if needed is not None:
-        # Groups are what counts, samples what a user can add.
-        needed = ceil(needed * totals.samples / totals.independent)
-    of_samples = {"difference": totals.mean, "interval": interval, "needed": needed}
-    return Difference(
-        **{**vars(of_groups), **of_samples},
+    before, after, totals = map(pairs.totals, (*values, changes(*values)))
+    known = Difference(
         measure=measure,
         before=before.mean,
         after=after.mean,
+        difference=totals.mean,
+        samples=totals.samples,
+        groups=totals.independent,
         totals=totals,
         values=values,
         pairs=pairs,
     )
+    if totals.mean is None:
+        return known
+    sign = -1 if measure.lower_is_better else 1  # a rise of what is better lower is a loss
+    group_changes, counts = totals.group_values(least=-1.0)
+    gains = sign * group_changes
+    wrong = gains[np.abs(gains) > range + _ROUNDING]
+    if len(wrong):
+        bad = float(wrong[0])
+        raise ParameterError(f"differences must be from {-range:g} to {range:g}, got {bad!r}")
+    low, high = bracketed(np.clip(gains, -range, range), counts, least=-range, most=range)
+    alpha = alpha_of(confidence) / 2
+    ends = lower_bound(low, alpha, least=-range), upper_bound(high, alpha, most=range)
+    outcome, needed = Direction.CANNOT_TELL, None
+    if ends[0] > 0:
+        outcome = Direction.BETTER
+    elif ends[1] < 0:
+        outcome = Direction.WORSE
+    elif totals.mean:
+        side = low if sign * totals.mean > 0 else high
+        groups = groups_needed(side, 0.0, alpha, least=-range, most=range)
+        # Groups are what counts, samples what a user can add.
+        needed = groups and ceil(groups * known.samples / known.groups)
+    # Twice the smaller side: the same test as the interval, so that both say the same of 0.
+    sides = mean_above(low, 0.0, least=-range), mean_below(high, 0.0, most=range)
+    least, most = sorted(sign * end for end in ends)
+    return replace(
+        known,
+        interval=Interval(least, most, confidence),
+        outcome=outcome,
+        needed=needed,
+        p=min(1.0, 2 * min(sides)),
+    )
+
+
+def corrected(differences: Sequence[Difference]) -> list[Difference]:
+    """Return differences that are shown together with one error rate for all of them.
+
+    By Holm's method: any is called better or worse in error with probability 1 - confidence at
+    most, however they depend on each other. Each interval remains that of its change alone.
+    """
+    adjusted = holm([1.0 if each.p is None else each.p for each in differences])
+    return [
+        each
+        if each.interval is None
+        else replace(
+            each,
+            p_adjusted=p,
+            outcome=each.outcome
+            if p <= alpha_of(each.interval.confidence)
+            else Direction.CANNOT_TELL,
+        )
+        for each, p in zip(differences, adjusted, strict=True)
+    ]

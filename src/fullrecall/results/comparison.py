@@ -8,8 +8,6 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypedDict, Unpack, cast, overload
 
-import numpy as np
-
 from fullrecall.counts import counted
 from fullrecall.errors import ParameterError
 from fullrecall.garbage import uncollected
@@ -24,7 +22,6 @@ from fullrecall.results.pairs import ScorePairs, paired, same_methods
 from fullrecall.results.plain import plain, plain_of
 from fullrecall.results.question_cost import QuestionCost, question_cost
 from fullrecall.results.summary import default_measures
-from fullrecall.results.totals import Totals
 from fullrecall.table.groups import codes_of
 from fullrecall.table.lists import Integers
 from fullrecall.table.row import Row
@@ -103,31 +100,25 @@ class Comparison(Shown, ByName[ScoreComparison]):
         self.before, self.after = before, after
         self.measures = as_measures(measures)
         self.confidence = check_share(confidence, "confidence", whole=False)
+        if not 0 < range <= 1:
+            raise ParameterError(f"range must be above 0 and at most 1, got {range!r}")
         self.range = range
         self.score_indices, self.unmatched = same_methods(before.methods, after.methods)
         self.pairing = paired(before.table, after.table)
         self.paired_by = self.pairing.by
-        self._pairs = {
-            name: ScorePairs(before.table, after.table, self.pairing, scores)
-            for name, scores in self.score_indices.items()
-        }
-        scores = [self._compared(name, pairs) for name, pairs in self._pairs.items()]
+        groups = self._groups()
+        scores = [
+            self._compared(ScorePairs(before.table, after.table, self.pairing, indices, groups))
+            for indices in self.score_indices.values()
+        ]
         self.named = {score.name: score for score in adjusted(scores, all_asked=bool(measures))}
 
-    def _compared(self, name: str, pairs: ScorePairs) -> ScoreComparison:
-        method = self.before.methods[self.score_indices[name][0]]
-        groups = self._groups
+    def _compared(self, pairs: ScorePairs) -> ScoreComparison:
         differences = {
-            measure: difference(
-                measure,
-                pairs,
-                None if groups is None else groups[: len(self.pairing.before)],
-                confidence=self.confidence,
-                range=self.range,
-            )
-            for measure in self.measures or default_measures(method)
+            measure: difference(measure, pairs, confidence=self.confidence, range=self.range)
+            for measure in self.measures or default_measures(pairs.method)
         }
-        return ScoreComparison(method, differences, pairs.unpaired(), pairs.differing)
+        return ScoreComparison(pairs.method, differences, pairs.unpaired(), pairs.differing)
 
     @cached_property
     def costs(self) -> tuple[QuestionCost | None, QuestionCost | None]:
@@ -195,20 +186,8 @@ class Comparison(Shown, ByName[ScoreComparison]):
         for row in pairing.only_after.tolist():
             yield None, after(row)
 
-    def changes(self, score: str, measure: Measure) -> tuple[Totals, Totals]:
-        """Return the changes of a measure with what is not measured at its worst and at its best.
-
-        A sample that has no score after may have lost or gained all there is to; one that has
-        none before may come from anywhere; where both are missing, the change may be -1 or 1.
-        """
-        ends = self._pairs[score].ends(measure)
-        due = np.zeros(len(ends[0]), np.bool_)
-        low, high = (Totals.of(end, due=due, groups=self._groups) for end in ends)
-        return low, high
-
-    @cached_property
     def _groups(self) -> Integers | None:
-        """The number of the group of each pair, then of each sample that only the first has.
+        """Return the group of each pair, then of each sample that only the first has, as a number.
 
         None where no sample names a group.
         """

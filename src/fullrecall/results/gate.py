@@ -266,7 +266,7 @@ class Gate(Constructed):
         score = comparison[comparison.after.methods[score_index].name]
         for measure in self._compared(comparison.after, score_index):
             totals = score[measure].totals
-            worst, best = comparison.changes(score.name, measure)
+            worst, best = score[measure].pairs.ends(measure)
             margin = self.margin or 0.0
             # The margin is allowed: "no worse" is a change of at least -margin.
             yield Question(

@@ -18,6 +18,7 @@ from fullrecall.errors import ReportError
 from fullrecall.findings import Target
 from fullrecall.measures import Measure, Recall
 from fullrecall.result import Method, Result, Status
+from fullrecall.results.totals import Totals
 from fullrecall.table.found import SCORED, UNDEFINED, UNSCORED
 from fullrecall.table.lists import Floats, Integers
 from fullrecall.table.row import Row
@@ -62,11 +63,18 @@ class ScorePairs:
     """One score in both tables, over paired rows: which are compared, and their values."""
 
     def __init__(
-        self, before: Table, after: Table, pairing: Pairing, scores: tuple[int, int]
+        self,
+        before: Table,
+        after: Table,
+        pairing: Pairing,
+        scores: tuple[int, int],
+        groups: Integers | None,
     ) -> None:
         self._before, self._after = before, after
         self._pairing = pairing
         self._score, self._other = scores
+        self._groups = groups
+        self.method = before.methods[self._score]
 
     @cached_property
     def _statuses(self) -> tuple[NDArray[np.int8], NDArray[np.int8]]:
@@ -139,6 +147,12 @@ class ScorePairs:
         old[missing] = new[missing] = np.nan
         return old, new
 
+    def totals(self, values: Floats) -> Totals:
+        """Return the totals of a value of each pair, or of those and the samples before alone."""
+        return Totals.of(
+            values, groups=None if self._groups is None else self._groups[: len(values)]
+        )
+
     def results(self, pair: int) -> tuple[Result, Result]:
         """Return both results of a pair, over the targets that both have."""
         return self._differing.get(pair) or self._own_results(pair)
@@ -147,12 +161,12 @@ class ScorePairs:
         """Return the row of a pair before."""
         return self._before.row(int(self._pairing.before[pair]))
 
-    def ends(self, measure: Measure) -> tuple[Floats, Floats]:
-        """Return the least and the largest change that each sample may stand for.
+    def ends(self, measure: Measure) -> tuple[Totals, Totals]:
+        """Return the changes of a measure with what is not measured at its worst and at its best.
 
         The pairs, then the samples that only the report before has. A sample that has no score
         after may have lost or gained all there is to; one that has none before may come from
-        anywhere; where both are missing, the change may be -1 or 1. NaN where recall is undefined.
+        anywhere; where both are missing, the change may be -1 or 1.
         """
         low = changes(*self.values(measure))
         high = low.copy()
@@ -168,7 +182,10 @@ class ScorePairs:
         least, most = _ends(values, np.full(len(values), np.nan))
         undefined = self._before.status(self._score)[alone] == UNDEFINED
         least[undefined] = most[undefined] = np.nan
-        return np.concatenate([low, least]), np.concatenate([high, most])
+        return (
+            self.totals(np.concatenate([low, least])),
+            self.totals(np.concatenate([high, most])),
+        )
 
     def _own_values(self, measure: Measure) -> tuple[Floats, Floats]:
         """Return a measure of each pair over the targets that each side has."""

@@ -51,15 +51,20 @@ class Totals:
 
     @classmethod
     def of(
-        cls, values: Floats, *, due: NDArray[np.bool_], groups: Integers | None = None
+        cls,
+        values: Floats,
+        *,
+        due: NDArray[np.bool_] | None = None,
+        groups: Integers | None = None,
     ) -> Totals:
         """Return the totals of values, NaN where a sample has none.
 
-        `due` says which samples should have a value; `groups` has the number of each one's group,
-        -1 for one that stands for itself, or is None where all do.
+        `due` says which samples should have a value, None that only those do that have one;
+        `groups` has the number of each one's group, -1 for one that stands for itself, or is None
+        where all do.
         """
         valued = ~np.isnan(values)
-        gaps = due & ~valued
+        gaps = np.zeros_like(valued) if due is None else due & ~valued
         numbers = np.full(len(values), -1) if groups is None else groups
         alone = numbers < 0
         # Recall of a few targets takes few values, and a bound runs over distinct ones: 27 ms for
