@@ -2,65 +2,53 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable
 from random import Random
-from typing import NamedTuple
 
-import numpy as np
 import pytest
 
 from fullrecall import IdRecall, evaluate
 from fullrecall.errors import ParameterError
 from fullrecall.findings import Findings
 from fullrecall.measures import AP, F1, MEASURES, RR, AllFound, Hit, Measure, Precision, Recall
-from fullrecall.measures.budgets import Cut, Unit
-from fullrecall.results.smallest_k import Tested as KTested
-from fullrecall.results.smallest_k import may_fall, search_k
-from fullrecall.results.totals import Totals
+from fullrecall.measures.budgets import Unit
+from fullrecall.results.smallest_k import SmallestK, may_fall
 
 
-class Searched(NamedTuple):
-    """The smallest k, and all that was tested."""
-
-    k: Cut | None
-    tested: tuple[KTested, ...]
-
-
-def searched(columns: Sequence[Sequence[float]]) -> Searched:
-    """Return the search for 0.9 over the values at k = 1, 2, and so on."""
-
-    def totals_at(k: Cut) -> Totals:
-        assert isinstance(k, int)
-        values = np.array(columns[k - 1], float)
-        return Totals.of(values, due=np.zeros(len(values), bool))
-
-    return Searched(*search_k(totals_at, range(1, len(columns) + 1), 0.9))
+def searched(ranks: Iterable[int | None], target: float = 0.9) -> SmallestK:
+    """Return the search for a recall over samples whose one target stands at these ranks of 6."""
+    samples = []
+    for number, rank in enumerate(ranks):
+        retrieved = [f"x{n}" for n in range(6)]
+        if rank is not None:
+            retrieved[rank - 1] = "target"
+        row = {"id": str(number), "retrieved_ids": retrieved, "expected_ids": ["target"]}
+        samples.append(row)
+    return evaluate(samples, IdRecall(), progress=False).smallest_k(target)
 
 
 def test_a_measure_is_searched_from_the_largest_k_down() -> None:
     """The first k that fails ends it."""
-    found = searched([[share] * 80 for share in (0.5, 0.85, 0.97, 1.0)])
+    found = searched([1] * 200 + [2] * 140 + [3] * 48 + [4] * 12)
     assert found.k == 3
-    assert [each.k for each in found.tested] == [2, 3, 4]
+    assert [each.k for each in found.tested] == [2, 3, 4, 5, 6]
 
 
 def test_no_k_and_no_values() -> None:
     """None reaches it, and nothing can be tested without values."""
-    assert searched([[0.1] * 50] * 3).k is None
-    assert searched([]).tested == ()
-    assert searched([[]]).k is None
+    assert searched([1] * 5 + [None] * 45).k is None
+    assert (searched([]).k, searched([]).tested) == (None, ())
     with pytest.raises(ParameterError, match="target"):
-        search_k(lambda _: Totals.of(np.array([]), due=np.array([], bool)), [1], 2)
+        searched([1], target=2)
 
 
 @pytest.mark.long
 def test_a_k_below_the_target_is_returned_in_five_percent_at_most() -> None:
     """All ks exactly at the target, which no test may exceed: any k is an error."""
-    rng = np.random.default_rng(9)
+    rng = Random(9)
     wrong = 0
     for _ in range(200):
-        values = (rng.random((6, 60)) < 0.9).astype(float)
-        wrong += searched(values.tolist()).k is not None
+        wrong += searched([1 if rng.random() < 0.9 else None for _ in range(60)]).k is not None
     assert wrong / 200 <= 0.05 + 3 * 0.0155
 
 

@@ -248,7 +248,7 @@ class Report:
         out of range, and for a measure that may be smaller at a larger k, such as `Precision`.
         """
         index = index_of(self.methods, score)
-        return smallest_k(self.table, index, target, measure, confidence, unit=unit)
+        return smallest_k(self.table, index, target, measure, confidence=confidence, unit=unit)
 
     def to_label(
         self,

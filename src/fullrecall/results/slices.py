@@ -6,9 +6,9 @@ at together (Bonferroni).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import islice
+from itertools import chain, islice
 from typing import Any, ClassVar, NamedTuple, TypeAlias
 
 import numpy as np
@@ -101,7 +101,7 @@ def slices_of(table: Table, by: By, score: int, measure: Measure, confidence: fl
     return Slices(_name(by), table.methods[score].label(measure), named, without, confidence)
 
 
-LOOKED_AT = 10_000
+_LOOKED_AT = 10_000
 """Samples that are looked at for the fields that there are."""
 
 
@@ -118,57 +118,36 @@ def parted(table: Table, by: By, *, required: bool = True) -> tuple[Mapping[str,
     numbers: dict[str, list[int]] = {}
     without = 0
     for number, row in enumerate(table):
-        values = values_of(row.sample, by) if isinstance(by, str) else _texts(by(row))
+        values = _values(row.sample).get(by, []) if isinstance(by, str) else _texts(by(row))
         without += not values
         for value in values:
             numbers.setdefault(value, []).append(number)
     if required and not numbers:
-        choices = ", ".join(fields(row.sample for row in islice(table, LOOKED_AT)))
+        looked_at = (_values(row.sample) for row in islice(table, _LOOKED_AT))
+        choices = ", ".join(dict.fromkeys(chain.from_iterable(looked_at)))
         way = f"choose one of {choices}" if choices else "set the metadata or group of each sample"
         raise ReportError(f"no sample has {_name(by)!r} to slice by: {way}")
     return {value: np.array(rows) for value, rows in numbers.items()}, without
 
 
-def values_of(sample: Sample, by: str) -> list[str]:
-    """Return the values that a sample has of a field, each once."""
-    if by == "group" and sample.group is not None:
-        return [sample.group]
-    if by == "source" and "source" not in sample.metadata:
-        return _sources(sample)
-    value: Any = sample.metadata
-    if by in sample.metadata:
-        return _texts(sample.metadata[by])
-    for key in by.split("."):
-        value = value.get(key) if isinstance(value, Mapping) else None
-    return _texts(value)
-
-
-def fields(samples: Iterable[Sample]) -> list[str]:
-    """Return the fields by which samples can be sliced, in the order in which they come up."""
-    names: dict[str, None] = {}
-    for sample in samples:
-        if sample.group is not None:
-            names["group"] = None
-        if "source" not in names and _sources(sample):
-            names["source"] = None
-        for name in _keys(sample.metadata):
-            names.setdefault(name)
-    return list(names)
-
-
-def _sources(sample: Sample) -> list[str]:
-    """Return the documents that the reference contexts were cut from."""
+def _values(sample: Sample) -> dict[str, list[str]]:
+    """Return the values that a sample has of each field by which it can be sliced, each once."""
     groups = sample.reference_contexts or ()
-    return list(dict.fromkeys(c.source for group in groups for c in group if c.source))
+    sources = dict.fromkeys(c.source for group in groups for c in group if c.source)
+    values: dict[str, list[str]] = {"group": [], "source": list(sources)}
+    values |= {name: _texts(value) for name, value in _named(sample.metadata)}
+    if sample.group is not None:
+        values["group"] = [sample.group]
+    return {name: texts for name, texts in values.items() if texts}
 
 
-def _keys(metadata: Mapping[str, Any], before: str = "") -> Iterator[str]:
+def _named(metadata: Mapping[str, Any], before: str = "") -> Iterator[tuple[str, object]]:
+    """Yield the values of metadata by their names, "testset.kind" for one within another."""
     for name, value in metadata.items():
         if isinstance(value, Mapping):
-            if not before:
-                yield from _keys(value, f"{name}.")
-        elif _texts(value):
-            yield f"{before}{name}"
+            yield from _named(value, f"{before}{name}.")
+        else:
+            yield f"{before}{name}", value
 
 
 def _texts(value: object) -> list[str]:

@@ -11,7 +11,7 @@ mean at k = 1 may be 1: such a measure is refused.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from math import ceil
 from typing import Any, NamedTuple
@@ -24,7 +24,6 @@ from fullrecall.measures import AP, RR, AllFound, Budget, Hit, Measure, Recall
 from fullrecall.measures.budgets import Cut, Unit, budgets_to, check_unit
 from fullrecall.parameters import check_share
 from fullrecall.results.bounds import (
-    CONFIDENCE,
     Counts,
     alpha_of,
     groups_needed,
@@ -33,7 +32,6 @@ from fullrecall.results.bounds import (
     rounded_down,
 )
 from fullrecall.results.plain import plain_of
-from fullrecall.results.summary import totals_of
 from fullrecall.results.totals import Totals
 from fullrecall.table.found import SCORED, UNSCORED
 from fullrecall.table.table import Table
@@ -100,15 +98,17 @@ def smallest_k(
     table: Table,
     score: int,
     target: float,
-    measure: Measure = Recall,
-    confidence: float = CONFIDENCE,
+    measure: Measure,
     *,
-    unit: Unit | None = None,
+    confidence: float,
+    unit: Unit | None,
 ) -> SmallestK:
     """Return the smallest k that reaches the target; see `Report.smallest_k`.
 
     How is said at the top of this module.
     """
+    check_share(target, "target")
+    check_share(confidence, "confidence", whole=False)
     cuts = _cuts(table, score, check_unit(unit))
     if may_fall(measure, unit):
         raise ParameterError(
@@ -117,14 +117,27 @@ def smallest_k(
         )
 
     def totals_at(k: Cut) -> Totals:
-        return totals_of(table, score, measure @ k)
+        at_k = measure @ k
+        values, due = table.values(score, at_k), table.gaps(score, at_k)
+        return Totals.of(values, due=due, groups=table.group_codes)
 
-    k, tested = search_k(totals_at, cuts, target, confidence=confidence)
-    totals = totals_at(cuts[-1] if k is None else k)
-    values = totals.counts(0.0).low
     alpha = alpha_of(confidence)
+    smallest: Cut | None = None
+    tested: list[Tested] = []
+    # From the largest down, each at the full level: the first that is not rejected ends it, which
+    # is why nothing is corrected for their number.
+    for k in reversed(cuts):
+        totals = totals_at(k)
+        if totals.mean is not None:
+            p = mean_above(totals.counts(0.0).low, target) if target > 0 else 0.0
+            tested.append(Tested(k, totals.mean, p))
+            if p > alpha:
+                break
+            smallest = k
+    totals = totals_at(cuts[-1] if smallest is None else smallest)
+    values = totals.counts(0.0).low
     answer = SmallestK(
-        k,
+        smallest,
         target,
         confidence,
         table.methods[score].name,
@@ -135,41 +148,11 @@ def smallest_k(
         totals.samples,
         totals.independent,
         int((table.status(score) == UNSCORED).sum()),
-        _needed(totals, values, target, alpha) if k is None else None,
+        _needed(totals, values, target, alpha) if smallest is None else None,
         "",
-        tested,
+        tuple(reversed(tested)),
     )
     return replace(answer, reason=_reason(answer))
-
-
-def search_k(
-    totals_at: Callable[[Cut], Totals],
-    cuts: Sequence[Cut],
-    target: float,
-    *,
-    confidence: float = CONFIDENCE,
-) -> tuple[Cut | None, tuple[Tested, ...]]:
-    """Return the smallest of `cuts`, ascending, whose mean is at least `target`, and all tested.
-
-    `totals_at(k)` has the values at k; gaps count as 0. It is asked for no k below the one that
-    ends the sequence; a k without values is not tested. Raises `ParameterError` for shares out of
-    range.
-    """
-    check_share(target, "target")
-    check_share(confidence, "confidence", whole=False)
-    smallest: Cut | None = None
-    tested: list[Tested] = []
-    # From the largest down, each at the full level: the first that is not rejected ends it, which
-    # is why nothing is corrected for their number.
-    for k in reversed(cuts):
-        totals = totals_at(k)
-        if totals.mean is not None:
-            p = mean_above(totals.counts(0.0).low, target) if target > 0 else 0.0
-            tested.append(Tested(k, totals.mean, p))
-            if p > alpha_of(confidence):
-                break
-            smallest = k
-    return smallest, tuple(reversed(tested))
 
 
 def may_fall(measure: Measure, unit: Unit | None = None) -> bool:
@@ -203,30 +186,24 @@ def _needed(totals: Totals, values: Counts, target: float, alpha: float) -> int 
 
 
 def _reason(answer: SmallestK) -> str:
+    """Return where the target is reached; else why it is not, and what would reach it."""
     label = answer.score if answer.measure == Recall else f"{answer.score}.{answer.measure.name}"
     if answer.mean is None or answer.lower is None:
         return f"{label}: no sample has a score"
+    cut = answer.largest if answer.k is None else answer.k
+    kind, at = ("budget", cut.words) if isinstance(cut, Budget) else ("k", str(cut))
     lower = f"at least {rounded_down(answer.lower):.3f} ({100 * answer.confidence:g}% confidence)"
     basis = f"mean {answer.mean:.3f}, {counted(answer.samples, 'sample')}"
     if answer.unscored:
         basis += f"; {answer.unscored:,} unscored count as 0 in the bound"
     if answer.k is not None:
-        at = answer.k.words if isinstance(answer.k, Budget) else f"k = {answer.k}"
-        return f"{label} reaches {answer.target:g} at {at}: {lower}, {basis}"
-    return f"{label} reaches {answer.target:g} at no {_why(answer, lower, basis)}"
-
-
-def _why(answer: SmallestK, lower: str, basis: str) -> str:
-    """Return the largest k that was tried, why it does not reach the target, and what would."""
-    if isinstance(answer.largest, Budget):
-        kind, at = "budget", answer.largest.words
-    else:
-        kind, at = "k", str(answer.largest)
-    if answer.mean is not None and answer.mean < answer.target:
+        reached = at if kind == "budget" else f"k = {at}"
+        return f"{label} reaches {answer.target:g} at {reached}: {lower}, {basis}"
+    if answer.mean < answer.target:
         way = f"the mean at {at} is {answer.mean:.3f}; retrieve more, or retrieve better"
     elif answer.needed is None:
         way = f"{lower} at {at}, {basis}; more samples with these values would not show it"
     else:
         samples = counted(answer.needed, "sample")
         way = f"{lower} at {at}, {basis}; about {samples} with these values would show it"
-    return f"{kind} up to {at}: {way}"
+    return f"{label} reaches {answer.target:g} at no {kind} up to {at}: {way}"

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import chain
 from math import fsum
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -215,42 +215,9 @@ class Summary(Shown, ByName[ScoreSummary]):
         return [summary_sheet(self)]
 
 
-def totals_of(table: Table, score: int, measure: Measure) -> Totals:
-    """Return the totals of a measure: unscored samples are gaps, undefined ones left out."""
-    return _content(table, score, [measure]).estimates[measure].totals
-
-
 def _score(table: Table, score: int, measures: Sequence[Measure], *, united: bool) -> ScoreSummary:
-    method, content = table.methods[score], _content(table, score, measures)
-    unverified = _unverified(table.judged_results(score))
-    scored = content.row_counts[SCORED]
-    return ScoreSummary(
-        method,
-        content.estimates,
-        scored,
-        content.row_counts[UNDEFINED],
-        content.row_counts[UNSCORED],
-        _reasons(content.notes),
-        unverified,
-        _rewrite(table, score) if scored and not content.finds_any else None,
-        over_calls=over_calls(table, score, method.headline) if united else None,
-    )
-
-
-class _Content(NamedTuple):
-    """What the rows of a table say of one score."""
-
-    estimates: Mapping[Measure, Estimate]
-    row_counts: Counter[int]
-    """How many rows have each status."""
-    notes: Counter[str]
-    """Why rows are unscored."""
-    finds_any: bool
-    """Whether any target of any row is found, if only in part."""
-
-
-def _content(table: Table, score: int, measures: Sequence[Measure]) -> _Content:
     """Return what a score's rows come to; each part is read once."""
+    method = table.methods[score]
     shape = len(measures), len(table)
     values, due = np.full(shape, np.nan), np.zeros(shape, np.bool_)
     row_counts: Counter[int] = Counter()
@@ -270,7 +237,17 @@ def _content(table: Table, score: int, measures: Sequence[Measure]) -> _Content:
         undefined = int((np.isnan(values[index]) & ~due[index]).sum())
         counts = totals.samples, totals.independent, undefined
         estimates[measure] = Estimate(measure, totals.mean, *counts, totals)
-    return _Content(estimates, row_counts, notes, finds_any)
+    return ScoreSummary(
+        method,
+        estimates,
+        row_counts[SCORED],
+        row_counts[UNDEFINED],
+        row_counts[UNSCORED],
+        _reasons(notes),
+        _unverified(table.judged_results(score)),
+        _rewrite(table, score) if row_counts[SCORED] and not finds_any else None,
+        over_calls(table, score, method.headline) if united else None,
+    )
 
 
 def _rewrite(table: Table, score: int) -> Rewrite | None:
