@@ -20,8 +20,6 @@ class Document:
     `sources` are that step, first, and the retrievers and tools that returned it by themselves.
     """
 
-    __slots__ = ("from_outside", "id", "ids", "origin", "read_in", "sources", "spaced_text", "text")
-
     def __init__(self, copy: DocumentCopy) -> None:
         self.id = copy.id
         self.ids: tuple[str, ...] = () if copy.id is None else (copy.id,)
@@ -29,15 +27,12 @@ class Document:
         self.origin: Step | None = None
         self.sources: list[Step] = []
         self.from_outside = False
-        self.read_in: dict[str, None] | None = None
-        self.spaced_text: str | None = None
+        self.read_in: dict[str, None] = {}
 
-    @property
+    @cached_property
     def spaced_words(self) -> str:
         """Its words, one space between them."""
-        if self.spaced_text is None:
-            self.spaced_text = spaced_words(self.text)
-        return self.spaced_text
+        return _spaced_words(self.text)
 
     def also_known_as(self, copy: DocumentCopy) -> None:
         """Note another ID: the first one is shown, unless the text of the other is larger."""
@@ -117,7 +112,9 @@ class Documents:
         # Not by the object alone: retrievers reuse theirs for other documents.
         document = self._by_object.get(copy.token) if copy.token else None
         if document is not None and (
-            copy.text == document.text or copy.id in document.ids or _overlap(copy.text, document)
+            copy.text == document.text
+            or copy.id in document.ids
+            or _contains(_spaced_words(copy.text), document.spaced_words)
         ):
             return document
         if copy.id is not None:
@@ -186,18 +183,14 @@ class View:
     def _all_overlapping(self, text: str) -> Iterator[Document]:
         if not self.passages:
             return iter(())
-        words = spaced_words(text)
+        words = _spaced_words(text)
         documents = dict.fromkeys(passage.document for passage in self.passages)
         return (document for document in documents if _contains(words, document.spaced_words))
 
 
-def spaced_words(text: str) -> str:
+def _spaced_words(text: str) -> str:
     """Return the words of a text, one space between them."""
     return " ".join(words_of(text))
-
-
-def _overlap(text: str, document: Document) -> bool:
-    return _contains(spaced_words(text), document.spaced_words)
 
 
 def _contains(first: str, second: str) -> bool:

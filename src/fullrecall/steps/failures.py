@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable
 from dataclasses import dataclass
 from importlib.metadata import version
 
@@ -27,7 +27,11 @@ class Failures:
 
 def failures_of(tree: Tree) -> Failures:
     """Return what failed in a run, in time linear in its steps."""
-    failed = [step for step in tree.steps if step.error and not tree.failed_above(step)]
+    failed = [
+        step
+        for step in tree.steps
+        if step.error and not any(over.error for over in tree.above(step))
+    ]
     if not failed:
         return Failures(frozenset(), (), ())
     lost = frozenset(below.id for step in failed for below in tree.below(step))
@@ -61,15 +65,16 @@ class _Successes:
         self._last: dict[Hashable, float] = {}
         for step in tree.steps:
             if step.error is None and step.ended is not None:
-                for key in self._keys(step):
+                parent = tree.parent(step)
+                outputs = (("output", parent, own) for own in step.outputs)
+                for key in (("caller", parent), *outputs, *self._work(step)):
                     self._last[key] = max(step.began, self._last.get(key, 0))
 
-    def _keys(self, step: Step) -> Sequence[Hashable]:
-        parent = self._tree.parent_id(step)
-        keys: list[Hashable] = [("caller", parent)]
-        keys += (("output", parent, own) for own in step.outputs)
+    def _work(self, step: Step) -> list[Hashable]:
+        """Return what a step does, by its task and by its query: another attempt does the same."""
+        keys: list[Hashable] = []
         if step.task is not None:
-            keys.append(("task", parent, step.task))
+            keys.append(("task", self._tree.parent(step), step.task))
         if step.callee is not None:
             keys.append(("query", step.callee, step.query))
         return keys
@@ -83,17 +88,12 @@ class _Successes:
         - The same callee answered the same query.
         """
         parent = self._tree.parent(step)
-        parent_id = self._tree.parent_id(step)
-        keys: list[Hashable] = []
+        keys = self._work(step)
         if parent is not None and parent.error is None:
             if parent.tries:
-                keys.append(("caller", parent_id))
+                keys.append(("caller", parent))
             # The very object: a loop builds a new list, and then nothing shows that it recovered.
-            keys += (("output", parent_id, own) for own in parent.outputs)
-        if step.task is not None:
-            keys.append(("task", parent_id, step.task))
-        if step.callee is not None:
-            keys.append(("query", step.callee, step.query))
+            keys += (("output", parent, own) for own in parent.outputs)
         ended = step.began if step.ended is None else step.ended
         return any(self._last.get(key, 0) > ended for key in keys)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Hashable, Iterable, Iterator, Sequence
+from collections.abc import Hashable, Iterable, Iterator, KeysView, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
@@ -54,8 +54,7 @@ class Flow:
         self.touched: set[Hashable] = set()
         self.prompts_seen = False
         self.doubt: str | None = None
-        self.root = tree.root
-        self._tree = tree
+        self.tree = tree
         self._lost = lost
         self._documents = Documents()
         self._index = PassageIndex()
@@ -67,8 +66,8 @@ class Flow:
 
     def follow(self) -> None:
         """Follow all steps; what the still open ones hold is handed on as it is."""
-        events = [(step.began, 0, step) for step in self._tree.steps]
-        events += [(step.ended, 1, step) for step in self._tree.steps if step.ended is not None]
+        events = [(step.began, 0, step) for step in self.tree.steps]
+        events += [(step.ended, 1, step) for step in self.tree.steps if step.ended is not None]
         for _, ends, step in sorted(events, key=lambda event: event[:2]):
             if ends:
                 self._end(step)
@@ -78,7 +77,7 @@ class Flow:
             self.bucket.take_over(opened.bucket)
 
     def _scope(self, step: Step) -> Scope:
-        opened = (self._opened.get(over.id) for over in self._tree.above(step))
+        opened = (self._opened.get(over.id) for over in self.tree.above(step))
         return Scope([*(each.bucket for each in opened if each is not None), self.bucket])
 
     # What a step is given
@@ -90,11 +89,10 @@ class Flow:
             for handed in self._attempts.pop(step.task, ()):
                 handed.replaced = True
         # Generators: few steps are given a copy that needs a view, and agents have many lists.
-        in_reach = View(passage for handed in scope.lists() for passage in handed.passages)
         in_use = (handed for handed in scope.lists() if not handed.replaced)
-        before = View((passage for handed in in_use for passage in handed.passages), in_reach)
-        certain = View((p for handed in scope.lists() for p in handed.passages), certain=True)
-        answers = step.answers and not any(over.answers for over in self._tree.above(step))
+        before = View(_passages(in_use), View(_passages(scope.lists())))
+        certain = View(_passages(scope.lists()), certain=True)
+        answers = step.answers and not any(over.answers for over in self.tree.above(step))
         groups = [
             _Group(each.path, passages, each.certain)
             for each in step.given
@@ -106,13 +104,10 @@ class Flow:
                 for handed in scope.nearest_of_all(p.document for p in _sourced(group.passages)):
                     handed.answered = True
         self._opened[step.id] = _Opened(groups)
-        if step.prompt and not self._serves_retrieval(step):
+        # A model that a retriever or a reranker asks is not the reader.
+        if step.prompt and not any(over.retrieves for over in self.tree.above(step)):
             self.prompts_seen = True
             self._read(step.prompt, scope)
-
-    def _serves_retrieval(self, step: Step) -> bool:
-        """Return whether a retriever or a reranker asks this model: that is not the reader."""
-        return any(over.retrieves for over in self._tree.above(step))
 
     def _given(
         self, listed: DocumentList, step: Step, before: View, certain: View, *, answers: bool
@@ -175,7 +170,8 @@ class Flow:
         if not passages or (signature in self._united and not answers):
             return
         self._united.add(signature)
-        inside = {passage.document for passage in passages}
+        # Never a set where lists are looked up: its order is that of addresses in memory.
+        inside = dict.fromkeys(passage.document for passage in passages).keys()
         parts = [
             each for each in scope.nearest_of_all(inside) if answers or each.documents <= inside
         ]
@@ -191,12 +187,16 @@ class Flow:
         if by_hand or len(parts) > 1 or (parts and len(passages) > len(parts[0].passages)):
             united = HandedList(passages, step, group.path)
             united.take(parts)
-            self.signatures.add(signature)
-            scope.buckets[0].put(united)
+            self.put(united, scope.buckets[0])
+
+    def put(self, handed: HandedList, bucket: Bucket) -> None:
+        """Lay down a list that was made now."""
+        self.signatures.add(handed.signature)
+        bucket.put(handed)
 
     def _tool_around(self, step: Step) -> Step | None:
         """Return the tool that a step is, or that called it."""
-        steps = (step, *self._tree.above(step))
+        steps = (step, *self.tree.above(step))
         return next((each for each in steps if each.kind == "tool"), None)
 
     def _read(self, prompt: Sequence[str], scope: Scope) -> None:
@@ -222,31 +222,25 @@ class Flow:
                 missing -= handed.documents
 
     def _shown_in_prompt(self, prompt: Sequence[str]) -> dict[Document, None]:
-        self._update_index()
         shown: dict[Document, None] = {}
         for index, piece in enumerate(prompt):
             # A conversation grows at its end: what was looked through stays as it is.
-            for number in self._index.found_in(piece, again=index == len(prompt) - 1):
-                document = self._documents.passages[number].document
+            for document in self._standing_in(piece, again=index == len(prompt) - 1):
                 if document.origin is not None:
                     shown[document] = None
-                    if document.read_in is None:
-                        document.read_in = {}
                     document.read_in[piece] = None
         return shown
 
-    def shown_in(self, texts: Iterable[str]) -> set[Document]:
+    def shown_in(self, texts: Iterable[str]) -> KeysView[Document]:
         """Return the documents that stand in any of these texts."""
-        self._update_index()
-        return {
-            self._documents.passages[number].document
-            for text in texts
-            for number in self._index.found_in(text)
-        }
+        standing = (document for text in texts for document in self._standing_in(text))
+        return dict.fromkeys(standing).keys()
 
-    def _update_index(self) -> None:
-        for passage in self._documents.passages[len(self._index) :]:
+    def _standing_in(self, text: str, *, again: bool = True) -> Iterator[Document]:
+        passages = self._documents.passages
+        for passage in passages[len(self._index) :]:
             self._index.add(passage.text)
+        return (passages[number].document for number in self._index.found_in(text, again=again))
 
     # What a step returns
 
@@ -268,8 +262,8 @@ class Flow:
     def _returned(self, step: Step, opened: _Opened) -> list[_Group]:
         if not step.returned:
             return []
-        given_passages = [passage for group in opened.given for passage in group.passages]
-        inside = [passage for handed in opened.bucket.lists for passage in handed.passages]
+        given_passages = list(_passages(opened.given))
+        inside = list(_passages(opened.bucket.lists))
         view = View([*given_passages, *inside])
         given_documents = {passage.document for passage in given_passages}
         handled = given_documents.union(passage.document for passage in inside)
@@ -301,7 +295,7 @@ class Flow:
         document = passage.document
         if document.origin is None and (
             not document.from_outside
-            or (document not in given_documents and not self._tree.calls_others(step))
+            or (document not in given_documents and not self.tree.calls_others(step))
         ):
             document.origin = step
             document.sources.append(step)
@@ -334,7 +328,7 @@ class Flow:
             return True
         if listed.path != ():
             return False
-        if step is self._tree.root and not self.retrieved:
+        if step is self.tree.root and not self.retrieved:
             return True
         return all(
             self._documents.with_text(copy.text) or view.overlapping(copy.text)
@@ -358,7 +352,8 @@ class _HandingOn:
 
     def settle(self) -> None:
         if not self._groups:
-            self._cut_by_text(self._inside or self._whole_lists_given())
+            is_model = self._step.kind == "llm"  # it is given none to hand on
+            self._cut_by_text(self._inside or ([] if is_model else self._whole_lists_given()))
             return
         fresh, passed = self._new_and_passed_on()
         for handed in self._inside:
@@ -418,7 +413,7 @@ class _HandingOn:
         return (
             self._step.retrieves
             or empty.path in self._keys()
-            or (empty.path == () and (bool(self._inside) or self._step is self._flow.root))
+            or (empty.path == () and (bool(self._inside) or self._step is self._flow.tree.root))
         )
 
     def _keys(self) -> set[Path]:
@@ -444,13 +439,8 @@ class _HandingOn:
         returned = {group.signature for group in self._groups}
         used = {document for handed in new_lists for document in handed.documents}
         documents_by_path = [(g.path, {p.document for p in g.passages}) for g in self._given]
-        in_view = dict.fromkeys(
-            document for _, documents in documents_by_path for document in documents
-        )
         replaced = []
-        for handed in self._scope.nearest_of_all(in_view):
-            if not handed.documents <= in_view.keys():
-                continue
+        for handed in self._whole_lists_given():
             own_keys = {
                 path for path, documents in documents_by_path if handed.documents <= documents
             }
@@ -478,23 +468,18 @@ class _HandingOn:
         ]
 
     @cached_property
-    def _quoted(self) -> set[Document]:
+    def _quoted(self) -> KeysView[Document]:
         return self._flow.shown_in(self._step.texts)
 
     def _whole_lists_given(self) -> list[HandedList]:
-        """Return the lists of which this step was given all; a model is given none to hand on."""
-        if self._step.kind == "llm" or not self._given:
-            return []
-        given_documents = {passage.document for group in self._given for passage in group.passages}
-        return [
-            each
-            for each in self._scope.nearest_of_all(given_documents)
-            if each.documents <= given_documents
-        ]
+        """Return the lists of which this step was given all."""
+        documents = dict.fromkeys(passage.document for passage in _passages(self._given)).keys()
+        nearest = self._scope.nearest_of_all(documents)
+        return [handed for handed in nearest if handed.documents <= documents]
 
     def _set_aside_others(self, new_lists: list[HandedList]) -> None:
         """Set aside what a step was given and did not return, if one list is all it returned."""
-        if [group.path for group in self._groups] != [()]:
+        if self._step.kind == "llm" or [group.path for group in self._groups] != [()]:
             return
         (group,) = self._groups
         returned = {passage.document for passage in group.passages}
@@ -527,7 +512,7 @@ class _HandingOn:
             rest = HandedList(tuple(left), self._step, ())
             rest.take([handed])
             if left:
-                self._put(rest)
+                self._flow.put(rest, self._bucket)
 
     def _set_aside_unanswered(self, lists: list[HandedList]) -> None:
         """Set aside what nobody was given, if the answer was made from other lists."""
@@ -543,7 +528,7 @@ class _HandingOn:
                 each for each in replaced if not handed.documents.isdisjoint(each.documents)
             )
             handed.unexplained = not (handed.taken or handed.step.kind in _SOURCES)
-            self._put(handed)
+            self._flow.put(handed, self._bucket)
         gone = set(replaced)
         heirs = new_lists or [
             each for each in self._inside if not each.replaced and each not in gone
@@ -553,9 +538,9 @@ class _HandingOn:
                 heirs[0].take([handed])
             handed.replaced = True
 
-    def _put(self, handed: HandedList) -> None:
-        self._flow.signatures.add(handed.signature)
-        self._bucket.put(handed)
+
+def _passages(lists: Iterable[_Group | HandedList]) -> Iterator[Passage]:
+    return (passage for each in lists for passage in each.passages)
 
 
 def _sourced(passages: Iterable[Passage]) -> tuple[Passage, ...]:

@@ -113,8 +113,11 @@ class Record:
 
     def _calls(self) -> list[tuple[Step, Call]]:
         calls = [(handed.step, self._call(handed)) for handed in self._kept]
-        for recovered, failed in enumerate((self._failures.counting, self._failures.recovered)):
-            calls += [(step, _failed_call(step, recovered=bool(recovered))) for step in failed]
+        failures = self._failures
+        for steps, recovered in ((failures.counting, False), (failures.recovered, True)):
+            for step in steps:
+                failed = Call(step.name, step.query, None, step.error, recovered=recovered)
+                calls.append((step, failed))
         positions = self._tree.positions
         return sorted(calls, key=lambda each: positions[each[0].id])
 
@@ -215,7 +218,7 @@ class Record:
         if not self._flow.prompts_seen:
             return None
         return [
-            read_in([context], passage.document.read_in or ())[0]
+            read_in([context], passage.document.read_in)[0]
             for passage, context in zip(passages, contexts, strict=True)
         ]
 
@@ -309,10 +312,6 @@ class _Calls:
             calls = [over for over in above if over.kind in ("retriever", "tool")]
             self._outermost[step.id] = calls[-1] if calls else step
         return self._outermost[step.id]
-
-
-def _failed_call(step: Step, *, recovered: bool) -> Call:
-    return Call(step.name, step.query, None, step.error, recovered=recovered)
 
 
 def _empty_call(step: Step) -> Call:

@@ -31,11 +31,6 @@ class Tree:
         """Return the caller of a step, None for an outermost one."""
         return self._parents[step.id]
 
-    def parent_id(self, step: Step) -> Hashable | None:
-        """Return the ID of the caller of a step."""
-        parent = self._parents[step.id]
-        return None if parent is None else parent.id
-
     def above(self, step: Step) -> Iterator[Step]:
         """Yield the caller of a step, its caller, and so on."""
         over = self._parents[step.id]
@@ -70,10 +65,6 @@ class Tree:
             positions[step.id] = len(positions)
             stack.extend(reversed(_in_order(self._children.get(step.id, ()))))
         return positions
-
-    def failed_above(self, step: Step) -> bool:
-        """Return whether any caller of a step failed."""
-        return any(over.error for over in self.above(step))
 
     def _caller(self, step: Step) -> Step | None:
         parent = self._at.get(step.parent)

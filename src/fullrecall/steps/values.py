@@ -145,11 +145,10 @@ class ValueReader:
         document = self.document(value)
         if document is not None:
             return document
-        if isinstance(value, Mapping) and _is_context(value):
-            value = as_context(value)
-        if isinstance(value, Context):
-            return DocumentCopy(0, value.id, value.text or "", value)
-        return None
+        context = _context_of(value)
+        if context is None:
+            return None
+        return DocumentCopy(0, context.id, context.text or "", context)
 
     def _spend(self, size: int) -> None:
         self.size += size
@@ -217,24 +216,25 @@ class ValueReader:
         return _fields(value) if opened is None else opened
 
 
-def _is_context(value: Mapping[Any, Any]) -> bool:
-    """Return whether a mapping is a context: it has its fields, and more than a text."""
-    if not value or len(value) > len(CONTEXT_NAMES) or not value.keys() <= CONTEXT_NAMES:
-        return False
+def _context_of(value: object) -> Context | None:
+    """Return a context, or a mapping that is one: it has its fields, and more than a text."""
+    if isinstance(value, Context):
+        return value
+    if not isinstance(value, Mapping) or not value.keys() <= CONTEXT_NAMES:
+        return None
     if value.get("type", "Document") != "Document":
-        return False  # a message
+        return None  # a message
     if value.keys() <= {"type", "text", "content"}:
-        return False
+        return None
     try:
-        as_context(value)
+        return as_context(value)
     except ValueError:
-        return False
-    return True
+        return None
 
 
-def _without_score(item: Any) -> Any:
-    """Return the document of a pair of it and its score."""
-    if isinstance(item, tuple) and len(item) == 2:  # noqa: PLR2004
+def _without_score(item: tuple[Any, ...]) -> Any:
+    """Return the document of a pair of it and its score, and any other tuple as it is."""
+    if len(item) == 2:  # noqa: PLR2004
         first, second = item
         if isinstance(second, (int, float)):
             return first
