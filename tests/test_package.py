@@ -245,7 +245,6 @@ ORDER = (
         "diagnosis.causes",
         "diagnosis.change",
         "diagnosis.diagnosis",
-        "diagnosis.sheets",
     ),
     ("traces",),
     ("read", "collections"),
@@ -267,7 +266,6 @@ FACADES = {
     "results.gate": "methods export an outcome",
     "results.slices": "__str__ and _repr_html_ draw slices",
     "results.smallest_k": "_repr_html_ draws what was tested",
-    "diagnosis.diagnosis": "methods show a diagnosis",
 }
 """Modules whose values offer, as methods, what is built on them: what they import when a method
 is called, or name as its type, is not counted. Everything else is."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from hashlib import sha256
 from typing import Any, NamedTuple
@@ -58,7 +58,8 @@ class CorpusIndex:
 
         Where `samples` is None, nobody knows which these are, and all texts are kept.
         """
-        span_sources = {span.source for sample in samples or () for span in _spans(sample)}
+        groups = (group for sample in samples or () for group in sample.reference_contexts or ())
+        span_sources = {span.source for group in groups for span in group if span.start is not None}
         digests: dict[str, str] = {}
         texts: dict[str, str] = {}
         sources: set[str] = set()
@@ -117,7 +118,8 @@ def _stale_span(sample: Sample, index: CorpusIndex) -> str | None:
         placed = [context for context in group if context.source is not None]
         moved = [context for context in placed if _has_moved(context, index)]
         if moved:
-            return f"{STALE}: {_span_name(moved[0])} has other words than when it was labeled"
+            span = f"{moved[0].source}[{moved[0].start}:{moved[0].end}]"
+            return f"{STALE}: {span} has other words than when it was labeled"
         if placed and not any(context.source in index for context in placed):
             return f"{STALE}: {placed[0].source!r} is not in the corpus"
     return None
@@ -133,15 +135,6 @@ def _has_moved(context: Context, index: CorpusIndex) -> bool:
     if text is None or context.start is None or context.text is None:
         return False
     return text_digest(text[context.start : context.end]) != text_digest(context.text)
-
-
-def _span_name(context: Context) -> str:
-    return f"{context.source}[{context.start}:{context.end}]"
-
-
-def _spans(sample: Sample) -> Iterator[Context]:
-    for group in sample.reference_contexts or ():
-        yield from (context for context in group if context.start is not None)
 
 
 def _hash(text: str) -> str:

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
-from itertools import chain, islice
+from itertools import chain, takewhile
 from typing import Literal, NamedTuple, TypeAlias
 
 from fullrecall.id_forms import (
@@ -205,20 +205,18 @@ def _ends(ours: Iterable[str], theirs: Iterable[str]) -> Ends:
     others = [set(words_of(own_id).keys) for own_id in theirs]
     if len(own) < _FEWEST or len(others) < _FEWEST:
         return (), ()
-    most = min(map(len, own)) - 1  # a word of each ID must be left to compare
+    most = max(0, min(map(len, own)) - 1)  # a word of each ID must be left to compare
 
-    def shared(columns: Iterable[tuple[str, ...]]) -> list[str]:
-        words: list[str] = []
-        for column in islice(columns, max(0, most)):
-            word = column[0]
-            is_rare = sum(word in keys for keys in others) * 10 <= len(others)
-            if word.isdigit() or set(column) != {word} or not is_rare:
-                break
-            words.append(word)
-        return words
+    def shared(lists: Iterable[tuple[str, ...]]) -> list[str]:
+        columns = takewhile(is_shared, zip(*lists, strict=False))
+        return [column[0] for column in columns][:most]
 
-    first = shared(zip(*own, strict=False))
-    last = shared(zip(*(keys[::-1] for keys in own), strict=False))
+    def is_shared(column: tuple[str, ...]) -> bool:
+        word = column[0]
+        is_rare = sum(word in keys for keys in others) * 10 <= len(others)
+        return is_rare and not word.isdigit() and set(column) == {word}
+
+    first, last = shared(own), shared(keys[::-1] for keys in own)
     return tuple(first), tuple(last[: most - len(first)][::-1])
 
 

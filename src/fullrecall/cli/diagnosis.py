@@ -13,7 +13,7 @@ from fullrecall.cli.problems import as_options
 from fullrecall.cli.retriever import retriever_of
 from fullrecall.cli.signatures import taking
 from fullrecall.diagnosis import diagnose as diagnosis_of
-from fullrecall.diagnosis.sheets import examples
+from fullrecall.diagnosis.diagnosis import examples
 from fullrecall.read import read_contexts
 from fullrecall.report import Report
 from fullrecall.views import terminal

@@ -8,6 +8,7 @@ from math import ceil, floor
 from typing import Any, NamedTuple
 
 from fullrecall.results.bounds import Interval
+from fullrecall.results.plain import plain_of
 
 
 class ChangeKind(StrEnum):
@@ -85,12 +86,7 @@ class Change:
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain JSON values."""
-        plain = {"kind": str(self.kind), "text": self.text, "interval": self.interval._asdict()}
-        return {
-            **vars(self),
-            **plain,
-            "cost": None if self.cost is None else self.cost._asdict(),
-        }
+        return {**plain_of(self), "text": self.text}
 
     def __str__(self) -> str:
         return self.text

@@ -174,20 +174,13 @@ def _contexts(value: CorpusLike) -> tuple[Context, ...]:
             f"corpus must be an iterable of contexts or a mapping from IDs to them, got "
             f"{type(value).__name__}: fullrecall.read.read_contexts(path) reads a file"
         )
-    if not isinstance(value, Mapping):
-        return tuple(_context(nth, item) for nth, item in enumerate(value))
     contexts = []
-    for key, item in value.items():
-        context = _context(key, item)
-        own = as_id(key)
-        contexts.append(
-            context if context.id == own else Context(**{**context.to_dict(), "id": own})
-        )
+    for key, item in value.items() if isinstance(value, Mapping) else enumerate(value):
+        try:
+            context = as_context(item)
+        except ValueError as error:
+            raise InputError(f"corpus, item {key!r}: {error}") from None
+        if isinstance(value, Mapping) and context.id != as_id(key):
+            context = Context(**{**context.to_dict(), "id": as_id(key)})
+        contexts.append(context)
     return tuple(contexts)
-
-
-def _context(key: object, item: object) -> Context:
-    try:
-        return as_context(item)
-    except ValueError as error:
-        raise InputError(f"corpus, item {key!r}: {error}") from None

@@ -13,8 +13,11 @@ from fullrecall.counts import counted
 from fullrecall.dataframes import Backend, frame_of
 from fullrecall.diagnosis.causes import FIXES, Cause, Diagnosed
 from fullrecall.diagnosis.change import Change
+from fullrecall.parameters import check_k
+from fullrecall.results.plain import plain
 from fullrecall.views import exports, spreadsheet
-from fullrecall.views.sheet import Sheet, Shown
+from fullrecall.views.sheet import Line, Section, Sheet, Shown
+from fullrecall.views.text import NOTHING, one_line
 
 
 @dataclass(frozen=True, repr=False)
@@ -54,14 +57,17 @@ class Diagnosis(Shown):
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain JSON values."""
-        return {
-            "samples": self.samples,
-            "drawn_from": self.drawn_from or self.samples,
-            "changes": [change.to_dict() for change in self.changes],
-            "causes": {str(cause): count for cause, count in self.counts().items()},
-            "fixes": {str(cause): fix for cause, fix in self.fixes.items()},
-            "misses": [{**miss._asdict(), "cause": str(miss.cause)} for miss in self.misses],
-        }
+        content: dict[str, Any] = plain(
+            {
+                "samples": self.samples,
+                "drawn_from": self.drawn_from or self.samples,
+                "changes": self.changes,
+                "causes": self.counts(),
+                "fixes": self.fixes,
+                "misses": self.misses,
+            }
+        )
+        return content
 
     def to_frame(self, *, backend: Backend = "pandas") -> Any:
         """Return one row per miss, with the fields of `Diagnosed`.
@@ -90,25 +96,81 @@ class Diagnosis(Shown):
         The changes by their gain, the causes, and `misses` of each cause. Raises `ParameterError`
         for `misses` below 0.
         """
-        from fullrecall.diagnosis.sheets import examples
         from fullrecall.views import markdown
 
+        check_k(misses, "misses", least=0)
         title = f"Diagnosis of {counted(len(self.misses), 'missed target')}"
-        shown = [*self.sheets, examples(self, misses)]
-        return exports.written(markdown.text_of(title, *shown), path)
+        return exports.written(markdown.text_of(title, *self.sheets, examples(self, misses)), path)
 
     def _rows(self) -> list[tuple[Any, ...]]:
-        return [
-            tuple({**miss._asdict(), "cause": str(miss.cause)}.values()) for miss in self.misses
-        ]
+        return [tuple(miss.values()) for miss in plain(self.misses)]
 
     @property
     def sheets(self) -> Sequence[Sheet]:
         """The changes by their gain, and the causes of each score's misses with what to do."""
-        from fullrecall.diagnosis.sheets import sheets
-
-        return sheets(self)
+        drawn = ""
+        if self.drawn_from not in (None, self.samples):
+            drawn = f" drawn at random of {self.drawn_from:,}"
+        samples = f"{counted(self.samples, 'sample')}{drawn}"
+        if not self.misses:
+            return [Sheet([], [], [f"Nothing was missed in {samples}."])]
+        notes = [f"Diagnosed from {samples}."] if drawn else []
+        return [_changes(self), _causes(self, notes)]
 
     def __repr__(self) -> str:
         missed = f"{counted(len(self.misses), 'target')} missed"
         return f"Diagnosis({missed} in {counted(self.samples, 'sample')})\n{self}"
+
+
+def examples(diagnosis: Diagnosis, most: int) -> Sheet:
+    """Return `most` misses of each cause."""
+    sections: dict[str, list[Line]] = {str(cause): [] for cause in diagnosis.counts()}
+    for miss in diagnosis.misses:
+        lines = sections[str(miss.cause)]
+        if len(lines) < most:
+            target, detail = one_line(miss.target, 80), one_line(miss.detail, 200)
+            lines.append(Line(one_line(miss.sample, 40), [miss.score, target, detail]))
+    return Sheet(
+        ["score", "target", "why"],
+        [Section(_words(cause), lines) for cause, lines in sections.items() if lines],
+        corner="sample",
+        sides="lltt",
+    )
+
+
+def _changes(diagnosis: Diagnosis) -> Sheet:
+    several = len(diagnosis.scores) > 1
+    lines = [
+        Line(
+            change.action,
+            [
+                change.gain_text,
+                "" if change.cost is None else change.cost.text,
+                *[change.score] * several,
+            ],
+        )
+        for change in diagnosis.changes
+    ]
+    heads = ["gain", "cost", *["score"] * several]
+    sides = f"trl{'l' * several}"
+    return Sheet(heads, [Section("", lines)], (), "What to change", "what to change", sides)
+
+
+def _causes(diagnosis: Diagnosis, notes: list[str]) -> Sheet:
+    by_score = {score: Counter(diagnosis.counts(score)) for score in diagnosis.scores}
+    lines = [
+        Line(_words(cause), [_cell(counts[cause], counts.total()) for counts in by_score.values()])
+        for cause in diagnosis.counts()
+    ]
+    missed = Line("missed", [f"{counts.total():,}" for counts in by_score.values()])
+    fixes = [f"{_words(cause)}: {fix}" for cause, fix in diagnosis.fixes.items()]
+    sections = [Section("cause", lines), Section("targets", [missed])]
+    return Sheet(list(by_score), sections, [*fixes, *notes])
+
+
+def _words(cause: object) -> str:
+    return str(cause).replace("_", " ")
+
+
+def _cell(count: int, total: int) -> str:
+    return f"{count:,} ({count / total:.0%})" if count else NOTHING

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TypeAlias
 
 from fullrecall.context import Context
 from fullrecall.diagnosis.change import Change, ChangeKind, Cost
@@ -13,15 +13,11 @@ from fullrecall.measures import Budget, Measure, Recall
 from fullrecall.measures.budgets import Cut, budgets_to
 from fullrecall.report.report import Report
 from fullrecall.result import Method
-from fullrecall.results.bounds import CONFIDENCE, Interval, lower_bound, upper_bound
+from fullrecall.results.bounds import CONFIDENCE
 from fullrecall.results.totals import Totals
 from fullrecall.sample import Sample
 from fullrecall.table.costs import CHARACTERS_PER_TOKEN, Costs
 from fullrecall.table.row import Row
-
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
 
 LEAST = 0.0005
 """A mean gain below this is none."""
@@ -111,9 +107,8 @@ class Baseline:
         """Return larger budgets of the same unit, up to the first that pays for all contexts."""
         import numpy as np
 
-        costs = [getattr(part.costs, budget.unit) for part in self._table.parts]
-        amounts = np.concatenate(costs or [np.zeros(0)])
-        most = float(amounts[~np.isnan(amounts)].max(initial=0.0))
+        costs = (getattr(part.costs, budget.unit) for part in self._table.parts)
+        most = float(np.nanmax(np.concatenate([np.zeros(1), *costs])))
         if most <= budget.amount:
             return []
         return [each for each in budgets_to(budget.unit, most) if each.amount > budget.amount]
@@ -142,41 +137,29 @@ class Baseline:
         """Return what a proposal does to one score; None where that is not known of any row."""
         import numpy as np
 
-        before_and_after = self.values[score_index], proposal.after[score_index]
-        old, new = (np.array(column, np.float64) for column in before_and_after)
-        is_known = ~np.isnan(old) & ~np.isnan(new)
-        gains = (new - old)[is_known]
-        gained = self._totals(gains, is_known)
-        before = self._totals(old[is_known], is_known).mean
-        if gained.mean is None or before is None:
-            return None
+        columns = self.values[score_index], proposal.after[score_index]
+        before, after = (np.array(column, np.float64) for column in columns)
+        gains = after - before
+        due = np.zeros(len(gains), np.bool_)  # a row whose gain is not known is left out
+        gained, had = (
+            Totals.of(values, due=due, groups=self._table.group_codes)
+            for values in (gains, np.where(np.isnan(gains), np.nan, before))
+        )
         # More contexts cannot lose, but the lists may be of a retriever that has changed since.
-        cannot_lose = proposal.kind is ChangeKind.LARGER_K and gains.min() >= 0
-        least = 0.0 if cannot_lose else -1.0
-        counts = gained.counts(least=least)
+        cannot_lose = proposal.kind is ChangeKind.LARGER_K and not (gains < 0).any()
         confidence = 1 - (1 - CONFIDENCE) / proposals
-        alpha = (1 - confidence) / 2
-        low = lower_bound(counts.low, alpha, least=least)
+        interval = gained.interval(confidence, least=0.0 if cannot_lose else -1.0)
+        if interval is None or gained.mean is None or had.mean is None:
+            return None
         return Change(
             proposal.kind,
             proposal.action,
             self.label(score_index),
-            before,
-            before + gained.mean,
+            had.mean,
+            had.mean + gained.mean,
             gained.mean,
-            Interval(low, upper_bound(counts.high, alpha), confidence),
+            interval,
             gained.samples,
-        )
-
-    def _totals(self, values: NDArray[np.float64], is_known: NDArray[np.bool_]) -> Totals:
-        """Return the totals of the values of the rows that are `known`, by their groups."""
-        import numpy as np
-
-        codes = self._table.group_codes
-        return Totals.of(
-            values,
-            due=np.zeros(len(values), np.bool_),
-            groups=None if codes is None else codes[is_known],
         )
 
     def _cost(self, lists: Iterable[Sequence[Context] | None]) -> Cost:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from fullrecall.diagnosis.case import Case, Examined, Item, Search
 from fullrecall.diagnosis.causes import Cause, Diagnosed, Explained
@@ -14,7 +14,7 @@ from fullrecall.diagnosis.proposals import proposals
 from fullrecall.diagnosis.rescoring import rescoring
 from fullrecall.diagnosis.rules import beyond_budget, explained
 from fullrecall.findings import Finding
-from fullrecall.measures import Budget, Measure
+from fullrecall.measures import Budget
 from fullrecall.measures.budgets import Cut, check_cut
 from fullrecall.parameters import check_k
 from fullrecall.report.report import Report, check_report
@@ -71,11 +71,11 @@ def diagnose(
         id_evidence(report, indexed),
     )
     baseline = Baseline(report, k, rescoring(report))
-    misses = _misses(baseline, search)
+    scores = tuple(baseline.label(score_index) for score_index in baseline.score_indices)
+    misses = tuple(_misses(baseline, scores, search))
     if search.retriever is not None:
         search.retriever.close()
     proposed = [*proposals(baseline, search.deep_lists), *id_proposals(baseline, search.ids)]
-    scores = tuple(baseline.label(score_index) for score_index in baseline.score_indices)
     return Diagnosis(misses, scores, len(report), baseline.changes(proposed), size)
 
 
@@ -83,32 +83,21 @@ _MOST = 20_000
 """Samples that are diagnosed of a report that has more."""
 
 
-def _misses(baseline: Baseline, search: Search) -> tuple[Diagnosed, ...]:
-    """Return all misses, row by row."""
-    misses: list[Diagnosed] = []
-    labels = {nth: baseline.label(nth) for nth in baseline.score_indices}
+def _misses(baseline: Baseline, scores: Sequence[str], search: Search) -> Iterator[Diagnosed]:
+    """Yield all misses, row by row."""
     measure = recall_at(baseline.k)
     for position, row in enumerate(baseline.rows):
         examined = Examined(position, row, search)
-        for score_index in baseline.score_indices:
+        for score_index, score in zip(baseline.score_indices, scores, strict=True):
             result = row.results[score_index]
-            question, score = row.sample.user_input, labels[score_index]
-            misses += (
-                Diagnosed(row.label, question, score, target, *explanation)
-                for target, explanation in _explained(examined, result, measure)
-            )
-    return tuple(misses)
-
-
-def _explained(
-    examined: Examined, result: Result, measure: Measure
-) -> Iterator[tuple[str, Explained]]:
-    """Yield why targets of a result were missed, by their labels."""
-    if result.status is not Status.SCORED or result[measure] is None:
-        return
-    for finding, paid in zip(result.findings, result.paid(measure), strict=True):
-        if not paid.found_at(measure.top):
-            yield finding.target.label, _nearest(examined, result, finding, measure.k)
+            if result.status is not Status.SCORED or result[measure] is None:
+                continue
+            for finding, paid in zip(result.findings, result.paid(measure), strict=True):
+                if not paid.found_at(measure.top):
+                    explained_by = _nearest(examined, result, finding, measure.k)
+                    target = finding.target.label
+                    question = row.sample.user_input
+                    yield Diagnosed(row.label, question, score, target, *explained_by)
 
 
 def _nearest(examined: Examined, result: Result, finding: Finding, k: Cut | None) -> Explained:

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import TypeVar
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from fullrecall.context import Context
 from fullrecall.diagnosis.change import ChangeKind
-from fullrecall.diagnosis.effects import Baseline, Lists, Proposal, Values
+from fullrecall.diagnosis.effects import Baseline, Proposal, Values
 from fullrecall.diagnosis.likeness import duplicates
 from fullrecall.measures import Budget
 from fullrecall.measures.budgets import Cut
@@ -31,15 +30,14 @@ def _larger_k(baseline: Baseline) -> Iterator[Proposal]:
     """Yield a larger k within the lists: twice k, and what brings about all that they have."""
     k = baseline.k
 
-    def action(larger: Cut) -> str:
+    def proposal(larger: Cut) -> Proposal:
+        action = f"raise k from {k} to {larger}"
         if isinstance(k, Budget) and isinstance(larger, Budget):
-            return f"raise the budget from {k.words} to {larger.words}"
-        return f"raise k from {k} to {larger}"
+            action = f"raise the budget from {k.words} to {larger.words}"
+        after = {p: baseline.values_at(p, larger) for p in baseline.score_indices}
+        return Proposal(ChangeKind.LARGER_K, action, after, baseline.lists_at(larger))
 
-    def values_at(larger: Cut) -> Mapping[int, Values]:
-        return {p: baseline.values_at(p, larger) for p in baseline.score_indices}
-
-    yield from _enough(_from(baseline), action, values_at, baseline.lists_at)
+    yield from _enough(map(proposal, _from(baseline)))
 
 
 def _from(baseline: Baseline) -> list[Cut]:
@@ -78,38 +76,31 @@ def _retrieving_more(baseline: Baseline, deep_lists: DeepLists) -> Iterator[Prop
     k, depth = lengths[len(lengths) // 2], max(map(len, deep_lists.values()))
     longest = 0 if baseline.k is None else max(len(contexts or ()) for contexts in whole)
 
-    def lists_at(larger: int) -> Lists:
+    def proposal(larger: int) -> Proposal:
         deeper = (deep_lists.get(position) for position in range(len(whole)))
-        return [None if contexts is None else contexts[:larger] for contexts in deeper]
+        lists = [None if contexts is None else contexts[:larger] for contexts in deeper]
+        action, after = f"retrieve {larger} contexts in place of {k}", baseline.over(lists)
+        # Up to the longest list it is a larger k within the lists.
+        return Proposal(ChangeKind.LARGER_K, action, after, lists if larger > longest else None)
 
-    for proposal in _enough(
-        _doubled(k, depth) if k else [],
-        lambda larger: f"retrieve {larger} contexts in place of {k}",
-        lambda larger: baseline.over(lists_at(larger)),
-        lambda larger: lists_at(larger) if larger > longest else None,
-    ):
-        if proposal.lists is not None:  # else it is a larger k within the lists
-            yield proposal
+    if k:
+        enough = _enough(map(proposal, _doubled(k, depth)))
+        yield from (each for each in enough if each.lists is not None)
 
 
-K = TypeVar("K", int, Cut)
-
-
-def _enough(
-    ks: Sequence[K],
-    action: Callable[[K], str],
-    values_at: Callable[[K], Mapping[int, Values]],
-    lists_at: Callable[[K], Iterable[Sequence[Context] | None] | None],
-) -> Iterator[Proposal]:
-    """Yield the second of `ks`, and the smallest that brings about what the largest does."""
-    if len(ks) < 2:  # noqa: PLR2004 - nothing larger
+def _enough(proposals: Iterable[Proposal]) -> Iterator[Proposal]:
+    """Yield the second of proposals of ever more contexts, and the first that does what all do."""
+    listed = list(proposals)
+    if len(listed) < 2:  # noqa: PLR2004 - nothing larger
         return
-    values = {k: values_at(k) for k in ks}
-    means = {k: {p: _mean(recalls) for p, recalls in of.items()} for k, of in values.items()}
-    most = means[ks[-1]]
-    enough = next(n for n, k in enumerate(ks) if all(means[k][p] >= most[p] - _NEAR for p in most))
-    for larger in dict.fromkeys((ks[1], ks[max(enough, 1)])):
-        yield Proposal(ChangeKind.LARGER_K, action(larger), values[larger], lists_at(larger))
+    means = [{p: _mean(values) for p, values in each.after.items()} for each in listed]
+    most = means[-1]
+    enough = next(
+        n for n, mean in enumerate(means) if all(mean[p] >= most[p] - _NEAR for p in most)
+    )
+    yield listed[1]
+    if enough > 1:
+        yield listed[enough]
 
 
 def _without_duplicates(baseline: Baseline, deep_lists: DeepLists) -> Iterator[Proposal]:

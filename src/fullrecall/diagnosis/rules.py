@@ -110,21 +110,19 @@ def denied(case: Case) -> Explained | None:
 
 
 def other_id(case: Case) -> Explained | None:
-    """It was retrieved, or is indexed, under another ID than the expected one."""
-    alias, expected_id = case.alias, case.item.id
-    if expected_id is None or (alias is not None and alias.explained is not None):
-        return alias and alias.explained
-    return _by_text(case, expected_id)
+    """It was retrieved, or is indexed, under another ID than the expected one.
 
-
-def _by_text(case: Case, expected_id: str) -> Explained | None:
-    """The text was retrieved under an ID that does not match; needs the texts of both."""
-    if case.item.passage is None or (case.corpus is not None and case.corpus.get(expected_id)):
+    Else its text was, which needs the texts of both.
+    """
+    item, corpus, alias = case.item, case.corpus, case.alias
+    if alias is not None and alias.explained is not None:
+        return alias.explained
+    if item.id is None or item.passage is None or (corpus is not None and corpus.get(item.id)):
         return None
     for rank, context in enumerate(case.examined.retrieved, start=1):
-        if context.text != case.item.text:
+        if context.text != item.text:
             continue
-        if context.id is None or (case.corpus is not None and case.corpus.has_ids):
+        if context.id is None or (corpus is not None and corpus.has_ids):
             has = "and has no ID" if context.id is None else f"under the ID {context.id!r}"
             detail = f"the context at rank {rank} is its text, {has}"
             return Explained(Cause.ID_MISMATCH, detail, rank)

@@ -6,8 +6,8 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import ClassVar, NamedTuple
 
-from fullrecall.errors import ParameterError
 from fullrecall.findings import Evidence, Finding, Step, Target
+from fullrecall.parameters import check_k
 from fullrecall.sample import Sample
 from fullrecall.scorers.alignment import Overlap, Windows, covered, total, within
 from fullrecall.scorers.passages import Passage, merged
@@ -49,10 +49,7 @@ class SpanRecall(DeterministicScorer):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if not isinstance(self.min_run, int) or self.min_run < 1:
-            raise ParameterError(
-                f"min_run must be a whole number of at least 1, got {self.min_run!r}"
-            )
+        check_k(self.min_run, "min_run")
 
     def _find(self, sample: Sample) -> Found:
         require_retrieval(sample)

@@ -221,8 +221,7 @@ def reviews_needed(total: int, allowed: int = ALLOWED) -> int:
     Raises `ParameterError` for arguments out of range.
     """
     check_k(total, "total")
-    if not isinstance(allowed, int) or isinstance(allowed, bool) or allowed < 0:
-        raise ParameterError(f"allowed must be a whole number of at least 0, got {allowed!r}")
+    check_k(allowed, "allowed", least=0)
     enough = (n for n in range(allowed + 1, total) if lower_bound(n, allowed, total) >= GOOD)
     return next(enough, total)
 
