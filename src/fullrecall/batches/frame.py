@@ -1,4 +1,4 @@
-"""Tables that engines hand to their workers: read row by row, and handed back with more columns.
+"""Tables that engines hand to their workers, and what is handed back: with more columns.
 
 Data frames and tables of any library that narwhals reads: pandas, polars, Arrow, its record batches
 too. None of the libraries is imported unless a table of its own comes.
@@ -6,14 +6,15 @@ too. None of the libraries is imported unless a table of its own comes.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from fullrecall.dataframes import eager, frame_rows, is_frame
+from fullrecall.dataframes import eager, is_frame
 from fullrecall.errors import InputError
 from fullrecall.identifiers import shown
 
 if TYPE_CHECKING:
+    import narwhals as nw
     import pyarrow as pa
 
 _SCORING = {
@@ -24,60 +25,47 @@ _SCORING = {
 """Engines by their package: how each applies a scorer to its batches."""
 
 
-class Frame:
-    """A batch as a data frame; raises `InputError` for what is none."""
+def batch_frame(batch: Any) -> nw.DataFrame[Any]:
+    """Return a batch as a data frame of narwhals; raise `InputError` for what is none."""
+    package = type(batch).__module__.partition(".")[0]
+    if package in _SCORING:
+        raise InputError(
+            f"expected one batch, got {package}'s {type(batch).__name__}: {_SCORING[package]} "
+            "scores it"
+        )
+    if not is_frame(batch):
+        raise InputError(
+            f"expected a data frame or an Arrow table, got {type(batch).__name__} "
+            f"{shown(batch)}: Ray hands them out with batch_format='pyarrow'"
+        )
+    return eager(batch)
 
-    def __init__(self, batch: Any) -> None:
-        package = type(batch).__module__.partition(".")[0]
-        if package in _SCORING:
-            raise InputError(
-                f"expected one batch, got {package}'s {type(batch).__name__}: {_SCORING[package]} "
-                "scores it"
-            )
-        if not is_frame(batch):
-            raise InputError(
-                f"expected a data frame or an Arrow table, got {type(batch).__name__} "
-                f"{shown(batch)}: Ray hands them out with batch_format='pyarrow'"
-            )
-        self._native = batch
-        self._frame = eager(batch)
-        self.names = list(self._frame.columns)
 
-    def __len__(self) -> int:
-        return len(self._frame)
+def beside(batch: Any, frame: nw.DataFrame[Any], kept: Sequence[str], scores: pa.Table) -> Any:
+    """Return a table of the batch's kind: the columns `kept` of its frame, and the scores."""
+    import narwhals as nw
+    import pyarrow as pa
 
-    def rows(self) -> Iterator[dict[Any, object]]:
-        """Yield the rows as mappings, in order; a cell that cannot be read is its `InputError`."""
-        return frame_rows(self._frame, keep_errors=True)
+    own = frame.select(kept)
+    native = own.to_native()
+    if isinstance(native, pa.Table):
+        names = [*native.column_names, *scores.column_names]
+        joined = pa.Table.from_arrays([*native.columns, *scores.columns], names)
+        if not isinstance(batch, pa.RecordBatch):
+            return joined
+        batches = joined.combine_chunks().to_batches()
+        return batches[0] if batches else pa.RecordBatch.from_pylist([], schema=joined.schema)
+    if frame.implementation.is_pandas():
+        import pandas as pd
 
-    def column(self, name: str) -> list[Any]:
-        """Return a column's values as Python's own."""
-        return self._frame[name].to_list()
-
-    def beside(self, kept: Sequence[Any], scores: pa.Table) -> Any:
-        """Return a table of this kind: the columns `kept` of this one, and those of `scores`."""
-        import narwhals as nw
-        import pyarrow as pa
-
-        own = self._frame.select(kept).to_native()
-        if isinstance(own, pa.Table):
-            names = [*own.column_names, *scores.column_names]
-            joined = pa.Table.from_arrays([*own.columns, *scores.columns], names)
-            if not isinstance(self._native, pa.RecordBatch):
-                return joined
-            batches = joined.combine_chunks().to_batches()
-            return batches[0] if batches else pa.RecordBatch.from_pylist([], schema=joined.schema)
-        if self._frame.implementation.is_pandas():
-            import pandas as pd
-
-            # Without Arrow's types a missing number would be NaN, and a list an object.
-            frame: Any = scores.to_pandas(types_mapper=pd.ArrowDtype)
-            frame.index = nw.maybe_get_index(self._frame)
-            return pd.concat([own, frame], axis=1) if kept else frame
-        backend: Any = self._frame.implementation
-        score_frame: Any = nw.from_arrow(scores, backend=backend)
-        parts = [self._frame.select(kept), score_frame] if kept else [score_frame]
-        return nw.concat(parts, how="horizontal").to_native()
+        # Without Arrow's types a missing number would be NaN, and a list an object.
+        columns: Any = scores.to_pandas(types_mapper=pd.ArrowDtype)
+        columns.index = nw.maybe_get_index(frame)
+        return pd.concat([native, columns], axis=1) if kept else columns
+    backend: Any = frame.implementation
+    score_frame: Any = nw.from_arrow(scores, backend=backend)
+    parts = [own, score_frame] if kept else [score_frame]
+    return nw.concat(parts, how="horizontal").to_native()
 
 
 def ddl(columns: Mapping[str, str], schema: pa.Schema) -> str:

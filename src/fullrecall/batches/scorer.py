@@ -15,7 +15,8 @@ from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from fullrecall.batches.frame import Frame, ddl
+from fullrecall.batches.frame import batch_frame, beside, ddl
+from fullrecall.dataframes import frame_rows
 from fullrecall.errors import InputError, ParameterError
 from fullrecall.evaluation.run import CorpusLike, check_scorers, corpus_index, evaluate
 from fullrecall.extras import pyarrow
@@ -27,6 +28,7 @@ from fullrecall.sample import Sample
 from fullrecall.scorers.scorer import BAD_ROW, Scorer
 
 if TYPE_CHECKING:
+    import narwhals as nw
     import pyarrow as pa
 
     from fullrecall.read.rows import Columns, Rename
@@ -110,9 +112,9 @@ class BatchScorer(Limits):
 
         What a store or a model raises that ends the run is raised: engines try a batch again.
         """
-        table = Frame(batch)
-        kept = self._passed_through(table)
-        return table.beside(kept, self._scored(table, self._positions(table)))
+        frame = batch_frame(batch)
+        kept = self._passed_through(frame)
+        return beside(batch, frame, kept, self._scored(frame, self._positions(frame)))
 
     def over(self, batches: Iterable[Any]) -> Iterator[Any]:
         """Yield the scores of each batch: what Spark's `mapInArrow` calls."""
@@ -191,9 +193,9 @@ class BatchScorer(Limits):
         own = self._columns.field(column)
         return own in FIELDS or column == self.position
 
-    def _passed_through(self, table: Frame) -> list[Any]:
+    def _passed_through(self, frame: nw.DataFrame[Any]) -> list[str]:
         """Return the names of the user's own columns."""
-        kept = [name for name in table.names if not self._is_ours(name)]
+        kept = [name for name in frame.columns if not self._is_ours(name)]
         clashes = [name for name in kept if name in self._schema.names]
         if clashes:
             raise InputError(
@@ -202,32 +204,32 @@ class BatchScorer(Limits):
             )
         return kept
 
-    def _positions(self, table: Frame) -> list[int | None]:
+    def _positions(self, frame: nw.DataFrame[Any]) -> list[int | None]:
         """Return the number of each row, None where no column has it."""
         if self.position is None:
-            return [None] * len(table)
-        if self.position not in table.names:
+            return [None] * len(frame)
+        if self.position not in frame.columns:
             raise InputError(
                 f"no column {self.position!r}, which position names: the columns are "
-                f"{', '.join(map(repr, table.names))}"
+                f"{', '.join(map(repr, frame.columns))}"
             )
-        values = enumerate(table.column(self.position), start=1)
+        values = enumerate(frame[self.position].to_list(), start=1)
         return [_whole_number(value, self.position, number) for number, value in values]
 
-    def _scored(self, table: Frame, positions: Sequence[int | None]) -> pa.Table:
+    def _scored(self, frame: nw.DataFrame[Any], positions: Sequence[int | None]) -> pa.Table:
         """Return the columns of a batch's samples and scores."""
         import pyarrow as pa
 
         from fullrecall.results.files import columns
 
         bad: dict[int, tuple[Sample, str]] = {}
-        samples = self._samples(table, bad)
+        samples = self._samples(frame, bad)
         scores = evaluate(samples, self.scorers, **self._options).table
         for sample, why in bad.values():
             note = f"{BAD_ROW}: {why}"
             results = [Result(method, Status.UNSCORED, note=note) for method in self._methods]
             scores.append(sample, results)
-        numbers = [*(number for number in range(len(table)) if number not in bad), *bad]
+        numbers = [*(number for number in range(len(frame)) if number not in bad), *bad]
         rows = iter([positions[number] for number in numbers])
         tables = [
             columns.arrow_table(part, self._methods, list(islice(rows, len(part))), str)
@@ -237,19 +239,21 @@ class BatchScorer(Limits):
         order = sorted(range(len(numbers)), key=numbers.__getitem__)
         return whole.take(order) if bad else whole
 
-    def _samples(self, table: Frame, bad: dict[int, tuple[Sample, str]]) -> Iterator[Sample]:
+    def _samples(
+        self, frame: nw.DataFrame[Any], bad: dict[int, tuple[Sample, str]]
+    ) -> Iterator[Sample]:
         """Yield the samples; put what is left of a row that is none, and why, among `bad`."""
         from fullrecall.read.rows import sample_of
 
         reading = self._columns
-        ours = {name for name in table.names if name != self.position and self._is_ours(name)}
-        for number, row in enumerate(table.rows()):
+        ours = {name for name in frame.columns if name != self.position and self._is_ours(name)}
+        for number, row in enumerate(frame_rows(frame, keep_errors=True)):
             cells = {name: value for name, value in row.items() if name in ours}
             try:
                 yield sample_of(cells, reading, _readable)
             except InputError as error:
                 bad[number] = self._left_of(cells), error.problem
-        if len(table):
+        if len(frame):
             reading.check_all_met()
 
     def _left_of(self, cells: dict[Any, Any]) -> Sample:
