@@ -316,7 +316,7 @@ def _reporting(run: Run, options: Options, samples: object) -> Iterator[_Scored]
     meter = Meter(run.spending, total=length_hint(samples) or None)
     scored = _Scored(report, meter, options)
     try:
-        with meter, scored.writing():
+        with closing(meter), scored.writing():
             yield scored
     except (Exception, KeyboardInterrupt) as error:
         # A second Ctrl-C may strike what ends the run, which then fails in ways of its own.

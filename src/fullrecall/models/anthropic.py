@@ -12,8 +12,6 @@ from fullrecall.models.retries import tokens_used
 _PROMPT = ("input_tokens", "cache_read_input_tokens", "cache_creation_input_tokens")
 """What was read from or written to the prompt cache is of the prompt, too."""
 
-_FULL = ("max_tokens", "model_context_window_exceeded")
-
 
 class AnthropicChatModel(RemoteModel):
     """A model behind Anthropic's Messages API.
@@ -48,16 +46,11 @@ class AnthropicChatModel(RemoteModel):
 
     def _body(self, request: ChatRequest, *, schema: bool) -> dict[str, Any]:
         messages = [message for message in request.messages if message.role != "system"]
-        body: dict[str, Any] = {
-            "model": self.model,
-            "messages": [message._asdict() for message in messages],
-        }
+        body: dict[str, Any] = {"messages": [message._asdict() for message in messages]}
         # This API has no system role among its messages.
         orders = [message.content for message in request.messages if message.role == "system"]
         if orders:
             body["system"] = "\n\n".join(orders)
-        if self.temperature is not None:
-            body["temperature"] = self.temperature
         if schema:
             name = request.schema_name
             form = {
@@ -71,11 +64,11 @@ class AnthropicChatModel(RemoteModel):
 
     def _read(self, reply: Any) -> Completion:
         """Return the answer: the input of the tool that was asked for, or the text."""
-        blocks, stop = reply["content"], reply.get("stop_reason")
+        blocks = reply["content"]
         inputs = [json.dumps(b["input"]) for b in blocks if b.get("type") == "tool_use"]
         texts = [b["text"] for b in blocks if b.get("type") == "text"]
         return Completion.of(
             "\n".join(inputs or texts).strip(),
             tokens=(tokens_used(reply, *_PROMPT), tokens_used(reply, "output_tokens")),
-            stop="max_tokens" if stop in _FULL else stop,
+            stop=reply.get("stop_reason"),
         )

@@ -89,7 +89,7 @@ _PASSING = frozenset(
     }
 )
 
-_CUT_OFF = frozenset({"length", "max_tokens", "MAX_TOKENS"})
+_CUT_OFF = frozenset("length max_tokens MAX_TOKENS model_context_window_exceeded".split())
 _REFUSED = frozenset({"content_filter", "refusal", "SAFETY"})
 
 

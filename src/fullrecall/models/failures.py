@@ -112,8 +112,8 @@ def _status(error: BaseException) -> int | None:
         candidates = [response.get("HTTPStatusCode")] if isinstance(response, Mapping) else []
     else:
         candidates = [getattr(response, name, None) for name in ("status_code", "status")]
-    candidates += [getattr(error, name, None) for name in ("status_code", "http_status")]
-    candidates += [getattr(error, name, None) for name in ("status", "code")]
+    names = ("status_code", "http_status", "status", "code")
+    candidates += [getattr(error, name, None) for name in names]
     for candidate in candidates:
         if isinstance(candidate, int) and 300 <= candidate < 600:  # noqa: PLR2004 - as above
             return int(candidate)

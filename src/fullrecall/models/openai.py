@@ -44,12 +44,8 @@ class OpenAIChatModel(RemoteModel):
     path: ClassVar[str] = "/chat/completions"
 
     def _body(self, request: ChatRequest, *, schema: bool) -> dict[str, Any]:
-        body: dict[str, Any] = {
-            "model": self.model,
-            "messages": [message._asdict() for message in request.messages],
-        }
-        if self.temperature is not None:
-            body["temperature"] = self.temperature
+        messages = [message._asdict() for message in request.messages]
+        body: dict[str, Any] = {"messages": messages}
         if schema:
             form = {
                 "name": request.schema_name,
@@ -61,10 +57,10 @@ class OpenAIChatModel(RemoteModel):
 
     def _read(self, reply: Any) -> Completion:
         choice = reply["choices"][0]
-        message, stop = choice["message"], choice.get("finish_reason")
+        message = choice["message"]
         return Completion.of(
             (message.get("content") or "").strip(),
             tokens=(tokens_used(reply, "prompt_tokens"), tokens_used(reply, "completion_tokens")),
-            stop=stop,
+            stop=choice.get("finish_reason"),
             refusal=message.get("refusal"),
         )

@@ -109,7 +109,7 @@ class RemoteModel(ABC):
 
     @abstractmethod
     def _body(self, request: ChatRequest, *, schema: bool) -> dict[str, Any]:
-        """Return the body of a request, with the schema of its answer or without."""
+        """Return what a request's body has beside the model and its temperature."""
 
     @abstractmethod
     def _read(self, reply: Any) -> Completion:
@@ -265,18 +265,19 @@ class RemoteModel(ABC):
         return key or (_NO_KEY if self.base_url else None)
 
     def _check_options(self) -> None:
-        wrong = next((name for name in self.reserved if name in self.options), None)
-        if wrong is None:
-            return
-        is_field = wrong in self.__dataclass_fields__
-        way_out = f"pass {wrong}=…" if is_field else "options are fields of the body themselves"
-        raise ParameterError(f"options must not set {wrong}: {way_out}")
+        for name in self.reserved:
+            if name in self.options:
+                is_field = name in self.__dataclass_fields__
+                way_out = f"pass {name}=…" if is_field else "options are the body's own fields"
+                raise ParameterError(f"options must not set {name}: {way_out}")
 
     def _post(self, request: ChatRequest, *, schema: bool) -> dict[str, Any]:
         """Return the arguments of the client's `post`."""
         options = dict(self.options)
         own = {name: options.pop(option) for option, name in _OWN.items() if option in options}
-        body = self._body(request, schema=schema) | options
+        if self.temperature is not None:
+            options["temperature"] = self.temperature
+        body = {"model": self.model, **self._body(request, schema=schema), **options}
         cast_to = http_library(self.package).Response
         return {"path": self.path, "cast_to": cast_to, "body": body, "options": own}
 

@@ -85,9 +85,8 @@ class Account:
     def __init__(self, spending: Spending, ledger: Ledger | None = None) -> None:
         self.spent = spending.spent
         self.budget = budget = spending.budget
-        self._is_bounded = budget.has_bounds
         self._ledger: Ledger | None = None
-        if ledger is not None and ledger.job and (self._is_bounded or budget.prices):
+        if ledger is not None and ledger.job and (budget.has_bounds or budget.prices):
             self._ledger = ledger
         self._state: _State = {"holds": {}}
         self._settlement = asyncio.Event()
@@ -104,7 +103,7 @@ class Account:
         Raises `NotAsked` where the budget has no room, and where the account is lost.
         """
         name = ""
-        if self._ledger is not None or self._is_bounded:
+        if self._ledger is not None or self.budget.has_bounds:
             async with self._turns:
                 name = await self._turn(ask)
         self.spent.calls += 1

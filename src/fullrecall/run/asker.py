@@ -19,6 +19,7 @@ from typing import NamedTuple
 
 from fullrecall.retrieval import Retrieval, Retriever
 from fullrecall.run.retrievers import (
+    FunctionRetriever,
     as_retrieval,
     checked_thread,
     failed,
@@ -62,9 +63,9 @@ class Asker:
         self._retriever = retriever
         self._run = run
         # In a loop of its own, all that can be called is: a thread can be given up, a loop cannot.
-        in_threads = not is_asynchronous(retriever)
-        if to_caller is None:
-            in_threads = getattr(retriever, "in_threads", False)
+        in_own_loop = to_caller is not None
+        can_be_called = in_own_loop or isinstance(retriever, FunctionRetriever)
+        in_threads = can_be_called and not is_asynchronous(retriever)
         self._threads = _Threads(self._called) if in_threads else None
 
     async def ask(self, sample: Sample) -> Sample:
@@ -78,7 +79,7 @@ class Asker:
         bounds = [bound for bound in (self._run.limits.timeout, seconds_left) if bound is not None]
         if not self._is_thread_bound:
             retrieval = await self._retrieved(sample, min(bounds, default=None))
-            if is_asynchronous(self._retriever) or not is_thread_bound(retrieval):
+            if is_asynchronous(self._retriever) or not is_thread_bound(retrieval.error):
                 return sample.with_retrieval(retrieval)
             self._is_thread_bound = True
         return sample.with_retrieval(await self._of_caller(sample))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any
 
 from fullrecall.counts import counted
 from fullrecall.result import Status
@@ -23,7 +23,7 @@ _LOG_SECONDS = 30.0
 class Meter:
     """Counts a run's rows and shows a bar, where standard error is no terminal only now and then.
 
-    A context manager, which takes the bar away at the end whatever ends the run.
+    Close it at the end, which takes the bar away.
     """
 
     def __init__(self, spending: Spending, *, total: int | None) -> None:
@@ -50,10 +50,7 @@ class Meter:
         if self._spending.seconds >= self._after:
             self._draw()
 
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
+    def close(self) -> None:
         """Take the bar away."""
         if self._bar is not None:
             self._bar.close()

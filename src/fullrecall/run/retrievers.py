@@ -111,7 +111,6 @@ class FunctionRetriever:
         called = getattr(function, "func", function)  # functools.partial
         kinds = (called, getattr(called, "__call__", None))  # noqa: B004 - of an instance
         self.asynchronous = any(iscoroutinefunction(f) or isasyncgenfunction(f) for f in kinds)
-        self.in_threads = not self.asynchronous
 
     def retrieve(self, sample: Sample) -> Retrieval:
         """Return what the function returns for the sample's question."""
@@ -220,9 +219,8 @@ _THREAD_BOUND = (
 """What libraries raise where an object is used in another thread than its own."""
 
 
-def is_thread_bound(retrieval: Retrieval) -> bool:
+def is_thread_bound(error: str | None) -> bool:
     """Return whether a call failed for an object that belongs to another thread."""
-    error = retrieval.error
     return error is not None and any(sign in error for sign in _THREAD_BOUND)
 
 
@@ -234,6 +232,6 @@ def checked_thread(retrieval: Retrieval) -> Retrieval:
     """
     errors = [retrieval.error, *(call.error for root in retrieval.calls for call in root.walk())]
     for error in errors:
-        if error is not None and any(sign in error for sign in _THREAD_BOUND):
+        if is_thread_bound(error):
             return Retrieval(error=f"{error} (open it in the function that is asked)")
     return retrieval

@@ -11,7 +11,6 @@ import os
 import sqlite3
 import threading
 import time
-from collections import deque
 from collections.abc import Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass, field
@@ -24,8 +23,6 @@ from fullrecall.run.ledger import Change, Claim, Entry, Ledger, Moment
 from fullrecall.run.store_file import check, checksum_of, reading, writing
 
 T = TypeVar("T")
-
-_MOST_TOGETHER = 1_000  # changes in one transaction
 
 _GONE = "it was deleted or replaced while it was in use"
 
@@ -84,7 +81,7 @@ class SQLiteLedger(Ledger):
     def __init__(self, path: str | Path, job: str = "") -> None:
         self._path = Path(path)
         super().__init__(self._path, job)
-        self._jobs: deque[_Job] = deque()
+        self._jobs: list[_Job] = []
         self._in_transaction: Sequence[_Job] = ()
         self._lock = threading.RLock()
         self._changed = threading.Condition(self._lock)
@@ -159,8 +156,7 @@ class SQLiteLedger(Ledger):
             while not self._jobs and not self.is_closed:
                 self._changed.wait()
             # One transaction is one sync of the disk, however many changes it holds.
-            count = min(len(self._jobs), _MOST_TOGETHER)
-            self._in_transaction = [self._jobs.popleft() for _ in range(count)]
+            self._in_transaction, self._jobs = self._jobs, []
             return self._in_transaction
 
     def _do(self, jobs: Sequence[_Job]) -> None:
