@@ -18,7 +18,9 @@ from fullrecall.judges import Ask, Panel
 from fullrecall.judges.flow import NotAsked
 from fullrecall.models import ChatRequest, Completion, Message
 from fullrecall.run.account import Account
-from fullrecall.run.budget import Budget, Spending
+from fullrecall.run.budget import Budget
+from fullrecall.run.limits import Limits
+from fullrecall.run.work import Run
 from fullrecall.testing import ScriptedChatModel
 
 SAMPLES = [
@@ -190,7 +192,7 @@ def test_what_goes_beyond_the_budget_is_one_request_s_error(
     sizes: list[tuple[int, int]], bound: int, side_by_side: int
 ) -> None:
     """However many are in flight, at most one takes more than there is room for."""
-    account = Account(Spending(Budget(tokens=bound)))
+    account = Account(Run((), Limits(budget=Budget(tokens=bound))))
     sent: list[int] = []
     spent_before: list[int] = []
 

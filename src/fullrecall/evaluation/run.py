@@ -13,7 +13,7 @@ from collections.abc import (
     Sequence,
 )
 from contextlib import aclosing, closing, contextmanager, suppress
-from dataclasses import MISSING, dataclass, fields
+from dataclasses import MISSING, dataclass, fields, replace
 from difflib import get_close_matches
 from operator import length_hint
 from typing import TYPE_CHECKING, Any, TypeAlias, Unpack, cast, get_args
@@ -313,7 +313,7 @@ def _reporting(run: Run, options: Options, samples: object) -> Iterator[_Scored]
     report = Report([scorer.method for scorer in run.scorers])
     corpus = None if run.corpus is None else run.corpus.fingerprint
     report.origin = Origin(corpus, run.view)
-    meter = Meter(run.spending, total=length_hint(samples) or None)
+    meter = Meter(run, total=length_hint(samples) or None)
     scored = _Scored(report, meter, options)
     try:
         with closing(meter), scored.writing():
@@ -332,7 +332,7 @@ def _reporting(run: Run, options: Options, samples: object) -> Iterator[_Scored]
             )
         raise
     finally:
-        report.spent = run.spending.so_far()
+        report.spent = replace(run.spent, seconds=run.seconds)
 
 
 def as_samples(samples: Iterable[SampleLike]) -> Generator[Sample]:

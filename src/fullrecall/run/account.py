@@ -20,8 +20,9 @@ from fullrecall.counts import counted
 from fullrecall.judges.flow import NotAsked
 from fullrecall.judges.judge import Ask
 from fullrecall.models.chat import Completion
-from fullrecall.run.budget import Budget, Price, Spending, no_price
+from fullrecall.run.budget import Budget, Price, no_price
 from fullrecall.run.ledger import AccountLostError, Ledger
+from fullrecall.run.work import Run
 from fullrecall.usage import Spent
 
 T = TypeVar("T")
@@ -82,9 +83,9 @@ class Account:
     a request is renewed while its worker lives. Of one that was killed it soon counts as spent.
     """
 
-    def __init__(self, spending: Spending, ledger: Ledger | None = None) -> None:
-        self.spent = spending.spent
-        self.budget = budget = spending.budget
+    def __init__(self, run: Run, ledger: Ledger | None = None) -> None:
+        self.spent = run.spent
+        self.budget = budget = run.budget
         self._ledger: Ledger | None = None
         if ledger is not None and ledger.job and (budget.has_bounds or budget.prices):
             self._ledger = ledger

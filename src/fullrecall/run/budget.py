@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import hashlib
-import time
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from math import isfinite
 from typing import NamedTuple
 
@@ -13,7 +12,6 @@ from fullrecall.errors import ParameterError
 from fullrecall.models.chat import ChatModel
 from fullrecall.parameters import Constructed, check_k
 from fullrecall.scorers.scorer import Scorer
-from fullrecall.usage import Spent
 
 _FASTEST = 1e6
 """Requests per second: more are no bound."""
@@ -101,24 +99,6 @@ class Budget(Constructed):
             if isinstance(name, str) and name in self.prices:
                 return Price(*self.prices[name])
         return None
-
-
-class Spending:
-    """What a run has spent so far, and for how long it has gone on."""
-
-    def __init__(self, budget: Budget) -> None:
-        self.budget = budget
-        self.spent = Spent(cost=0.0 if budget.prices else None)
-        self._began = time.monotonic()
-
-    @property
-    def seconds(self) -> float:
-        """How long the run has taken so far."""
-        return time.monotonic() - self._began
-
-    def so_far(self) -> Spent:
-        """Return what was spent until now."""
-        return replace(self.spent, seconds=self.seconds)
 
 
 def checked(budget: Budget | None, scorers: Iterable[Scorer] = ()) -> Budget:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from fullrecall.counts import counted
 from fullrecall.result import Status
-from fullrecall.run.budget import Spending
+from fullrecall.run.work import Run
 from fullrecall.table.row import Row
 
 if TYPE_CHECKING:
@@ -26,8 +26,8 @@ class Meter:
     Close it at the end, which takes the bar away.
     """
 
-    def __init__(self, spending: Spending, *, total: int | None) -> None:
-        self._spending = spending
+    def __init__(self, run: Run, *, total: int | None) -> None:
+        self._run = run
         self._total = total
         self._after = _DELAY_SECONDS if sys.stderr.isatty() else _LOG_SECONDS
         self._bar: Any = None
@@ -47,7 +47,7 @@ class Meter:
     def _count(self, samples: int, unscored: int) -> None:
         self._samples += samples
         self._unscored += unscored
-        if self._spending.seconds >= self._after:
+        if self._run.seconds >= self._after:
             self._draw()
 
     def close(self) -> None:
@@ -61,13 +61,13 @@ class Meter:
 
             often = 0.1 if self._after == _DELAY_SECONDS else _LOG_SECONDS
             self._bar = tqdm(total=self._total, unit=" samples", mininterval=often, leave=False)
-        if self._spending.spent.calls or self._unscored:
+        if self._run.spent.calls or self._unscored:
             self._bar.set_postfix_str(self._details(), refresh=False)
         self._bar.update(self._samples - self._bar.n)
 
     def _details(self) -> str:
         """Return what there is to tell beside the number of samples, in a few words each."""
-        spent, phrases = self._spending.so_far(), []
+        spent, phrases = self._run.spent, []
         if self._unscored:
             phrases.append(f"{self._unscored:,} unscored")
         if spent.calls:

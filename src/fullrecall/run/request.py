@@ -59,7 +59,7 @@ class Door:
         self._retries = limits.retrying()
         self._ledger = ledger
         self._is_warned = ledger is not None and bool(ledger.problem)
-        self._account = Account(run.spending, ledger)
+        self._account = Account(run, ledger)
         self._seconds_left = run.seconds_left
         self._waiting: dict[str, asyncio.Future[Completion]] = {}
         self._replies: dict[str, Completion] = {}

@@ -6,18 +6,20 @@ what asks.
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from fullrecall.corpus import LABELS, CorpusIndex, stale_label
 from fullrecall.result import Result, Status
-from fullrecall.run.budget import Spending, checked
+from fullrecall.run.budget import checked
 from fullrecall.run.interruption import Interruption
 from fullrecall.run.limits import Limits
 from fullrecall.sample import Sample
 from fullrecall.scorers.scorer import INTERRUPTED, LATE, FindingScorer, Scorer
 from fullrecall.table.row import Row
+from fullrecall.usage import Spent
 
 if TYPE_CHECKING:
     import asyncio
@@ -89,13 +91,20 @@ class Run:
     """What is asked for each sample's retrieval; None where samples have theirs."""
 
     def __post_init__(self) -> None:
-        self.spending = Spending(checked(self.limits.budget, self.scorers))
+        self.budget = checked(self.limits.budget, self.scorers)
+        self.spent = Spent(cost=0.0 if self.budget.prices else None)
+        self._began = time.monotonic()
+
+    @property
+    def seconds(self) -> float:
+        """How long the run has taken so far."""
+        return time.monotonic() - self._began
 
     def seconds_left(self) -> float | None:
         """Return the seconds until the deadline, not below 0; None without one."""
         if self.limits.deadline is None:
             return None
-        return max(0.0, self.limits.deadline - self.spending.seconds)
+        return max(0.0, self.limits.deadline - self.seconds)
 
     @property
     def asks_nobody(self) -> bool:
