@@ -37,7 +37,7 @@ def kept(path: Path, calls: int, in_flight: int) -> tuple[float, float, float]:
 
         async def one(number: int) -> None:
             async with gate:
-                done = store.put(f"{number}", text_of(Completion(_TEXT, 900, 90)), "model")
+                done = store.put(f"{number}", text_of(Completion(_TEXT, 900, 90)))
                 await asyncio.wrap_future(done)
 
         async def watch() -> None:

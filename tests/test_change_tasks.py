@@ -177,15 +177,13 @@ assert "The longest question" in page and "<p>7 characters</p>" in page
                 "",
                 '''"""The ledger as a folder with a file for each record."""
 
-import json
 import time
 from concurrent.futures import Future
-from dataclasses import astuple
 from hashlib import sha256
 from pathlib import Path
 from threading import RLock
 
-from fullrecall.run.ledger import Claim, Entry, Ledger, Moment
+from fullrecall.run.ledger import Entry, Ledger, Moment
 
 
 class FolderLedger(Ledger):
@@ -198,17 +196,14 @@ class FolderLedger(Ledger):
     def get(self, key):
         """Return the record of an ask."""
         file = self._file(key)
-        if not file.exists():
-            return Entry()
-        value, name, failed, claim = json.loads(file.read_text("utf-8"))
-        return Entry(value, name, failed, None if claim is None else Claim(*claim))
+        return Entry.of(file.read_text("utf-8")) if file.exists() else Entry()
 
     def amend(self, key, change, *, otherwise):
         """Change a record under the lock."""
         done = Future()
         with self._lock:
             entry, outcome = change(self.get(key), Moment(time.time()))
-            self._file(key).write_text(json.dumps(astuple(entry)), "utf-8")
+            self._file(key).write_text(entry.text(), "utf-8")
         done.set_result(outcome)
         return done
 

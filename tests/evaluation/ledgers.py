@@ -7,16 +7,14 @@ from contextlib import closing
 from pathlib import Path
 
 from fullrecall.models import Completion
-from fullrecall.run.ledger import Ledger
+from fullrecall.run.ledger import Entry, Ledger
 from fullrecall.run.request import completion_of, text_of
 from fullrecall.run.store_file import reading
 
 
-def keep(
-    ledger: Ledger, key: str, model: str, completion: Completion, claim: str = ""
-) -> Future[None]:
-    """Keep a completion of a model; the future is done when it is kept."""
-    return ledger.put(key, text_of(completion), model, claim)
+def keep(ledger: Ledger, key: str, completion: Completion, claim: str = "") -> Future[str]:
+    """Keep a completion; the future is done when it is kept."""
+    return ledger.put(key, text_of(completion), claim)
 
 
 def kept(ledger: Ledger, key: str) -> Completion | None:
@@ -25,12 +23,12 @@ def kept(ledger: Ledger, key: str) -> Completion | None:
     return None if value is None else completion_of(value)
 
 
-def answers_in(path: Path) -> list[tuple[str, float]]:
-    """Return the model and the time of each answer in a store that can be read; writes nothing."""
+def answers_in(path: Path) -> list[str]:
+    """Return the key of each answer in a store that can be read; writes nothing."""
     with closing(reading(path)) as connection:
         if not connection.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]:
             return []
-        return connection.execute(
-            "SELECT names.name, made FROM asks JOIN names ON names.id = asks.name"
-            " WHERE json_valid(value) AND key GLOB 'answer:*' ORDER BY key"
-        ).fetchall()
+        records = connection.execute(
+            "SELECT key, record FROM asks WHERE key GLOB 'answer:*' ORDER BY key"
+        )
+        return [key for key, record in records if Entry.of(record).value is not None]

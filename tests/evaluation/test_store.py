@@ -196,7 +196,7 @@ def test_a_completion_comes_back_as_it_was(
     failure = Failure.CUT_OFF if failed else None
     completion = Completion(text, tokens, 3, failure, detail)
     with tempfile.TemporaryDirectory() as folder, SQLiteLedger(Path(folder) / "s") as store:
-        keep(store, "k", "m", completion).result(60)
+        keep(store, "k", completion).result(60)
         assert kept(store, "k") == completion
         assert kept(store, "other") is None
 
@@ -208,7 +208,7 @@ def test_two_that_ask_the_same_go_on_with_the_same_answer(tmp_path: Path) -> Non
         class Late(ScriptedChatModel):
             async def acomplete(self, request: ChatRequest) -> Completion:
                 # Another process, whose claim had expired, is answered first.
-                await asyncio.wrap_future(keep(theirs, completion_key(ask()), "m", FIRST))
+                await asyncio.wrap_future(keep(theirs, completion_key(ask()), FIRST))
                 return Completion("second")
 
         async def second() -> Completion:

@@ -22,6 +22,7 @@ from fullrecall import IdRecall, Sample, aevaluate, evaluate
 from fullrecall.errors import ParameterError, StoreError
 from fullrecall.models import ChatRequest, Completion
 from fullrecall.result import Status
+from fullrecall.run.ledger import Entry
 from fullrecall.run.sqlite import SQLiteLedger
 from fullrecall.run.store_file import writing
 
@@ -31,8 +32,8 @@ def test_a_damaged_row_is_asked_for_again(tmp_path: Path) -> None:
     store = tmp_path / "runs.sqlite"
     good = saved(run(store), tmp_path)
     with closing(sqlite3.connect(store)) as connection, connection:
-        connection.execute("UPDATE asks SET value = replace(value, 'A stands', 'X stands')")
-        connection.execute("UPDATE asks SET value = replace(value, 'supported', 'SUPPORTED')")
+        connection.execute("UPDATE asks SET record = replace(record, 'A stands', 'X stands')")
+        connection.execute("UPDATE asks SET record = replace(record, 'supported', 'SUPPORTED')")
     assert saved(run(store), tmp_path) == good
     report = run(store)
     assert report.spent is not None
@@ -52,7 +53,7 @@ def newer(path: Path) -> None:
     """Make a store of a later fullrecall."""
     SQLiteLedger(path).close()
     with closing(sqlite3.connect(path)) as connection, connection:
-        connection.execute("PRAGMA user_version = 4")
+        connection.execute("PRAGMA user_version = 5")
 
 
 def damaged(path: Path) -> None:
@@ -78,7 +79,7 @@ def cut_off(path: Path) -> None:
         (lambda path: path.write_text("x"), "nor any SQLite file"),
         (lambda path: path.write_bytes(b"SQLite format 3\x00" + b"junk" * 500), "damaged"),
         (other_sqlite, "not a store of fullrecall's"),
-        (newer, "version 4 .* knows 3: upgrade"),
+        (newer, "version 5 .* knows 4: upgrade"),
         (damaged, "damaged"),
         (cut_off, "damaged"),
     ],
@@ -184,10 +185,11 @@ def test_a_full_disk_ends_the_keeping_and_not_the_run(
     monkeypatch.undo()
     # Claims that could not be ended are nobody's: the next run waits for none of them.
     with closing(sqlite3.connect(path)) as connection:
-        claimed = connection.execute("SELECT key FROM asks WHERE token != ''").fetchall()
+        records = connection.execute("SELECT key, record FROM asks").fetchall()
+    claimed = [key for key, record in records if Entry.of(record).claim is not None]
     assert claimed
     with SQLiteLedger(path) as ledger:
-        assert all(ledger.claim(key)[1].result() for (key,) in claimed)
+        assert all(ledger.claim(key)[1].result() for key in claimed)
     assert saved(run(path), tmp_path) == saved(run(None), tmp_path)
 
 
@@ -232,22 +234,21 @@ def test_what_is_no_regular_file_is_refused(tmp_path: Path, kind: str) -> None:
         SQLiteLedger(path)
 
 
-def test_names_that_are_no_utf_8(tmp_path: Path) -> None:
-    """A model's damaged name costs no answer, and is shown as far as it can be read."""
+def test_a_record_that_is_no_utf_8(tmp_path: Path) -> None:
+    """It is none, and the others are there."""
     path = tmp_path / "runs.sqlite"
     answers = {f"answer:{n}": Completion(f"{n}: é", 900 + n, 90) for n in range(3)}
     with SQLiteLedger(path) as store:
         for key, answer in answers.items():
-            keep(store, key, f"model {key[-1]}", answer).result(60)
+            keep(store, key, answer).result(60)
     with closing(sqlite3.connect(path)) as connection, connection:
-        connection.execute("UPDATE names SET name = CAST(x'ff6d6f' AS TEXT) WHERE id = 1")
-        connection.execute("UPDATE asks SET value = CAST(x'ff' AS TEXT) WHERE key = 'answer:1'")
+        connection.execute("UPDATE asks SET record = CAST(x'ff' AS TEXT) WHERE key = 'answer:1'")
     with SQLiteLedger(path) as store:
         assert {key for key in answers if kept(store, key) == answers[key]} == {
             "answer:0",
             "answer:2",
         }
-    assert {model for model, _ in answers_in(path)} == {"\ufffdmo", "model 2"}
+    assert answers_in(path) == ["answer:0", "answer:2"]
 
 
 @pytest.mark.parametrize("how", ["deleted", "replaced"])
@@ -255,12 +256,12 @@ def test_a_store_that_is_gone_is_noticed(tmp_path: Path, how: str) -> None:
     """It says so, nobody waits, and whatever took its place is left alone."""
     path = tmp_path / "runs.sqlite"
     store = SQLiteLedger(path)
-    keep(store, "answer:1", "m", Completion("1")).result(60)
+    keep(store, "answer:1", Completion("1")).result(60)
     for file in tmp_path.glob("runs.sqlite*"):
         file.unlink()
     if how == "replaced":
         SQLiteLedger(path).close()
-    keep(store, "answer:2", "m", Completion("2")).result(60)
+    keep(store, "answer:2", Completion("2")).result(60)
     assert "was deleted or replaced while it was in use" in store.problem
     assert store.claim("answer:3")[1].result(60) is True, "the run goes on without it"
     store.close()
@@ -279,7 +280,7 @@ def test_a_store_that_is_opened_again_keeps_its_locks(tmp_path: Path) -> None:
 
     with SQLiteLedger(path) as store:
         for number in (1, 2):
-            keep(store, f"answer:{number}", "m", Completion("yes")).result()
+            keep(store, f"answer:{number}", Completion("yes")).result()
             SQLiteLedger(path).close()
             assert counted_elsewhere() == number
 

@@ -17,7 +17,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable
 from concurrent.futures import Future
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import astuple, dataclass, replace
 from functools import cache, partial
 from pathlib import Path
 from typing import Any, NamedTuple, Self, TypeAlias, TypeVar
@@ -55,14 +55,25 @@ _HELD: set[str] = set()
 class Entry:
     """The record of one ask.
 
-    `value` is its answer, None while there is none; `name` says whose it is: a model, or a scorer
-    with its parameters. `failed`: it failed for good while others were answered.
+    `value` is its answer, None while there is none. `failed`: it failed for good while others were
+    answered.
     """
 
     value: str | None = None
-    name: str = ""
     failed: bool = False
     claim: Claim | None = None
+
+    def text(self) -> str:
+        """Return the record as text that `of` reads back; it is ASCII."""
+        return json.dumps(astuple(self))
+
+    @classmethod
+    def of(cls, text: str) -> Entry:
+        """Return the record that a text holds; what another program wrote is an empty one."""
+        with suppress(ValueError, TypeError):
+            value, failed, claim = json.loads(text)
+            return cls(value, failed, None if claim is None else Claim(*claim))
+        return cls()
 
 
 class Moment(NamedTuple):
@@ -103,11 +114,11 @@ def forgotten(entry: Entry, _: Moment, token: str) -> tuple[Entry, None]:
     return (replace(entry, claim=None) if mine else entry), None
 
 
-def answered(entry: Entry, _: Moment, value: str, name: str) -> tuple[Entry, str]:
+def answered(entry: Entry, _: Moment, value: str) -> tuple[Entry, str]:
     """Keep an answer, and end all claims. The first stays: all who asked go on with the same."""
     if entry.value is not None:
         return replace(entry, claim=None), entry.value
-    return Entry(value, name), value
+    return Entry(value), value
 
 
 def failed(entry: Entry, _: Moment) -> tuple[Entry, None]:
@@ -167,11 +178,10 @@ class Ledger(ABC):
         granted.add_done_callback(partial(self._drop_refused, token))
         return token, granted
 
-    def put(self, key: str, value: str, name: str, token: str = "") -> Future[str]:
+    def put(self, key: str, value: str, token: str = "") -> Future[str]:
         """Keep the answer to an ask, and end its claim; return the answer that is kept."""
         self._claims.pop(token, None)
-        change = partial(answered, value=value, name=readable(name))
-        kept = self.amend(key, change, otherwise=value)
+        kept = self.amend(key, partial(answered, value=value), otherwise=value)
         kept.add_done_callback(lambda _: _HELD.discard(token))
         return kept
 
@@ -273,11 +283,6 @@ class Ledger(ABC):
         else:
             return ""
         return f"{where} {why}; nothing more is sent, and what was answered stays"
-
-
-def readable(name: str) -> str:
-    """Return a name as databases take it: half a surrogate pair has no place in their texts."""
-    return str(name).encode("utf-8", "backslashreplace").decode()
 
 
 @cache

@@ -10,20 +10,18 @@ What is reported as kept is with the server; whether it outlives the server is u
 
 from __future__ import annotations
 
-import json
 import os
 import time
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
-from dataclasses import astuple
 from functools import lru_cache
 from random import Random
 from typing import Any, TypeVar
 
 from fullrecall.errors import MissingExtraError, StoreError
 from fullrecall.models.redaction import public_url
-from fullrecall.run.ledger import Change, Claim, Entry, Ledger, Moment
+from fullrecall.run.ledger import Change, Entry, Ledger, Moment
 
 T = TypeVar("T")
 
@@ -85,7 +83,7 @@ class RedisLedger(Ledger):
     def get(self, key: str) -> Entry:
         """Return the record of an ask, an empty one where there is none or the server is lost."""
         self.check_open()
-        return self._tried(lambda: _entry(self._client.get(name_of(key))), Entry())
+        return self._tried(lambda: Entry.of(self._client.get(name_of(key)) or ""), Entry())
 
     def amend(self, key: str, change: Change[T], *, otherwise: T) -> Future[T]:
         """Change a record; the future is done when the server has it."""
@@ -99,13 +97,13 @@ class RedisLedger(Ledger):
             # The time is the server's: the clocks of many machines disagree.
             pipeline = self._client.pipeline(transaction=False)
             before, (seconds, micros), server = pipeline.get(name).time().info("server").execute()
-            entry = _entry(before)
+            entry = Entry.of(before or "")
             now = Moment(int(seconds) + int(micros) / 1e6, self._life_of(server["run_id"]))
             changed, outcome = change(entry, now)
             if changed == entry:
                 return outcome
             keeps = changed.value is not None and not key.startswith("{")
-            after = "" if changed == Entry() else json.dumps(astuple(changed))
+            after = "" if changed == Entry() else changed.text()
             arguments = [before or "", after, "" if keeps else _KEEP_SECONDS]
             if self._set(keys=[name], args=arguments):
                 return outcome
@@ -141,11 +139,3 @@ class RedisLedger(Ledger):
 def name_of(key: str) -> str:
     """Return the name of a record on a server; what is in braces decides the node of a cluster."""
     return f"fullrecall:{key}" if key.startswith("{") else f"fullrecall:{{{key}}}"
-
-
-def _entry(text: str | None) -> Entry:
-    """Return a record; what another program wrote in its place is none."""
-    with suppress(ValueError, TypeError):
-        value, name, failed, claim = json.loads(text or "")
-        return Entry(value, name, failed, None if claim is None else Claim(*claim))
-    return Entry()

@@ -267,9 +267,7 @@ class Door:
         is_answer = accepts(completion) if accepts else completion.failure is None
         if self._ledger is not None and is_answer:
             claim, request.claim = request.claim, ""  # it ends with the write
-            request.written = self._ledger.put(
-                request.key, text_of(completion), request.endpoint.name, claim
-            )
+            request.written = self._ledger.put(request.key, text_of(completion), claim)
 
     async def _written(self, request: _Request, completion: Completion) -> Completion:
         """Return the answer once it is kept, or the one that was kept there before it."""

@@ -19,18 +19,12 @@ from typing import Any, TypeVar
 from weakref import WeakSet
 
 from fullrecall.errors import StoreError
-from fullrecall.run.ledger import Change, Claim, Entry, Ledger, Moment
+from fullrecall.run.ledger import Change, Entry, Ledger, Moment
 from fullrecall.run.store_file import check, checksum_of, reading, writing
 
 T = TypeVar("T")
 
 _GONE = "it was deleted or replaced while it was in use"
-
-_GET = """SELECT value, sum, names.name, failed, token, place, pid, until
-    FROM asks LEFT JOIN names ON names.id = asks.name WHERE key = ?"""
-_PUT = """INSERT OR REPLACE INTO asks SELECT ?, ?, ?, id, ?, ?, ?, ?, ?, ?
-    FROM names WHERE name = ?"""
-
 
 _BOOTTIME = getattr(time, "CLOCK_BOOTTIME", None)  # goes on while the machine sleeps
 
@@ -254,31 +248,23 @@ if hasattr(os, "register_at_fork"):
 
 
 def _entry(connection: sqlite3.Connection, key: str) -> Entry:
-    """Return a record; a value that does not have its checksum is none, and is asked for again."""
-    row = connection.execute(_GET, (key,)).fetchone()
-    if row is None:
+    """Return a record, an empty one where there is none or it does not have its checksum."""
+    row = connection.execute("SELECT record, sum FROM asks WHERE key = ?", (key,)).fetchone()
+    if row is None or checksum_of(key, row[0]) != row[1]:
         return Entry()
-    value, checksum, name, has_failed, *claim = row
-    if value is not None and checksum_of(key, value) != checksum:
-        value, name = None, None
-    return Entry(value, name or "", bool(has_failed), Claim(*claim) if claim[0] else None)
+    return Entry.of(row[0])
 
 
 def _amended(connection: sqlite3.Connection, key: str, change: Change[T]) -> T:
     """Change a record; return what the change tells."""
     entry = _entry(connection, key)
     changed, outcome = change(entry, Moment(seconds()))
-    if changed == entry:
-        return outcome
     if changed == Entry():
         connection.execute("DELETE FROM asks WHERE key = ?", (key,))
-        return outcome
-    value, name, claim = changed.value, changed.name, changed.claim or (None,) * 4
-    checksum = None if value is None else checksum_of(key, value)
-    row = (key, value, checksum, time.time(), changed.failed, *claim, name)
-    if not connection.execute(_PUT, row).rowcount:
-        connection.execute("INSERT OR IGNORE INTO names (name) VALUES (?)", (name,))
-        connection.execute(_PUT, row)
+    elif changed != entry:
+        record = changed.text()
+        row = (key, record, checksum_of(key, record))
+        connection.execute("INSERT OR REPLACE INTO asks VALUES (?, ?, ?)", row)
     return outcome
 
 

@@ -12,7 +12,7 @@ from typing import Any
 
 from fullrecall.errors import StoreError
 
-VERSION = 3
+VERSION = 4
 _APPLICATION = 0x66524331  # "fRC1": SQLite's own field for whose file this is
 _WAY_OUT = "name another file, or move this one away"
 _HEADER = 100  # bytes that every file of SQLite has at least
@@ -20,12 +20,7 @@ PATIENCE = 30.0  # seconds to wait for another process's transaction, which take
 _CHECKED = 256 << 20  # bytes up to which the whole file is checked when it is opened
 
 _SCHEMA = (
-    "CREATE TABLE IF NOT EXISTS names (id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE)",
-    """CREATE TABLE IF NOT EXISTS asks (
-        key TEXT PRIMARY KEY, value TEXT, sum INTEGER, name INTEGER REFERENCES names,
-        made REAL NOT NULL, failed INTEGER NOT NULL DEFAULT 0,
-        token TEXT, place TEXT, pid INTEGER, until REAL
-    )""",
+    "CREATE TABLE IF NOT EXISTS asks (key TEXT PRIMARY KEY, record TEXT, sum INTEGER)",
     f"PRAGMA application_id = {_APPLICATION}",
     f"PRAGMA user_version = {VERSION}",
 )
@@ -74,7 +69,7 @@ def _check_ours(path: Path, connection: sqlite3.Connection) -> None:
         raise StoreError(
             f"{path} has version {version} of the store, this fullrecall knows {VERSION}: {way_out}"
         )
-    connection.execute("SELECT 1 FROM asks, names LIMIT 1")
+    connection.execute("SELECT 1 FROM asks LIMIT 1")
 
 
 def reading(path: Path) -> sqlite3.Connection:
