@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import pairwise
 from math import isclose, isfinite
-from typing import Annotated, Any, Self
+from typing import Annotated, Any, ClassVar, Self
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
@@ -44,6 +44,9 @@ ROUNDING = 1e-9
 class Record(BaseModel):
     """Base of all records: no field more, no value of another type, nothing infinite."""
 
+    original: ClassVar[Callable[..., Any]]
+    """What it is the record of, where its fields have the same names."""
+
     model_config = ConfigDict(extra="forbid", strict=True, frozen=True, allow_inf_nan=False)
 
     @classmethod
@@ -54,9 +57,23 @@ class Record(BaseModel):
         except ValidationError as error:
             raise ReportError(_problem(error)) from None
 
+    @property
+    def value(self) -> Any:
+        """What was saved."""
+        return self.original(**{name: _value(content) for name, content in self})
+
+
+def _value(content: Any) -> Any:
+    """Return what a field was saved of: a tuple where it is a list."""
+    if isinstance(content, list):
+        return tuple([_value(item) for item in content])
+    return content.value if isinstance(content, Record) else content
+
 
 class EvidenceRecord(Record):
     """One `Evidence`."""
+
+    original = Evidence
 
     rank: Rank
     start: Offset | None = None
@@ -74,24 +91,16 @@ class EvidenceRecord(Record):
                 raise ValueError(f"an end must not lie before its start, got {start} to {end}")
         return self
 
-    @property
-    def saved(self) -> Evidence:
-        """The evidence that was saved."""
-        return Evidence(**dict(self))
-
 
 class PartRecord(Record):
     """One `Part`."""
+
+    original = Part
 
     label: str
     evidence: list[Count] = Field(default_factory=list)
     together: bool = False
     vote: Count = 0
-
-    @property
-    def part(self) -> Part:
-        """The part that was saved."""
-        return Part(self.label, tuple(self.evidence), self.together, self.vote)
 
 
 class FindingRecord(Record):
@@ -131,30 +140,22 @@ class FindingRecord(Record):
         return self
 
     @property
-    def finding(self) -> Finding:
+    def value(self) -> Finding:
         """The finding that was saved."""
-        return Finding(
-            Target(tuple(self.target), self.grade, self.size),
-            tuple([Step(int(rank), float(credit)) for rank, credit in self.steps]),
-            tuple(self.ranks),
-            tuple([record.saved for record in self.evidence]),
-            self.verdict,
-            self.agreement,
-            self.unverified,
-            self.contested,
-            tuple([record.part for record in self.parts]),
-        )
+        target = Target(tuple(self.target), self.grade, self.size)
+        steps = tuple([Step(int(rank), float(credit)) for rank, credit in self.steps])
+        others = {name: _value(getattr(self, name)) for name in Finding._fields[2:]}
+        return Finding(target, steps, **others)
 
 
 class UsageRecord(Record):
     """One `Usage`."""
 
+    original = Usage
+
     calls: Count = 0
     prompt_tokens: Count = 0
     completion_tokens: Count = 0
-
-
-_NO_USAGE = UsageRecord()
 
 
 class ResultRecord(Record):
@@ -168,7 +169,7 @@ class ResultRecord(Record):
     unmeasured: list[Annotated[list[str], Field(min_length=2, max_length=2)]] = Field(
         default_factory=list
     )
-    usage: UsageRecord = _NO_USAGE
+    usage: UsageRecord = UsageRecord()
     ranks: list[Rank] | None = None
 
     @model_validator(mode="after")
@@ -206,16 +207,9 @@ class ResultRecord(Record):
 
     def as_found(self, method: Method) -> Result:
         """Return the result that the findings make, whatever its score."""
-        return Result(
-            method,
-            Status(self.status),
-            tuple([record.finding for record in self.findings]),
-            self.retrieved,
-            self.note,
-            tuple((target, why) for target, why in self.unmeasured),
-            Usage() if self.usage is _NO_USAGE else Usage(**dict(self.usage)),
-            None if self.ranks is None else tuple(self.ranks),
-        )
+        names = ("findings", "retrieved", "note", "unmeasured", "usage", "ranks")
+        fields = {name: _value(getattr(self, name)) for name in names}
+        return Result(method, Status(self.status), **fields)
 
 
 class MethodRecord(Record):
@@ -313,15 +307,9 @@ def _fields(value: Any, skipped: int = 0) -> dict[str, Any]:
 
 def plain_finding(finding: Finding) -> dict[str, Any]:
     """Return a finding as plain JSON values that `FindingRecord` reads."""
-    names, grade, size = finding.target
-    return {
-        "target": list(names),
-        **({} if grade == 1.0 else {"grade": grade}),
-        **({} if size == 1.0 else {"size": size}),
-        **({"steps": list(map(list, finding.steps))} if finding.steps else {}),
-        **({"ranks": list(finding.ranks)} if finding.ranks else {}),
-        **_fields(finding, skipped=3),
-    }
+    target = finding.target
+    names = list(target.any_of)
+    return {"target": names, **_fields(target, skipped=1), **_fields(finding, skipped=1)}
 
 
 def plain_result(result: Result, score: float | None) -> dict[str, Any]:

@@ -66,7 +66,7 @@ def test_other_parquet(tmp_path: Path) -> None:
         ("id_recall_first", [99], "row 0: id_recall_first"),
         ("id_recall_position", [99], "row 0: id_recall_position"),
         ("id_recall_position", [-1], "row 0: id_recall_position"),
-        ("id_recall_grade", [-1.0], "row 0: id_recall_grade must be None"),
+        ("id_recall_grade", [-1.0], "row 0: id_recall_grade.0. must be 1.0"),
         ("id_recall_details", "{}", "row 0: id_recall_details must be None"),
         ("metadata", "{", "row"),
         ("fullrecall", "{}", "kind"),

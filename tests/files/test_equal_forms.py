@@ -56,6 +56,21 @@ def test_every_row_and_value_comes_back(form: str, seed: int, tmp_path: Path) ->
     assert list(opened.table.selected(some)) == list(report.table.selected(some))
 
 
+def test_rows_that_came_a_few_at_a_time(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """What follows is left out of the rows of some, and stands in those of others of their file."""
+    monkeypatch.setattr("fullrecall.results.files.parquet.Writer.together", 3)
+    report, path = made.report(), tmp_path / "r.parquet"
+    opened = _streamed(report, path)
+    for each in (opened, Report.load(path)):
+        assert list(each) == list(report)
+        for score, method in enumerate(report.methods):
+            for measure in made.MEASURES:
+                ours, theirs = (one.values(measure, score=method.name) for one in (report, each))
+                assert np.array_equal(ours, theirs, equal_nan=True)
+            digests = (one.table.target_digests(score) for one in (report, each))
+            assert np.array_equal(*digests)
+
+
 def test_saved_again_it_is_the_same_file(tmp_path: Path) -> None:
     """Whatever it was read from."""
     report, first, second = made.report(), tmp_path / "a.jsonl", tmp_path / "b.jsonl"

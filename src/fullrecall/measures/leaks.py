@@ -38,11 +38,9 @@ class LeakMeasure(Measure):
             return values
         at_stake = forbidden.at_stake
         if isinstance(self.k, Budget):
-            leaks, is_known = leaks_within(outcomes, self.k)
-            values[at_stake & ~is_known] = np.nan
-            at_stake = at_stake & is_known
+            leaks = leaks_within(outcomes, forbidden.positions, self.k)
         else:
-            leaks = forbidden.leaks(self.k)
+            leaks = forbidden.leaks(self.k).astype(float)
         values[at_stake] = leaks[at_stake]
         return values
 

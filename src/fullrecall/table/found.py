@@ -372,7 +372,7 @@ class FoundColumns:
         is_sorted = bool((gains == gains[:1]).all())  # within each row, as mostly without grades
         order = np.argsort(rows, kind="stable") if is_sorted else np.lexsort((-gains, rows))
         rows, gains = rows[order], gains[order]
-        nth = np.arange(len(rows)) - self._offsets(rows)[:-1][rows]
+        nth = Lists(gains, self._offsets(rows)).nth - 1
         if k is not None:
             within = nth < k * self.lists[rows]
             rows, gains, nth = rows[within], gains[within], nth[within]

@@ -48,6 +48,11 @@ class Lists(NamedTuple):
         return np.repeat(np.arange(len(self.offsets) - 1), self.counts)
 
     @property
+    def nth(self) -> Integers:
+        """The position of each value in its row, from 1."""
+        return np.arange(1, len(self.values) + 1) - self.offsets[self.rows]
+
+    @property
     def sums(self) -> Floats:
         """The sum of each row's values, rounded once."""
         return row_sums(self.values, self.offsets)

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from fullrecall.findings import Findings, Step, by_rank
 from fullrecall.measures.budgets import Budget
 from fullrecall.table.found import FoundColumns, rises_of, steps_of
-from fullrecall.table.lists import Integers, Lists, count_sums, offsets_of, row_maxima
+from fullrecall.table.lists import Floats, Integers, Lists, count_sums, offsets_of, row_maxima
 
 
 def within(outcomes: FoundColumns, budget: Budget) -> tuple[FoundColumns, NDArray[np.bool_]]:
@@ -39,15 +39,11 @@ def within(outcomes: FoundColumns, budget: Budget) -> tuple[FoundColumns, NDArra
     return columns, paid.is_known
 
 
-def leaks_within(
-    outcomes: FoundColumns, budget: Budget
-) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
-    """Return whether a budget pays for a forbidden context, and of which rows that is known."""
-    if outcomes.forbidden is None:
-        return np.zeros(len(outcomes), np.bool_), np.ones(len(outcomes), np.bool_)
-    paid, positions = _Paid.of(outcomes, budget), outcomes.forbidden.positions
-    left = paid.moved(positions.rows, positions.values) > 0
-    return count_sums(left, positions.offsets) > 0, paid.is_known
+def leaks_within(outcomes: FoundColumns, forbidden: Lists, budget: Budget) -> Floats:
+    """Return whether a budget pays for a forbidden position, NaN where that is not known."""
+    paid = _Paid.of(outcomes, budget)
+    left = paid.moved(forbidden.rows, forbidden.values) > 0
+    return np.where(paid.is_known, count_sums(left, forbidden.offsets) > 0, np.nan)
 
 
 def findings_of(outcomes: FoundColumns, row: int, findings: Findings) -> Findings:
@@ -94,15 +90,13 @@ class _Paid:
 
     def counts(self, retrieved: Integers) -> Integers:
         """Return how many of the first contexts of each row are left."""
-        sums = np.concatenate([[0], np.cumsum(self.positions > 0)])
-        ends = np.minimum(self.offsets[:-1] + retrieved, self.offsets[1:])
-        left: Integers = sums[ends] - sums[self.offsets[:-1]]
-        return left
+        contexts = Lists(self.positions, self.offsets)
+        is_left = (self.positions > 0) & (contexts.nth <= retrieved[contexts.rows])
+        return count_sums(is_left, self.offsets)
 
     def ranks(self, ranks: Lists) -> Lists:
         """Return the ranks of the contexts that are left."""
-        nth = np.arange(len(ranks.values)) - ranks.offsets[:-1][ranks.rows] + 1
-        return ranks.kept(self.moved(ranks.rows, nth) > 0)
+        return ranks.kept(self.moved(ranks.rows, ranks.nth) > 0)
 
 
 def _steps(outcomes: FoundColumns, paid: _Paid, gone: NDArray[np.bool_], left: Lists) -> Lists:

@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from fullrecall.dataframes import encodable
 from fullrecall.findings import Finding, Step, Target
@@ -240,32 +241,57 @@ def score_cells(part: Part, score: int, method: Method) -> dict[str, Any]:
         "_retrieved": pa.array(outcomes.retrieved.astype(np.int32)),
         "_first": _list_array(first.astype(np.int32), outcomes.first.offsets, unscored),
         "_relevant": _list_array(ranks, relevant.offsets, unscored),
-        **_uncommon(outcomes, unscored),
+        **_uncommon(outcomes),
         **_cold(part, score, method, outcomes, values),
     }
 
 
-def _uncommon(outcomes: FoundColumns, unscored: Any) -> dict[str, Any]:
+def _uncommon(outcomes: FoundColumns) -> dict[str, Any]:
     """Return the columns of what is not trivial."""
-    cells: dict[str, Any] = {}
-    offsets = outcomes.first.offsets
-    if outcomes.ranks is not None:
-        cells["_position"] = _list_array(outcomes.first.values.astype(np.int32), offsets, unscored)
-        cells["_ranks"] = _list_array(
-            outcomes.ranks.values.astype(np.int32), outcomes.ranks.offsets
-        )
-    for name, weights in (("_grade", outcomes.grade), ("_size", outcomes.size)):
-        if weights is not None:
-            cells[name] = _list_array(weights, offsets, unscored)
-    if outcomes.supports is not None and not outcomes.supports_follow:
-        positions = outcomes.supporting
-        inner = _list_array(positions.values.astype(np.int32), positions.offsets)
-        cells["_support"] = _list_array(inner, offsets, unscored)
-    if outcomes.steps is not None:
-        steps = outcomes.steps
-        inner = _list_array(pa.array(steps.values, _STEP), steps.offsets)
-        cells["_steps"] = _list_array(inner, offsets, unscored)
+    ranks = outcomes.ranks
+    cells = {} if ranks is None else {"_ranks": _list_array(ranks.values, ranks.offsets)}
+    for end, name in FOLLOWING.items():
+        if getattr(outcomes, name) is not None:
+            cells[end] = _of_targets(outcomes, end)
+    if outcomes.supports_follow:
+        cells.pop("_support", None)
     return cells
+
+
+FOLLOWING = {
+    "_position": "ranks",
+    "_grade": "grade",
+    "_size": "size",
+    "_support": "supports",
+    "_steps": "steps",
+}
+"""Columns that follow from the first positions where what is named here is None."""
+
+
+def completed(column: Any, end: str, outcomes: FoundColumns) -> Any:
+    """Return a column of `FOLLOWING` with what follows where it is null; None where all is.
+
+    Rows that were written together may have a trivial column, and others of their file not.
+    """
+    if column is None or not column.null_count:
+        return column
+    first = FoundColumns(outcomes.status, outcomes.retrieved, outcomes.first)
+    return pc.coalesce(column, _of_targets(first, end))
+
+
+def _of_targets(outcomes: FoundColumns, end: str) -> Any:
+    """Return a column of `FOLLOWING`, whether or not it follows."""
+    column_type: Any = SCORE_COLUMNS[end]
+    kind = column_type.value_type
+    if end in ("_grade", "_size"):
+        values: Any = outcomes.weights(end[1:])
+    elif end == "_position":
+        values = outcomes.first.values
+    else:
+        lists = outcomes.supporting if end == "_support" else outcomes.rising
+        values = _list_array(pa.array(lists.values, kind.value_type), lists.offsets)
+    unscored = outcomes.status != SCORED
+    return _list_array(pa.array(values, kind), outcomes.first.offsets, unscored)
 
 
 def _cold(

@@ -330,6 +330,10 @@ def _check_cells(
         name = f"{method.name}{end}"
         saved = _rows_of(column_of(name), rows, kind)
         expected: Any = pa.array(cells.get(end, [None] * len(rows)), kind)
+        if end in columns.FOLLOWING and not saved.equals(expected):
+            outcomes = part.columns(0)
+            saved = columns.completed(saved, end, outcomes)
+            expected = columns.completed(expected, end, outcomes)
         if saved.equals(expected):
             continue
         for row, pair in enumerate(zip(saved.to_pylist(), expected.to_pylist(), strict=True)):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import is_dataclass
+from dataclasses import is_dataclass, replace
 from functools import cached_property, partial
 from typing import Any
 
@@ -237,26 +237,32 @@ def score_columns(group: RowGroup, name: str) -> FoundColumns:
     codes = None if texts is None else pc.index_in(texts, pa.array(list(map(str, Status))))
     if codes is None or codes.null_count:
         raise ReportError(f"{name}_status must be one of {', '.join(Status)}")
-    ranks = read(f"{name}_ranks")
-    first = _lists(read(f"{name}_first" if ranks is None else f"{name}_position"), rows)
-    retrieved = read(f"{name}_retrieved")
-    steps = read(f"{name}_steps")
-    return FoundColumns(
+    first, position = read(f"{name}_first"), read(f"{name}_position")
+    ranks, retrieved = read(f"{name}_ranks"), read(f"{name}_retrieved")
+    plain = FoundColumns(
         as_numbers(codes).astype(np.int8),
         np.zeros(rows, np.int32) if retrieved is None else narrow(_filled(retrieved, 0)),
-        first,
-        None if group.is_null(f"{name}_support") else partial(_support, group, name),
-        None if steps is None else _steps(steps),
-        _weights(read(f"{name}_grade")),
-        _weights(read(f"{name}_size")),
-        None if ranks is None else _lists(ranks, rows),
+        _lists(first if position is None else pc.coalesce(position, first), rows),
+    )
+    grade, size, steps = (
+        columns.completed(read(f"{name}{end}"), end, plain) for end in ("_grade", "_size", "_steps")
+    )
+    return replace(
+        plain,
+        supports=None
+        if group.is_null(f"{name}_support")
+        else partial(_support, group, name, plain),
+        steps=None if steps is None else _steps(steps),
+        grade=_weights(grade),
+        size=_weights(size),
+        ranks=None if ranks is None else _lists(ranks, rows),
     )
 
 
-def _support(group: RowGroup, name: str) -> Lists:
+def _support(group: RowGroup, name: str, plain: FoundColumns) -> Lists:
     """Return the positions that support each target."""
-    targets = group.column(f"{name}_support").flatten()
-    return _lists(targets, len(targets))
+    column = columns.completed(group.column(f"{name}_support"), "_support", plain)
+    return _lists(column.flatten(), len(plain.first.values))
 
 
 def _steps(column: Any) -> Lists:
