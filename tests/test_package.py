@@ -67,7 +67,6 @@ LAZY = (
     "fullrecall.diagnosis",
     "fullrecall.judges",
     "fullrecall.report",
-    "fullrecall.results",
     "fullrecall.scorers",
 )
 """Packages whose names are loaded when they are first used."""

@@ -10,12 +10,11 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner
 
-from fullrecall import IdRecall, Report, Sample, evaluate
+from fullrecall import Gate, IdRecall, Report, Sample, evaluate
 from fullrecall.cli import app
 from fullrecall.errors import InputError, Interrupted, ReportError
 from fullrecall.measures import Recall
 from fullrecall.report import compare
-from fullrecall.results import Gate
 from fullrecall.results.files.json_lines import Writer
 
 

@@ -5,11 +5,10 @@ from __future__ import annotations
 import pytest
 from tests.precision_by_id import PrecisionById
 
-from fullrecall import Context, IdRecall, Report, Sample, compare, diagnose, evaluate
+from fullrecall import Context, Gate, IdRecall, Report, Sample, compare, diagnose, evaluate
 from fullrecall.errors import ParameterError, ReportError
 from fullrecall.measures import RR, Recall
 from fullrecall.report import Comparisons
-from fullrecall.results import Gate
 
 
 def report_of(n: int = 60, **names: str) -> Report:

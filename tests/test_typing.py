@@ -46,8 +46,7 @@ from fullrecall.diagnosis import Diagnosis
 from fullrecall.errors import FullrecallError
 from fullrecall.findings import Finding
 from fullrecall.measures import AP, RR, Recall, nDCG
-from fullrecall.report import Comparison, Missed
-from fullrecall.results import GateResult, Interval
+from fullrecall.report import Comparison, GateResult, Interval, Missed
 from fullrecall.result import Result, Status
 from fullrecall.scorers import Scorer
 from fullrecall.judges import Judge, LexicalJudge, Panel

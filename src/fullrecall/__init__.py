@@ -17,7 +17,7 @@ if TYPE_CHECKING:  # `as` the same name says that it is public (PEP 484)
     from fullrecall.judges import LLMJudge as LLMJudge
     from fullrecall.report import Report as Report
     from fullrecall.report import compare as compare
-    from fullrecall.results import Gate as Gate
+    from fullrecall.results.gate import Gate as Gate
     from fullrecall.retrieval import Retrieval as Retrieval
     from fullrecall.run.budget import Budget as Budget
     from fullrecall.sample import Claim as Claim
@@ -43,7 +43,7 @@ _MODULES = {
     "Context": "context",
     "ContextPrecision": "scorers",
     "EntityRecall": "scorers",
-    "Gate": "results",
+    "Gate": "results.gate",
     "IdRecall": "scorers",
     "LLMJudge": "judges",
     "Label": "calibration",

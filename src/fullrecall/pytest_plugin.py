@@ -3,7 +3,7 @@
     def test_recall(recall_gate):
         recall_gate(evaluate(samples, IdRecall()), Recall @ 10 >= 0.9, RR >= 0.7)
 
-The fixture takes a report and what `fullrecall.results.Gate` takes. It fails the test where the
+The fixture takes a report and what `fullrecall.Gate` takes. It fails the test where the
 gate fails, and where it cannot tell: `--recall-cannot-tell=skip` makes that a skip. Every check is
 listed at the end of the run and in JUnit's properties.
 
@@ -21,8 +21,7 @@ import pytest
 if TYPE_CHECKING:
     from _pytest.terminal import TerminalReporter
 
-    from fullrecall.report import Report
-    from fullrecall.results import GateResult
+    from fullrecall.report import GateResult, Report
     from fullrecall.results.gate import Rule
 
 _OPTION = "--recall-cannot-tell"
@@ -85,7 +84,7 @@ def _answered(
 ) -> GateResult | str:
     """Return what the gate decides, or in one line what is wrong with its arguments."""
     from fullrecall.errors import FullrecallError
-    from fullrecall.results import Gate
+    from fullrecall.results.gate import Gate
 
     try:
         baseline = parameters.pop("baseline", None)

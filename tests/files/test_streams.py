@@ -14,10 +14,10 @@ import numpy as np
 import pytest
 from tests.files import made
 
-from fullrecall import IdRecall, Report, TextRecall, evaluate
+from fullrecall import Gate, IdRecall, Report, TextRecall, evaluate
 from fullrecall.errors import InputError, Interrupted
 from fullrecall.measures import Recall
-from fullrecall.results import Gate, Outcome
+from fullrecall.report import Outcome
 from fullrecall.results.files import parquet
 from fullrecall.results.files.row_groups import RowGroup
 

@@ -14,11 +14,11 @@ import pytest
 from tests.precision_by_id import PrecisionById
 from typer.testing import CliRunner
 
-from fullrecall import IdRecall, Report, Sample, TextRecall, evaluate, measures
+from fullrecall import Gate, IdRecall, Report, Sample, TextRecall, evaluate, measures
 from fullrecall.cli import app
 from fullrecall.errors import ParameterError, ReportError
 from fullrecall.measures import RR, Recall, nDCG, parse_threshold
-from fullrecall.results import Gate, Outcome
+from fullrecall.report import Outcome
 
 PASS, FAIL, CANNOT_TELL = Outcome.PASS, Outcome.FAIL, Outcome.CANNOT_TELL
 

@@ -14,10 +14,9 @@ from typing import Any
 import pytest
 from scipy.stats import binom
 
-from fullrecall import IdRecall, Report, Sample, evaluate
+from fullrecall import Gate, IdRecall, Report, Sample, evaluate
 from fullrecall.measures import Hit, Recall
-from fullrecall.report import Row, compare
-from fullrecall.results import Gate, Outcome
+from fullrecall.report import Outcome, Row, compare
 
 PASS, FAIL, CANNOT_TELL = Outcome.PASS, Outcome.FAIL, Outcome.CANNOT_TELL
 PARTS = 20

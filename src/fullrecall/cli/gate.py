@@ -15,7 +15,7 @@ from fullrecall.cli.problems import as_options
 from fullrecall.cli.signatures import taking
 from fullrecall.measures import Recall
 from fullrecall.report import Report
-from fullrecall.results import Gate
+from fullrecall.results.gate import Gate
 from fullrecall.views.gates import outcome_lines
 
 CODES = {"pass": 0, "fail": 1, "cannot_tell": 3}

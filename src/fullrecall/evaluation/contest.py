@@ -194,10 +194,7 @@ class _Contest:
 
     def _call(self, questions: Mapping[str, list[Sample]], show: Callable[[Race], None]) -> None:
         race = self.race
-        while not race.is_over and race.surviving:
-            keys = race.batch(questions)
-            if not keys:
-                break
+        while race.surviving and (keys := race.batch(questions)):
             for name in race.surviving:
                 self._ask(name, {key: questions[key] for key in keys})
             race.learn(keys)

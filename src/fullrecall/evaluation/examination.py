@@ -14,11 +14,12 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from fullrecall.calibration.labels import as_label
-from fullrecall.errors import InputError, ParameterError
+from fullrecall.errors import InputError
 from fullrecall.evaluation.run import evaluate
 from fullrecall.identifiers import shown
 from fullrecall.judges.falsification import falsified
 from fullrecall.judges.judge import Judge
+from fullrecall.parameters import check_k
 from fullrecall.read.containers import json_lines
 from fullrecall.read.text_files import FilePath, existing_file
 from fullrecall.report import Report
@@ -92,8 +93,7 @@ class Examination:
         """
         right: dict[bool, list[bool]] = {True: [], False: []}
         for judgment in self.labeled:
-            label = judgment.pair.supported
-            right[label].append(judgment.supported is label)
+            right[judgment.pair.supported].append(judgment.supported is judgment.pair.supported)
         if not all(right.values()):
             return None
         return sum(sum(matches) / len(matches) for matches in right.values()) / 2
@@ -101,15 +101,13 @@ class Examination:
     @property
     def errors(self) -> Mapping[str, tuple[int, int, int]]:
         """For each kind of false claim: how many, how many found supported, how many unscored."""
-        counts: defaultdict[str, list[int]] = defaultdict(lambda: [0, 0, 0])
+        verdicts: defaultdict[str, list[bool | None]] = defaultdict(list)
         for judgment in self.judgments:
-            if judgment.pair.supported:
-                continue
-            count = counts[judgment.pair.kind]
-            count[0] += 1
-            count[1] += judgment.supported is True
-            count[2] += judgment.supported is None
-        return {kind: (n, wrong, silent) for kind, (n, wrong, silent) in counts.items()}
+            if not judgment.pair.supported:
+                verdicts[judgment.pair.kind].append(judgment.supported)
+        return {
+            kind: (len(own), own.count(True), own.count(None)) for kind, own in verdicts.items()
+        }
 
     def false_credit(self, *, ruled: bool) -> tuple[float, int] | None:
         """Return the mean share of made-up false claims found supported, and over how many kinds.
@@ -169,8 +167,8 @@ def examine(
 
     Raises `InputError` without a pair, and what `evaluate` raises.
     """
-    if per_kind is not None and (not isinstance(per_kind, int) or per_kind < 1):
-        raise ParameterError(f"per_kind must be at least 1, got {per_kind!r}")
+    if per_kind is not None:
+        check_k(per_kind, "per_kind")
     examined = list(pairs)
     if not examined:
         raise InputError("no labeled claims: pass at least one")

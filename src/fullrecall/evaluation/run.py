@@ -26,7 +26,7 @@ from fullrecall.measures import Measure
 from fullrecall.report.report import Report
 from fullrecall.report.text import ending
 from fullrecall.results.origin import Origin
-from fullrecall.retrieval import Retriever, View
+from fullrecall.retrieval import View
 from fullrecall.run.interruption import interruptible
 from fullrecall.run.limits import LimitOptions, Limits
 from fullrecall.sample import Sample
@@ -151,11 +151,9 @@ def evaluate(
     """
     from fullrecall.evaluation.chunks import takes_chunks
     from fullrecall.run.drivers import rows_of
-    from fullrecall.run.work import Run
 
     chosen = _options(options)
-    samples = _identified(samples, chosen)
-    run = Run(check_scorers(scorers), chosen, view=chosen.view, retriever=_retriever(chosen))
+    samples, run = _run(samples, scorers, chosen)
     run.corpus = corpus_index(chosen.corpus, samples)
     with interruptible() as run.interruption, _reporting(run, chosen, samples) as scored:
         if run.asks_nobody and chosen.reads_no_row and takes_chunks(run.scorers):
@@ -167,11 +165,20 @@ def evaluate(
     return scored.report
 
 
-def _identified(samples: Any, chosen: Options) -> Any:
-    """Return rows as samples with the IDs that `id_key` names, where nobody else retrieves."""
-    if chosen.id_key is None or chosen.retriever is not None:
-        return samples
-    return _rows_as_samples(samples, chosen.id_key)
+def _run(
+    samples: Iterable[SampleLike], scorers: Sequence[Scorer] | Scorer, chosen: Options
+) -> tuple[Iterable[SampleLike], Run]:
+    """Return the samples, with the IDs that `id_key` names, and the run that scores them."""
+    from fullrecall.run.work import Run
+
+    retriever = None
+    if chosen.retriever is not None:
+        from fullrecall.run.retrievers import as_retriever
+
+        retriever = as_retriever(chosen.retriever, id_key=chosen.id_key)
+    elif chosen.id_key is not None:
+        samples = _rows_as_samples(samples, chosen.id_key)
+    return samples, Run(check_scorers(scorers), chosen, view=chosen.view, retriever=retriever)
 
 
 def corpus_index(corpus: CorpusLike | None, samples: object = None) -> CorpusIndex | None:
@@ -217,11 +224,9 @@ async def aevaluate(
     `OpenAIChatModel`. A cancelled task ends the run; what a `store` has is kept.
     """
     from fullrecall.run.drivers import arows_of
-    from fullrecall.run.work import Run
 
     chosen = _options(options)
-    samples = _identified(samples, chosen)
-    run = Run(check_scorers(scorers), chosen, view=chosen.view, retriever=_retriever(chosen))
+    samples, run = _run(samples, scorers, chosen)
     if chosen.corpus is not None:
         import asyncio
 
@@ -250,24 +255,14 @@ _show_options(evaluate)
 _show_options(aevaluate)
 
 
-def _retriever(chosen: Options) -> Retriever | None:
-    """Return what is to be asked for each sample's retrieval, if anything is."""
-    if chosen.retriever is None:
-        return None
-    from fullrecall.run.retrievers import as_retriever
-
-    return as_retriever(chosen.retriever, id_key=chosen.id_key)
-
-
 class _Scored:
     """Where scored rows go: into the report, or into the file that it then reads."""
 
-    def __init__(self, report: Report, meter: Meter, options: Options) -> None:
+    def __init__(self, report: Report, meter: Meter | None, options: Options) -> None:
         self.report = report
         self.count = 0
-        self._meter = meter if options.progress else None
-        self._sink = options.sink
-        self._output = options.output
+        self._meter = meter
+        self._options = options
         self._writer: Writer | None = None
 
     def add(self, row: Row) -> None:
@@ -277,8 +272,8 @@ class _Scored:
         else:
             self._writer.write(row.sample, row.results)
         self.count += 1
-        if self._sink is not None:
-            self._sink(row)
+        if self._options.sink is not None:
+            self._options.sink(row)
         if self._meter is not None:
             self._meter.add(row)
 
@@ -292,17 +287,17 @@ class _Scored:
     @contextmanager
     def writing(self) -> Iterator[None]:
         """Write to the file, if one was named, and have the report read it in the end."""
-        if self._output is None:
+        path = self._options.output
+        if path is None:
             yield
             return
         from fullrecall.results import files
 
-        with_rows = files.writer(self._output, self.report.methods, self.report.origin)
         try:
-            with with_rows as self._writer:
+            with files.writer(path, self.report.methods, self.report.origin) as self._writer:
                 yield
         finally:
-            self.report.table = files.open_report(self._output).table
+            self.report.table = files.open_report(path).table
 
 
 @contextmanager
@@ -314,7 +309,7 @@ def _reporting(run: Run, options: Options, samples: object) -> Iterator[_Scored]
     corpus = None if run.corpus is None else run.corpus.fingerprint
     report.origin = Origin(corpus, run.view)
     meter = Meter(run, total=length_hint(samples) or None)
-    scored = _Scored(report, meter, options)
+    scored = _Scored(report, meter if options.progress else None, options)
     try:
         with closing(meter), scored.writing():
             yield scored

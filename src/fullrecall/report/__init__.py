@@ -8,10 +8,13 @@ from fullrecall import lazy
 
 if TYPE_CHECKING:  # `as` the same name says that it is public (PEP 484)
     from fullrecall.report.report import Report as Report
+    from fullrecall.results.bounds import Interval as Interval
     from fullrecall.results.change import Flip as Flip
     from fullrecall.results.comparison import Comparison as Comparison
     from fullrecall.results.comparison import Comparisons as Comparisons
     from fullrecall.results.comparison import compare as compare
+    from fullrecall.results.gate import GateResult as GateResult
+    from fullrecall.results.gate import Outcome as Outcome
     from fullrecall.results.missed import Missed as Missed
     from fullrecall.results.summary import Summary as Summary
     from fullrecall.table.row import Row as Row
@@ -19,7 +22,10 @@ if TYPE_CHECKING:  # `as` the same name says that it is public (PEP 484)
 _MODULES = {
     "Comparison": ".results.comparison",
     "Flip": ".results.change",
+    "GateResult": ".results.gate",
+    "Interval": ".results.bounds",
     "Missed": ".results.missed",
+    "Outcome": ".results.gate",
     "Report": "report",
     "Row": ".table.row",
     "Comparisons": ".results.comparison",

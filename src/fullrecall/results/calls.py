@@ -23,6 +23,8 @@ class OverCalls:
     """The mean of a measure within the first 1, 2, … calls, at most 30; `total` is that of all.
 
     - `new_targets`: how many targets of all questions were first found in full within each call.
+    - `last_gain`: the call after which the mean is what it is after all of them; None beyond the
+      curve.
     - `most`: the most calls of a question.
     - `tokens`: what the calls up to the last gain brought of all tokens, in [0, 1]; None where
       the texts are not known, or the last gain is not.
@@ -32,13 +34,9 @@ class OverCalls:
     means: tuple[float, ...]
     total: float
     new_targets: tuple[int, ...]
+    last_gain: int | None
     most: int
     tokens: float | None
-
-    @property
-    def last_gain(self) -> int | None:
-        """The call after which the mean is what it is after all of them; None beyond the curve."""
-        return next((n for n, mean in enumerate(self.means, 1) if mean == self.total), None)
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain JSON values."""
@@ -56,16 +54,16 @@ def over_calls(table: Table, score: int, measure: Measure) -> OverCalls | None:
     if not valued.any():
         return None
     *means, total = map(float, values[:, valued].mean(axis=1))
-    curve = OverCalls(
+    last_gain = next((n for n, mean in enumerate(means, 1) if mean == total), None)
+    return OverCalls(
         measure,
         tuple(means),
         total,
         tuple(_new_targets(table, score, costs, len(means)).tolist()),
+        last_gain,
         most,
-        None,
+        None if last_gain is None else _share_of_tokens(costs, last_gain),
     )
-    share = None if curve.last_gain is None else _share_of_tokens(costs, curve.last_gain)
-    return replace(curve, tokens=share)
 
 
 def _new_targets(table: Table, score: int, costs: list[Costs], count: int) -> Integers:

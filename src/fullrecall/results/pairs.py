@@ -59,27 +59,29 @@ def paired(before: Table, after: Table) -> Pairing:
     return pairing
 
 
+@dataclass(frozen=True)
 class ScorePairs:
-    """One score in both tables, over paired rows: which are compared, and their values."""
+    """One score in both tables, over paired rows: which are compared, and their values.
 
-    def __init__(
-        self,
-        before: Table,
-        after: Table,
-        pairing: Pairing,
-        scores: tuple[int, int],
-        groups: Integers | None,
-    ) -> None:
-        self._before, self._after = before, after
-        self._pairing = pairing
-        self._score, self._other = scores
-        self._groups = groups
-        self.method = before.methods[self._score]
+    `scores` are its indices in the tables; `groups` has the number of the group of each pair, then
+    of each row that only the first table has, and is None where no sample names a group.
+    """
+
+    before: Table
+    after: Table
+    pairing: Pairing
+    scores: tuple[int, int]
+    groups: Integers | None
+
+    @property
+    def method(self) -> Method:
+        """How the score was made."""
+        return self.before.methods[self.scores[0]]
 
     @cached_property
     def _statuses(self) -> tuple[NDArray[np.int8], NDArray[np.int8]]:
-        before, after = self._before.status(self._score), self._after.status(self._other)
-        return before[self._pairing.before], after[self._pairing.after]
+        before, after = self.before.status(self.scores[0]), self.after.status(self.scores[1])
+        return before[self.pairing.before], after[self.pairing.after]
 
     @cached_property
     def _gaps(self) -> NDArray[np.int8]:
@@ -98,9 +100,9 @@ class ScorePairs:
     def _differing(self) -> Mapping[int, tuple[Result, Result] | None]:
         """The results of pairs whose targets differ, over the common ones; None without."""
         old, new = self._statuses
-        rows = self._pairing
-        before = self._before.target_digests(self._score)[rows.before]
-        after = self._after.target_digests(self._other)[rows.after]
+        rows = self.pairing
+        before = self.before.target_digests(self.scores[0])[rows.before]
+        after = self.after.target_digests(self.scores[1])[rows.after]
         # Results are made for these pairs alone: mostly none, since both were asked the same.
         pairs = np.flatnonzero((old == SCORED) & (new == SCORED) & (before != after))
         return {pair: over_common_targets(*self._own_results(pair)) for pair in pairs.tolist()}
@@ -108,8 +110,8 @@ class ScorePairs:
     def _own_results(self, pair: int) -> tuple[Result, Result]:
         """Return both results of a pair, each over its own targets."""
         return (
-            self._before.result(int(self._pairing.before[pair]), self._score),
-            self._after.result(int(self._pairing.after[pair]), self._other),
+            self.before.result(int(self.pairing.before[pair]), self.scores[0]),
+            self.after.result(int(self.pairing.after[pair]), self.scores[1]),
         )
 
     @property
@@ -121,13 +123,13 @@ class ScorePairs:
         """Return how many samples are not compared, by why."""
         frequencies = np.bincount(self._gaps[self._gaps != _COMPARED], minlength=len(_GAPS))
         counts = dict(zip(_GAPS, frequencies.tolist(), strict=True))
-        status = self._before.status(self._score)[self._pairing.only_before]
+        status = self.before.status(self.scores[0])[self.pairing.only_before]
         undefined = int((status == UNDEFINED).sum())
         counts["undefined"] += undefined
         return {
             **counts,
             "only_before": len(status) - undefined,
-            "only_after": len(self._pairing.only_after),
+            "only_after": len(self.pairing.only_after),
         }
 
     def values(self, measure: Measure) -> tuple[Floats, Floats]:
@@ -149,9 +151,7 @@ class ScorePairs:
 
     def totals(self, values: Floats) -> Totals:
         """Return the totals of a value of each pair, or of those and the samples before alone."""
-        return Totals.of(
-            values, groups=None if self._groups is None else self._groups[: len(values)]
-        )
+        return Totals.of(values, groups=None if self.groups is None else self.groups[: len(values)])
 
     def results(self, pair: int) -> tuple[Result, Result]:
         """Return both results of a pair, over the targets that both have."""
@@ -159,7 +159,7 @@ class ScorePairs:
 
     def row(self, pair: int) -> Row:
         """Return the row of a pair before."""
-        return self._before.row(int(self._pairing.before[pair]))
+        return self.before.row(int(self.pairing.before[pair]))
 
     def ends(self, measure: Measure) -> tuple[Totals, Totals]:
         """Return the changes of a measure with what is not measured at its worst and at its best.
@@ -172,15 +172,15 @@ class ScorePairs:
         high = low.copy()
         is_open = ~np.isin(self._gaps, [_COMPARED, _GAPS.index("undefined")])
         if measure.of_sample:
-            old = self._before.gaps(self._score, measure)[self._pairing.before]
-            new = self._after.gaps(self._other, measure)[self._pairing.after]
+            old = self.before.gaps(self.scores[0], measure)[self.pairing.before]
+            new = self.after.gaps(self.scores[1], measure)[self.pairing.after]
             is_open = np.isnan(low) & (old | new)
         before, after = self._own_values(measure)
         low[is_open], high[is_open] = _ends(before[is_open], after[is_open])
-        alone = self._pairing.only_before
-        values = self._before.values(self._score, measure)[alone]
+        alone = self.pairing.only_before
+        values = self.before.values(self.scores[0], measure)[alone]
         least, most = _ends(values, np.full(len(values), np.nan))
-        undefined = self._before.status(self._score)[alone] == UNDEFINED
+        undefined = self.before.status(self.scores[0])[alone] == UNDEFINED
         least[undefined] = most[undefined] = np.nan
         return (
             self.totals(np.concatenate([low, least])),
@@ -189,9 +189,9 @@ class ScorePairs:
 
     def _own_values(self, measure: Measure) -> tuple[Floats, Floats]:
         """Return a measure of each pair over the targets that each side has."""
-        before = self._before.values(self._score, measure)
-        return before[self._pairing.before], self._after.values(self._other, measure)[
-            self._pairing.after
+        before = self.before.values(self.scores[0], measure)
+        return before[self.pairing.before], self.after.values(self.scores[1], measure)[
+            self.pairing.after
         ]
 
 

@@ -74,9 +74,7 @@ class Record:
         }
 
     def add(self, answer: Answer) -> None:
-        """Count the answer to one question."""
-        if answer.low is None:
-            return
+        """Count the answer to one question that has a target."""
         self.questions += 1
         if answer.values:
             self.scored += 1
@@ -115,17 +113,6 @@ class Race:
         flags = self.accounts.surviving.tolist()
         return [name for name, left in zip(self.records, flags, strict=True) if left]
 
-    @property
-    def winner(self) -> str | None:
-        """The only one that is left; None where there are several, or none."""
-        left = self.surviving
-        return left[0] if len(left) == 1 else None
-
-    @property
-    def is_over(self) -> bool:
-        """Whether every question of the present call was learned from."""
-        return self.position >= len(self.plan)
-
     def begin(self, keys: Iterable[str]) -> None:
         """Start a call with the questions that were not asked in an earlier one, if there are any.
 
@@ -144,7 +131,10 @@ class Race:
             self.records[name].forget()
 
     def batch(self, available: Mapping[str, Any]) -> list[str]:
-        """Return the questions up to the next look; those that are not available leave the plan."""
+        """Return the questions up to the next look, if any are left.
+
+        Those that are not available leave the plan.
+        """
         ahead = [key for key in self.plan[self.position :] if key in available]
         self.plan[self.position :] = ahead
         return ahead[: max(1, ceil(len(self.plan) / LOOKS))]
@@ -174,7 +164,9 @@ class Race:
             self.accounts.drop()
 
     def choice(self, label: str, notes: Sequence[str] = ()) -> Choice:
-        """Return what is known by now."""
+        """Return what is known by now; the winner is the only one that is left."""
+        surviving = self.surviving
+        winner = surviving[0] if len(surviving) == 1 else None
         confidence = 1 - self.accounts.alpha
         standings = [self._standing(name) for name in self.records]
         reasons = [
@@ -184,11 +176,11 @@ class Race:
             if each.unscored
         ]
         return Choice(
-            self.winner,
-            None if self.winner is not None else self.accounts.more(),
+            winner,
+            None if winner is not None else self.accounts.more(),
             label,
             round(confidence, 12),
-            max((record.questions for record in self.records.values()), default=0),
+            max(record.questions for record in self.records.values()),
             self.calls,
             tuple(sorted(standings, key=lambda each: (each.is_dropped, -(each.mean or 0.0)))),
             (*reasons, *notes),
