@@ -231,8 +231,8 @@ class _Contest:
         size = len(self.race.plan)
         return max(1, size) if self.path is None else max(_AT_ONCE, ceil(size / _MOST_SAVES))
 
-    def _answer(self, record: Record, rows: Sequence[Row]) -> Answer:
-        """Return the mean of a question's samples, and count what they cost."""
+    def _answer(self, record: Record, rows: Sequence[Row]) -> Answer | None:
+        """Return the mean of a question's samples, if one has a target; count what they cost."""
         values: list[float] = []
         unscored = 0
         for row in rows:
@@ -246,7 +246,7 @@ class _Contest:
             self._add_costs(record, row)
         record.unscored += unscored
         if not values and not unscored:
-            return Answer(None, 0.0)
+            return None
         size, total = len(values) + unscored, sum(values)
         # What is unscored counts as 0, and as 1.
         return Answer(total / size, (total + unscored) / size, tuple(values))

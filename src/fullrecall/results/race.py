@@ -25,17 +25,17 @@ from fullrecall.results.question_cost import percentiles
 LOOKS = 16
 """Looks in each call, evenly spread: only then a retriever may be dropped."""
 
-_FORMAT = "fullrecall choice 2"
+_FORMAT = "fullrecall choice 3"
 
 
 class Answer(NamedTuple):
     """The value of one retriever for one question, with what is unscored as 0 and as 1.
 
     `values` are those of its scored samples, of which a question has several where they share a
-    group. `low` is None where no sample has a target: the question then counts for nobody.
+    group.
     """
 
-    low: float | None
+    low: float
     high: float
     values: tuple[float, ...] = ()
 
@@ -46,7 +46,7 @@ class Record:
 
     `identity` says whether it is the same at the next call. `total` of the `scored` questions, and
     `low` and `high`, which count values, are of the last call in which it was asked; `pending`
-    holds the answers since the last look.
+    holds the answers since the last look, None to a question of which no sample has a target.
     """
 
     identity: str
@@ -60,7 +60,7 @@ class Record:
     seconds: list[float] = field(default_factory=list)
     low: Counter[float] = field(default_factory=Counter)
     high: Counter[float] = field(default_factory=Counter)
-    pending: dict[str, Answer] = field(default_factory=dict)
+    pending: dict[str, Answer | None] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         """Read numbers and answers as JSON has them: as keys and as lists."""
@@ -68,13 +68,13 @@ class Record:
             Counter({float(value): count for value, count in counts.items()})
             for counts in (self.low, self.high)
         )
-        self.pending = {
-            key: Answer(low, high, tuple(values))
-            for key, (low, high, values) in self.pending.items()
-        }
+        for key, answer in self.pending.items():
+            if answer is not None:
+                low, high, values = answer
+                self.pending[key] = Answer(low, high, tuple(values))
 
     def add(self, answer: Answer) -> None:
-        """Count the answer to one question that has a target."""
+        """Count the answer to one question."""
         self.questions += 1
         if answer.values:
             self.scored += 1
@@ -143,15 +143,12 @@ class Race:
         """Learn from the pending answers of all survivors to these questions, then look."""
         surviving = self.surviving
         for key in keys:
-            answers = {name: self.records[name].pending.pop(key) for name in surviving}
+            pending = {name: self.records[name].pending.pop(key) for name in surviving}
             left, self.position = len(self.plan) - self.position, self.position + 1
-            if all(answer.low is None for answer in answers.values()):
+            if not any(pending.values()):
                 continue
             # A measure that is undefined for some only is unscored there.
-            answers = {
-                name: Answer(0.0, 1.0) if answer.low is None else answer
-                for name, answer in answers.items()
-            }
+            answers = {name: answer or Answer(0.0, 1.0) for name, answer in pending.items()}
             for name, answer in answers.items():
                 self.records[name].add(answer)
             # Losers are not asked: their bets were settled when they were dropped.
