@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
+from dataclasses import replace
 from operator import index
 from typing import Any, TypeAlias
 from uuid import UUID
@@ -128,7 +129,7 @@ def context_of(row: object, id_key: IdKey | None = None) -> Context:
         return as_context(row)
     # By its exact type: a named tuple says itself which of its fields is the score.
     if type(row) is tuple and len(row) == 2 and _is_number(row[1]):  # noqa: PLR2004 - a pair
-        return Context(**{**context_of(row[0]).to_dict(), "score": float(row[1])})
+        return replace(context_of(row[0]), score=float(row[1]))
     if isinstance(row, UUID):
         return Context(id=row)
     number = _whole(row)
@@ -143,9 +144,12 @@ def context_of(row: object, id_key: IdKey | None = None) -> Context:
     holders = (row, inner, _get(row, "metadata"), _get(row, "meta"))
     text = next((text for holder in holders if (text := _text(holder)) is not None), None)
     if own_id is None and text is None:
+        # What it is and not what is in it, so that a thousand samples have one reason.
+        kind = type(row).__name__
+        size = f" of {len(row)}" if isinstance(row, (tuple, list)) else ""
         raise ValueError(
-            "expected a text, a Context, or a result with an id or a text, got "
-            f"{_kind(row)}{_WAY_OUT}"
+            f"expected a text, a Context, or a result with an id or a text, got a {kind}{size}: "
+            'return {"id": …, "text": …}, or pass id_key='
         )
     score = _first(row, SCORES)
     if score is None:
@@ -197,10 +201,9 @@ def _identified(row: Any, id_key: IdKey) -> Context:
     """Return a row as a context with the ID that `id_key` names."""
     own_id = id_at(row, id_key)
     try:
-        fields = context_of(row).to_dict()
+        return replace(context_of(row), id=own_id)
     except ValueError:  # no text, and no ID but the one that is named
-        fields = {}
-    return Context(**{**fields, "id": own_id})
+        return Context(id=own_id)
 
 
 def _rows(result: Any) -> Iterable[object] | None:
@@ -373,15 +376,6 @@ def _get(row: object, name: str) -> Any:
 
 def _has_fields(value: object) -> bool:
     return value is not None and not isinstance(value, (str, bytes, int, float, list, tuple, bool))
-
-
-_WAY_OUT = ': return {"id": …, "text": …}, or pass id_key='
-
-
-def _kind(row: object) -> str:
-    """Name what a row is and not what is in it, so that a thousand samples have one reason."""
-    name = type(row).__name__
-    return f"a {name} of {len(row)}" if isinstance(row, (tuple, list)) else f"a {name}"
 
 
 def _is_number(value: object) -> bool:

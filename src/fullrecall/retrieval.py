@@ -90,7 +90,9 @@ class Retrieval:
         put = object.__setattr__
         put(self, "contexts", None if contexts is None else as_contexts(contexts))
         put(self, "calls", tuple(map(call_of, calls)))
-        put(self, "ranks", _ascending(_one_each(ranks, "ranks", self.contexts, _whole_number)))
+        put(self, "ranks", _one_each(ranks, "ranks", self.contexts, _whole_number))
+        if any(later < earlier for earlier, later in pairwise(self.ranks or ())):
+            raise ValueError(f"ranks must be ascending, got {shown(list(self.ranks or ()))}")
         put(self, "response", optional_text(response, "response"))
         put(self, "read", _one_each(read, "read", self.contexts, _read_state))
         put(self, "error", optional_text(error, "error"))
@@ -107,7 +109,7 @@ class Retrieval:
         for context, others in zip(self.contexts or (), self.other_ids or (), strict=True):
             own = next((other for other in others if other in wanted), None)
             if own is not None and context.id not in wanted:
-                names[identity(context)] = Context(**{**context.to_dict(), "id": own})
+                names[identity(context)] = replace(context, id=own)
         if not names:
             return self
 
@@ -142,14 +144,20 @@ class Retrieval:
 
         - "contexts": the final list, as it is.
         - "retrieved": all that was retrieved, each context at its best rank within its call.
-        - "read": the final contexts that the model's prompt had whole.
+        - "read": the final contexts that the model's prompt had whole, with their ranks; one
+          without a text cannot be looked up and is left out.
 
         Raises `ParameterError` for another name.
         """
         if as_view(name) == "contexts":
             return self
         if name == "read":
-            return self.in_prompt
+            if self.read is None or self.contexts is None:
+                return None
+            left_out = dict.fromkeys(("retrieved", "response", "read", "other_ids"))
+            rank_of_each = self.ranks or tuple(range(1, len(self.contexts) + 1))
+            final = replace(self, ranks=rank_of_each, calls=(), **left_out)
+            return final.at([index for index, each in enumerate(self.read) if each == "yes"])
         if self.retrieved is None:
             return None
         every_call = (call for root in self.calls for call in root.walk())
@@ -195,19 +203,6 @@ class Retrieval:
                 + (f", {partly} in part" if partly else "")
             )
         return "; ".join(parts)
-
-    @property
-    def in_prompt(self) -> Retrieval | None:
-        """The final contexts that the prompt had whole, with their ranks; None if none was seen.
-
-        Contexts without a text cannot be looked up: they are left out.
-        """
-        if self.read is None or self.contexts is None:
-            return None
-        ranks = self.ranks or tuple(range(1, len(self.contexts) + 1))
-        ranked = replace(self, ranks=ranks, calls=(), retrieved=None, response=None, other_ids=None)
-        in_prompt = ranked.at([index for index, each in enumerate(self.read) if each == "yes"])
-        return replace(in_prompt, read=None)
 
     def at(self, indices: Sequence[int]) -> Retrieval:
         """Return the same record with only the final contexts at these positions, from 0."""
@@ -339,12 +334,6 @@ def _whole_number(value: object, name: str) -> int:
     if type(value) is not int or value < 1:
         raise ValueError(f"{name} must be whole numbers >= 1, got {shown(value)}")
     return value
-
-
-def _ascending(ranks: tuple[int, ...] | None) -> tuple[int, ...] | None:
-    if ranks is not None and any(later < earlier for earlier, later in pairwise(ranks)):
-        raise ValueError(f"ranks must be ascending, got {shown(list(ranks))}")
-    return ranks
 
 
 def _read_state(value: object, name: str) -> Read | None:

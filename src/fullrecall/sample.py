@@ -466,5 +466,5 @@ def _identified(contexts: tuple[Context, ...], ids: tuple[str | None, ...]) -> t
                 field="retrieved_context_ids",
             )
         has_id = own_id is None or context.id is not None
-        identified.append(context if has_id else Context(**{**context.to_dict(), "id": own_id}))
+        identified.append(context if has_id else replace(context, id=own_id))
     return tuple(identified)

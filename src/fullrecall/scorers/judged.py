@@ -8,7 +8,7 @@ from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import compress
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from fullrecall.errors import JudgeError, ParameterError
 from fullrecall.findings import Evidence, Finding, Step, Target
@@ -200,22 +200,19 @@ class JudgedScorer(FindingScorer):
         verified = {piece.rank for piece in cited_evidence if piece.verified}
         votes = [
             [
-                (
-                    self._credit(part),
-                    self._part(part, items, verified, contexts.enough(part, target, aim)),
-                )
+                self._part(part, items, verified, contexts.enough(part, target, aim))
                 for part, items in vote
             ]
             for vote in cited
         ]
         proven = _steps(votes, strict=True)
         rests_on_quotes = self.require_evidence or all(
-            part.found_at == part.proven_at for vote in votes for _, part in vote
+            part.found_at == part.proven_at for vote in votes for part in vote
         )
         steps = proven if rests_on_quotes else _steps(votes, strict=False)
         evidence = sorted(dict.fromkeys(cited_evidence), key=lambda piece: piece.rank)
         credit = steps[-1].credit if steps else 0.0
-        ranks = {rank for vote in votes for _, part in vote for rank in part.ranks} if steps else ()
+        ranks = {rank for vote in votes for part in vote for rank in part.ranks} if steps else ()
         return Finding(
             target,
             steps,
@@ -245,7 +242,8 @@ class JudgedScorer(FindingScorer):
         `verified` are the ranks of contexts that any judge or window has quoted well, `enough` of
         those that have what all together have.
         """
-        if not cited or not self._credit(part):
+        credit = self._credit(part)
+        if not cited or not credit:
             return _Part()
         cited_ranks = {piece.rank for piece in cited}
         counted = tuple(sorted(cited_ranks & verified if self.require_evidence else cited_ranks))
@@ -253,40 +251,36 @@ class JudgedScorer(FindingScorer):
             alone = cited_ranks & verified & enough
             if alone:
                 # The first that is enough: those behind it add nothing to the credit.
-                return _Part(min(alone), min(alone), counted)
-        return _Part(
-            max(cited_ranks), max(cited_ranks) if cited_ranks <= verified else None, counted
-        )
+                return _Part(credit, min(alone), min(alone), counted)
+        last = max(cited_ranks)
+        return _Part(credit, last, last if cited_ranks <= verified else None, counted)
 
 
 _UNVERIFIED = "the judge's quote is not evidence, or is not in a context that it cites"
 
 
 class _Part(NamedTuple):
-    """From which rank on a verdict supports, verified or not, and the ranks that it rests on."""
+    """What a verdict earns, from which rank on, verified or not, and the ranks that it rests on."""
 
+    credit: float = 0.0
     found_at: int | None = None
     proven_at: int | None = None
     ranks: tuple[int, ...] = ()
 
 
-_Vote: TypeAlias = Sequence[tuple[float, _Part]]
-"""One judge's verdicts on a target, each with its credit."""
-
-
-def _steps(votes: Sequence[_Vote], *, strict: bool) -> tuple[Step, ...]:
+def _steps(votes: Sequence[Sequence[_Part]], *, strict: bool) -> tuple[Step, ...]:
     """Return the cumulative credit by rank; for a panel, the median of its judges' credits.
 
-    The lower median: of an even number, the rank on which more than half agree. `strict` counts
-    what is verified alone.
+    `votes` are the verdicts of each judge. The lower median: of an even number, the rank on which
+    more than half agree. `strict` counts what is verified alone.
     """
     earned: list[dict[int, float]] = []
     for vote in votes:
         earned.append({})
-        for credit, part in vote:
+        for part in vote:
             rank = part.proven_at if strict else part.found_at
-            if rank is not None and credit:
-                earned[-1][rank] = max(credit, earned[-1].get(rank, 0.0))
+            if rank is not None:
+                earned[-1][rank] = max(part.credit, earned[-1].get(rank, 0.0))
     steps: list[Step] = []
     for rank in sorted({rank for ranks in earned for rank in ranks}):
         by_judge = sorted(
@@ -387,5 +381,4 @@ class Contexts:
         verified = verdict.verified
         if verified is None:
             verified = not self._quotes.objection(citation, verdict, target.label, aim)
-        span = parts[0].start, parts[-1].end
-        return Evidence(rank, *span, quote=quote, verified=verified)
+        return Evidence(rank, parts[0].start, parts[-1].end, quote=quote, verified=verified)

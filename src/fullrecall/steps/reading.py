@@ -56,7 +56,7 @@ class StepReading:
         """Return a document as a context of this ID; a `Context` as it was."""
         if isinstance(copy.detail, Context):
             own = copy.detail
-            return own if own.id == id else Context(**{**own.to_dict(), "id": id})
+            return own if own.id == id else replace(own, id=id)
         return Context(copy.text or (None if id else ""), id=id)
 
     def record_of(
