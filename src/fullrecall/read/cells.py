@@ -7,21 +7,10 @@ import ast
 from fullrecall.errors import InputError
 from fullrecall.identifiers import shown
 from fullrecall.read.strict_json import parsed
+from fullrecall.sample import Sample
 
-LISTS = frozenset(
-    {
-        "retrieved_contexts",
-        "retrieved_context_ids",
-        "reference_contexts",
-        "reference_context_ids",
-        "reference_claims",
-        "reference_entities",
-        "forbidden_ids",
-        "forbidden_contexts",
-        "superseded",
-        "metadata",
-    }
-)
+_SINGLE = {"id", "user_input", "reference", "answerable", "response", "group", "retrieval"}
+LISTS = frozenset(Sample.names()) - _SINGLE
 """The fields that hold lists or objects."""
 
 _IDS = frozenset({"retrieved_context_ids", "reference_context_ids", "forbidden_ids"})

@@ -80,9 +80,14 @@ def _save(value: Any, path: Path) -> None:
     elif isinstance(value, str):
         written(value, path)
     elif path.suffix == ".jsonl":
-        written("".join(json.dumps(row) + "\n" for row in value), path)
+        save_rows(value, path)
     else:
         written(json.dumps(value, indent=1) + "\n", path)
+
+
+def save_rows(rows: Iterable[Mapping[str, Any]], path: str | Path) -> None:
+    """Write plain values as JSON Lines."""
+    written("".join(json.dumps(row) + "\n" for row in rows), path)
 
 
 def _ids(sample: Sample) -> dict[str, float]:

@@ -4,19 +4,14 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Container, Iterable, Sequence
+from itertools import groupby
+from operator import attrgetter
 from typing import Any
 
 from fullrecall.context import Context
 from fullrecall.corpus import origin_of
 from fullrecall.sample import Reference, Sample
 from fullrecall.testset.pool import Pair, Pool, Targets
-
-
-def _by_question(pool: Pool, pairs: Iterable[Pair]) -> list[list[Pair]]:
-    by_question: list[list[Pair]] = [[] for _ in pool.pairs]
-    for pair in pairs:
-        by_question[pair.question].append(pair)
-    return by_question
 
 
 def extended(
@@ -35,15 +30,11 @@ def extended(
     ids: Any = {context.id for context in contexts}
     # Where the references' IDs are documents, of which the retrievers return chunks.
     by_source = not named & ids and bool(named & {context.source for context in contexts})
+    added_to, judged_of = _by_question(accepted), _by_question(looked_at)
     samples = []
     # Samples without additions are written anew, too: `unjudged` needs to know what was judged.
-    for sample, targets, added, judged in zip(
-        parsed_samples,
-        pool.targets,
-        _by_question(pool, accepted),
-        _by_question(pool, looked_at),
-        strict=True,
-    ):
+    for number, (sample, targets) in enumerate(zip(parsed_samples, pool.targets, strict=True)):
+        added, judged = added_to.get(number, []), judged_of.get(number, [])
         seen = [c.id or c.text or "" for pair in judged for c in (pair.context, *pair.also)]
         origin = {**origin_of(sample), "judged": list(dict.fromkeys(seen))}
         fields = sample.to_dict()
@@ -55,6 +46,10 @@ def extended(
         fields["metadata"] = {**sample.metadata, "testset": origin}
         samples.append(Sample(**fields))
     return samples
+
+
+def _by_question(pairs: Iterable[Pair]) -> dict[int, list[Pair]]:
+    return {number: list(own) for number, own in groupby(pairs, attrgetter("question"))}
 
 
 def _references(

@@ -6,6 +6,7 @@ import re
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from difflib import SequenceMatcher
+from heapq import heappush, heappushpop
 from typing import NamedTuple
 
 from fullrecall.caches import remembered
@@ -115,15 +116,12 @@ class Lookup:
         for number, count in shared.items():
             near = self._near[number]
             # The number of the text decides between equal counts: documents do not compare.
-            near.append((-count, self._read, document))
-            # Cut at twice the size, so that memory is bounded and few texts cost a sort.
-            if len(near) > 2 * _NEAREST:
-                near.sort()
-                del near[_NEAREST:]
+            add = heappush if len(near) < _NEAREST else heappushpop
+            add(near, (count, -self._read, document))
 
     def nearest(self, number: int) -> list[Document]:
         """Return the texts nearest to a quote, those with the most runs first."""
-        return [document for _, _, document in sorted(self._near[number])[:_NEAREST]]
+        return [document for _, _, document in sorted(self._near[number], reverse=True)]
 
     def resemblance(
         self, number: int, near: Iterable[Document]

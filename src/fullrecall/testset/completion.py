@@ -155,13 +155,9 @@ class CompletedSet:
         """
         if not isinstance(error, (int, float)) or not 0 <= error <= 0.3:  # noqa: PLR2004 - f < g
             raise ParameterError(f"error must be from 0 to 0.3, got {error!r}")
-        labels_by_person = [
-            {**known, **self._own(_read(added or {}))}
-            for known, added in ((self.labels, labels), (self.second, second))
-        ]
-        return replace(
-            self, labels=labels_by_person[0], second=labels_by_person[1], error=float(error)
-        )
+        known = {**self.labels, **self._own(_read(labels))}
+        known_second = {**self.second, **self._own(_read(second or {}))}
+        return replace(self, labels=known, second=known_second, error=float(error))
 
     def _own(self, labels: dict[str, bool]) -> dict[str, bool]:
         """Return labels that are all of pairs of this completion."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import random
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -16,7 +15,6 @@ from fullrecall.errors import InputError, JudgeError, ParameterError
 from fullrecall.identifiers import shown
 from fullrecall.judges.evidence import Folded, verbatim
 from fullrecall.judges.judge import Flow
-from fullrecall.judges.replies import json_values
 from fullrecall.models.chat import ChatModel
 from fullrecall.parameters import check_k
 from fullrecall.read.documents import Documents, DocumentsLike, documents_of, is_page
@@ -119,16 +117,13 @@ class TestSet:
         pages, their offsets are those of the extracted text: that is saved beside the set, as
         `set.documents.jsonl`.
         """
-        from fullrecall.read import write_jsonl
-        from fullrecall.views.exports import written
+        from fullrecall.read.writing import save_rows, write_jsonl
 
         if rejected is not None:
-            lines = (json.dumps(draft.to_dict()) + "\n" for draft in self.rejected)
-            written("".join(lines), rejected)
-        pages = {name: text for name, text in self.texts.items() if is_page(name)}
+            save_rows((draft.to_dict() for draft in self.rejected), rejected)
+        pages = [{"id": name, "text": text} for name, text in self.texts.items() if is_page(name)]
         if pages:
-            lines = (json.dumps({"id": name, "text": text}) + "\n" for name, text in pages.items())
-            written("".join(lines), Path(path).with_suffix(".documents.jsonl"))
+            save_rows(pages, Path(path).with_suffix(".documents.jsonl"))
         return write_jsonl(self.samples, path)
 
 
@@ -346,11 +341,7 @@ class _Generation:
 
 
 def _questions(text: str) -> list[Mapping[str, Any]]:
-    items = items_in(text, "questions")
-    if not items:  # some models send the list alone
-        lists = [value for value in json_values(text) if isinstance(value, list)]
-        items = [item for item in (lists or [[]])[-1] if isinstance(item, Mapping)]
-    return [item for item in items if item.get("question")]
+    return [item for item in items_in(text, "questions") if item.get("question")]
 
 
 def _occurrences(quotes: set[Passage], documents: Documents) -> _Occurrences:

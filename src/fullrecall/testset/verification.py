@@ -111,8 +111,12 @@ def located(quoted: object, number: object, passages: Sequence[Passage]) -> Pass
 
 def items_in(text: str, name: str) -> list[Mapping[str, Any]]:
     """Return the objects of a reply's last list of a name: before it a model may have thought."""
-    objects = [value for value in json_values(text) if isinstance(value, Mapping)]
-    lists = [value[name] for value in objects if isinstance(value.get(name), list)]
+    values = json_values(text)
+    named = [value.get(name) for value in values if isinstance(value, Mapping)]
+    # Some models send the list alone.
+    lists = [value for value in named if isinstance(value, list)] or [
+        value for value in values if isinstance(value, list)
+    ]
     return [item for items in lists[-1:] for item in items if isinstance(item, Mapping)]
 
 
