@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property, lru_cache, partial
+from typing import Literal, TypeAlias
 
 from fullrecall.judges.bearing import Aim, Quotes
 from fullrecall.judges.evidence import locate
@@ -14,6 +15,8 @@ from fullrecall.judges.prompts import Prompts
 from fullrecall.judges.replies import verdict_objects
 from fullrecall.judges.verdicts import checked
 from fullrecall.models.chat import ChatModel, ChatRequest, Completion
+
+Verification: TypeAlias = Literal["rules", "model"]
 
 _BOUNDARIES = (re.compile(r"\n\s*\n"), re.compile(r"(?<=[.!?。！？])\s+|\n"), re.compile(r"\s+"))  # noqa: RUF001
 """Where a context is cut that is too long: at a paragraph, a sentence or a word, in this order."""
@@ -26,16 +29,13 @@ _TELLS = 3
 class Matter:
     """What is asked: numbered targets, the numbered contexts shown, and the words for it.
 
-    With `on_itself` a verdict is on a context, and may cite that one only. Without contexts it
-    cites none.
+    A verdict on a context may cite that one only. Without contexts it cites none.
     """
 
     targets: Mapping[int, str]
     window: Mapping[int, str]
     request: Callable[[Mapping[int, str], Mapping[int, str]], ChatRequest]
-    items: str
     aim: Aim = "claim"
-    on_itself: bool = False
 
     @cached_property
     def _quotes(self) -> Quotes:
@@ -53,7 +53,7 @@ class Matter:
             verdict_objects(completion.text),
             {number: self.targets[number] for number in numbers},
             self.window or None,
-            on_itself=self.on_itself,
+            on_itself=self.aim == "context",
         )
         for number, verdict in verdicts.items():
             if verdict.label is None and completion.failure is not None:
@@ -65,7 +65,7 @@ class Matter:
     def _misplaced(self, verdict: Verdict) -> str:
         """Return what shows that a citation names the wrong context; empty where nothing does."""
         quotes = self._quotes
-        if len(self.window) == 1 or self.on_itself:
+        if len(self.window) == 1 or self.aim == "context":
             return ""
         for index, quote in verdict.citations:
             # Most quotes are copied to the letter: then no context is folded to look them up.
@@ -97,14 +97,16 @@ class Matter:
 
 @dataclass(frozen=True)
 class Exchange:
-    """How a model is asked; `requote` asks once more for a replacement of a quote that is none."""
+    """How a model is asked, as `LLMJudge` documents it."""
 
     model: ChatModel
-    prompts: Prompts
-    claims_per_call: int
-    reasks: int
+    claims_per_call: int = 20
+    window: int = 60_000
+    reasks: int = 2
+    prompts: Prompts = field(default_factory=Prompts)
     sample: int = 0
     requote: bool = False
+    verify: Verification = "rules"
 
     def verdicts(
         self, matter: Matter, is_void: Callable[[Mapping[int, Verdict]], bool] = lambda _: False
@@ -116,8 +118,9 @@ class Exchange:
         verdicts: dict[int, Verdict] = {}
         problems = dict.fromkeys(matter.targets, "")
         requoted: set[int] = set()
+        requotes = self.requote and self.verify == "rules"
         # Without re-asks a quote is asked for once more all the same: it is an option of its own.
-        for again in range(max(self.reasks, int(self.requote)) + 1):
+        for again in range(max(self.reasks, int(requotes)) + 1):
             groups = groups_of(list(problems), self.claims_per_call)
             # A reply is read once: whether it is accepted, and what it says.
             readers = [lru_cache(maxsize=1)(partial(matter.read, numbers=g)) for g in groups]
@@ -129,7 +132,7 @@ class Exchange:
             for read, completion in zip(readers, completions, strict=True):
                 is_final = completion.failure is not None and completion.failure.is_final
                 for number, verdict in read(completion).items():
-                    unproven = matter.unproven(number, verdict) if self.requote else ""
+                    unproven = matter.unproven(number, verdict) if requotes else ""
                     if number in requoted:  # the other quote counts, or another verdict
                         if verdict.label is not None and not unproven:
                             verdicts[number] = verdict
@@ -151,7 +154,7 @@ class Exchange:
         )
         known_problems = {number: problems[number] for number in group if problems[number]}
         if known_problems:
-            request = self.prompts.asked_again(request, known_problems, items=matter.items)
+            request = self.prompts.asked_again(request, known_problems, items=f"{matter.aim}s")
         if again or self.sample:  # part of the request's key: the store holds each answer apart
             request = replace(request, again=again, sample=self.sample)
         return request

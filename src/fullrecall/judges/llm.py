@@ -9,19 +9,17 @@ from functools import partial
 from typing import Literal, TypeAlias, get_args
 
 from fullrecall.errors import JudgeError, ParameterError
-from fullrecall.judges.exchange import Exchange, Matter, windows
+from fullrecall.judges.exchange import Exchange, Matter, Verification, windows
 from fullrecall.judges.flow import side_by_side
 from fullrecall.judges.guard import Guard
 from fullrecall.judges.hints import seems_to_instruct, without_hints
 from fullrecall.judges.judge import Ask, Flow, Kind, Relation, Verdict
-from fullrecall.judges.prompts import RELATIONS, Prompts
 from fullrecall.judges.replies import text_items
 from fullrecall.judges.reviews import rejudged, verified
 from fullrecall.judges.verdicts import merged
 from fullrecall.models.chat import ChatModel, ChatRequest, Completion
 
 GuardMode: TypeAlias = Literal["hints", "canaries"]
-Verification: TypeAlias = Literal["rules", "model"]
 
 _SplitKey = tuple[str, str, str | None]
 
@@ -33,7 +31,7 @@ _MOST_SPLITS = 10_000
 
 
 @dataclass(frozen=True)
-class LLMJudge:
+class LLMJudge(Exchange):
     """Judges with a chat model: contexts first, targets numbered, one verdict for each.
 
     - `claims_per_call`: targets in one request; more are asked in several.
@@ -59,14 +57,6 @@ class LLMJudge:
     context. `Verdict.contested` says which contexts were left out, and what was judged again.
     """
 
-    model: ChatModel
-    claims_per_call: int = 20
-    window: int = 60_000
-    reasks: int = 2
-    prompts: Prompts = field(default_factory=Prompts)
-    sample: int = 0
-    requote: bool = False
-    verify: Verification = "rules"
     guard: GuardMode = "hints"
     _splits: dict[_SplitKey, tuple[Completion, ...]] = field(
         default_factory=dict, init=False, repr=False, compare=False
@@ -168,17 +158,15 @@ class LLMJudge:
             dict(enumerate(targets, start=1)),
             dict(enumerate(contexts, start=1)),
             partial(self.prompts.attribution, question=question, relation=relation),
-            RELATIONS[relation]["items"],
             relation,
         )
-        exchange = self._exchange
-        guard = Guard(exchange, matter, must_prove=self.guard == "hints")
+        guard = Guard(self, matter, must_prove=self.guard == "hints")
         together, apart = self._windows(matter.window, hints=self.guard == "hints")
         by_window = yield from side_by_side(
             [
                 guard.verdicts(window)
                 if self.guard == "canaries"
-                else exchange.verdicts(replace(matter, window=window))
+                else self.verdicts(replace(matter, window=window))
                 for window in together
             ]
             + [_marked(guard.verdicts(window)) for window in apart]
@@ -188,11 +176,11 @@ class LLMJudge:
         # Beside no other context, nothing but the context itself can have moved the verdict.
         if relation == "claim" and len(contexts) > 1:
             heeding = replace(matter, window=heeded)
-            verdicts |= yield from rejudged(verdicts, heeding, exchange, self.window)
+            verdicts |= yield from rejudged(verdicts, heeding, self)
         judged = list(verdicts.values())
         if self.verify == "rules":
             return judged
-        return (yield from verified(judged, targets, contexts, exchange))
+        return (yield from verified(judged, targets, contexts, self))
 
     def _windows(
         self, contexts: Mapping[int, str], *, hints: bool = True
@@ -212,12 +200,12 @@ class LLMJudge:
             return self.prompts.relevance_of(shown, question=question, reference=reference)
 
         def matter(window: Mapping[int, str]) -> Matter:
-            return Matter(window, window, request, "contexts", "context", on_itself=True)
+            return Matter(window, window, request, "context")
 
         numbered = dict(enumerate(contexts, start=1))
         together, apart = self._windows(numbered)
         judged = yield from side_by_side(
-            [self._exchange.verdicts(matter(window)) for window in (*together, *apart)]
+            [self.verdicts(matter(window)) for window in (*together, *apart)]
         )
         verdicts = {n: merged([each[n] for each in judged if n in each]) for n in numbered}
         for number in {number for window in apart for number in window}:
@@ -226,17 +214,6 @@ class LLMJudge:
             if verdict.helps and not shown_alone.proves(number, verdict):
                 verdicts[number] = Verdict("not_supported", contested=INSTRUCTED)
         return list(verdicts.values())
-
-    @property
-    def _exchange(self) -> Exchange:
-        return Exchange(
-            self.model,
-            self.prompts,
-            self.claims_per_call,
-            self.reasks,
-            self.sample,
-            self.requote and self.verify == "rules",
-        )
 
 
 def _marked(judging: Flow[dict[int, Verdict]]) -> Flow[dict[int, Verdict]]:

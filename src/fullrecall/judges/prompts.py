@@ -118,10 +118,8 @@ class Prompts:
         content = before + complaint + marker + targets if before else user.content + complaint
         return replace(request, messages=(system, Message("user", content)))
 
-    def verification(self, pairs: Mapping[int, tuple[str, str]]) -> ChatRequest:
-        """Return the request to judge numbered claims, each by the one quote beside it."""
-        quotes = {number: quote for number, (_, quote) in pairs.items()}
-        claims = {number: claim for number, (claim, _) in pairs.items()}
+    def verification(self, claims: Mapping[int, str], quotes: Mapping[int, str]) -> ChatRequest:
+        """Return the request to judge numbered claims, each by the one quote of its number."""
         user = f"quotes:\n{numbered(quotes)}\nclaims:\n{numbered(claims)}"
         return _request(self.verify, user, "verdicts")
 

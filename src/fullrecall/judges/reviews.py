@@ -26,11 +26,11 @@ _LONGEST_QUOTE = 1_000  # characters of a quote that are shown by themselves
 
 
 def rejudged(
-    verdicts: Mapping[int, Verdict], matter: Matter, exchange: Exchange, size: int
+    verdicts: Mapping[int, Verdict], matter: Matter, exchange: Exchange
 ) -> Flow[dict[int, Verdict]]:
     """Judge again, context by context, the claims denied, if in part, that a context states.
 
-    Of a context at most `size` characters are shown. Returns the verdicts that change.
+    Of a context one window is shown. Returns the verdicts that change.
     """
     contexts = matter.window
     lowered = {n: text.lower() for n, text in contexts.items()}
@@ -46,7 +46,7 @@ def rejudged(
         return exchange.verdicts(replace(matter, targets=target, window=window))
 
     judged = yield from side_by_side(
-        [alone(number, windows({n: contexts[n]}, size)[0]) for number, n in pairs]
+        [alone(number, windows({n: contexts[n]}, exchange.window)[0]) for number, n in pairs]
     )
     settled: dict[int, list[Verdict]] = {}
     for (number, _), verdict in zip(pairs, judged, strict=True):
@@ -68,35 +68,33 @@ def verified(
     verified. Quotes that are not in their context are not shown.
     """
     quotes = Quotes(dict(enumerate(contexts)))
-    credited = [
-        (target, part)
-        for target, verdict in zip(targets, verdicts, strict=True)
-        for part in (verdict, *verdict.others)
-        if part.helps
-    ]
-    pairs: dict[int, tuple[str, str]] = {}
-    for number, (target, verdict) in enumerate(credited):
-        parts = [
-            contexts[citation.context][part.start : part.end]
-            for citation in verdict.citations
-            for part in quotes.located(citation)
-        ]
-        if parts:
-            pairs[number] = target, " […] ".join(parts)[:_LONGEST_QUOTE]
-    numbered = dict(enumerate(pairs.values(), start=1))
+    quote_of: dict[tuple[str, Verdict], str] = {}
+    for target, verdict in zip(targets, verdicts, strict=True):
+        for part in (verdict, *verdict.others):
+            stretches = [
+                contexts[citation.context][location.start : location.end]
+                for citation in part.citations
+                for location in quotes.located(citation)
+            ]
+            if part.helps and stretches:
+                quote_of[target, part] = " […] ".join(stretches)[:_LONGEST_QUOTE]
+    claims = {number: claim for number, (claim, _) in enumerate(quote_of, start=1)}
+    numbered = dict(enumerate(quote_of.values(), start=1))
 
-    def request(claims: Mapping[int, str], _: Mapping[int, str]) -> ChatRequest:
-        return exchange.prompts.verification({number: numbered[number] for number in claims})
+    def request(asked: Mapping[int, str], _: Mapping[int, str]) -> ChatRequest:
+        return exchange.prompts.verification(asked, {number: numbered[number] for number in asked})
 
-    claims = {number: claim for number, (claim, _) in numbered.items()}
     # All pairs at once: without contexts they are short, and one more request is what it costs.
-    single = replace(exchange, claims_per_call=max(1, len(pairs)), reasks=0, requote=False)
-    answers = (yield from single.verdicts(Matter(claims, {}, request, "claims"))) if pairs else {}
-    label_of = {at: answers[number].label for number, at in enumerate(pairs, start=1)}
-    outcomes = iter(label_of.get(n) in ("supported", v.label) for n, (_, v) in enumerate(credited))
+    single = replace(exchange, claims_per_call=max(1, len(claims)), reasks=0, requote=False)
+    answers = (yield from single.verdicts(Matter(claims, {}, request))) if claims else {}
+    label_of = dict(zip(quote_of, (answers[number].label for number in claims), strict=True))
 
-    def marked(verdict: Verdict) -> Verdict:
-        is_verified = next(outcomes) if verdict.helps else verdict.verified
-        return replace(verdict, verified=is_verified, others=tuple(map(marked, verdict.others)))
+    def marked(target: str, verdict: Verdict) -> Verdict:
+        label = label_of.get((target, verdict))
+        return replace(
+            verdict,
+            verified=label in ("supported", verdict.label) if verdict.helps else None,
+            others=tuple(marked(target, other) for other in verdict.others),
+        )
 
-    return [marked(verdict) for verdict in verdicts]
+    return [marked(target, verdict) for target, verdict in zip(targets, verdicts, strict=True)]

@@ -37,16 +37,16 @@ SIGNS: Mapping[str, int] = {
 def features(claim: Passage, match: Match) -> dict[str, float]:
     """Return all features, by name, in the order of `SIGNS`."""
     units = range(len(match.units))
-    rarest = sorted(match.telling, key=lambda unit: -match.units[unit].word.weight)[:3]
+    rarest = sorted(match.telling, key=lambda unit: -match.units[unit].weight)[:3]
     named = {key for name in names(claim.text) for key in name.keys}
     return {
         "coverage": match.weigh(units, match.found),
         "coverage_region": match.weigh(units, match.region),
         "rarest_three_region": match.weigh(rarest, match.region),
         "names_missing": _missing(
-            [unit for unit in units if match.units[unit].word.key in named], match.found
+            [unit for unit in units if match.units[unit].key in named], match.found
         ),
-        "close": _closeness(match),
+        "close": _closeness(claim, match),
     }
 
 
@@ -54,7 +54,7 @@ def _missing(units: Sequence[int], credit: Sequence[float]) -> float:
     return sum(1 - credit[unit] for unit in units) / math.sqrt(len(units) or 1)
 
 
-def _closeness(match: Match) -> float:
+def _closeness(claim: Passage, match: Match) -> float:
     """Return how close the claim's telling words stand in a context, of those that are there.
 
     Each word is paired with the next two. A pair as close as in the claim counts 1, and less the
@@ -66,8 +66,9 @@ def _closeness(match: Match) -> float:
             apart = _distance(match, unit, other)
             if apart is None:
                 continue
-            claimed = abs(match.units[other].order - match.units[unit].order)
-            worth = min(match.units[unit].word.weight, match.units[other].word.weight)
+            word, next_word = match.units[unit], match.units[other]
+            claimed = abs(claim.places[next_word.key][0] - claim.places[word.key][0])
+            worth = min(word.weight, next_word.weight)
             weight += worth
             close += worth * math.exp(-max(0, apart - claimed - 1) / _NEAR)
     return close / weight if weight else 0.5  # no pair speaks for the claim, nor against it

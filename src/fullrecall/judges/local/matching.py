@@ -65,13 +65,6 @@ def read_passage(text: str) -> Passage:
     return Passage(text, words, tuple(sentence_of), sentences, dict(positions_of))
 
 
-class Unit(NamedTuple):
-    """A word of the claim, once, however often it occurs there."""
-
-    word: Word
-    order: int  # its first position in the claim
-
-
 class Sentence(NamedTuple):
     """A sentence of a context, by number."""
 
@@ -80,13 +73,13 @@ class Sentence(NamedTuple):
 
 
 class Match(NamedTuple):
-    """The claim's units against the contexts.
+    """The claim's units, each of its words once, against the contexts.
 
     A window is a sentence with its neighbors. The *region* is the best window together with the
     first sentence of its context, which is where a text says what "he" and "it" stand for later.
     """
 
-    units: tuple[Unit, ...]
+    units: tuple[Word, ...]
     telling: tuple[int, ...]  # the units that are no function words
     total: float  # weight of all units
     found: tuple[float, ...]  # for each unit, its best credit anywhere
@@ -99,38 +92,35 @@ class Match(NamedTuple):
     @property
     def weight(self) -> float:
         """The weight that all contexts cover."""
-        return sum(u.word.weight * credit for u, credit in zip(self.units, self.found, strict=True))
+        return sum(u.weight * credit for u, credit in zip(self.units, self.found, strict=True))
 
     def weigh(self, units: Iterable[int], credit: Sequence[float]) -> float:
         """Return the share of the units' weight that `credit` covers; of no units, all."""
         weight = covered = 0.0
         for unit in units:
-            weight += self.units[unit].word.weight
-            covered += self.units[unit].word.weight * credit[unit]
+            weight += self.units[unit].weight
+            covered += self.units[unit].weight * credit[unit]
         return covered / weight if weight else 1.0
 
 
 def match_of(claim: Passage, contexts: Sequence[Passage]) -> Match:
     """Find the claim's words in the contexts."""
-    first: dict[str, Unit] = {}
-    for position, word in enumerate(claim.words):
-        first.setdefault(word.key, Unit(word, position))
-    units = tuple(first.values())
+    units = tuple(claim.words[positions[0]] for positions in claim.places.values())
     covers: dict[Sentence, dict[int, float]] = {}
     positions: list[dict[int, list[int]]] = []
     for number, passage in enumerate(contexts):
         here: dict[int, list[int]] = {}
         for index, unit in enumerate(units):
-            for position, credit in occurrences(unit.word, passage):
+            for position, credit in occurrences(unit, passage):
                 cover = covers.setdefault(Sentence(number, passage.sentence_of[position]), {})
                 cover[index] = max(credit, cover.get(index, 0.0))
                 here.setdefault(index, []).append(position)
         positions.append(here)
-    weights = [unit.word.weight for unit in units]
+    weights = [unit.weight for unit in units]
     best, region, evidence = _best_window(covers, weights)
     return Match(
         units,
-        tuple(index for index, unit in enumerate(units) if unit.word.tells),
+        tuple(index for index, unit in enumerate(units) if unit.tells),
         sum(weights),
         _listed(_join(*covers.values()), units),
         _listed(region, units),
@@ -199,5 +189,5 @@ def _join(*covers: Cover) -> dict[int, float]:
     return joined
 
 
-def _listed(cover: Cover, units: Sequence[Unit]) -> tuple[float, ...]:
+def _listed(cover: Cover, units: Sequence[Word]) -> tuple[float, ...]:
     return tuple(cover.get(unit, 0.0) for unit in range(len(units)))

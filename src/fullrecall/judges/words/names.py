@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import NamedTuple
 
 from fullrecall.caches import remembered
@@ -37,8 +37,7 @@ def names(text: str) -> tuple[Name, ...]:
     """
     words = tuple(read_words(text))
     listed = []
-    for first, end in _runs(text, words):
-        run = words[first:end]
+    for first, run in _runs(text, words):
         before = text[words[first - 1].end : words[first].start] if first else _ENDS
         is_sure = set(_ENDS).isdisjoint(before) or len(run) > 1
         rare = [[word] for word in run if word.written not in zipf_frequencies()]
@@ -49,28 +48,24 @@ def names(text: str) -> tuple[Name, ...]:
     return tuple(listed)
 
 
-def _runs(text: str, words: Sequence[Word]) -> Iterator[tuple[int, int]]:
-    """Yield where capitalized words stand side by side, or joined as in "J. K. Rowling"."""
-    first: int | None = None
-    last = 0
+def _runs(text: str, words: Sequence[Word]) -> list[tuple[int, list[Word]]]:
+    """Return capitalized words side by side, or joined as in "J. K. Rowling", and their place."""
+    runs: list[tuple[int, list[Word]]] = []
     for position, word in enumerate(words):
         if not _is_capitalized(word):
             continue
-        if first is not None and not _are_joined(text, words, last, position):
-            yield first, last + 1
-            first = None
-        first = position if first is None else first
-        last = position
-    if first is not None:
-        yield first, last + 1
+        if runs and _are_joined(text, runs[-1][1][-1], word):
+            runs[-1][1].append(word)
+        else:
+            runs.append((position, [word]))
+    return runs
 
 
-def _are_joined(text: str, words: Sequence[Word], first: int, other: int) -> bool:
+def _are_joined(text: str, first: Word, other: Word) -> bool:
     """Whether nothing parts two words but a space, a hyphen, or an initial's stop."""
     # "Charles de Gaulle" is two names: of 9,620 quotes one was refused for the "de" between.
-    gap = text[words[first].end : words[other].start]
-    is_initial = words[first].end - words[first].start == 1
-    return gap in (" ", "-") or (is_initial and gap in (".", ". "))
+    gap = text[first.end : other.start]
+    return gap in (" ", "-") or (first.end - first.start == 1 and gap in (".", ". "))
 
 
 def _is_capitalized(word: Word) -> bool:

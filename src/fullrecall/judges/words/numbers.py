@@ -71,7 +71,6 @@ class Number(NamedTuple):
     - `sort`: "year", "ordinal", "code" (value None), the unit's sort ("length", "money", "time",
       "share" …), else "count". Only numbers of one sort exclude each other.
     - `bound`: "about", "at least" (more than, over), "at most" (under, up to), or "".
-    - `in_digits`: False for a number in words.
     """
 
     text: str
@@ -83,7 +82,11 @@ class Number(NamedTuple):
     scale: str = ""
     sort: str = "count"
     bound: Bound = ""
-    in_digits: bool = True
+
+    @property
+    def in_digits(self) -> bool:
+        """Whether it is written in digits, not in words."""
+        return any(map(str.isdecimal, self.text))
 
 
 class _Token(NamedTuple):
@@ -183,23 +186,20 @@ class _Reader:
         self._tokens = _tokens(text)
 
     def numbers(self) -> Iterator[Number]:
-        at = 0
-        while at < len(self._tokens):
-            kind, number = self._tokens[at].kind, None
-            if kind == "digits":
-                number, at = self._in_digits(at)
-            elif kind == "word":
-                number, at = self._in_words(at)
-            else:
-                at += 1
+        read_to = 0
+        for at, token in enumerate(self._tokens):
+            if token.start < read_to or token.kind not in ("digits", "word"):
+                continue
+            number = self._in_digits(at) if token.kind == "digits" else self._in_words(at)
             if number is not None:
+                read_to = number.end
                 yield number
 
-    def _in_digits(self, at: int) -> tuple[Number | None, int]:
+    def _in_digits(self, at: int) -> Number | None:
         token = self._tokens[at]
         value = _value(token.text)
         if value is None:
-            return Number(*token[1:], None, None, sort="code"), at + 1
+            return Number(*token[1:], None, None, sort="code")
         end, high, sort = at + 1, value, ""
         after = self._get(at + 1)
         ending = after.lower if after.kind == "word" and after.start == token.end else ""
@@ -211,22 +211,22 @@ class _Reader:
             sort = "decade" if value < _CENTURY else "year"
             end, high = end + 1, value + width - 1
         elif ending and ending not in _MONEY_SCALES and _unit(ending) is None:
-            return None, end + 1  # 3D, 4x4
-        return self._measured(at, end, value, high, sort, in_digits=True)
+            return None  # 3D, 4x4
+        return self._measured(at, end, value, high, sort)
 
-    def _in_words(self, at: int) -> tuple[Number | None, int]:
+    def _in_words(self, at: int) -> Number | None:
         token = self._tokens[at]
         follows_number = self._get(at - 1).kind == "digits" or self._before(at) in _CARDINALS
         if token.lower in _ORDINALS and not follows_number:  # two thirds, 5 seconds
             value = _ORDINALS[token.lower]
-            return self._measured(at, at + 1, value, value, "ordinal", in_digits=False)
+            return self._measured(at, at + 1, value, value, "ordinal")
         spelled, end = self._spelled(at)
         if spelled is None:
-            return None, at + 1
+            return None
         after = self._get(end).lower
         if end == at + 1 and token.lower == "one" and after not in _SCALES and not _unit(after):
-            return None, end  # a pronoun, more often than a number
-        return self._measured(at, end, spelled, spelled, "", in_digits=False)
+            return None  # a pronoun, more often than a number
+        return self._measured(at, end, spelled, spelled, "")
 
     def _spelled(self, at: int) -> tuple[float | None, int]:
         """Return the value of number words from a token on, and where they end.
@@ -242,10 +242,8 @@ class _Reader:
             return float(_CARDINALS[word] + unit), end + 2
         return float(_CARDINALS[word]), end
 
-    def _measured(
-        self, at: int, end: int, value: float, high: float, sort: str, *, in_digits: bool
-    ) -> tuple[Number, int]:
-        """Return a number with its scale and unit, and where both end."""
+    def _measured(self, at: int, end: int, value: float, high: float, sort: str) -> Number:
+        """Return a number with its scale and unit."""
         before, after = self._get(at - 1), self._get(end)
         sign = _unit(before.text) if before.text in _CURRENCIES else None
         scale, factor = "", 1.0
@@ -258,7 +256,7 @@ class _Reader:
             sort = kind or ("year" if self._is_year(at, end, value, scale) else "count")
         start = before.start if sign else self._tokens[at].start
         last = self._tokens[end - 1].end
-        number = Number(
+        return Number(
             self._text[start:last],
             start,
             last,
@@ -268,9 +266,7 @@ class _Reader:
             scale,
             sort,
             self._bound(at),
-            in_digits,
         )
-        return number, end
 
     def _unit_at(self, end: int) -> tuple[str, str, int]:
         """Return the unit that follows a number, its sort, and where it ends."""
