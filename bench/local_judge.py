@@ -43,8 +43,16 @@ from scipy.stats import rankdata
 from fullrecall.judges.falsification import falsified
 from fullrecall.judges.flow import run
 from fullrecall.judges.local import LexicalJudge
-from fullrecall.judges.local.features import SIGNS
 from fullrecall.judges.local.support import measured
+
+SIGNS = {
+    "coverage": 1,
+    "coverage_region": 1,
+    "rarest_three_region": 1,
+    "names_missing": -1,
+    "close": 1,
+}
+"""The sign that a feature's weight may have: +1 speaks for support, -1 against it."""
 
 PENALTY = 500.0
 VETOED = 100.0

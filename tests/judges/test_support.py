@@ -10,9 +10,8 @@ import pytest
 
 from fullrecall.judges.claim_judge import Best
 from fullrecall.judges.local import LexicalJudge
-from fullrecall.judges.local.features import SIGNS
 from fullrecall.judges.local.matching import read_passage
-from fullrecall.judges.local.support import alone, supported, weights
+from fullrecall.judges.local.support import supported, weights
 from fullrecall.judges.words.frequencies import weight, zipf_frequencies
 from fullrecall.judges.words.negations import denying_kind
 from fullrecall.judges.words.tokens import read_words, stem
@@ -35,6 +34,11 @@ THRESHOLD = 0.5
 def probability(claim: str, *contexts: str) -> float:
     """Return the joint probability, by default against both texts."""
     return supported(claim, contexts or [BRIDGE, BREAD]).support
+
+
+def alone(claim: str, contexts: list[str]) -> list[Best]:
+    """Return how far each context alone supports a claim."""
+    return [supported(claim, [context]) for context in contexts]
 
 
 @pytest.mark.parametrize(
@@ -213,7 +217,7 @@ def test_the_same_question_has_the_same_answer() -> None:
     claim = "The engineer Margaret Lowe designed a long bridge."
     before = supported(claim, [BREAD, BRIDGE])
     for number in range(600):  # more texts than are kept
-        alone(f"Claim {number}.", [f"Text {number}."])
+        supported(f"Claim {number}.", [f"Text {number}."])
     assert supported(claim, [BREAD, BRIDGE]) == before
 
 
@@ -222,9 +226,8 @@ def test_no_weight_has_the_wrong_sign() -> None:
 
     The agreement that ships is of data sets that were left out of training.
     """
-    assert weights()["features"].keys() == SIGNS.keys()
     for name, entry in weights()["features"].items():
-        assert entry["weight"] * SIGNS[name] >= 0, name
+        assert (entry["weight"] < 0) == (name == "names_missing"), name
     assert 0.6 < weights()["agreement"]["mean"]["balanced_accuracy"] < 0.8
     assert LexicalJudge().threshold == THRESHOLD
 
@@ -243,8 +246,8 @@ def test_the_judge_is_light_and_offline() -> None:
 import socket, sys
 def refuse(*_, **__): raise AssertionError("network")
 socket.socket.connect = socket.create_connection = socket.getaddrinfo = refuse
-from fullrecall.judges.local.support import alone
-alone("A cat sat.", ["A cat sat on a mat."])
+from fullrecall.judges.local.support import supported
+supported("A cat sat.", ["A cat sat on a mat."])
 assert "numpy" not in sys.modules, "heavy"
 """
     subprocess.run([sys.executable, "-c", program], check=True, timeout=60)

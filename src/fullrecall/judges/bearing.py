@@ -32,7 +32,7 @@ Aim: TypeAlias = Literal["claim", "question", "context"]
 _MOSTLY = 0.75
 _FEWEST = 2  # content words of a claim that a sentence can state in so many words
 _SEVERAL = 3  # content words of a claim that one of them cannot prove
-_BESIDE = 400  # characters on either side of a quote in which its sentence and the next are sought
+_BESIDE = 400  # characters in which the end of a sentence is sought
 _WITHIN = 3  # words on either side of an opposite of which one must be shared
 _AFTER_REPORT = 5  # content words after "it is a myth that"
 _LONGEST = 4_000  # characters of a claim, and of a quote, that are compared
@@ -102,11 +102,8 @@ class _Pair:
     def is_opposed(self) -> bool:
         """Whether one side has an opposite of a word of the other: it turns a negation round."""
         return any(
-            not opposites().get(key, _NONE).isdisjoint(self.quote_keys) for key in self.claim_keys
+            not self.quote_keys.isdisjoint(opposites().get(key, ())) for key in self.claim_keys
         )
-
-
-_NONE: frozenset[str] = frozenset()
 
 
 def _lacks_number(pair: _Pair) -> bool:
@@ -249,45 +246,40 @@ def _objection_elsewhere(pair: _Pair, language: str, *, is_alike: bool) -> str:
     return "negates what it states" if sharing and len(denying) == len(sharing) else ""
 
 
-def _around(context: str, part: Location) -> str:
-    """Return the whole sentences that a part of a quote stands in."""
-    end = _end(context, max(part.start, part.end - 1), part.end + _BESIDE, 1)
-    return context[_begin(context, part.start, _BESIDE, 1) : end].strip()
+def _around(context: str, part: Location, beside: int = 0) -> str:
+    """Return the whole sentences that a part of a quote stands in, and some on either side."""
+    end = _end(context, max(part.start, part.end - 1), 1 + beside)
+    return context[_begin(context, part.start, 1 + beside) : end].strip()
 
 
 def _near(context: str, parts: Sequence[Location]) -> str:
     """Return the sentence before a quote, and the context's first."""
     start = parts[0].start
-    before = context[_begin(context, start, 2 * _BESIDE, 2) : start]
-    return f"{before} {context[: _end(context, 0, _BESIDE, 1)]}"
+    before = context[_begin(context, start, 2) : start]
+    return f"{before} {context[: _end(context, 0, 1)]}"
 
 
 def _is_about(target_keys: Collection[str], context: str, parts: Sequence[Location]) -> bool:
     """Whether the sentences of a quote, and those beside them, have two of several words."""
     if len(target_keys) < _SEVERAL:
         return True
-    nearby_keys = {key for part in parts for key in content_keys(_beside(context, part))}
+    nearby_keys = {key for part in parts for key in content_keys(_around(context, part, 1))}
     are_shared = (
         key in nearby_keys or any(alike(key, other) for other in nearby_keys) for key in target_keys
     )
     return sum(are_shared) > 1
 
 
-def _beside(context: str, part: Location) -> str:
-    """Return the sentences that a quote stands in, with one more on either side."""
-    first = _begin(context, part.start, _BESIDE, 2)
-    return context[first : _end(context, part.end, part.end + _BESIDE, 2)]
-
-
-def _begin(context: str, at: int, reach: int, nth: int) -> int:
-    """Return where the nth sentence begins, counted back from an offset; `reach` back at most."""
-    start = max(0, at - reach)
+def _begin(context: str, at: int, nth: int) -> int:
+    """Return where the nth sentence begins, counted back from an offset."""
+    start = max(0, at - nth * _BESIDE)
     stops = [match.end() for match in _SENTENCE_END.finditer(context, start, at)]
     return stops[-nth] if len(stops) >= nth else start
 
 
-def _end(context: str, at: int, limit: int, nth: int) -> int:
-    """Return where the nth sentence ends, counted from an offset; `limit` at most."""
+def _end(context: str, at: int, nth: int) -> int:
+    """Return where the nth sentence ends, counted from an offset."""
+    limit = at + nth * _BESIDE
     stops = [match.end() for match in _SENTENCE_END.finditer(context, at, limit)]
     return stops[nth - 1] if len(stops) >= nth else limit
 

@@ -19,8 +19,6 @@ from fullrecall.judges.words.languages import language_among, language_of
 _BE = frozenset(("is", "are", "was", "were"))
 _FINITE = word_set("verbs")
 """Words that are hardly ever anything but a verb with a subject."""
-_BASES = word_set("base verbs")
-_MODALS = word_set("modals")
 _INTRANSITIVE = word_set("intransitive")
 _ARTICLES = word_set("articles")
 _DETERMINERS = word_set("determiners")
@@ -28,7 +26,6 @@ _PREPOSITIONS = word_set("prepositions")
 _PERSONAL = word_set("personal")
 _POSSESSIVE = word_set("possessive")
 _ADVERBS = word_set("adverbs")
-_REPORTS = word_set("reports")
 _UNSURE = word_set("unsure")
 """Words that may reach over what follows "and": who denies, asks, conditions or reports."""
 _ENDS_SUBJECT = (_PREPOSITIONS - {"of"}) | {"and", "that", "which", "who"}
@@ -103,7 +100,9 @@ def _joints(words: Sequence[str], verb: int) -> list[_Joint]:
         if word in _UNSURE or word.endswith(("n't", "n\u2019t"))
     )
     reach = next(reaching, len(words))
-    report = next((at for at, word in enumerate(bare_words) if word in _REPORTS), len(words))
+    report = next(
+        (at for at, word in enumerate(bare_words) if word in word_set("reports")), len(words)
+    )
     for at in range(verb, len(words) - 1):
         is_last = words[at] == "and" or words[at].endswith(";")
         if not is_last and (not words[at].endswith(",") or words[at + 1] == "and"):
@@ -127,7 +126,9 @@ def _joint(words: Sequence[str], end: int, start: int, verb: int) -> _Joint | No
     following = words[at + 1] if at + 1 < len(words) else ""
     word = words[at].rstrip(",.;") if at < len(words) else ""
     shared = _Joint(end, start, shares=True)
-    if word in _BASES and not _MODALS.isdisjoint(words[max(verb, start - _CLAUSE) : start]):
+    if word in word_set("base verbs") and not word_set("modals").isdisjoint(
+        words[max(verb, start - _CLAUSE) : start]
+    ):
         return None  # "wants to win and have a say"
     if word in _FINITE or _is_present(word, following):
         return shared

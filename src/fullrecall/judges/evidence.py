@@ -11,19 +11,7 @@ from typing import NamedTuple
 
 from fullrecall.caches import remembered
 
-_ALIKE = str.maketrans(
-    {
-        "\u2018": "'",
-        "\u2019": "'",
-        "\u201c": '"',
-        "\u201d": '"',
-        "\u2013": "-",
-        "\u2014": "-",
-        "\u00a0": " ",
-        "\u00ad": None,
-        "\u200b": None,
-    }
-)
+_ALIKE = str.maketrans("\u2018\u2019\u201c\u201d\u2013\u2014\u00a0", "''\"\"-- ", "\u00ad\u200b")
 
 FEWEST_CHARACTERS = 12
 """A single common word of fewer characters is no evidence, unless it is the whole context."""

@@ -12,7 +12,7 @@ is after, nor a page that states a false claim in its own words.
 
 from __future__ import annotations
 
-import hashlib
+import json
 import random
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -40,8 +40,6 @@ _READ = 2_000  # characters of a context in which a sentence to copy is sought
 _SYLLABLES = "bel dor fen gar hul kav lem mir nos pel rud sav tol ven wis zem".split()
 
 UNPROVEN = "a context seems to instruct the judge, and the quote from it is no evidence"
-
-_NOTHING = Verdict("not_supported")
 
 
 class _Canaries(NamedTuple):
@@ -110,20 +108,19 @@ class Guard:
         shown = ", ".join(map(str, sorted(left_out)))
         which = f"context {shown} moves" if len(left_out) == 1 else f"contexts {shown} move"
         why = f"{which} every verdict: left out" if left_out else ""
-        verdicts = {n: merged([each[n] for each in trusted] or [_NOTHING]) for n in targets}
+        verdicts = {
+            n: merged([each[n] for each in trusted] or [Verdict("not_supported")]) for n in targets
+        }
         return {n: replace(v, contested=why or v.contested) for n, v in verdicts.items()}
 
     def _among_canaries(
         self, targets: Mapping[int, str], window: Mapping[int, str]
     ) -> Flow[dict[int, Verdict] | None]:
         """Return the verdicts of one request among canaries; None where these do not hold."""
-        # Drawn by the texts themselves: the same request each time, which a store can answer. Their
-        # lengths tell "ab", "c" from "a", "bc"; half an emoji has no bytes but with surrogatepass.
-        digest = hashlib.sha256()
-        for text in (*targets.values(), *window.values()):
-            digest.update(f"{len(text)} ".encode() + text.encode("utf-8", "surrogatepass"))
-        chance = random.Random(digest.hexdigest())  # noqa: S311 - the same each time
         own = list(targets.values())
+        # Drawn by the texts themselves: the same request each time, which a store can answer.
+        seed = json.dumps([*own, *window.values()])
+        chance = random.Random(seed)  # noqa: S311 - the same each time
         canaries = _canaries(own, list(window.values()), self._matter.aim, chance)
         texts = [*own, *canaries.kin, *canaries.copies]
         order = list(range(len(texts)))

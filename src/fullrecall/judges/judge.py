@@ -36,6 +36,7 @@ Label: TypeAlias = Literal["supported", "partial", "not_supported", "contradicte
 state the opposite, which another fix mends than what is merely not there."""
 
 LABELS: tuple[Label, ...] = get_args(Label)
+"""All labels, the best first."""
 
 
 class Citation(NamedTuple):

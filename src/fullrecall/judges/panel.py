@@ -9,7 +9,7 @@ from typing import Self
 
 from fullrecall.errors import ParameterError
 from fullrecall.judges.flow import side_by_side
-from fullrecall.judges.judge import Flow, Judge, Kind, Label, Relation, Verdict, requiring_quotes
+from fullrecall.judges.judge import LABELS, Flow, Judge, Kind, Relation, Verdict, requiring_quotes
 
 
 @dataclass(frozen=True)
@@ -72,16 +72,13 @@ def _medians(flows: Iterable[Flow[Sequence[Verdict]]]) -> Flow[Sequence[Verdict]
     return [median(verdicts) for verdicts in zip(*votes, strict=True)]
 
 
-_ORDERED: Sequence[Label] = ("contradicted", "not_supported", "partial", "supported")
-
-
 def median(verdicts: Sequence[Verdict]) -> Verdict:
     """Return the verdict of a panel on one target; without a label where it has no majority."""
-    ranks = [_ORDERED.index(verdict.label) for verdict in verdicts if verdict.label is not None]
+    ranks = [LABELS.index(verdict.label) for verdict in verdicts if verdict.label is not None]
     unknown = len(verdicts) - len(ranks)
     # Judges without a verdict might have said anything: a median counts if all lowest and all
     # highest answers of theirs leave it where it is.
-    votes = [sorted([*ranks, *[guess] * unknown]) for guess in (0, len(_ORDERED) - 1)]
+    votes = [sorted([*ranks, *[guess] * unknown]) for guess in (0, len(LABELS) - 1)]
     half = len(verdicts) // 2
     # Of an even number two stand in the middle.
     middle = {rank for ordered in votes for rank in (ordered[half], ordered[-half - 1])}
@@ -90,7 +87,7 @@ def median(verdicts: Sequence[Verdict]) -> Verdict:
         reason = f"the panel has no majority{': ' + problems if problems else ''}"
         most = Counter(ranks).most_common(1)[0][1] if ranks else 0
         return Verdict(None, problem=reason, agreement=most / len(verdicts))
-    label = _ORDERED[middle.pop()]
+    label = LABELS[middle.pop()]
     share = sum(verdict.label == label for verdict in verdicts) / len(verdicts)
     cited = [c for verdict in verdicts if verdict.label == label for c in verdict.citations]
     contested = next((verdict.contested for verdict in verdicts if verdict.contested), "")

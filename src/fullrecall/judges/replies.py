@@ -42,7 +42,7 @@ _MOST_VERDICTS = 4_000
 
 def verdict_objects(text: str) -> list[dict[str, Any]]:
     """Return the verdicts of a reply as they are: each an object with an `id`."""
-    answers = [verdicts for value in _values(_answer(text)) if (verdicts := _verdicts(value))]
+    answers = [verdicts for value in json_values(text) if (verdicts := _verdicts(value))]
     objects, *others = answers or [[]]
     # The same verdict in a second answer is no second verdict; another one is.
     known = set(map(_written, objects[:_MOST_VERDICTS])) if others else set()
@@ -107,13 +107,10 @@ def _named(value: object, name: str, depth: int = 0) -> object:
     return _named(inner, name, depth + 1)
 
 
-def is_placeholder(value: object) -> bool:
-    """Whether a text is the ellipsis of the prompt's example, repeated."""
-    return isinstance(value, str) and value.strip() in _PLACEHOLDERS
-
-
 def _is_example(verdict: dict[str, Any]) -> bool:
-    return is_placeholder(verdict.get("verdict")) and is_placeholder(verdict.get("begins", "…"))
+    """Whether a verdict is the prompt's example, repeated."""
+    texts = verdict.get("verdict"), verdict.get("begins", "…")
+    return all(isinstance(text, str) and text.strip() in _PLACEHOLDERS for text in texts)
 
 
 def _written(verdict: dict[str, Any]) -> str:

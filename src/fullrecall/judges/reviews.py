@@ -20,7 +20,6 @@ from fullrecall.models.chat import ChatRequest
 
 DENIED = "denied beside the other contexts, supported by one alone"
 
-_DENIES = ("not_supported", "contradicted", "partial")
 _MOST_ALONE = 3  # contexts by which a contested claim is judged, those that state it first
 _LONGEST_QUOTE = 1_000  # characters of a quote that are shown by themselves
 
@@ -37,7 +36,7 @@ def rejudged(
     pairs = [
         (number, n)
         for number, verdict in verdicts.items()
-        if verdict.label in _DENIES
+        if verdict.label not in ("supported", None)
         for n in islice(stating(matter.targets[number], contexts, lowered), _MOST_ALONE)
     ]
 

@@ -33,6 +33,7 @@ _CUT = re.compile(  # what ends in one of these goes on, whatever follows
     r"ggf|usw|ул|им|стр|рис|[тТ]\.\s?е|[тТ]\.\s?д|z\.\s?B|d\.\s?h|u\.\s?a|o\.\s?ä|"
     r"e\.\s?g|i\.\s?e|p\.\s?ej|p\.\s?ex)\.$"
 )
+_BOLD = re.compile(r"(\*\*|__)((?:(?!\1).)++)\1")
 _CODE_SIGNS = frozenset("(){}[]=<>;$|\\_")
 _INDENTED = ("    ", "\t")
 _FENCES = ("```", "~~~")
@@ -181,14 +182,8 @@ def _is_heading(stripped: str, below: str) -> bool:
         return False
     if len(below) > 1 and set(below) in ({"="}, {"-"}):
         return not _begins_item(stripped)
-    return any(
-        stripped.startswith(mark)
-        and stripped.endswith(mark)
-        and len(stripped) > 2 * len(mark)
-        and mark not in stripped[len(mark) : -len(mark)]
-        and not stripped[: -len(mark)].rstrip().endswith((*_ENDS, *_QUESTION))
-        for mark in ("**", "__")
-    )
+    bold = _BOLD.fullmatch(stripped)
+    return bold is not None and not bold[2].rstrip().endswith((*_ENDS, *_QUESTION))
 
 
 def _heads_table(stripped: str, below: str) -> bool:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -66,11 +66,7 @@ def checked(
             void = f"the judge gave a verdict on {shown!r}, which was not asked for"
             break
         answers_of[number].append(answer)
-    void = void or _quotes_too_much(answers_of)
-    for number, answers in answers_of.items():
-        for answer in answers:
-            void = void or _misfit(letters_of, number, answer.get(BEGINS))
-            void = void or _counts_from_zero(answer)
+    void = void or next(filter(None, _faults(answers_of, letters_of)), "")
     if void:
         return {number: Verdict(None, problem=void) for number in targets}
     verdicts = {}
@@ -112,6 +108,18 @@ def merged(verdicts: Sequence[Verdict]) -> Verdict:
         best = Verdict("not_supported")
     contested = next((verdict.contested for verdict in verdicts if verdict.contested), "")
     return replace(best, contested=contested)
+
+
+def _faults(
+    answers_of: Mapping[int, Sequence[Mapping[str, Any]]], letters_of: Mapping[int, str]
+) -> Iterator[str]:
+    """Yield what makes a whole reply void; an empty text for each check that it passes."""
+    yield _quotes_too_much(answers_of)
+    for number, answers in answers_of.items():
+        for answer in answers:
+            yield _misfit(letters_of, number, answer.get(BEGINS))
+            if any(_number(citation.get("context")) == 0 for citation in _citations(answer)):
+                yield "the judge cites context 0: contexts are counted from 1"
 
 
 def _misfit(letters_of: Mapping[int, str], number: int, echo: object) -> str:
@@ -167,13 +175,6 @@ def _letters(text: object) -> str:
 
 def _digits(text: str) -> list[str]:
     return list(filter(str.isdigit, text))
-
-
-def _counts_from_zero(answer: Mapping[str, Any]) -> str:
-    """Return what says that the judge counts contexts from 0; empty where nothing does."""
-    if any(_number(citation.get("context")) == 0 for citation in _citations(answer)):
-        return "the judge cites context 0: contexts are counted from 1"
-    return ""
 
 
 def _quotes_too_much(answers_of: Mapping[int, Sequence[Mapping[str, Any]]]) -> str:

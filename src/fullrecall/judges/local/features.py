@@ -12,7 +12,7 @@ such rules these two held on data sets that they were not chosen on.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 from fullrecall.judges.local.matching import Match, Passage
 from fullrecall.judges.words.names import names
@@ -24,34 +24,20 @@ _PLACES = 12  # of a word, when distances are taken
 _ABOUT = 0.3  # of the claim's weight that one sentence covers, to be about the same
 _HALF = 0.5  # of the words that a sentence denies
 
-SIGNS: Mapping[str, int] = {
-    "coverage": 1,
-    "coverage_region": 1,
-    "rarest_three_region": 1,
-    "names_missing": -1,
-    "close": 1,
-}
-"""The sign that a feature's weight may have: +1 speaks for support, -1 against it."""
-
 
 def features(claim: Passage, match: Match) -> dict[str, float]:
-    """Return all features, by name, in the order of `SIGNS`."""
+    """Return all features, by name."""
     units = range(len(match.units))
     rarest = sorted(match.telling, key=lambda unit: -match.units[unit].weight)[:3]
     named = {key for name in names(claim.text) for key in name.keys}
+    missing = [1 - match.found[unit] for unit in units if match.units[unit].key in named]
     return {
         "coverage": match.weigh(units, match.found),
         "coverage_region": match.weigh(units, match.region),
         "rarest_three_region": match.weigh(rarest, match.region),
-        "names_missing": _missing(
-            [unit for unit in units if match.units[unit].key in named], match.found
-        ),
+        "names_missing": sum(missing) / math.sqrt(len(missing) or 1),
         "close": _closeness(claim, match),
     }
-
-
-def _missing(units: Sequence[int], credit: Sequence[float]) -> float:
-    return sum(1 - credit[unit] for unit in units) / math.sqrt(len(units) or 1)
 
 
 def _closeness(claim: Passage, match: Match) -> float:

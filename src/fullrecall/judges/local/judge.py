@@ -8,7 +8,7 @@ from typing import ClassVar
 
 from fullrecall.judges.claim_judge import ClaimJudge, helping
 from fullrecall.judges.judge import Flow, Verdict
-from fullrecall.judges.local.support import alone, judged
+from fullrecall.judges.local.support import judged, supported
 from fullrecall.judges.sentences import sentences
 from fullrecall.judges.words.languages import is_in_latin, judged_language, name_of
 from fullrecall.judges.words.tokens import read_words
@@ -73,7 +73,7 @@ class LexicalJudge(ClaimJudge):
             language = judged_language(sentence, [*contexts, reference])
             if language != "en":
                 return [_unmeasured(f"the reference is {name_of(language)}")] * len(contexts)
-            facts.append(alone(sentence, contexts))
+            facts.append([supported(sentence, [context]) for context in contexts])
         verdicts = helping(facts, len(contexts), self.threshold)
         for index, context in enumerate(contexts):
             language = judged_language(context, [reference])

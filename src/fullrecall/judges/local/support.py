@@ -32,11 +32,6 @@ def weights() -> Mapping[str, Any]:
     return table("weights.json", __package__)
 
 
-def alone(claim: str, contexts: Sequence[str]) -> list[Best]:
-    """Return how far each context alone supports the claim, with what speaks most for it."""
-    return [supported(claim, [context]) for context in contexts]
-
-
 def supported(claim: str, contexts: Sequence[str]) -> Best:
     """Return how far all contexts jointly support the claim, with what speaks most for it."""
     return _best(*_matched(claim, contexts))

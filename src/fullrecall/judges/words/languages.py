@@ -64,8 +64,7 @@ def language_among(text: str, around: Iterable[str]) -> str | None:
     counts = Counter(filter(None, map(language_of, around)))
     if not counts:
         return language
-    most = max(counts.values())
-    return "en" if counts["en"] == most else next(code for code in counts if counts[code] == most)
+    return max(counts, key=lambda code: (counts[code], code == "en"))
 
 
 def judged_language(text: str, around: Sequence[str]) -> str:
@@ -160,10 +159,8 @@ def _latin(text: str) -> tuple[str | None, int]:
         counts.update(code for letter in letters & by_letter.keys() for code in by_letter[letter])
     if not counts:
         return None, 0
-    best, english = max(counts.values()), counts["en"]
-    if english == best:
-        return "en", best
-    return next(code for code in languages() if counts[code] == best), best - english
+    best = max(languages(), key=lambda code: counts[code])  # English is listed first
+    return best, counts[best] - (0 if best == "en" else counts["en"])
 
 
 @cache

@@ -215,32 +215,24 @@ class _Reader:
         return self._measured(at, end, value, high, sort)
 
     def _in_words(self, at: int) -> Number | None:
-        token = self._tokens[at]
-        follows_number = self._get(at - 1).kind == "digits" or self._before(at) in _CARDINALS
-        if token.lower in _ORDINALS and not follows_number:  # two thirds, 5 seconds
-            value = _ORDINALS[token.lower]
-            return self._measured(at, at + 1, value, value, "ordinal")
-        spelled, end = self._spelled(at)
-        if spelled is None:
-            return None
-        after = self._get(end).lower
-        if end == at + 1 and token.lower == "one" and after not in _SCALES and not _unit(after):
-            return None  # a pronoun, more often than a number
-        return self._measured(at, end, spelled, spelled, "")
-
-    def _spelled(self, at: int) -> tuple[float | None, int]:
-        """Return the value of number words from a token on, and where they end.
+        """Return the number that a word begins.
 
         "Twenty-five" is one number; longer ones ("two hundred and five") are read as two: of 4,911
         texts 20 have one. "A million" is none: no outcome of 9,620 quotes rested on it.
         """
-        word, end = self._get(at).lower, at + 1
+        word, after = self._tokens[at].lower, self._get(at + 1)
+        follows_number = self._get(at - 1).kind == "digits" or self._before(at) in _CARDINALS
+        if word in _ORDINALS and not follows_number:  # two thirds, 5 seconds
+            return self._measured(at, at + 1, _ORDINALS[word], _ORDINALS[word], "ordinal")
         if word not in _CARDINALS:
-            return None, end
-        unit = _CARDINALS.get(self._get(end + 1).lower, 0)
-        if self._get(end).kind == "dash" and _CARDINALS[word] >= 2 * _DECADE > unit > 0:
-            return float(_CARDINALS[word] + unit), end + 2
-        return float(_CARDINALS[word]), end
+            return None
+        value, end = _CARDINALS[word], at + 1
+        unit = _CARDINALS.get(self._get(at + 2).lower, 0)
+        if after.kind == "dash" and value >= 2 * _DECADE > unit > 0:
+            value, end = value + unit, at + 3
+        elif word == "one" and after.lower not in _SCALES and not _unit(after.text):
+            return None  # a pronoun, more often than a number
+        return self._measured(at, end, value, value, "")
 
     def _measured(self, at: int, end: int, value: float, high: float, sort: str) -> Number:
         """Return a number with its scale and unit."""
