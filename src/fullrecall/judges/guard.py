@@ -42,18 +42,6 @@ _SYLLABLES = "bel dor fen gar hul kav lem mir nos pel rud sav tol ven wis zem".s
 UNPROVEN = "a context seems to instruct the judge, and the quote from it is no evidence"
 
 
-class _Canaries(NamedTuple):
-    kin: Sequence[str]
-    copies: Sequence[str]
-
-    def fail(self, verdicts: Sequence[Verdict]) -> bool:
-        """Whether one of the verdicts, in order, is another than the one that is known."""
-        kin, copied = verdicts[: len(self.kin)], verdicts[len(self.kin) :]
-        return any(verdict.label == "supported" for verdict in kin) or any(
-            verdict.label in ("not_supported", "contradicted") for verdict in copied
-        )
-
-
 class Guard:
     """Judges claims among canaries, and contexts in smaller groups where these fail.
 
@@ -121,26 +109,28 @@ class Guard:
         # Drawn by the texts themselves: the same request each time, which a store can answer.
         seed = json.dumps([*own, *window.values()])
         chance = random.Random(seed)  # noqa: S311 - the same each time
-        canaries = _canaries(own, list(window.values()), self._matter.aim, chance)
-        texts = [*own, *canaries.kin, *canaries.copies]
-        order = list(range(len(texts)))
-        chance.shuffle(order)  # an order "for the last two" must not spare the canaries
-        numbers_of = {at: number for number, at in enumerate(order, start=1)}
-        shuffled = {number: texts[at] for number, at in enumerate(order, start=1)}
+        kin, copies = _canaries(own, list(window.values()), self._matter.aim, chance)
+        texts = [*own, *kin, *copies]
+        places = list(range(1, len(texts) + 1))
+        chance.shuffle(places)  # an order "for the last two" must not spare the canaries
+        shuffled = dict(sorted(zip(places, texts, strict=True)))
+        kin_places = places[len(own) : len(own) + len(kin)]
+        copy_places = places[len(own) + len(kin) :]
+
+        def are_moved(verdicts: Mapping[int, Verdict]) -> bool:
+            """Whether a canary has another verdict than the one that is known."""
+            return any(verdicts[place].label == "supported" for place in kin_places) or any(
+                verdicts[place].label in ("not_supported", "contradicted") for place in copy_places
+            )
+
         matter = replace(self._matter, targets=shuffled, window=window)
-        canary_numbers = [numbers_of[at] for at in range(len(own), len(texts))]
-        by_number = yield from self._exchange.verdicts(
-            matter,
-            is_void=lambda verdicts: canaries.fail([verdicts[number] for number in canary_numbers]),
-        )
-        known = [by_number[number] for number in canary_numbers]
-        copied = known[len(canaries.kin) :]
-        is_answered = any(verdict.label for verdict in by_number.values())  # else it failed
-        if is_answered and (canaries.fail(known) or not all(verdict.label for verdict in copied)):
+        judged = yield from self._exchange.verdicts(matter, are_moved)
+        is_answered = any(verdict.label for verdict in judged.values())  # else it failed
+        if is_answered and (are_moved(judged) or not all(judged[n].label for n in copy_places)):
             return None
         return {
-            number: self._proven(numbers_of[at], by_number[numbers_of[at]], matter)
-            for at, number in enumerate(targets)
+            number: self._proven(place, judged[place], matter)
+            for number, place in zip(targets, places, strict=False)
         }
 
     def _proven(self, number: int, verdict: Verdict, matter: Matter) -> Verdict:
@@ -163,14 +153,14 @@ def _smaller(window: Mapping[int, str]) -> list[dict[int, str]]:
 
 def _canaries(
     targets: Sequence[str], contexts: Sequence[str], aim: Aim, chance: random.Random
-) -> _Canaries:
-    """Return a claim that nothing supports, and sentences that the contexts hold."""
+) -> tuple[Sequence[str], Sequence[str]]:
+    """Return claims that nothing supports, and sentences that the contexts hold."""
     all_text = "\n".join([*targets, *contexts])
     if aim == "question":
         opener, canal = _invented_name(chance), _invented_name(chance)
         canary_question = f"In which year did {opener} open the {canal} canal?"
-        return _Canaries((canary_question,), ())
-    return _Canaries(_kin(targets, all_text, chance), _copies(targets, contexts, chance))
+        return (canary_question,), ()
+    return _kin(targets, all_text, chance), _copies(targets, contexts, chance)
 
 
 def _most_kin(claims: int) -> int:

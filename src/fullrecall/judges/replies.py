@@ -15,16 +15,11 @@ from typing import Any
 
 # At the start only: the same tags inside a quote are the context's words.
 _THINKING = re.compile(r"<(think|thinking|reasoning)>", re.IGNORECASE)
-_BLANK = re.compile(r"\s++")
 _FENCE = re.compile(r"```\w*+\s*+")
 _OPENING = re.compile(r"[\[{]")
 _BRACKETS = re.compile(r"[\s\[{]+")
 _STRING_OR_COMMA = re.compile(r"""("(?:[^"\\]++|\\.)*+"?)|,(?=\s*+[\]}])""", re.DOTALL)
 """A string, whole or cut off, or a comma before a closing bracket, which JSON does not allow."""
-# By themselves: one pattern for a tag and its end would search to the end from every tag.
-_CLOSING = {
-    name: re.compile(f"</{name}>", re.IGNORECASE) for name in ("think", "thinking", "reasoning")
-}
 _READINGS = 5
 """How often the length of a reply is read in search of answers, all attempts together."""
 _SPARE = 500_000
@@ -121,11 +116,11 @@ def _answer(text: str) -> str:
     """Return the reply without the thoughts that it begins with."""
     at = len(text) - len(text.lstrip())
     while opened := _THINKING.match(text, at):
-        closed = _CLOSING[opened[1].lower()].search(text, opened.end())
+        # By itself: one pattern for a tag and its end would search to the end from every tag.
+        closed = re.compile(rf"</{opened[1]}>\s*+", re.IGNORECASE).search(text, opened.end())
         if closed is None:
             return ""
-        blank = _BLANK.match(text, closed.end())
-        at = blank.end() if blank else closed.end()
+        at = closed.end()
     return text[at:]
 
 

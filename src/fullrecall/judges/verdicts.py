@@ -26,7 +26,6 @@ _ID = re.compile(
     re.IGNORECASE,
 )
 _LONGEST_ID = 30
-_FIRST_TOO_LARGE = 1e9
 
 _MISSPELLED = 0.85
 """How alike an echo and the target's own beginning are, where they are not the same."""
@@ -38,7 +37,7 @@ three sentences each take a third. More would take long, and prove nothing more.
 
 _MARKS = re.compile(r"[^a-z0-9]+")
 
-NO_VERDICT = "the judge gave no verdict"
+_NO_VERDICT = "the judge gave no verdict"
 
 
 def checked(
@@ -72,7 +71,7 @@ def checked(
     verdicts = {}
     for number in targets:
         answers = answers_of.get(number, [])
-        problem = NO_VERDICT if not answers else f"the judge gave {len(answers)} verdicts"
+        problem = f"the judge gave {len(answers)} verdicts" if answers else _NO_VERDICT
         if len(answers) == 1:
             problem = _unclear(letters_of, number, answers[0].get(BEGINS))
         verdicts[number] = (
@@ -230,12 +229,8 @@ def _citations(answer: Mapping[str, Any]) -> list[Mapping[str, Any]]:
 
 def _number(value: object) -> int | None:
     """Return the number that a value is, in whatever form: 1, 1.0, "1", "claim 1", "#1", "[1]"."""
-    if isinstance(value, bool):  # an int to Python
-        return None
-    if isinstance(value, float):
-        return int(value) if value.is_integer() and abs(value) < _FIRST_TOO_LARGE else None
-    if isinstance(value, int):
-        return value
+    if isinstance(value, (int, float)) and not isinstance(value, bool) and value >= 0:
+        value = str(value)
     if not isinstance(value, str) or len(value) > _LONGEST_ID:
         return None
     written = _ID.fullmatch(value.strip())

@@ -197,7 +197,7 @@ class _Reader:
 
     def _in_digits(self, at: int) -> Number | None:
         token = self._tokens[at]
-        value = _value(token.text)
+        value = value_of(token.text)
         if value is None:
             return Number(*token[1:], None, None, sort="code")
         end, high, sort = at + 1, value, ""
@@ -291,7 +291,7 @@ class _Reader:
         return self._tokens[at] if 0 <= at < len(self._tokens) else _NOTHING
 
 
-def _value(written: str) -> float | None:
+def value_of(written: str) -> float | None:
     """Return the value of digits; None for a version, a date or a time."""
     if _GROUPED.fullmatch(written):
         separator = "." if written.count(".") > 1 else ","

@@ -11,12 +11,12 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Iterator
-from contextlib import suppress
 from typing import NamedTuple
 
 from fullrecall.caches import remembered_words
 from fullrecall.judges.words.data import lines, table
 from fullrecall.judges.words.frequencies import weight
+from fullrecall.judges.words.numbers import value_of
 
 # Letters of the Indic, Thai, Lao, Tibetan, Burmese and Khmer blocks need their combining marks,
 # which \w leaves out; the dandas (U+0964, U+0965) are punctuation.
@@ -107,13 +107,9 @@ _IRREGULAR = {
 
 
 def _number_key(written: str) -> str:
-    digits = re.match(r"[\d.,]*\d", written)
-    value = digits.group() if digits else written
-    # A comma before exactly three digits groups thousands; any other comma is a decimal comma.
-    value = re.sub(r",(?=\d{3}(?!\d))", "", value).replace(",", ".")
-    with suppress(ValueError):  # 1.2.3 is a version
-        value = f"{float(value):.12g}"
-    return f"#{value}"
+    digits = written.rstrip("stndrh")
+    value = value_of(digits)
+    return f"#{digits}" if value is None else f"#{value:.12g}"
 
 
 def _without_accents(written: str) -> str:
