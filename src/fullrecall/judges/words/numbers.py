@@ -226,7 +226,7 @@ class _Reader:
             return self._measured(at, at + 1, _ORDINALS[word], _ORDINALS[word], "ordinal")
         if word not in _CARDINALS:
             return None
-        value, end = _CARDINALS[word], at + 1
+        value, end = float(_CARDINALS[word]), at + 1
         unit = _CARDINALS.get(self._get(at + 2).lower, 0)
         if after.kind == "dash" and value >= 2 * _DECADE > unit > 0:
             value, end = value + unit, at + 3
