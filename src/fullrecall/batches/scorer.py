@@ -20,19 +20,21 @@ from fullrecall.dataframes import frame_rows
 from fullrecall.errors import InputError, ParameterError
 from fullrecall.evaluation.run import CorpusLike, check_scorers, corpus_index, evaluate
 from fullrecall.extras import pyarrow
+from fullrecall.read.formats import FIELDS
+from fullrecall.read.frames import without_gaps
+from fullrecall.read.rows import Columns, Rename, sample_of
 from fullrecall.result import Method, Result, Status
 from fullrecall.retrieval import View, as_view
 from fullrecall.run.address import SCHEMES, Address
+from fullrecall.run.budget import checked
 from fullrecall.run.limits import Limits
 from fullrecall.sample import Sample
 from fullrecall.scorers.scorer import BAD_ROW, Scorer
+from fullrecall.usage import Spent
 
 if TYPE_CHECKING:
     import narwhals as nw
     import pyarrow as pa
-
-    from fullrecall.read.rows import Columns, Rename
-    from fullrecall.usage import Spent
 
 
 @dataclass(frozen=True)
@@ -97,8 +99,6 @@ class BatchScorer(Limits):
         self._columns  # noqa: B018
         address = self._address
         if self.budget is not None:
-            from fullrecall.run.budget import checked
-
             owner = checked(self.budget, scorers).owner
             if address is None:
                 raise ParameterError(
@@ -140,7 +140,7 @@ class BatchScorer(Limits):
         address = self._address
         if self.budget is None or address is None:
             return None
-        from fullrecall.run.account import spent_of
+        from fullrecall.run.account import spent_of  # it loads asyncio
 
         with address.open() as ledger:
             return spent_of(ledger, self.budget)
@@ -182,14 +182,10 @@ class BatchScorer(Limits):
     @property
     def _columns(self) -> Columns:
         """Which column holds which field of a sample."""
-        from fullrecall.read.rows import Columns
-
         return Columns(self.rename)
 
     def _is_ours(self, column: object) -> bool:
         """Whether a column holds a field of a sample, or the position."""
-        from fullrecall.read.formats import FIELDS
-
         own = self._columns.field(column)
         return own in FIELDS or column == self.position
 
@@ -243,8 +239,6 @@ class BatchScorer(Limits):
         self, frame: nw.DataFrame[Any], bad: dict[int, tuple[Sample, str]]
     ) -> Iterator[Sample]:
         """Yield the samples; put what is left of a row that is none, and why, among `bad`."""
-        from fullrecall.read.rows import sample_of
-
         reading = self._columns
         ours = {name for name in frame.columns if name != self.position and self._is_ours(name)}
         for number, row in enumerate(frame_rows(frame, keep_errors=True)):
@@ -258,8 +252,6 @@ class BatchScorer(Limits):
 
     def _left_of(self, cells: dict[Any, Any]) -> Sample:
         """Return the ID, question and group of a row that is no sample, if they are texts."""
-        from fullrecall.read.formats import FIELDS
-
         values = {FIELDS.get(self._columns.field(column)): cells[column] for column in cells}
         texts: dict[str, Any] = {
             name: str(values[name]) for name in _LEFT if isinstance(values.get(name), (str, int))
@@ -269,8 +261,6 @@ class BatchScorer(Limits):
 
 def _readable(value: object) -> object:
     """Return a cell without what its row never had; raise the error of one that cannot be read."""
-    from fullrecall.read.frames import without_gaps
-
     if isinstance(value, InputError):
         raise value
     return without_gaps(value)

@@ -143,33 +143,20 @@ class Design:
         """Return the estimate of what the values of the labeled come to over all claims."""
         return fsum(w * value for w, value in zip(self.weights, values, strict=True))
 
-    def _means(self, values: Sequence[float]) -> dict[str, float]:
-        """Return the mean of each stratum, by the values of its labeled claims."""
-        totals = sums(
-            (labeled.stratum, w * value)
-            for labeled, w, value in zip(self.labeled, self.weights, values, strict=True)
-        )
-        return {stratum: totals[stratum] / size for stratum, size in self.sizes.items()}
-
-    def _residuals(self, values: Sequence[float]) -> list[float]:
-        """Return what each labeled claim differs by from its stratum's mean, weighted."""
-        means = self._means(values)
-        return [
-            self._corrections[labeled.stratum] * w * (value - means[labeled.stratum])
-            for labeled, w, value in zip(self.labeled, self.weights, values, strict=True)
-        ]
-
     def expanded(self, values: Sequence[float]) -> list[float]:
         """Return one value for each row, whose mean estimates the same as `mean`.
 
         A row has the means of its claims' strata, and what its own labeled claims differ by.
         """
-        means = self._means(values)
+        weighted = list(zip(self.labeled, self.weights, values, strict=True))
+        totals = sums((labeled.stratum, w * value) for labeled, w, value in weighted)
+        means = {stratum: totals[stratum] / size for stratum, size in self.sizes.items()}
         parts: list[list[float]] = [[] for _ in self.judged.rows]
         for stratum, by_row in self.shares.items():
             for row, share in by_row.items():
                 parts[row].append(share * means[stratum])
-        for labeled, residual in zip(self.labeled, self._residuals(values), strict=True):
+        for labeled, w, value in weighted:
+            residual = self._corrections[labeled.stratum] * w * (value - means[labeled.stratum])
             parts[labeled.claim.row].append(residual * len(self.judged.rows))
         return [fsum(part) for part in parts]
 

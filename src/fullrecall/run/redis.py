@@ -50,9 +50,6 @@ def _client(url: str, pid: int) -> Any:  # noqa: ARG001 - connections do not cro
     from redis.backoff import ExponentialBackoff
     from redis.retry import Retry
 
-    credentials = {
-        name: os.environ.get(f"REDIS_{name.upper()}") for name in ("username", "password")
-    }
     return redis.Redis.from_url(
         url,
         decode_responses=True,
@@ -61,7 +58,8 @@ def _client(url: str, pid: int) -> Any:  # noqa: ARG001 - connections do not cro
         health_check_interval=30,
         retry=Retry(ExponentialBackoff(cap=1.0, base=0.05), _RETRIES),
         retry_on_error=[redis.ConnectionError, redis.TimeoutError],
-        **{name: value for name, value in credentials.items() if value},
+        username=os.environ.get("REDIS_USERNAME") or None,
+        password=os.environ.get("REDIS_PASSWORD") or None,
     )
 
 

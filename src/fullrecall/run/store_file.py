@@ -77,16 +77,14 @@ def reading(path: Path) -> sqlite3.Connection:
     connection = connected(path, "?mode=ro")
     try:
         _pragma(connection, "schema_version")
-    except sqlite3.OperationalError:
-        # A directory that takes no -shm file: read as it stands, unless a run left a log there.
+    except sqlite3.Error as error:
         connection.close()
         log = path.with_name(f"{path.name}-wal")
-        if log.exists() and log.stat().st_size:
+        is_logged = log.exists() and log.stat().st_size
+        if is_logged or not isinstance(error, sqlite3.OperationalError):
             raise
+        # A directory that takes no -shm file, and no run left a log there: read as it stands.
         return connected(path, "?mode=ro&immutable=1")
-    except sqlite3.Error:
-        connection.close()
-        raise
     return connection
 
 
