@@ -75,19 +75,15 @@ class Failure(StrEnum):
     @property
     def is_passing(self) -> bool:
         """Whether it is one of the moment: the same request may succeed a little later."""
-        return self in _PASSING
+        return self in (
+            Failure.RATE_LIMIT,
+            Failure.SERVER,
+            Failure.TIMEOUT,
+            Failure.CONNECTION,
+            Failure.MALFORMED,
+            Failure.SCHEMA,
+        )
 
-
-_PASSING = frozenset(
-    {
-        Failure.RATE_LIMIT,
-        Failure.SERVER,
-        Failure.TIMEOUT,
-        Failure.CONNECTION,
-        Failure.MALFORMED,
-        Failure.SCHEMA,
-    }
-)
 
 _CUT_OFF = frozenset("length max_tokens MAX_TOKENS model_context_window_exceeded".split())
 _REFUSED = frozenset({"content_filter", "refusal", "SAFETY"})

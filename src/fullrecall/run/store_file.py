@@ -51,9 +51,8 @@ def check(path: Path) -> None:
 
 def _check_ours(path: Path, connection: sqlite3.Connection) -> None:
     connection.execute("BEGIN")  # one view, while another process makes the tables
-    application, version = (
-        _pragma(connection, name) for name in ("application_id", "user_version")
-    )
+    application = _pragma(connection, "application_id")
+    version = _pragma(connection, "user_version")
     # The check reads every page of the file.
     if path.stat().st_size <= _CHECKED:
         whole = _pragma(connection, "quick_check(1)")
