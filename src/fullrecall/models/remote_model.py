@@ -183,16 +183,13 @@ class RemoteModel(ABC):
             detail = f"it has more than {_MOST_VALUES:,} values"
             return Completion("", failure=Failure.TOO_LARGE, detail=detail)
         try:
-            reply = json.loads(content)
+            return self._read(json.loads(content))
         except (ValueError, RecursionError) as error:
             detail = f"{type(error).__name__}: {error}"
-            return Completion("", failure=Failure.MALFORMED, detail=detail)
-        try:
-            return self._read(reply)
         except (TypeError, KeyError, IndexError, AttributeError):
             beginning = content[:_SHOWN].decode(errors="replace")
             detail = f"the reply is not a chat completion: {beginning}"
-            return Completion("", failure=Failure.MALFORMED, detail=detail)
+        return Completion("", failure=Failure.MALFORMED, detail=detail)
 
     def __getstate__(self) -> dict[str, Any]:
         """Leave connections behind, and refuse to send secrets: workers have an environment."""
