@@ -20,7 +20,8 @@ from urllib.parse import urlsplit
 from urllib.request import getproxies
 from weakref import WeakKeyDictionary
 
-from fullrecall.errors import MissingExtraError, ParameterError
+from fullrecall.errors import ParameterError
+from fullrecall.extras import imported
 from fullrecall.models.chat import ChatRequest, Completion, Failure
 from fullrecall.models.failures import failed, links
 from fullrecall.models.redaction import (
@@ -88,10 +89,8 @@ class RemoteModel(ABC):
 
     def __post_init__(self) -> None:
         self._check_options()
-        try:
-            import_module(self.package)  # clients are made when they are first used
-        except ImportError:
-            raise MissingExtraError(self.package, self.package, type(self).__name__) from None
+        # Clients are made when they are first used.
+        imported(self.package, self.package, self.package, type(self).__name__)
         # The client reads these too: what decides who is asked is known here, and no secret shows.
         hide_environment(self.package, os.environ)
         self.base_url = self.base_url or self._environment("BASE_URL") or None

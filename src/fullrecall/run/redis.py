@@ -19,7 +19,8 @@ from functools import lru_cache
 from random import Random
 from typing import Any, TypeVar
 
-from fullrecall.errors import MissingExtraError, StoreError
+from fullrecall.errors import StoreError
+from fullrecall.extras import imported
 from fullrecall.models.redaction import public_url
 from fullrecall.run.ledger import Change, Entry, Ledger, Moment
 
@@ -43,10 +44,7 @@ return 1
 
 @lru_cache(maxsize=8)
 def _client(url: str, pid: int) -> Any:  # noqa: ARG001 - connections do not cross a fork
-    try:
-        import redis
-    except ImportError:
-        raise MissingExtraError("redis", "redis", "a store on a server") from None
+    redis = imported("redis", "redis", "redis", "a store on a server")
     from redis.backoff import ExponentialBackoff
     from redis.retry import Retry
 
