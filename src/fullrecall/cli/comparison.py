@@ -16,7 +16,6 @@ from fullrecall.results.comparison import Comparisons
 from fullrecall.views import markdown as markdown_writer
 from fullrecall.views import terminal
 from fullrecall.views.comparisons import flips_sheet
-from fullrecall.views.sheet import Sheet
 
 
 @taking(Comparison, "confidence range")
@@ -54,15 +53,19 @@ def compare(
     comparison: Comparison | Comparisons
     if len(loaded) == 2:  # noqa: PLR2004 - before and after
         comparison = comparison_of(loaded[0], loaded[1], *measures, **settings)
+        sheets = [*comparison.sheets, *(flips_sheet(score, flips) for score in comparison)]
+        in_markdown = comparison.to_markdown(flips=flips)
     else:
         by_name = dict(zip(names_of(reports), loaded, strict=True))
         comparison = comparison_of(by_name, *measures, **settings)
+        sheets = list(comparison.sheets)
+        in_markdown = markdown_writer.text_of("Context recall, report by report", *sheets)
     if markdown is not None:
-        append(markdown, _markdown(comparison, flips))
+        append(markdown, in_markdown)
     if as_json:
         write_json(comparison.to_dict())
     else:
-        show(*terminal.parts(*_sheets(comparison, flips)))
+        show(*terminal.parts(*sheets))
 
 
 def names_of(paths: Sequence[Path]) -> list[str]:
@@ -71,16 +74,3 @@ def names_of(paths: Sequence[Path]) -> list[str]:
     if len(set(names)) == len(names):
         return names
     return [f"{number}. {path}" for number, path in enumerate(paths, 1)]
-
-
-def _sheets(comparison: Comparison | Comparisons, flips: int) -> list[Sheet]:
-    """Return what is printed: of two reports with the samples that changed most."""
-    if isinstance(comparison, Comparisons):
-        return list(comparison.sheets)
-    return [*comparison.sheets, *(flips_sheet(score, flips) for score in comparison)]
-
-
-def _markdown(comparison: Comparison | Comparisons, flips: int) -> str:
-    if isinstance(comparison, Comparison):
-        return comparison.to_markdown(flips=flips)
-    return markdown_writer.text_of("Context recall, report by report", *comparison.sheets)

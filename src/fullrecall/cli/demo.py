@@ -29,8 +29,6 @@ if TYPE_CHECKING:
 _DEPTH = 50
 """Chunks that each retriever is asked for."""
 
-_ASKED = {"plain": "as people ask", "hard": "in other words than the answer"}
-
 
 def demo(
     *,
@@ -91,26 +89,30 @@ def _save(demonstration: Demonstration, directory: Path) -> None:
 
 def _heading_and_table(demonstration: Demonstration, k: int) -> Iterator[RenderableType]:
     """Yield what was asked of what, and the table of means."""
-    reports, wordings = demonstration.reports, demonstration.wordings
+    reports = demonstration.reports
     title = f"The documentation of Python {platform.python_version()}'s standard library"
     yield Text(title, style="bold")
-    counts = ", ".join(f"{len(wordings[wording])} {how}" for wording, how in _ASKED.items())
+    by_wording = {
+        wording: [report[rows] for report in reports.values()]
+        for wording, rows in demonstration.wordings.items()
+    }
+    counts = {wording: len(first) for wording, (first, *_) in by_wording.items()}
+    worded = ", ".join(f"{count} {wording}" for wording, count in counts.items())
     yield (
         f"{demonstration.documents:,} documents in {demonstration.chunks:,} chunks; "
-        f"{demonstration.questions} questions that need {demonstration.targets} documents: "
-        f"{counts}. {_DEPTH} chunks retrieved for each."
+        f"{sum(counts.values())} questions that need {demonstration.targets} documents: "
+        f"{worded}. {_DEPTH} chunks retrieved for each."
     )
     yield ""
     measures = [Recall @ rank for rank in sorted({1, 5, k})]
     sections = []
-    for wording, how in _ASKED.items():
-        worded = [demonstration.worded(name, wording) for name in reports]
-        summaries = [report.summary(*measures)["id_recall"] for report in worded]
+    for wording, parts in by_wording.items():
+        summaries = [report.summary(*measures)["id_recall"] for report in parts]
         lines = [
             Line(measure.name, [shown(summary[measure].mean) for summary in summaries])
             for measure in measures[:-1]
         ]
         last = [mean_cell(summary[measures[-1]]) for summary in summaries]
-        sections.append(Section(how, [*lines, Line(measures[-1].name, last, "95%")]))
+        sections.append(Section(wording, [*lines, Line(measures[-1].name, last, "95%")]))
     by_id = [report.summary()["id_recall"] for report in reports.values()]
     yield terminal.Grid(Sheet(list(reports), [*sections, coverage(by_id)]))

@@ -11,7 +11,7 @@ from contextlib import redirect_stdout
 from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn
 
-from fullrecall.cli.console import INTERRUPTED, fail, warnings_as_notes
+from fullrecall.cli.console import INTERRUPTED, fail
 from fullrecall.cli.outputs import remove
 from fullrecall.cli.problems import explained
 from fullrecall.counts import counted
@@ -42,7 +42,7 @@ def scored(
             remove(output)  # `evaluate` refuses an output that exists; --replace was looked at
             options["output"] = output
         # What a retriever prints is no output: --json prints nothing else.
-        with warnings_as_notes(), redirect_stdout(sys.stderr):
+        with redirect_stdout(sys.stderr):
             report = evaluate(samples, scorers, **options)
         if sign is not None and output is not None:
             signing.sign(output, sign)

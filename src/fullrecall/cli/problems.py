@@ -70,14 +70,11 @@ def as_options(problem: str) -> str:
         problem = problem.replace(in_python, option)
     problem = re.sub(r"read\(path, (format='\w+')\)", r"\1", problem)
     problem = _RENAMED.sub(_as_rename, problem)
-    return _OPTION.sub(_as_option, problem)
+    return _OPTION.sub(
+        lambda match: " ".join(filter(None, [flags_of(match[1])[0], match[2]])), problem
+    )
 
 
 def _as_rename(match: re.Match[str]) -> str:
     pairs = re.findall(r"'([^']+)': (?:None|'([^']+)')", match[1])
     return "--rename " + ",".join(f"{old}={new}" for old, new in pairs)
-
-
-def _as_option(match: re.Match[str]) -> str:
-    name = "judge" if match[1] == "scorers" else match[1]
-    return " ".join(filter(None, [flags_of(name)[0], match[2]]))

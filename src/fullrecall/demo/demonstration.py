@@ -18,26 +18,16 @@ from fullrecall.scorers import IdRecall
 class Demonstration:
     """What the demo measured: one report for each retriever, over the same samples.
 
-    `wordings` has the IDs of the questions of each wording; `diagnosis` is that of the last
+    `wordings` has the rows of the questions of each wording; `diagnosis` is that of the last
     retriever's report.
     """
 
     documents: int
     chunks: int
     targets: int
-    wordings: Mapping[str, frozenset[str | None]]
+    wordings: Mapping[str, slice]
     reports: Mapping[str, Report]
     diagnosis: Diagnosis
-
-    @property
-    def questions(self) -> int:
-        """How many questions were asked."""
-        return sum(map(len, self.wordings.values()))
-
-    def worded(self, name: str, wording: str) -> Report:
-        """Return the part of a report that has the questions of one wording."""
-        report, ids = self.reports[name], self.wordings[wording]
-        return Report.of(report.methods, [row for row in report if row.sample.id in ids])
 
 
 def run(*, k: int = 10, depth: int = 50) -> Demonstration:
@@ -50,8 +40,8 @@ def run(*, k: int = 10, depth: int = 50) -> Demonstration:
     from fullrecall.demo.searches import FullTextSearch, TrigramSearch, chunked
 
     texts = documents()
-    by_wording = {"plain": questions("plain"), "hard": questions("hard")}
-    samples = [sample for of_wording in by_wording.values() for sample in of_wording]
+    plain, hard = questions("plain"), questions("hard")
+    samples = [*plain, *hard]
     chunks = chunked(texts)
     searches: Mapping[str, Callable[..., Any]] = {
         "FTS5": FullTextSearch(chunks),
@@ -67,7 +57,8 @@ def run(*, k: int = 10, depth: int = 50) -> Demonstration:
         chunks=len(chunks),
         targets=sum(len(sample.reference_context_ids or ()) for sample in samples),
         wordings={
-            name: frozenset(sample.id for sample in those) for name, those in by_wording.items()
+            "as people ask": slice(len(plain)),
+            "in other words than the answer": slice(len(plain), None),
         },
         reports=reports,
         diagnosis=diagnose(reports["trigrams"], k=k, corpus=corpus),

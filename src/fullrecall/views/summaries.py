@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from fullrecall.results.slices import Slices
     from fullrecall.results.smallest_k import SmallestK
     from fullrecall.results.summary import Estimate, ScoreSummary, Summary
+    from fullrecall.views.page.charts import Figure
 
 _Score = TypeVar("_Score", "ScoreSummary", "ScoreComparison")
 
@@ -52,7 +53,7 @@ def measure_lines(scores: Sequence[_Score]) -> list[tuple[str, list[Measure | No
     return list(lines.items())
 
 
-def mean_cell(estimate: Estimate | None) -> Cell:
+def mean_cell(estimate: Estimate | Figure | None) -> Cell:
     """Return a mean with its interval below it."""
     if estimate is None:
         return Cell(NOTHING)

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from math import log2
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
     from fullrecall.measures.budgets import Unit
@@ -22,18 +22,16 @@ _TICK_WIDTH = 22
 Point = tuple[float, float]
 
 
-@dataclass(frozen=True)
-class Figure:
-    """One value of a curve with its interval, None for either where there is none."""
+class Figure(NamedTuple):
+    """A mean of a curve with its interval, None for either where there is none."""
 
-    k: float
-    value: float | None
-    interval: Interval | None
+    mean: float | None
+    interval: Interval | None = None
 
 
 @dataclass(frozen=True)
 class Curve:
-    """A score, or a report, by k or a budget, and how it is drawn.
+    """A score, or a report, with its figures by k or a budget, and how it is drawn.
 
     `hollow` dots stand for what was before.
     """
@@ -41,7 +39,7 @@ class Curve:
     letter: str
     name: str
     style: int
-    figures: Sequence[Figure]
+    figures: Mapping[float, Figure]
     hollow: bool = False
 
 
@@ -70,11 +68,13 @@ class Chart:
 
     def dots(self, curve: Curve) -> list[Point]:
         """Return where the values of a curve stand."""
-        return [(self.x(f.k), self.y(f.value)) for f in curve.figures if f.value is not None]
+        means = ((k, figure.mean) for k, figure in curve.figures.items())
+        return [(self.x(k), self.y(mean)) for k, mean in means if mean is not None]
 
     def band(self, curve: Curve) -> list[Point]:
         """Return the corners of the band that the intervals of a curve make."""
-        bounded = [(self.x(f.k), f.interval) for f in curve.figures if f.interval is not None]
+        intervals = {self.x(k): figure.interval for k, figure in curve.figures.items()}
+        bounded = [(x, interval) for x, interval in intervals.items() if interval is not None]
         highs = [(x, self.y(interval.high)) for x, interval in bounded]
         return highs + [(x, self.y(interval.low)) for x, interval in reversed(bounded)]
 
@@ -90,8 +90,8 @@ class Chart:
 
 def chart(curves: Iterable[Curve], unit: Unit | None = None) -> Chart | None:
     """Return the chart of `curves`; None where there are fewer than two ks, which make no line."""
-    kept = [curve for curve in curves if any(f.value is not None for f in curve.figures)]
-    ks = sorted({figure.k for curve in kept for figure in curve.figures})
+    kept = [c for c in curves if any(figure.mean is not None for figure in c.figures.values())]
+    ks = sorted({k for curve in kept for k in curve.figures})
     return Chart(unit or "k, the contexts", ks, kept) if len(ks) > 1 else None
 
 

@@ -40,7 +40,11 @@ class Choice:
     @property
     def label(self) -> str:
         """The measures as they are written; several where scores have different headlines."""
-        return " / ".join(dict.fromkeys(map(_label, self.measures)))
+        return " / ".join(
+            dict.fromkeys(
+                f"{m!r}, all retrieved" if m.k is None else repr(m) for m in self.measures
+            )
+        )
 
 
 @dataclass(frozen=True)
@@ -117,7 +121,3 @@ def choices(methods: Sequence[Method], measures: Sequence[Measure] = ()) -> list
     heads = [method.headline for method in methods]
     cuts = [Choice(tuple(head @ k for head in heads)) for k in DEFAULT_KS]
     return [*cuts, Choice(tuple(heads))]
-
-
-def _label(measure: Measure) -> str:
-    return f"{measure!r}, all retrieved" if measure.k is None else repr(measure)

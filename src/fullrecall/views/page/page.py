@@ -9,7 +9,7 @@ from fullrecall.errors import ReportError
 from fullrecall.results.bounds import CONFIDENCE
 from fullrecall.views.comparisons import comparison_notes
 from fullrecall.views.page.causes import Causes
-from fullrecall.views.page.census import misses_of, turns_of, unscored
+from fullrecall.views.page.census import turns_of, unscored
 from fullrecall.views.page.choices import Subject, choices, columns
 from fullrecall.views.page.document import rendered
 from fullrecall.views.page.head import cost_sentence, leak_verdicts, verdict
@@ -80,8 +80,8 @@ def _page(
     first = subject.first_shown(causes.labels.values())
     # Read once for all choices: the rows of a report on disk are made anew at each pass.
     samples = [(rows, reading_of(subject, rows)) for rows in subject.rows]
-    readings, numbered = [reading for _, reading in samples], range(len(subject.choices))
-    turns = [turns_of(readings, choice) for choice in numbered]
+    readings = [reading for _, reading in samples]
+    turns = [turns_of(readings, choice) for choice in range(len(subject.choices))]
     data, leaks = Samples(causes, len(subject.reports) - 1), leak_verdicts(subject)
     index = {
         **_index(subject, causes),
@@ -89,8 +89,6 @@ def _page(
         "turns": [turn._asdict() for turn in turns],
         "samples": [data.add(rows, reading) for rows, reading in samples],
     }
-    numbers = range(len(subject.columns))
-    misses = [[misses_of(readings, nth, choice) for choice in numbered] for nth in numbers]
     return rendered(
         [("index", index), *data.blocks()],
         title=title,
@@ -110,7 +108,7 @@ def _page(
         notes=_notes(subject, summary),
         cost=cost_sentence(subject, summary),
         stopped=[(name, each.stopped) for name, each in subject.reports.items() if each.stopped],
-        **tables(subject, summary, misses),
+        **tables(subject, summary, readings),
     )
 
 

@@ -8,8 +8,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from fullrecall.counts import counted
 from fullrecall.results.bounds import CONFIDENCE
 from fullrecall.views.comparisons import difference_cells, difference_heads
+from fullrecall.views.page.census import misses_of
 from fullrecall.views.page.charts import STYLES, Chart, Curve, Figure, chart
 from fullrecall.views.sheet import Bar, Cell, Line, Section, Sheet
+from fullrecall.views.summaries import mean_cell
 from fullrecall.views.text import NOTHING, between, shown
 
 if TYPE_CHECKING:
@@ -19,7 +21,7 @@ if TYPE_CHECKING:
     from fullrecall.results.comparison import Comparison
     from fullrecall.results.summary import Estimate, ScoreSummary, Summary
     from fullrecall.views.page.choices import Subject
-    from fullrecall.views.page.readings import Misses
+    from fullrecall.views.page.readings import Misses, Reading
 
 _ENDS = (0.02, 0.05, 0.1, 0.2, 0.5, 1.0)
 """How far the axis of differences may reach."""
@@ -40,7 +42,7 @@ class Panel(NamedTuple):
 
 
 def tables(
-    subject: Subject, summary: Summary | None, misses: Sequence[Sequence[Misses]]
+    subject: Subject, summary: Summary | None, readings: Sequence[Reading]
 ) -> dict[str, Any]:
     """Return the tables and charts of a page, by the names of the template.
 
@@ -52,13 +54,13 @@ def tables(
         return {"overview": overview, "panels": panels, "funnel": None}
     assert summary is not None  # noqa: S101 - a page without a comparison has one
     return {
-        "overview": _scores_sheet(subject, summary, misses),
+        "overview": _scores_sheet(subject, summary, readings),
         "panels": list(_panels(subject, summary)),
         "funnel": _funnel_sheet(summary),
     }
 
 
-def _scores_sheet(subject: Subject, summary: Summary, misses: Sequence[Sequence[Misses]]) -> Sheet:
+def _scores_sheet(subject: Subject, summary: Summary, readings: Sequence[Reading]) -> Sheet:
     """Return the scores of one report by each choice."""
     scores = list(summary)
     gaps = any(score.unscored for score in scores)  # else the last column would say nothing
@@ -67,8 +69,8 @@ def _scores_sheet(subject: Subject, summary: Summary, misses: Sequence[Sequence[
     heads += ["If all unscored were 0 or 1"] * gaps
 
     def cells(measure: Measure, nth: int, choice: int) -> list[Cell]:
-        all_cells = _score_cells(scores[nth], scores[nth][measure], misses[nth][choice])
-        return all_cells[: len(heads)]
+        misses = misses_of(readings, nth, choice)
+        return _score_cells(scores[nth], scores[nth][measure], misses)[: len(heads)]
 
     return _overview(subject, heads, "lrllrrrr" + "l" * gaps, cells)
 
@@ -136,10 +138,10 @@ def _panels(subject: Subject, summary: Summary) -> Iterator[Panel]:
     for family, numbers in subject.families.items():
         curves = []
         for nth, (column, score) in enumerate(zip(subject.columns, summary, strict=True)):
-            figures = [
-                Figure(k, score[cut].mean, score[cut].interval)
+            figures = {
+                k: Figure(score[cut].mean, score[cut].interval)
                 for k, cut in family.amounts(score).items()
-            ]
+            }
             curves.append(Curve(column.letter, column.method.name, nth % STYLES, figures))
         drawn = chart(curves, family.unit)
         if drawn is not None:
@@ -153,8 +155,8 @@ def _changed_panels(subject: Subject, comparison: Comparison) -> Iterator[Panel]
         for nth, score in enumerate(comparison):
             cuts = family.amounts(choice.measures[nth] for choice in subject.choices)
             changes = {k: score[cut] for k, cut in cuts.items()}
-            before = [Figure(k, change.before, None) for k, change in changes.items()]
-            after = [Figure(k, change.after, None) for k, change in changes.items()]
+            before = {k: Figure(change.before) for k, change in changes.items()}
+            after = {k: Figure(change.after) for k, change in changes.items()}
             curves = [
                 Curve("", "before", _BEFORE, before, hollow=True),
                 Curve("", "after", 0, after),
@@ -169,8 +171,7 @@ def _panel_sheet(drawn: Chart, changes: Mapping[float, Difference]) -> Sheet:
     """Return the numbers of a chart: a line for each curve, and for the change at last."""
     lines = []
     for curve in drawn.curves:
-        figures = {figure.k: figure for figure in curve.figures}
-        cells = [_figure_cell(figures.get(k)) for k in drawn.ks]
+        cells = [mean_cell(curve.figures.get(k)) for k in drawn.ks]
         lines.append(Line(Cell(curve.name, letter=curve.letter), cells))
     if changes:
         differences = [difference_cells(changes[k]) for k in drawn.ks]
@@ -178,13 +179,6 @@ def _panel_sheet(drawn: Chart, changes: Mapping[float, Difference]) -> Sheet:
         lines.append(Line("difference", cells))
     corner = f"at {drawn.counted.partition(',')[0]}"
     return Sheet([f"{k:,.15g}" for k in drawn.ks], [Section("", lines)], corner=corner)
-
-
-def _figure_cell(figure: Figure | None) -> Cell:
-    if figure is None:
-        return Cell(NOTHING)
-    small = "" if figure.interval is None else between(figure.interval)
-    return Cell(shown(figure.value), small=small)
 
 
 def _funnel_sheet(summary: Summary) -> Sheet | None:
