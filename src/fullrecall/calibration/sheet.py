@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Any
 
 from fullrecall.errors import ParameterError
-from fullrecall.views.exports import written_table
-from fullrecall.views.spreadsheet import table
+from fullrecall.views.exports import written
+from fullrecall.views.spreadsheet import BOM, table
 
 
 def check(path: str | Path) -> None:
@@ -22,4 +22,4 @@ def check(path: str | Path) -> None:
 def write(path: str | Path, cells: Iterable[Sequence[Any]]) -> None:
     """Write a new sheet of `cells`, the head first."""
     check(path)
-    written_table(table(cells), path)
+    written(table(cells), path, BOM)

@@ -9,7 +9,7 @@ from typing import Any
 from fullrecall.calibration import ToLabel
 from fullrecall.calibration import calibrate as calibration_of
 from fullrecall.calibration.calibration import FEWEST
-from fullrecall.cli.console import show, write_json
+from fullrecall.cli.console import show, show_result
 from fullrecall.cli.options import Positive
 from fullrecall.cli.outputs import check_output
 from fullrecall.cli.signatures import taking
@@ -90,7 +90,4 @@ def calibrate(
         calibration = calibration_of(loaded, read_labels(*labels), **settings)
     except InputError as error:
         raise error.at(path=", ".join(map(str, labels))) from None
-    if as_json:
-        write_json(calibration.to_dict())
-    else:
-        show(*terminal.parts(*calibration.sheets))
+    show_result(calibration.to_dict, terminal.parts(*calibration.sheets), as_json=as_json)

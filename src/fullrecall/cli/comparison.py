@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from fullrecall.cli.console import show, write_json
+from fullrecall.cli.console import show_result
 from fullrecall.cli.options import Count, Cuts, MeasureText, bad_option, measures_of
 from fullrecall.cli.outputs import append
 from fullrecall.cli.signatures import taking
@@ -62,10 +62,7 @@ def compare(
         in_markdown = markdown_writer.text_of("Context recall, report by report", *sheets)
     if markdown is not None:
         append(markdown, in_markdown)
-    if as_json:
-        write_json(comparison.to_dict())
-    else:
-        show(*terminal.parts(*sheets))
+    show_result(comparison.to_dict, terminal.parts(*sheets), as_json=as_json)
 
 
 def names_of(paths: Sequence[Path]) -> list[str]:

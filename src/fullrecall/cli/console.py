@@ -6,7 +6,7 @@ import json
 import os
 import sys
 import warnings
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, NoReturn
 
@@ -45,6 +45,16 @@ def write(text: str) -> None:
 def write_json(values: Any) -> None:
     """Write plain values as JSON to standard output."""
     write(json.dumps(values, indent=2, default=str) + "\n")
+
+
+def show_result(
+    values: Callable[[], Any], parts: Iterable[RenderableType], *, as_json: bool
+) -> None:
+    """Print the `parts` of what a command comes to, or its plain `values` as JSON."""
+    if as_json:
+        write_json(values())
+    else:
+        show(*parts)
 
 
 @contextmanager

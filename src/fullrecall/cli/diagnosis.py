@@ -6,7 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from fullrecall.cli.console import show, write_json
+from fullrecall.cli.console import show_result
 from fullrecall.cli.options import Count, CutText
 from fullrecall.cli.outputs import append
 from fullrecall.cli.problems import as_options
@@ -61,9 +61,6 @@ def diagnose(
     )
     if markdown is not None:
         append(markdown, diagnosis.to_markdown(misses=misses))
-    if as_json:
-        write_json(diagnosis.to_dict())
-    else:
-        worded = [miss._replace(detail=as_options(miss.detail)) for miss in diagnosis]
-        of_each_cause = examples(replace(diagnosis, misses=worded), misses)
-        show(*terminal.parts(*diagnosis.sheets, of_each_cause))
+    worded = [miss._replace(detail=as_options(miss.detail)) for miss in diagnosis]
+    sheets = [*diagnosis.sheets, examples(replace(diagnosis, misses=worded), misses)]
+    show_result(diagnosis.to_dict, terminal.parts(*sheets), as_json=as_json)

@@ -8,7 +8,7 @@ from typing import Any
 
 import typer
 
-from fullrecall.cli.console import show, write_json
+from fullrecall.cli.console import show_result
 from fullrecall.cli.options import MeasureText, Positive, Share, ThresholdText, bad_option
 from fullrecall.cli.outputs import append
 from fullrecall.cli.problems import as_options
@@ -83,8 +83,5 @@ def gate(
     result = replace(result, checks=tuple(checks))
     if markdown is not None:
         append(markdown, result.to_markdown())
-    if as_json:
-        write_json(result.to_dict())
-    else:
-        show(*outcome_lines(result))
+    show_result(result.to_dict, outcome_lines(result), as_json=as_json)
     raise typer.Exit(CODES[result.outcome])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from fullrecall.cli.console import show, write_json
+from fullrecall.cli.console import show_result
 from fullrecall.cli.options import Cuts, MeasureText, measures_of
 from fullrecall.report import Report
 from fullrecall.views import terminal
@@ -25,7 +25,4 @@ def summary(
       fullrecall summary report.jsonl --k 1,5 --measure ndcg@10
     """
     totals = Report.open(report).summary(*measures_of(ks, measure))
-    if as_json:
-        write_json(totals.to_dict())
-    else:
-        show(*terminal.parts(summary_sheet(totals)))
+    show_result(totals.to_dict, terminal.parts(summary_sheet(totals)), as_json=as_json)

@@ -88,7 +88,7 @@ class Diagnosis(Shown):
         As safe in spreadsheets, and with the same choice of `delimiter`, as `Report.to_csv`.
         """
         text = spreadsheet.table([Diagnosed._fields, *self._rows()], delimiter)
-        return exports.written_table(text, path)
+        return exports.written(text, path, spreadsheet.BOM)
 
     def to_markdown(self, path: str | Path | None = None, *, misses: int = 3) -> str:
         """Return, and write to `path`, the diagnosis in GitHub's Markdown, for a pull request.

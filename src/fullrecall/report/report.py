@@ -317,7 +317,8 @@ class Report:
         from fullrecall.views import exports, spreadsheet
 
         columns, rows = exports.scores_of(self, measures)
-        return exports.written_table(spreadsheet.table([[*columns], *rows], delimiter), path)
+        text = spreadsheet.table([[*columns], *rows], delimiter)
+        return exports.written(text, path, spreadsheet.BOM)
 
     def to_markdown(
         self, path: str | Path | None = None, *, measures: Sequence[Measure] = ()

@@ -29,8 +29,8 @@ from fullrecall.testset.alignment import (
 from fullrecall.testset.content import contexts_in, has_spans, names_in
 from fullrecall.testset.seeds import passages
 from fullrecall.testset.vocabulary import content_words
-from fullrecall.views.exports import written_table
-from fullrecall.views.spreadsheet import table
+from fullrecall.views.exports import written
+from fullrecall.views.spreadsheet import BOM, table
 
 _LONGEST_QUOTE = 2_000
 _AROUND = 120
@@ -94,7 +94,7 @@ class Followed:
             [*label[:3], " ".join(label.now), f"{label.similarity:.2f}", label.evidence]
             for label in rows
         ]
-        written_table(table([FollowedLabel._fields[:6], *cells]), path)
+        written(table([FollowedLabel._fields[:6], *cells]), path, BOM)
 
 
 class _Anchor(NamedTuple):

@@ -12,7 +12,6 @@ from fullrecall.counts import counted
 from fullrecall.dataframes import Cells
 from fullrecall.measures import as_measures
 from fullrecall.results.summary import default_measures
-from fullrecall.views import spreadsheet
 
 if TYPE_CHECKING:
     from fullrecall.measures import Measure
@@ -30,30 +29,22 @@ class Text(str):
         return f"<{counted(len(self), 'character')}, written to a file>"
 
 
-def shortened(text: str, path: str | Path | None) -> str:
-    """Return a text, with a short `repr` if it was written to `path`."""
-    return text if path is None else Text(text)
+def written(text: str, path: str | Path | None, mark: str = "") -> str:
+    """Return `text`, and write it to `path` if there is one; the file that is there is replaced.
 
-
-def written(text: str, path: str | Path | None) -> str:
-    """Return `text`, and write it to `path` if there is one; the file that is there is replaced."""
-    if path is not None:
-        # Beside the old file until it is whole: a full disk or Ctrl-C costs nobody the old one.
-        part = Path(f"{path}.part")
-        try:
-            # Lines of CSV end in CRLF already, which text files of Windows would double.
-            part.write_text(text, encoding="utf-8", errors="backslashreplace", newline="")
-            part.replace(path)
-        finally:
-            part.unlink(missing_ok=True)
-    return shortened(text, path)
-
-
-def written_table(text: str, path: str | Path | None) -> str:
-    """Return a table as CSV, and write it with a byte order mark to `path` if there is one."""
-    if path is not None:
-        written(f"{spreadsheet.BOM}{text}", path)
-    return shortened(text, path)
+    The file begins with `mark`, such as `spreadsheet.BOM` for a table.
+    """
+    if path is None:
+        return text
+    # Beside the old file until it is whole: a full disk or Ctrl-C costs nobody the old one.
+    part = Path(f"{path}.part")
+    try:
+        # Lines of CSV end in CRLF already, which text files of Windows would double.
+        part.write_text(mark + text, encoding="utf-8", errors="backslashreplace", newline="")
+        part.replace(path)
+    finally:
+        part.unlink(missing_ok=True)
+    return Text(text)
 
 
 _OTHER = re.compile(r"[^\w.\-]+")
