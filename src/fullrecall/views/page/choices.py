@@ -6,8 +6,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
-from fullrecall.measures import DEFAULT_KS, Measure
+from fullrecall.measures import Measure
 from fullrecall.result import Method
+from fullrecall.results.summary import default_measures
 
 if TYPE_CHECKING:
     from fullrecall.measures.budgets import Unit
@@ -23,28 +24,13 @@ class Column(NamedTuple):
     """One score.
 
     `letter` names it where there is no room, `positions[side]` is the index of its results in a
-    row of that side's report.
+    row of that side's report, `measures[choice]` what is read of it by a choice of the reader.
     """
 
     letter: str
     method: Method
     positions: tuple[int, ...]
-
-
-@dataclass(frozen=True)
-class Choice:
-    """One measure of each score, in the order of the columns."""
-
-    measures: tuple[Measure, ...]
-
-    @property
-    def label(self) -> str:
-        """The measures as they are written; several where scores have different headlines."""
-        return " / ".join(
-            dict.fromkeys(
-                f"{m!r}, all retrieved" if m.k is None else repr(m) for m in self.measures
-            )
-        )
+    measures: Sequence[Measure]
 
 
 @dataclass(frozen=True)
@@ -53,7 +39,6 @@ class Subject:
 
     reports: Mapping[str, Report]
     columns: Sequence[Column]
-    choices: Sequence[Choice]
     comparison: Comparison | None = None
 
     @property
@@ -67,29 +52,38 @@ class Subject:
         """Every sample in each of the reports."""
         return ((row,) for row in self.last) if self.comparison is None else self.comparison.rows
 
+    @property
+    def choices(self) -> list[tuple[Measure, ...]]:
+        """The measures of each choice, in the order of the columns."""
+        return [*zip(*(column.measures for column in self.columns), strict=True)] or [()]
+
+    @property
+    def choice_labels(self) -> list[str]:
+        """The measures of each choice as written; several where headlines differ."""
+        return [" / ".join(dict.fromkeys(map(_label, measures))) for measures in self.choices]
+
     def labels(self, choice: int) -> list[str]:
         """Return the name of each score by its measure of a choice, such as `id_recall@5`."""
-        pairs = zip(self.columns, self.choices[choice].measures, strict=True)
-        return [column.method.label(measure) for column, measure in pairs]
+        return [column.method.label(column.measures[choice]) for column in self.columns]
 
     def first_shown(self, diagnosed: Iterable[str]) -> int:
         """Return the choice that a page opens with: what was `diagnosed`, by its labels.
 
         The headline where nothing was, or it is not offered; the first without that either.
         """
-        labels, numbers = set(diagnosed), range(len(self.choices))
-        for nth in numbers:
+        labels, choices = set(diagnosed), self.choices
+        for nth in range(len(choices)):
             if labels and labels <= set(self.labels(nth)):
                 return nth
         headlines = tuple(column.method.headline for column in self.columns)
-        return next((nth for nth in numbers if self.choices[nth].measures == headlines), 0)
+        return choices.index(headlines) if headlines in choices else 0
 
     @property
     def families(self) -> dict[Family, list[int]]:
         """The measures that are offered, each without its k, with the choices that read it."""
         families: dict[Family, list[int]] = {}
-        for nth, choice in enumerate(self.choices):
-            for family in dict.fromkeys(Family(each.whole, each.unit) for each in choice.measures):
+        for nth, measures in enumerate(self.choices):
+            for family in dict.fromkeys(Family(each.whole, each.unit) for each in measures):
                 families.setdefault(family, []).append(nth)
         return families
 
@@ -106,18 +100,19 @@ class Family(NamedTuple):
         return {amount: own[amount] for amount in sorted(each for each in own if each is not None)}
 
 
-def columns(methods: Sequence[Method], positions: Sequence[tuple[int, ...]]) -> list[Column]:
-    """Return the columns of `methods`, lettered from A on."""
+def columns(
+    methods: Sequence[Method], positions: Sequence[tuple[int, ...]], measures: Sequence[Measure]
+) -> list[Column]:
+    """Return the columns of `methods`, lettered from A on.
+
+    Each of `measures` is a choice; by default those that `summary` reads.
+    """
+    chosen = tuple(dict.fromkeys(measures))
     return [
-        Column(chr(ord("A") + nth), method, numbers)
+        Column(chr(ord("A") + nth), method, numbers, chosen or default_measures(method))
         for nth, (method, numbers) in enumerate(zip(methods, positions, strict=True))
     ]
 
 
-def choices(methods: Sequence[Method], measures: Sequence[Measure] = ()) -> list[Choice]:
-    """Return a choice for each of `measures`; by default for those that `summary` reads."""
-    if measures:
-        return [Choice((each,) * len(methods)) for each in dict.fromkeys(measures)]
-    heads = [method.headline for method in methods]
-    cuts = [Choice(tuple(head @ k for head in heads)) for k in DEFAULT_KS]
-    return [*cuts, Choice(tuple(heads))]
+def _label(measure: Measure) -> str:
+    return f"{measure!r}, all retrieved" if measure.k is None else repr(measure)

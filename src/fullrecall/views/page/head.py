@@ -27,7 +27,7 @@ def verdict(subject: Subject, summary: Summary | None, choice: int, turns: Turns
 
     Each line is a word that stands out, and a sentence.
     """
-    labels, measures = subject.labels(choice), subject.choices[choice].measures
+    labels, measures = subject.labels(choice), subject.choices[choice]
     if summary is not None:
         estimates = [score[measure] for score, measure in zip(summary, measures, strict=True)]
         return _mean_verdicts(dict(zip(labels, estimates, strict=True)), turns)

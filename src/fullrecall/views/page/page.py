@@ -10,7 +10,7 @@ from fullrecall.results.bounds import CONFIDENCE
 from fullrecall.views.comparisons import comparison_notes
 from fullrecall.views.page.causes import Causes
 from fullrecall.views.page.census import turns_of, unscored
-from fullrecall.views.page.choices import Subject, choices, columns
+from fullrecall.views.page.choices import Subject, columns
 from fullrecall.views.page.document import rendered
 from fullrecall.views.page.head import cost_sentence, leak_verdicts, verdict
 from fullrecall.views.page.readings import reading_of
@@ -48,8 +48,7 @@ def report_page(
 ) -> str:
     """Return the page of `report` as HTML; see `Report.to_html`."""
     positions = [(nth,) for nth in range(len(report.methods))]
-    offered = choices(report.methods, measures)
-    subject = Subject({"": report}, columns(report.methods, positions), offered)
+    subject = Subject({"": report}, columns(report.methods, positions, measures))
     return _page(subject, diagnosis or None, title or "Context recall", report.summary(*measures))
 
 
@@ -61,10 +60,10 @@ def comparison_page(
 ) -> str:
     """Return the page of `comparison` as HTML; see `Comparison.to_html`."""
     methods = [score.method for score in comparison]
+    positions = [comparison.score_indices[score.name] for score in comparison]
     subject = Subject(
         {"before": comparison.before, "after": comparison.after},
-        columns(methods, [comparison.score_indices[score.name] for score in comparison]),
-        choices(methods, comparison.measures),
+        columns(methods, positions, comparison.measures),
         comparison,
     )
     return _page(subject, diagnosis or None, title or "Context recall, before and after")
@@ -116,7 +115,7 @@ def _index(subject: Subject, causes: Causes) -> dict[str, Any]:
     """Return what the script must know of the reports, their scores, and the causes."""
     return {
         "sides": list(subject.reports),
-        "choices": [choice.label for choice in subject.choices],
+        "choices": subject.choice_labels,
         "scores": [
             {
                 "letter": column.letter,
@@ -127,10 +126,10 @@ def _index(subject: Subject, causes: Causes) -> dict[str, Any]:
                         "k": measure.amount,
                         "least": measure.parameters.get("min_grade"),
                     }
-                    for measure in (choice.measures[nth] for choice in subject.choices)
+                    for measure in column.measures
                 ],
             }
-            for nth, column in enumerate(subject.columns)
+            for column in subject.columns
         ],
         "causes": [[line.cause, line.name] for line in causes.lines],
         "perBlock": PER_BLOCK,

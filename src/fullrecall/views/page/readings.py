@@ -46,8 +46,7 @@ def reading_of(subject: Subject, rows: Rows) -> Reading:
     """Return what the page reads of a sample."""
     sides: list[list[Cell]] = [[] for _ in rows]
     gaps: list[Gap | None] = []
-    for nth, column in enumerate(subject.columns):
-        measures = [choice.measures[nth] for choice in subject.choices]
+    for column in subject.columns:
         results = [
             None if row is None else row.results[position]
             for row, position in zip(rows, column.positions, strict=True)
@@ -59,8 +58,9 @@ def reading_of(subject: Subject, rows: Rows) -> Reading:
         gaps.append(gap)
         for cells, result, own in zip(sides, results, compared, strict=True):
             if result is not None and own is not None:
-                values = [own[measure] for measure in measures]
-                cells.append(Cell(result, own, values, [_misses(own, m) for m in measures]))
+                values = [own[measure] for measure in column.measures]
+                misses = [_misses(own, measure) for measure in column.measures]
+                cells.append(Cell(result, own, values, misses))
     return Reading(sides, gaps)
 
 

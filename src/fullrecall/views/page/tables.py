@@ -93,13 +93,8 @@ def _score_cells(score: ScoreSummary, estimate: Estimate, misses: Misses) -> lis
 def _changes_sheet(subject: Subject, comparison: Comparison) -> Sheet:
     """Return a comparison by each choice."""
     scores = list(comparison)
-    end = _end(
-        [
-            score[measure]
-            for choice in subject.choices
-            for score, measure in zip(scores, choice.measures, strict=True)
-        ]
-    )
+    pairs = zip(scores, subject.columns, strict=True)
+    end = _end([score[measure] for score, column in pairs for measure in column.measures])
     _, _, _, percent, *counts = difference_heads(comparison.confidence)
     heads = ["Difference", f"-{end:g} to +{end:g}", percent, "Before", "After", *counts]
     heads.append("Compared")
@@ -118,12 +113,13 @@ def _overview(
 ) -> Sheet:
     """Return a section for each choice of measures, with a line of `cells` for each score."""
     sections = []
-    for choice_index, choice in enumerate(subject.choices):
+    for choice, title in enumerate(subject.choice_labels):
         lines = []
-        for nth, (column, measure) in enumerate(zip(subject.columns, choice.measures, strict=True)):
+        for nth, column in enumerate(subject.columns):
+            measure = column.measures[choice]
             label = Cell(column.method.label(measure), letter=column.letter)
-            lines.append(Line(label, cells(measure, nth, choice_index)))
-        sections.append(Section(choice.label, lines))
+            lines.append(Line(label, cells(measure, nth, choice)))
+        sections.append(Section(title, lines))
     return Sheet(heads, sections, corner="Score", sides=sides)
 
 
@@ -152,9 +148,8 @@ def _panels(subject: Subject, summary: Summary) -> Iterator[Panel]:
 def _changed_panels(subject: Subject, comparison: Comparison) -> Iterator[Panel]:
     """Yield a chart for each measure at several ks and each score: before and after."""
     for family, numbers in subject.families.items():
-        for nth, score in enumerate(comparison):
-            cuts = family.amounts(choice.measures[nth] for choice in subject.choices)
-            changes = {k: score[cut] for k, cut in cuts.items()}
+        for score, column in zip(comparison, subject.columns, strict=True):
+            changes = {k: score[cut] for k, cut in family.amounts(column.measures).items()}
             before = {k: Figure(change.before) for k, change in changes.items()}
             after = {k: Figure(change.after) for k, change in changes.items()}
             curves = [
