@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from bisect import bisect
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Literal, TypeAlias
 
@@ -61,18 +62,12 @@ def _is_in_parts(text: str, prompts: Sequence[Sequence[str]]) -> bool:
 
 def _common_length(text: str, at: int, prompt: str, least: int) -> int:
     """Return how many characters from `at` on stand in a prompt, if more than `least`, else 0."""
-    low, high = least, len(text) - at
-    if low >= high or text[at : at + low + 1] not in prompt:
+    lengths = range(least + 1, len(text) - at + 1)
+    if not lengths or text[at : at + lengths[0]] not in prompt:
         return 0
     # What stands in a prompt does so with each of its beginnings: halving finds the longest, and
     # `in`, which is C, looks a few times instead of Python at each character.
-    while low < high:
-        middle = (low + high + 1) // 2
-        if text[at : at + middle] in prompt:
-            low = middle
-        else:
-            high = middle - 1
-    return low
+    return least + bisect(lengths, x=False, key=lambda length: text[at : at + length] not in prompt)
 
 
 def _forms(prompt: str) -> list[str]:

@@ -94,7 +94,7 @@ def test_bounds_stand_beside_a_mean_that_lacks_samples(report: Report) -> None:
 
 def test_a_chart_needs_two_ks() -> None:
     """One point makes no curve."""
-    assert chart([Curve("A", "a", 0, [Figure(5, 0.5, None)])]) is None
-    drawn = chart([Curve("A", "a", 0, [Figure(1, 0.5, None), Figure(9, 0.5, None)])])
+    assert chart([Curve("A", "a", 0, {5: Figure(0.5)})]) is None
+    drawn = chart([Curve("A", "a", 0, {1: Figure(0.5), 9: Figure(0.5)})])
     assert drawn is not None
     assert [y for _, y in drawn.dots(drawn.curves[0])] == [110.0, 110.0]

@@ -20,20 +20,18 @@ class Command(TyperCommand):
 
     def format_options(self, ctx: Any, formatter: Any) -> None:
         """Write each section of parameters; options of no section last, as most have them."""
-        sections: dict[str, list[tuple[str, str]]] = {"Arguments": []}
-        unnamed: list[tuple[str, str]] = []
+        sections: dict[str, list[tuple[str, str]]] = {}
         for parameter in self.get_params(ctx):
             record = parameter.get_help_record(ctx)
-            section = getattr(parameter, "rich_help_panel", None)
+            section = getattr(parameter, "rich_help_panel", None) or "Options"
             if record is not None and parameter.param_type_name == "argument":
                 # Beside its name stands its Python type, which tells a reader nothing.
-                sections["Arguments"].append((parameter.metavar or "", record[1]))
-            elif record is not None:
-                (sections.setdefault(section, []) if section else unnamed).append(record)
-        for name, records in (*sections.items(), ("Options", unnamed)):
-            if records:
-                with formatter.section(name):
-                    formatter.write_dl(records)
+                section, record = "Arguments", (parameter.metavar or "", record[1])
+            if record is not None:
+                sections.setdefault(section, []).append(record)
+        for name in sorted(sections, key=lambda section: section == "Options"):
+            with formatter.section(name):
+                formatter.write_dl(sections[name])
 
 
 def laid_out(text: str) -> str:

@@ -42,15 +42,11 @@ class Subject:
     comparison: Comparison | None = None
 
     @property
-    def last(self) -> Report:
-        """The report that was made last."""
-        *_, last = self.reports.values()
-        return last
-
-    @property
     def rows(self) -> Iterable[Rows]:
         """Every sample in each of the reports."""
-        return ((row,) for row in self.last) if self.comparison is None else self.comparison.rows
+        if self.comparison is not None:
+            return self.comparison.rows
+        return ((row,) for report in self.reports.values() for row in report)
 
     @property
     def choices(self) -> list[tuple[Measure, ...]]:

@@ -49,7 +49,9 @@ def report_page(
     """Return the page of `report` as HTML; see `Report.to_html`."""
     positions = [(nth,) for nth in range(len(report.methods))]
     subject = Subject({"": report}, columns(report.methods, positions, measures))
-    return _page(subject, diagnosis or None, title or "Context recall", report.summary(*measures))
+    summary = report.summary(*measures)
+    notes = list(summary_notes(summary))
+    return _page(subject, diagnosis or None, title or "Context recall", notes, summary)
 
 
 def comparison_page(
@@ -66,13 +68,15 @@ def comparison_page(
         columns(methods, positions, comparison.measures),
         comparison,
     )
-    return _page(subject, diagnosis or None, title or "Context recall, before and after")
+    title = title or "Context recall, before and after"
+    return _page(subject, diagnosis or None, title, comparison_notes(comparison))
 
 
 def _page(
     subject: Subject,
     diagnosis: Diagnosis | None,
     title: str,
+    notes: Sequence[str],
     summary: Summary | None = None,
 ) -> str:
     causes = Causes(diagnosis, subject.columns)
@@ -104,7 +108,7 @@ def _page(
         diagnosed=diagnosis is not None,
         changes=[change for change in diagnosis.changes if change.gain > 0] if diagnosis else [],
         causes=causes.lines,
-        notes=_notes(subject, summary),
+        notes=notes,
         cost=cost_sentence(subject, summary),
         stopped=[(name, each.stopped) for name, each in subject.reports.items() if each.stopped],
         **tables(subject, summary, readings),
@@ -134,9 +138,3 @@ def _index(subject: Subject, causes: Causes) -> dict[str, Any]:
         "causes": [[line.cause, line.name] for line in causes.lines],
         "perBlock": PER_BLOCK,
     }
-
-
-def _notes(subject: Subject, summary: Summary | None) -> list[str]:
-    if subject.comparison is not None:
-        return comparison_notes(subject.comparison)
-    return [] if summary is None else list(summary_notes(summary))

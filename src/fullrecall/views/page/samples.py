@@ -55,17 +55,23 @@ class Samples:
         """
         row = next(row for row in rows if row is not None)
         sample = row.sample
-        causes: set[tuple[int, int]] = set()
         details = _without_none(
             q=self._text(sample.user_input),
             a=self._text(sample.reference or None),
             m=self._text(metadata_text(sample.metadata)),
         )
         details["x"] = [
-            None if own is None else self._side(own, side, reading.sides[side], causes)
+            None if own is None else self._side(own, side, reading.sides[side])
             for side, own in enumerate(rows)
         ]
         self._details.append(details)
+        last = details["x"][self._last] or {"f": ()}
+        causes = {
+            (target["u"], nth)
+            for nth, result in enumerate(last["f"])
+            for target in result.get("t", ())
+            if "u" in target
+        }
         question = sample.user_input or ""
         brief = question if len(question) <= _QUESTION_SHOWN else f"{question[:_QUESTION_SHOWN]}…"
         gaps = [gap and gap.replace("_", " ") for gap in reading.gaps]
@@ -105,14 +111,8 @@ class Samples:
         key = (context.text, context.id, context.source, metadata, context.start, context.end)
         return self._contexts.setdefault(key, len(self._contexts))
 
-    def _side(
-        self,
-        row: Row,
-        side: int,
-        cells: Sequence[Cell],
-        causes: set[tuple[int, int]],
-    ) -> dict[str, Any]:
-        """Return a sample in one report; the causes of what it misses are added to `causes`."""
+    def _side(self, row: Row, side: int, cells: Sequence[Cell]) -> dict[str, Any]:
+        """Return a sample in one report."""
         sample, record = row.sample, row.sample.retrieval
         contexts = sample.contexts
         scores = [_rounded(context.score) for context in contexts or ()]
@@ -124,16 +124,14 @@ class Samples:
             k=None if record is None else record.ranks,
             b=None if record is None else record.read,
             s=[self._stage(stage) for stage in sample.stages] or None,
-            f=[self._result(row, cell, side, nth, causes) for nth, cell in enumerate(cells)],
+            f=[self._result(row, cell, side, nth) for nth, cell in enumerate(cells)],
         )
 
     def _stage(self, stage: Stage) -> dict[str, Any]:
         contexts = list(map(self._context, stage.contexts))
         return _without_none(n=self._text(stage.name), i=self._text(stage.into), c=contexts)
 
-    def _result(
-        self, row: Row, cell: Cell, side: int, nth: int, causes: set[tuple[int, int]]
-    ) -> dict[str, Any]:
+    def _result(self, row: Row, cell: Cell, side: int, nth: int) -> dict[str, Any]:
         result = cell.result
         misses = self._causes.of(nth, row.label) if side == self._last else {}
         targets = []
@@ -144,7 +142,6 @@ class Samples:
             miss = misses.get(finding.target.label)
             if miss is not None:
                 target |= self._miss(miss)
-                causes.add((target["u"], nth))
             targets.append(target)
         return _without_none(
             w=self._text(result.reason or None),
