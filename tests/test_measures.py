@@ -80,9 +80,12 @@ def test_measures_print_as_they_are_typed() -> None:
     [
         ("", "expected a measure such as recall@5"),
         ("foo", "no measure 'foo': choose one of recall"),
-        ("recall@0", "k must be a whole number of at least 1, got 0"),
+        ("recall@0", "k must be a whole number of at least 1, or a budget"),
         ("recall@-1", "k must be"),
-        ("recall@2.5", "k must be a whole number, or a budget such as 3calls, got '2.5'"),
+        (
+            "recall@2.5",
+            "k must be a whole number of at least 1, or a budget such as 3calls, got '2.5'",
+        ),
         ("recall@5@6", "k must be a whole number"),
         ("recall(k=3)", "write measure @ k"),
         ("recall(x=1)", "recall has no parameter 'x'"),

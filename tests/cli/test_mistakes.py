@@ -123,7 +123,7 @@ WRONG_USAGE = {
     "unknown option": (["evaluate", "{file}", "--depht", "3"], "--depht"),
     "k of 0": (
         ["evaluate", "{file}", "--k", "0"],
-        "whole numbers of at least 1, such as 5 or 1,5,10, or budgets such as 3calls, got '0'",
+        "k must be a whole number of at least 1, or a budget such as 3calls, got '0'",
     ),
     "k no number": (["evaluate", "{file}", "--k", "many"], "--k"),
     "measure": (["evaluate", "{file}", "--measure", "recal@5"], "no measure 'recal'"),

@@ -10,8 +10,8 @@ import typer
 
 from fullrecall.errors import ParameterError
 from fullrecall.measures import Measure, Recall, Threshold, parse, parse_threshold, unaliased
-from fullrecall.measures.budgets import Cut, parse_budget
-from fullrecall.measures.text import ALIASES
+from fullrecall.measures.budgets import Cut
+from fullrecall.measures.text import ALIASES, parse_cut
 
 Read = TypeVar("Read")
 
@@ -46,20 +46,8 @@ def read_cuts(text: str) -> tuple[Cut, ...]:
 
     Numbers of contexts come first, ascending, then budgets.
     """
-    ranks, budgets = set[int](), dict[Cut, None]()
-    for part in map(str.strip, text.split(",")):
-        budget = _parsed(parse_budget, part)
-        if budget is not None:
-            budgets[budget] = None
-        # `int` alone would read 1_0, +5, and the digits of other scripts, too.
-        elif part.isascii() and part.isdecimal() and int(part) >= 1:
-            ranks.add(int(part))
-        else:
-            raise typer.BadParameter(
-                "must be whole numbers of at least 1, such as 5 or 1,5,10, or budgets such as "
-                f"3calls, got {text!r}"
-            )
-    return (*sorted(ranks), *budgets)
+    cuts = dict.fromkeys(_parsed(parse_cut, part.strip()) for part in text.split(","))
+    return tuple(sorted(cuts, key=lambda cut: cut if isinstance(cut, int) else inf))
 
 
 def read_cut(text: str) -> Cut:

@@ -68,7 +68,7 @@ def parse(text: str) -> Measure:
         way = f"write recall@{text.strip()}" if text.strip().isdecimal() else way
         raise ParameterError(f"no measure {match['name']!r}: {way}")
     measure = named(**_parameters(named, match["inside"] or ""))
-    return measure if match["k"] is None else measure @ _cut(match["k"])
+    return measure if match["k"] is None else measure @ parse_cut(match["k"])
 
 
 def unaliased(text: str) -> tuple[str, str | None]:
@@ -107,10 +107,16 @@ def _parameters(measure: Measure, inside: str) -> dict[str, Any]:
     return parameters
 
 
-def _cut(text: str) -> Cut:
+def parse_cut(text: str) -> Cut:
+    """Return the k that `text` names: a number of contexts, or a budget.
+
+    Raises `ParameterError` for another text.
+    """
     budget = parse_budget(text)
-    if budget is None and not text.lstrip("+-").isdecimal():
-        raise ParameterError(f"k must be a whole number, or a budget such as 3calls, got {text!r}")
+    # `int` alone would read 1_0, +5, and the digits of other scripts, too.
+    if budget is None and not (text.isascii() and text.isdecimal() and int(text)):
+        whole = "a whole number of at least 1"
+        raise ParameterError(f"k must be {whole}, or a budget such as 3calls, got {text!r}")
     return int(text) if budget is None else budget
 
 
