@@ -190,16 +190,20 @@ class Result:
         )
         return f"{sentence}; {self.note}" if self.note else sentence
 
-    def __repr__(self) -> str:
+    @property
+    def named_score(self) -> str:
+        """The score with its name, as "0.500 id_recall"; the status where there is none."""
         score = str(self.status) if self.score is None else f"{self.score:.3f}"
-        return f"Result({score}, {self.method.name}: {_short(self.reason)})"
+        return f"{score} {self.method.name}"
+
+    def __repr__(self) -> str:
+        return f"Result({self.named_score}: {_short(self.reason)})"
 
     def __str__(self) -> str:
-        score = str(self.status) if self.score is None else f"{self.score:.3f}"
         missed = [_short(target) for target in self.missed] if self.score is not None else []
         named = [*missed[:_NAMED], *([f"{len(missed) - _NAMED:,} more"] * (len(missed) > _NAMED))]
         lost = f"; missed: {', '.join(named)}" if named else ""
-        return f"{score} {self.method.name}: {_short(self.reason)}{lost}"
+        return f"{self.named_score}: {_short(self.reason)}{lost}"
 
 
 def _short(text: str) -> str:

@@ -40,15 +40,12 @@ def as_measures(values: Iterable[object]) -> tuple[Measure, ...]:
 
     Raises `ParameterError` for anything else, and for a text that is not a measure.
     """
-    return tuple(map(_as_measure, values))
-
-
-def _as_measure(value: object) -> Measure:
-    if isinstance(value, str):
-        return parse(value)
-    if not isinstance(value, Measure):
-        raise ParameterError(f"expected a measure such as Recall @ 5, got {value!r}")
-    return value
+    measures = []
+    for value in values:
+        if not isinstance(value, (str, Measure)):
+            raise ParameterError(f"expected a measure such as Recall @ 5, got {value!r}")
+        measures.append(parse(value) if isinstance(value, str) else value)
+    return tuple(measures)
 
 
 def parse(text: str) -> Measure:
@@ -89,7 +86,7 @@ def parse_threshold(text: str) -> Threshold:
     if sign is None:
         raise ParameterError(f"expected a threshold such as recall@10>=0.9, got {text!r}")
     measure, _, bound = text.partition(sign)
-    share = check_share(_number(bound.strip(), float), "a threshold")
+    share = check_share(_number(bound.strip()), "a threshold")
     return Threshold(parse(measure), share, at_most=sign == "<=")
 
 
@@ -103,7 +100,7 @@ def _parameters(measure: Measure, inside: str) -> dict[str, Any]:
             raise ParameterError(
                 f"expected name=value once each in {measure.text}(…), got {part!r}"
             )
-        parameters[name] = _number(value, float) if name in numeric else value.strip("'\"")
+        parameters[name] = _number(value) if name in numeric else value.strip("'\"")
     return parameters
 
 
@@ -120,8 +117,8 @@ def parse_cut(text: str) -> Cut:
     return int(text) if budget is None else budget
 
 
-def _number(text: str, kind: type[int | float]) -> Any:
+def _number(text: str) -> float:
     try:
-        return kind(text)
+        return float(text)
     except ValueError:
         raise ParameterError(f"expected a number, got {text!r}") from None

@@ -229,7 +229,8 @@ def _score(table: Table, score: int, measures: Sequence[Measure], *, united: boo
             values[index, rows], due[index, rows] = own
         columns = part.columns(score)
         row_counts.update(dict(enumerate(np.bincount(columns.status).tolist())))
-        notes.update(part.notes(score, np.flatnonzero(columns.status == UNSCORED)))
+        unscored = np.flatnonzero(columns.status == UNSCORED).tolist()
+        notes.update(part.result(row, score).note for row in unscored)
         finds_any = finds_any or columns.finds_any
     estimates = {}
     for index, measure in enumerate(measures):

@@ -265,17 +265,12 @@ class FoundColumns:
 
     def found_within(self, k: int | None) -> Integers:
         """Return how many targets of each row are found in full within the first `k` ranks."""
-        positions = self.first.values
-        hits = positions > 0
-        if k is not None:
-            hits = hits & (positions <= self._limit(k))
-        return count_sums(hits, self.first.offsets)
+        return count_sums(self._is_found(k), self.first.offsets)
 
     def credits(self, k: int | None) -> Floats:
         """Return the credit of each target within the first `k` ranks, in [0, 1]."""
         if self.steps is None:
-            positions = self.first.values
-            return ((positions > 0) & (positions <= self._limit(k))).astype(np.float64)
+            return self._is_found(k).astype(np.float64)
         steps, offsets = self.steps
         limits = np.broadcast_to(self._limit(k), self.first.values.shape)[self.steps.rows]
         within: Floats = np.where(steps["position"] <= limits, steps["credit"], 0.0)
@@ -402,6 +397,11 @@ class FoundColumns:
     def _offsets(self, rows: Integers) -> Integers:
         """Return where the terms of each row begin, given the ascending row of each term."""
         return offsets_of(np.bincount(rows, minlength=len(self)).astype(np.int64))
+
+    def _is_found(self, k: int | None) -> NDArray[np.bool_]:
+        """Return whether each target is found in full within the first `k` ranks."""
+        positions = self.first.values
+        return (positions > 0) & (positions <= self._limit(k))
 
     def _limit(self, k: int | None) -> Integers | int:
         """Return the last position that counts for each target."""

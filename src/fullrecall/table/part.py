@@ -121,10 +121,6 @@ class Part(ABC):
             return unscored
         return unscored & (False if self.forbidden is None else self.forbidden.forbids)
 
-    def notes(self, score: int, rows: Integers) -> Iterable[str]:
-        """Return the notes of some rows' results."""
-        return (self.result(row, score).note for row in rows.tolist())
-
     def retrievals(self) -> Counter[str]:
         """Return of how many samples the retrieval was "united" of calls, or had a "failed" one."""
         return retrievals_of(self.samples()) if self.may_have("retrieval") else Counter()
@@ -235,17 +231,14 @@ class Selection(Part):
 
     def columns(self, score: int) -> FoundColumns:
         """Return the columns of the score at this index."""
-        order = np.argsort(self._owners, kind="stable")
-        owners, rows = self._owners[order], self._rows[order]
         pieces: list[FoundColumns] = [
-            self._parts[owner].columns(score).selected(rows[owners == owner])
-            for owner in np.unique(owners).tolist()
+            self._parts[owner].columns(score).selected(self._rows[self._owners == owner])
+            for owner in np.unique(self._owners).tolist()
         ]
         if len(pieces) == 1:
             return pieces[0]
-        back = np.empty(len(order), np.int64)
-        back[order] = np.arange(len(order))
-        return FoundColumns.joined(pieces).selected(back)
+        by_owner = np.argsort(self._owners, kind="stable")
+        return FoundColumns.joined(pieces).selected(np.argsort(by_owner))
 
     def sample(self, row: int) -> Sample:
         """Return the sample of a row."""

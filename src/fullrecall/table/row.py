@@ -22,13 +22,8 @@ class Row:
         return self.sample.id or f"#{self.position}"
 
     def __repr__(self) -> str:
-        return f"Row({self.label}: {', '.join(map(_named, self.results))})"
+        return f"Row({self.label}: {', '.join(each.named_score for each in self.results)})"
 
     def __str__(self) -> str:
         question = [] if self.sample.user_input is None else [self.sample.user_input]
         return "\n".join([self.label, *question, *map(str, self.results)])
-
-
-def _named(result: Result) -> str:
-    score = str(result.status) if result.score is None else f"{result.score:.3f}"
-    return f"{score} {result.method.name}"

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 from math import isnan
+from operator import attrgetter
 from typing import Any, overload
 
 import numpy as np
@@ -49,7 +50,6 @@ class Table(Sequence[Row]):
         self._views: dict[int, Row] = {}
         self._last: tuple[tuple[int, int], FoundColumns] | None = None
         self._stand_alone: bool | None = None
-        self._groups: list[Group | None] | None = None
         self._group_codes: Integers | None = None
         for part in parts:
             self.add(part)
@@ -61,7 +61,7 @@ class Table(Sequence[Row]):
             self._starts.append(self._size)
             self._parts.append(part)
             self._size += len(part)
-            self._stand_alone = self._groups = self._group_codes = None
+            self._stand_alone = self._group_codes = None
 
     def append(self, sample: Sample, results: Sequence[Result]) -> None:
         """Add one row at the end."""
@@ -189,9 +189,7 @@ class Table(Sequence[Row]):
         """
         if self._all_stand_alone():
             return [None] * self._size
-        if self._groups is None:
-            self._groups = groups_of(self.ids, self.named_groups)
-        return self._groups
+        return groups_of(self.ids, self.named_groups)
 
     @property
     def group_codes(self) -> Integers | None:
@@ -249,13 +247,18 @@ class Table(Sequence[Row]):
     def _read(self, part_index: int, score: int, measure: Measure) -> Floats:
         """Return a measure of the rows of a part."""
         values: Floats = self._values.get(
-            (part_index, score, measure), lambda: self._measured(part_index, score, measure), _bytes
+            (part_index, score, measure),
+            lambda: self._measured(part_index, score, measure),
+            attrgetter("nbytes"),
         )
         return values
 
     def _measured(self, part_index: int, score: int, measure: Measure) -> Floats:
-        part = self._parts[part_index]
-        outcomes = self._outcomes(part_index, score)
+        part, last = self._parts[part_index], self._last  # another thread may read another part
+        if last is None or last[0] != (part_index, score):
+            # A copy: what its measures share stays with it, and goes with it.
+            last = self._last = (part_index, score), replace(part.columns(score))
+        outcomes = last[1]
         if measure.of_sample:
             outcomes = replace(outcomes, forbidden=part.forbidden)
         if measure.unit is not None:
@@ -264,17 +267,6 @@ class Table(Sequence[Row]):
         if not measure.of_sample:
             values[outcomes.status == UNSCORED] = np.nan
         return values
-
-    def _outcomes(self, part_index: int, score: int) -> FoundColumns:
-        """Return a copy of a part's columns; of the part that was read last it is the same one.
-
-        What its measures share stays with the copy, and goes with it.
-        """
-        last = self._last  # another thread may read another part meanwhile
-        if last is None or last[0] != (part_index, score):
-            columns = self._parts[part_index].columns(score)
-            last = self._last = (part_index, score), replace(columns)
-        return last[1]
 
     def _view(self, part_index: int, index: int, score: int) -> Result:
         result = self._parts[part_index].result(index, score)
@@ -319,7 +311,3 @@ class Table(Sequence[Row]):
 
 def _joined(arrays: Iterable[NDArray[Any]], kind: Any = np.float64) -> NDArray[Any]:
     return np.concatenate([np.zeros(0, kind), *arrays])
-
-
-def _bytes(values: Floats) -> int:
-    return values.nbytes

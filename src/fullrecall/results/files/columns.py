@@ -17,10 +17,9 @@ import pyarrow.compute as pc
 
 from fullrecall.dataframes import encodable
 from fullrecall.findings import Finding, Step, Target
-from fullrecall.records import Default, plain_method, plain_result, plain_sample
-from fullrecall.report.signature import KIND
+from fullrecall.records import Default, plain_result, plain_sample
 from fullrecall.result import Method, Result, Status
-from fullrecall.results.files.plain import as_line
+from fullrecall.results.files.plain import as_line, head_of
 from fullrecall.sample import Sample
 from fullrecall.table.found import SCORED, FoundColumns
 from fullrecall.table.id_samples import IdSamples
@@ -95,12 +94,7 @@ def schema(methods: Sequence[Method]) -> pa.Schema:
 
 def head(methods: Sequence[Method]) -> str:
     """Return what every row says of its report."""
-    content = {
-        "kind": KIND,
-        "version": VERSION,
-        "methods": [plain_method(method) for method in methods],
-    }
-    return json.dumps(content)
+    return json.dumps(head_of(methods, VERSION))
 
 
 def arrow_table(

@@ -17,18 +17,19 @@ from pydantic import Field
 
 from fullrecall.errors import ReportError
 from fullrecall.garbage import uncollected
-from fullrecall.records import (
-    MethodRecord,
-    Record,
-    check_row,
-    plain_method,
-    plain_sample,
-    sample_of,
-)
+from fullrecall.records import MethodRecord, Record, check_row, plain_sample, sample_of
 from fullrecall.report.report import Report
 from fullrecall.report.signature import KIND
 from fullrecall.result import Method
-from fullrecall.results.files.plain import as_line, changed, located, mapping, parsed, plain_results
+from fullrecall.results.files.plain import (
+    as_line,
+    changed,
+    head_of,
+    located,
+    mapping,
+    parsed,
+    plain_results,
+)
 from fullrecall.results.files.proof import Contradiction, Proof, proofs_of
 from fullrecall.results.files.row_writer import Writer as RowWriter
 from fullrecall.results.origin import Origin
@@ -51,12 +52,7 @@ class Writer(RowWriter):
 
     def begin(self) -> None:
         """Open the file."""
-        head = {
-            "kind": KIND,
-            "version": VERSION,
-            "methods": [plain_method(method) for method in self.methods],
-            **self.origin._asdict(),
-        }
+        head = {**head_of(self.methods, VERSION), **self.origin._asdict()}
         # Buffered by the line: a killed run has lost nothing that it scored.
         self._file = self.path.open("w", 1, encoding="utf-8", newline="\n")
         self._rows = 0

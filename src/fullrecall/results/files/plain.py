@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from math import isfinite
 from pathlib import Path
 from typing import Any
 
 from fullrecall.errors import FullrecallError, ReportError
-from fullrecall.records import as_kept, plain_result
+from fullrecall.records import as_kept, plain_method, plain_result
+from fullrecall.report.signature import KIND
 from fullrecall.result import Method
 from fullrecall.table.part import Part
 
@@ -45,6 +46,12 @@ def as_line(content: object) -> str:
     except UnicodeEncodeError:  # half an emoji is legal in JSON input, and no UTF-8
         line = json.dumps(content, allow_nan=False)
     return line
+
+
+def head_of(methods: Sequence[Method], version: int) -> dict[str, Any]:
+    """Return what a file says of its report first."""
+    plain_methods = [plain_method(method) for method in methods]
+    return {"kind": KIND, "version": version, "methods": plain_methods}
 
 
 def changed(name: str | Path) -> ReportError:

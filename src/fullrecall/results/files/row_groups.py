@@ -21,7 +21,7 @@ from fullrecall.results.files import columns
 from fullrecall.results.files.plain import located, mapping
 from fullrecall.sample import Sample
 from fullrecall.table.found import SCORED, FoundColumns, steps_of
-from fullrecall.table.lists import Integers, Lists, narrow, offsets_of
+from fullrecall.table.lists import Integers, Lists, offsets_of
 from fullrecall.table.part import Part, hash_sums, name_hashes
 
 _MOST_BYTES = 24 * 2**20
@@ -241,7 +241,7 @@ def score_columns(group: RowGroup, name: str) -> FoundColumns:
     ranks, retrieved = read(f"{name}_ranks"), read(f"{name}_retrieved")
     plain = FoundColumns(
         as_numbers(codes).astype(np.int8),
-        np.zeros(rows, np.int32) if retrieved is None else narrow(_filled(retrieved, 0)),
+        np.zeros(rows, np.int32) if retrieved is None else as_numbers(pc.fill_null(retrieved, 0)),
         _lists(first if position is None else pc.coalesce(position, first), rows),
     )
     grade, size, steps = (
@@ -297,11 +297,6 @@ def as_numbers(column: Any) -> Any:
     if column.null_count:
         raise pa.ArrowInvalid("a number is null")
     return np.from_dlpack(column)
-
-
-def _filled(column: Any, value: int) -> Any:
-    """Return an Arrow array of numbers, with a value where there is none."""
-    return as_numbers(pc.fill_null(column, value) if column.null_count else column)
 
 
 def _size(value: Any) -> int:
