@@ -261,7 +261,7 @@ class TestFrames:
 
     def test_another_library_is_refused(self) -> None:
         """The message has the choices."""
-        expected = r"backend must be one of pandas, polars, pyarrow, got 'spark'"
+        expected = r"backend must be 'pandas' or 'polars' or 'pyarrow', got 'spark'"
         with pytest.raises(ParameterError, match=expected):
             report_of().to_frame(backend="spark")  # type: ignore[arg-type]
 

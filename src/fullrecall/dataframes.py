@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias, cast, get_args
 
-from fullrecall.errors import InputError, ParameterError
+from fullrecall.errors import InputError
 from fullrecall.extras import imported, pandas
 from fullrecall.identifiers import shown
+from fullrecall.parameters import check_choice
 
 if TYPE_CHECKING:
     import narwhals as nw
@@ -123,9 +124,7 @@ def frame_of(
     keep texts as UTF-8. Raises `ParameterError` for another backend, and `MissingExtraError`,
     which names `purpose`, where the library is missing.
     """
-    if backend not in get_args(Backend):
-        choices = ", ".join(get_args(Backend))
-        raise ParameterError(f"backend must be one of {choices}, got {backend!r}")
+    check_choice(backend, "backend", get_args(Backend))
     kinds = {encodable(name): kind for name, kind in columns.items()}
     cells = [[encodable(cell) for cell in row] for row in rows]
     if backend == "pandas":

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Mapping
-from difflib import get_close_matches
+from collections.abc import Mapping, Sequence
 from typing import ClassVar, Self
 
 from fullrecall.errors import ParameterError
@@ -31,6 +30,8 @@ class Constructed:
         cls, signature: inspect.Signature, parameters: Mapping[str, object], error: TypeError
     ) -> str:
         """Return what to write in place of a call."""
+        from difflib import get_close_matches  # only a mistake is worth its import
+
         kinds = inspect.Parameter.KEYWORD_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD
         parameter_kinds = {name: p.kind for name, p in signature.parameters.items()}
         _, *names = [name for name, kind in parameter_kinds.items() if kind in kinds]
@@ -50,6 +51,12 @@ def check_k(k: object, name: str = "k", *, least: int = 1) -> int:
     if not isinstance(k, int) or isinstance(k, bool) or k < least:
         raise ParameterError(f"{name} must be a whole number of at least {least}, got {k!r}")
     return k
+
+
+def check_choice(value: object, name: str, choices: Sequence[str]) -> None:
+    """Raise `ParameterError`, naming the parameter, unless `value` is one of `choices`."""
+    if value not in choices:
+        raise ParameterError(f"{name} must be {' or '.join(map(repr, choices))}, got {value!r}")
 
 
 def check_share(value: object, name: str, *, whole: bool = True) -> float:

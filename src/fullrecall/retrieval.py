@@ -25,8 +25,8 @@ from fullrecall.calls import (
     stage_nodes,
 )
 from fullrecall.context import Context, ContextLike, as_contexts, as_number
-from fullrecall.errors import ParameterError
 from fullrecall.identifiers import as_list, shown
+from fullrecall.parameters import check_choice
 from fullrecall.prompts import Read
 
 View: TypeAlias = Literal["contexts", "retrieved", "read"]
@@ -149,7 +149,8 @@ class Retrieval:
 
         Raises `ParameterError` for another name.
         """
-        if as_view(name) == "contexts":
+        check_choice(name, "view", get_args(View))
+        if name == "contexts":
             return self
         if name == "read":
             if self.read is None or self.contexts is None:
@@ -280,20 +281,6 @@ class Retrieval:
             retrieved=None if retrieved is None else known_contexts.contexts(retrieved),
             **{name: plain.get(name) for name in (*_EACH_ONE, "response", "error")},
         )
-
-
-def check_failed_calls(value: object) -> None:
-    """Raise `ParameterError` for another value of an option `failed_calls`."""
-    if value not in get_args(FailedCalls):
-        raise ParameterError(f"failed_calls must be 'unscored' or 'score', got {value!r}")
-
-
-def as_view(name: object) -> View:
-    """Return the name of a view; raise `ParameterError` for anything else."""
-    for view in get_args(View):
-        if name == view:
-            return view  # type: ignore[no-any-return]
-    raise ParameterError(f"view must be one of {', '.join(get_args(View))}, got {name!r}")
 
 
 @runtime_checkable

@@ -148,7 +148,7 @@ WRONG_USAGE = {
         ["demo", "--k", "51"],
         "must be at most 50, got 51",
     ),
-    "view": (["evaluate", "{file}", "--view", "all"], "--view must be one of 'contexts', 'ret"),
+    "view": (["evaluate", "{file}", "--view", "all"], "--view must be 'contexts' or 'ret"),
     "measure is a k": (["evaluate", "{file}", "-m", "5"], "write recall@5"),
     "judge": (["evaluate", "{file}", "--judge", "gpt-4o"], "did you mean openai:gpt-4o?"),
     "endpoint of nobody": (["evaluate", "{file}", "--base-url", "http://x"], "needs --judge"),

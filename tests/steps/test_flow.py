@@ -498,7 +498,7 @@ def test_the_three_lists(program: Any, docs: Any) -> None:
     }
     assert ids == {"retrieved": ["a", "d", "b", "c"], "contexts": ["d", "b"], "read": ["d"]}
     assert found.view("retrieved").ranks == (1, 1, 2, 3)
-    with pytest.raises(ValueError, match="view must be one of contexts, retrieved, read"):
+    with pytest.raises(ValueError, match="view must be 'contexts' or 'retrieved' or 'read'"):
         found.view("kept")
 
 

@@ -319,7 +319,7 @@ def test_an_evaluator_can_be_sent_to_another_process(documents: list[Document]) 
     [
         ({"failed_calls": "ignore"}, "failed_calls must be 'unscored' or 'score', got 'ignore'"),
         ({"id_key": ""}, "id_key"),
-        ({"which": "all"}, 'which must be "outermost" or "innermost", got'),
+        ({"which": "all"}, "which must be 'outermost' or 'innermost', got"),
     ],
 )
 def test_wrong_parameters_are_named(fields: dict[str, Any], message: str) -> None:

@@ -151,7 +151,7 @@ def test_a_view_has_a_name_of_its_own(options: dict[str, Any], label: str) -> No
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"which": "all"}, 'which must be "outermost" or "innermost", got \'all\''),
+        ({"which": "all"}, "which must be 'outermost' or 'innermost', got 'all'"),
         ({"name": ""}, "name must be a str or several, got ''"),
         ({"name": [1]}, "name must be a str"),
     ],

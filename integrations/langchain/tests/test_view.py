@@ -58,7 +58,7 @@ def test_a_view_that_no_record_tells() -> None:
         prediction=[Document("a", id="a")], reference=["a"], input="q"
     )
     assert result["score"] is None
-    with pytest.raises(ParameterError, match="view must be one of contexts, retrieved, read"):
+    with pytest.raises(ParameterError, match="view must be 'contexts' or 'retrieved' or 'read'"):
         RecallStringEvaluator(view="prompt")  # type: ignore[arg-type]
 
 

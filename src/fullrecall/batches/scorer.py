@@ -13,18 +13,19 @@ from dataclasses import dataclass, field, fields
 from functools import cached_property
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, get_args
 
 from fullrecall.batches.frame import batch_frame, beside, ddl
 from fullrecall.dataframes import frame_rows
 from fullrecall.errors import InputError, ParameterError
 from fullrecall.evaluation.run import CorpusLike, check_scorers, corpus_index, evaluate
 from fullrecall.extras import pyarrow
+from fullrecall.parameters import check_choice
 from fullrecall.read.formats import FIELDS
 from fullrecall.read.frames import without_gaps
 from fullrecall.read.rows import Columns, Rename, sample_of
 from fullrecall.result import Method, Result, Status
-from fullrecall.retrieval import View, as_view
+from fullrecall.retrieval import View
 from fullrecall.run.address import SCHEMES, Address
 from fullrecall.run.budget import checked
 from fullrecall.run.limits import Limits
@@ -95,7 +96,7 @@ class BatchScorer(Limits):
             if not str(self.store).startswith(SCHEMES):  # workers may run in another directory
                 object.__setattr__(self, "store", str(Path(self.store).absolute()))
         # What is wrong with these raises here, and not in a worker.
-        as_view(self.view)
+        check_choice(self.view, "view", get_args(View))
         self._columns  # noqa: B018
         address = self._address
         if self.budget is not None:

@@ -23,6 +23,7 @@ from fullrecall.dataframes import is_frame
 from fullrecall.errors import FullrecallError, InputError, Interrupted, ParameterError
 from fullrecall.hits import IdKey, check_id_key
 from fullrecall.measures import Measure
+from fullrecall.parameters import check_choice
 from fullrecall.report.report import Report
 from fullrecall.report.text import ending
 from fullrecall.results.origin import Origin
@@ -63,9 +64,7 @@ class Options(Limits):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if self.view not in get_args(View):
-            names = ", ".join(map(repr, get_args(View)))
-            raise ParameterError(f"view must be one of {names}, got {self.view!r}")
+        check_choice(self.view, "view", get_args(View))
         check_id_key(self.id_key)
         if self.sink is not None and not callable(self.sink):
             raise ParameterError(f"sink must be a function or None, got {self.sink!r}")

@@ -18,6 +18,7 @@ from fullrecall.judges.replies import text_items
 from fullrecall.judges.reviews import rejudged, verified
 from fullrecall.judges.verdicts import merged
 from fullrecall.models.chat import ChatModel, ChatRequest, Completion
+from fullrecall.parameters import check_choice
 
 GuardMode: TypeAlias = Literal["hints", "canaries"]
 
@@ -70,9 +71,7 @@ class LLMJudge(Exchange):
                 f"{type(self.model).__name__}"
             )
         for name, choices in (("verify", Verification), ("guard", GuardMode)):
-            if getattr(self, name) not in get_args(choices):
-                listed = ", ".join(map(repr, get_args(choices)))
-                raise ParameterError(f"{name} must be one of {listed}, got {getattr(self, name)!r}")
+            check_choice(getattr(self, name), name, get_args(choices))
         for name, least in (("claims_per_call", 1), ("window", 100), ("reasks", 0), ("sample", 0)):
             value = getattr(self, name)
             if not isinstance(value, int) or value < least:

@@ -243,12 +243,6 @@ class GradedMeasure(Measure):
         return [finding for finding in findings if finding.target.grade >= least]
 
 
-def check_choice(value: object, name: str, choices: tuple[str, ...]) -> None:
-    """Raise `ParameterError` unless `value` is one of `choices`."""
-    if value not in choices:
-        raise ParameterError(f"{name} must be {' or '.join(map(repr, choices))}, got {value!r}")
-
-
 def _as_text(value: object) -> str:
     return str(value).removesuffix(".0")
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Literal, get_args
 
-from fullrecall.measures.measure import FindingsOf, GradedMeasure, Measure, check_choice
+from fullrecall.measures.measure import FindingsOf, GradedMeasure, Measure
+from fullrecall.parameters import check_choice
 
 if TYPE_CHECKING:
     from fullrecall.table.found import FoundColumns

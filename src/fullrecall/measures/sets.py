@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Literal, get_args
 
 from fullrecall.errors import ParameterError
-from fullrecall.measures.measure import FindingsOf, GradedMeasure, check_choice
+from fullrecall.measures.measure import FindingsOf, GradedMeasure
+from fullrecall.parameters import check_choice
 
 if TYPE_CHECKING:
     from fullrecall.table.found import FoundColumns

@@ -6,10 +6,10 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import ClassVar, Literal, get_args
 
-from fullrecall.errors import ParameterError
 from fullrecall.findings import Target
 from fullrecall.judges.judge import Flow
 from fullrecall.judges.sentences import omitted, statements
+from fullrecall.parameters import check_choice
 from fullrecall.sample import Claim, Sample
 from fullrecall.scorers.judged import JudgedScorer
 from fullrecall.scorers.scorer import Found, require, require_retrieval
@@ -44,9 +44,7 @@ class ClaimRecall(JudgedScorer):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if self.split not in get_args(Split):
-            choices = ", ".join(map(repr, get_args(Split)))
-            raise ParameterError(f"split must be one of {choices}, got {self.split!r}")
+        check_choice(self.split, "split", get_args(Split))
 
     def _judged(self, sample: Sample) -> Flow[Found]:
         require_retrieval(sample)

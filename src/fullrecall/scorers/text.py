@@ -9,9 +9,8 @@ from itertools import chain
 from typing import ClassVar, Literal, get_args
 
 from fullrecall.context import Context
-from fullrecall.errors import ParameterError
 from fullrecall.findings import Evidence, Finding, Step, Target
-from fullrecall.parameters import check_share
+from fullrecall.parameters import check_choice, check_share
 from fullrecall.sample import Sample
 from fullrecall.scorers.scorer import (
     DeterministicScorer,
@@ -54,8 +53,7 @@ class TextRecall(DeterministicScorer):
     def __post_init__(self) -> None:
         super().__post_init__()
         check_share(self.threshold, "threshold")
-        if self.comparison not in get_args(Comparison):
-            raise ParameterError(f'comparison must be "ge" or "gt", got {self.comparison!r}')
+        check_choice(self.comparison, "comparison", get_args(Comparison))
         BoundedSimilarity(self.similarity, self.threshold)
 
     def __getstate__(self) -> dict[str, object]:

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Collection, Hashable, Iterable
 from dataclasses import dataclass, replace
-from typing import TypedDict
+from typing import TypedDict, get_args
 
 from fullrecall.context import Context
 from fullrecall.errors import InputError, ParameterError
-from fullrecall.retrieval import FailedCalls, Retrieval, check_failed_calls
+from fullrecall.parameters import check_choice
+from fullrecall.retrieval import FailedCalls, Retrieval
 from fullrecall.steps.record import Record, of_one_retriever
 from fullrecall.steps.step import DocumentCopy, DocumentList, Step
 
@@ -37,7 +38,7 @@ class StepReading:
     other_tools: Collection[str] = ()
 
     def __post_init__(self) -> None:
-        check_failed_calls(self.failed_calls)
+        check_choice(self.failed_calls, "failed_calls", get_args(FailedCalls))
         if isinstance(self.other_tools, str):
             raise ParameterError(
                 f"other_tools must be several names, got {self.other_tools!r}: wrap it"

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 from io import StringIO
 from typing import Any
 
-from fullrecall.measures.measure import check_choice
+from fullrecall.parameters import check_choice
 
 BOM = "\ufeff"
 """Without a byte order mark, Excel misreads what is not ASCII."""

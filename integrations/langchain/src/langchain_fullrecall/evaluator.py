@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from copy import copy
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Unpack
+from typing import TYPE_CHECKING, Any, Unpack, get_args
 
 from langchain_core.runnables import RunnableConfig
 from langchain_core.runnables.config import set_config_context
@@ -20,8 +20,9 @@ from fullrecall.errors import ParameterError
 from fullrecall.evaluation.run import CorpusLike, check_scorers, corpus_index
 from fullrecall.measures import Measure
 from fullrecall.messages import answer_of, question_of, turn_of
+from fullrecall.parameters import check_choice
 from fullrecall.result import Method, Result
-from fullrecall.retrieval import Retriever, View, as_view
+from fullrecall.retrieval import Retriever, View
 from fullrecall.run.retrievers import RetrieverLike, as_retriever
 from fullrecall.scorers import Scorer
 from fullrecall.steps import ROOT
@@ -105,7 +106,8 @@ class RecallStringEvaluator(RunEvaluator):
         self._reference_key = reference_key
         self._input_key = input_key
         self._keep = keep
-        self._view = as_view(view)
+        check_choice(view, "view", get_args(View))
+        self._view = view
         self._corpus = corpus_index(corpus)
         self._retriever = None if retriever is None else _retriever(retriever, options)
         self._summary: RecallSummary | None = None

@@ -8,6 +8,7 @@ from typing import Any, get_args
 
 from fullrecall import Context, Retrieval
 from fullrecall.errors import InputError, ParameterError
+from fullrecall.parameters import check_choice
 from fullrecall.steps import DocumentCopy, Step, StepOptions, StepReading, ValueReader, brief
 from langchain_fullrecall.documents import DocumentReader, IdKey, Original
 from langchain_fullrecall.outputs import declared, declared_error
@@ -40,8 +41,7 @@ def reading_of(
     **reader_options: Any,
 ) -> Reading:
     """Return options as one value; raise `ParameterError`, naming the option, for a wrong one."""
-    if which not in get_args(Level):
-        raise ParameterError(f'which must be "outermost" or "innermost", got {which!r}')
+    check_choice(which, "which", get_args(Level))
     names = (name,) if isinstance(name, str) else tuple(name)
     if not all(isinstance(each, str) and each for each in names):
         raise ParameterError(f"name must be a str or several, got {name!r}")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from textwrap import shorten
-from typing import Any, TypeAlias, Unpack
+from typing import Any, TypeAlias, Unpack, get_args
 
 from llama_index.core.evaluation.base import BaseEvaluator
 from llama_index.core.prompts.mixin import PromptDictType
@@ -16,9 +16,9 @@ from fullrecall.errors import InputError, ParameterError
 from fullrecall.evaluation.run import CorpusLike, check_scorers, corpus_index
 from fullrecall.id_levels import id_hint
 from fullrecall.measures import Measure
-from fullrecall.parameters import check_share
+from fullrecall.parameters import check_choice, check_share
 from fullrecall.result import Result, Status
-from fullrecall.retrieval import View, as_view
+from fullrecall.retrieval import View
 from fullrecall.run.work import ascore_alone, score_alone
 from fullrecall.scorers import Scorer
 from fullrecall.steps import brief
@@ -103,7 +103,8 @@ class RecallEvaluator(BaseEvaluator):
         self.measures = measures or (scorer.method.headline,)
         self.threshold = None if threshold is None else check_share(threshold, "threshold")
         self._score_stages = score_stages
-        self._view = as_view(view)
+        check_choice(view, "view", get_args(View))
+        self._view = view
         self._corpus = corpus_index(corpus)
         self._reading = reading_of(**options)
 
