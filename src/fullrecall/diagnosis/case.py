@@ -155,9 +155,11 @@ class Case:
     @cached_property
     def alias(self) -> Alias | None:
         """The ID under which the item stands, where it is another than the expected one."""
-        if self.item.id is None:
+        expected_id, ids = self.item.id, self.examined.search.ids
+        if expected_id is None:
             return None
-        return self.examined.search.ids.alias(self.examined.position, self.item.id)
+        in_list = ids.in_lists.get((self.examined.position, expected_id))
+        return in_list or ids.in_corpus.get(expected_id)
 
     @property
     def deep_rank(self) -> int | None:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TypeAlias
 
@@ -120,10 +121,7 @@ class Baseline:
         1 - 0.05 / their number (Bonferroni), those that gain nothing counted in.
         """
         # Also those that gain nothing: the best of many is chosen after looking at all of them.
-        count = {
-            score_index: sum(score_index in proposal.after for proposal in proposals)
-            for score_index in self.score_indices
-        }
+        count = Counter(score_index for proposal in proposals for score_index in proposal.after)
         changes = []
         for proposal in proposals:
             by_score = (self._change(proposal, p, count[p]) for p in proposal.after)
@@ -170,7 +168,8 @@ class Baseline:
             if recorded is not None and contexts is not None
         ]
         before, after = zip(*pairs, strict=True) if pairs else ((), ())
-        return Cost(_mean(before, len), _mean(after, len), _tokens(before), _tokens(after))
+        (count, tokens), (later_count, later_tokens) = map(_size, (before, after))
+        return Cost(count, later_count, tokens, later_tokens)
 
 
 _DIGITS = 12
@@ -191,13 +190,9 @@ def recall_at(k: Cut | None) -> Measure:
     return Recall if k is None else Recall @ k
 
 
-def _mean(lists: Sequence[Sequence[Context]], size: Callable[[Sequence[Context]], float]) -> float:
-    return sum(map(size, lists)) / max(len(lists), 1)
-
-
-def _tokens(lists: Sequence[Sequence[Context]]) -> float | None:
-    """Return the mean tokens of lists; None where a text is not known."""
-    if any(context.text is None for contexts in lists for context in contexts):
-        return None
-    characters = _mean(lists, lambda contexts: sum(len(context.text or "") for context in contexts))
-    return characters / CHARACTERS_PER_TOKEN
+def _size(lists: Sequence[Sequence[Context]]) -> tuple[float, float | None]:
+    """Return the mean contexts of lists, and their mean tokens; None where a text is not known."""
+    texts = [context.text for contexts in lists for context in contexts]
+    lengths = [len(text) for text in texts if text is not None]
+    tokens = sum(lengths) / max(len(lists), 1) / CHARACTERS_PER_TOKEN
+    return len(texts) / max(len(lists), 1), tokens if len(lengths) == len(texts) else None

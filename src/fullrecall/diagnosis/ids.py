@@ -48,10 +48,6 @@ class IdEvidence(NamedTuple):
     in_corpus: Mapping[str, Alias]
     matches: Mapping[str, Sequence[Match]]
 
-    def alias(self, position: int, expected_id: str) -> Alias | None:
-        """Return the ID under which the row's list, or the corpus, has an expected one."""
-        return self.in_lists.get((position, expected_id)) or self.in_corpus.get(expected_id)
-
 
 def _alias(origin: Match | str, other_id: str | None, rank: int | None = None) -> Alias:
     """Return the alias that a match is, or the context of another ID whose field has it.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from fullrecall.context import Context
 from fullrecall.diagnosis.case import Case, Examined, Item, Search
 from fullrecall.diagnosis.causes import Cause, Diagnosed, Explained
 from fullrecall.diagnosis.corpus import Corpus, CorpusLike
@@ -131,21 +132,14 @@ def _items(finding: Finding, examined: Examined, *, judged: bool) -> list[Item]:
     groups = {reference.any_of for reference in examined.row.sample.reference_context_ids or ()}
     if names in groups and by_label.keys().isdisjoint(names):
         return [_by_id(own_id, examined) for own_id in names]
-    return [
-        Item(text, None, Passage.of(by_label[text]), by_label[text].id)
-        if text in by_label
-        else Item(text, None, Passage(text, text))
-        for text in names
-    ]
+    contexts = {text: by_label.get(text) or Context(text) for text in names}
+    return [Item(text, None, Passage.of(each), each.id) for text, each in contexts.items()]
 
 
 def _by_id(own_id: str, examined: Examined) -> Item:
     """Return the item of an ID, with its text where the references or the corpus have it."""
     corpus = examined.search.corpus
-    for context in examined.references:
-        if context.id == own_id and context.text:
-            return Item(own_id, own_id, Passage.of(context))
-    indexed = corpus.get(own_id) if corpus is not None else None
-    if indexed is None or indexed.text is None:
-        return Item(own_id, own_id)
-    return Item(own_id, own_id, Passage.of(indexed))
+    indexed = None if corpus is None else corpus.get(own_id)
+    contexts = examined.references if indexed is None else [*examined.references, indexed]
+    passages = [Passage.of(each) for each in contexts if each.id == own_id and each.text]
+    return Item(own_id, own_id, passages[0] if passages else None)

@@ -344,16 +344,13 @@ RULES: tuple[Rule, ...] = (
     searched,
     lookalike,
     in_the_corpus,
+    unknown,
 )
 
 
 def explained(case: Case) -> Explained:
-    """Return the first cause that a rule finds."""
-    for rule in RULES:
-        cause = rule(case)
-        if cause is not None:
-            return cause
-    return unknown(case)
+    """Return the first cause that a rule finds; the last rule always has one."""
+    return next(filter(None, (rule(case) for rule in RULES)))
 
 
 def _same(first: Context, other: Context) -> bool:
