@@ -78,7 +78,7 @@ class Search:
     `deep_lists` has what the retriever returned for rows that were asked for more, by position.
     """
 
-    corpus: Corpus | None
+    corpus: Corpus
     retriever: Inquiry | None
     deep_k: int
     ids: IdEvidence
@@ -148,8 +148,8 @@ class Case:
     judged: bool
 
     @property
-    def corpus(self) -> Corpus | None:
-        """What is indexed, where it is known."""
+    def corpus(self) -> Corpus:
+        """What is indexed, as far as it is known."""
         return self.examined.search.corpus
 
     @cached_property
@@ -170,9 +170,7 @@ class Case:
     @cached_property
     def holders(self) -> list[Held]:
         """The contexts of the corpus that hold the item's text, or parts of it."""
-        if self.corpus is None or self.item.passage is None:
-            return []
-        return self.corpus.holders(self.item.passage)
+        return [] if self.item.passage is None else self.corpus.holders(self.item.passage)
 
     @cached_property
     def share_in_corpus(self) -> float:
@@ -182,10 +180,8 @@ class Case:
     @property
     def is_in_corpus(self) -> bool:
         """Whether the corpus has it: its ID, or all of its text."""
-        if self.corpus is None:
-            return False
-        if self.item.id is not None and self.corpus.has_ids:
-            return self.corpus.get(self.item.id) is not None or self.alias is not None
+        if self.item.id is not None and self.corpus.by_id:
+            return self.item.id in self.corpus.by_id or self.alias is not None
         return self.share_in_corpus == 1.0
 
     @property

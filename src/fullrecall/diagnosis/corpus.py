@@ -28,7 +28,7 @@ class Held(NamedTuple):
 
 
 class Corpus:
-    """The contexts that an index holds.
+    """The contexts that an index holds; empty where it is not known.
 
     Texts are searched by exact runs of characters, white space aside. An index of their blocks is
     made at the first search, some seven times the size of the texts; a search looks at the
@@ -38,19 +38,15 @@ class Corpus:
     def __init__(self, contexts: CorpusLike, min_run: int = MIN_RUN) -> None:
         self.contexts: Sequence[Context] = _contexts(contexts)
         """All contexts, in the order given."""
-        self._ids = {context.id: context for context in self.contexts if context.id is not None}
+        self.by_id = {context.id: context for context in self.contexts if context.id is not None}
+        """The contexts that have an ID, by it."""
         self._passages = [Passage.of(context) for context in self.contexts]
         self._by_source: dict[str, list[int]] = {}
         for number, passage in enumerate(self._passages):
             if passage.source is not None:
                 self._by_source.setdefault(passage.source, []).append(number)
         self._min_run = min_run
-        self.has_ids = bool(self._ids)
         self.has_texts = any(passage.characters for passage in self._passages)
-
-    def get(self, context_id: str) -> Context | None:
-        """Return the context of an ID, None if there is none."""
-        return self._ids.get(context_id)
 
     @cached_property
     def _blocks(self) -> _Blocks:

@@ -14,7 +14,7 @@ from fullrecall.dataframes import Backend, frame_of
 from fullrecall.diagnosis.causes import FIXES, Cause, Diagnosed
 from fullrecall.diagnosis.change import Change
 from fullrecall.parameters import check_k
-from fullrecall.results.plain import plain
+from fullrecall.results.plain import plain, plain_of
 from fullrecall.views import exports, spreadsheet
 from fullrecall.views.sheet import Line, Section, Sheet, Shown
 from fullrecall.views.text import NOTHING, one_line
@@ -57,17 +57,13 @@ class Diagnosis(Shown):
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain JSON values."""
-        content: dict[str, Any] = plain(
-            {
-                "samples": self.samples,
-                "drawn_from": self.drawn_from or self.samples,
-                "changes": self.changes,
-                "causes": self.counts(),
-                "fixes": self.fixes,
-                "misses": self.misses,
-            }
-        )
-        return content
+        return {
+            "samples": self.samples,
+            "drawn_from": self.drawn_from or self.samples,
+            **plain_of(self, "changes"),
+            "causes": plain(self.counts()),
+            **plain_of(self, "fixes", "misses"),
+        }
 
     def to_frame(self, *, backend: Backend = "pandas") -> Any:
         """Return one row per miss, with the fields of `Diagnosed`.

@@ -48,9 +48,9 @@ class Proposal:
 class Baseline:
     """Recall of every row as it is: what changes are measured from.
 
-    `score_indices` are those of the scores whose headline is recall, `k` where counting stops,
-    `values` recall by score index and row, `lists` the contexts that count. `rescored` scores
-    other lists, by the index of each score that can be scored again.
+    `labels` are those of the scores whose headline is recall, by score index, `k` where counting
+    stops, `values` recall by score index and row, `lists` the contexts that count. `rescored`
+    scores other lists, by the index of each score that can be scored again.
     """
 
     def __init__(self, report: Report, k: Cut | None, rescored: Mapping[int, Rescore]) -> None:
@@ -58,20 +58,14 @@ class Baseline:
         self.methods: Sequence[Method] = report.methods
         self.k = k
         self.rescored = rescored
-        self.score_indices = tuple(
-            score_index
+        self.labels = {
+            score_index: method.label(recall_at(k))
             for score_index, method in enumerate(report.methods)
             if method.headline == Recall
-        )
-        self._table = report.table
-        self.values = {
-            score_index: self.values_at(score_index, k) for score_index in self.score_indices
         }
+        self._table = report.table
+        self.values = {score_index: self.values_at(score_index, k) for score_index in self.labels}
         self.lists: Lists = list(self.lists_at(k))
-
-    def label(self, score_index: int) -> str:
-        """Return the label of a score, with its k."""
-        return self.methods[score_index].label(recall_at(self.k))
 
     def values_at(self, score_index: int, k: Cut | None) -> list[float | None]:
         """Return recall within `k` of every row that has a score."""
@@ -152,7 +146,7 @@ class Baseline:
         return Change(
             proposal.kind,
             proposal.action,
-            self.label(score_index),
+            self.labels[score_index],
             had.mean,
             had.mean + gained.mean,
             gained.mean,

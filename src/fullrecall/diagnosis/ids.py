@@ -70,7 +70,7 @@ def _alias(origin: Match | str, other_id: str | None, rank: int | None = None) -
     return Alias(origin, Explained(cause, detail, rank))
 
 
-def id_evidence(report: Report, corpus: Corpus | None) -> IdEvidence:
+def id_evidence(report: Report, corpus: Corpus) -> IdEvidence:
     """Return what the IDs of the whole report tell of expected IDs that were not retrieved."""
     lists: list[Sequence[str | None]] = []
     references: list[Sequence[Sequence[str]]] = []
@@ -85,10 +85,7 @@ def id_evidence(report: Report, corpus: Corpus | None) -> IdEvidence:
         if missing:
             missing_ids[position] = list(chain.from_iterable(missing))
             contexts[position] = row.sample.contexts or ()
-    indexed = () if corpus is None else corpus.contexts
-    # A dict for its order: of several IDs that fit, the same is named each time.
-    indexed_ids = {context.id: None for context in indexed if context.id is not None}
-    matches = matches_of(lists, references, indexed_ids)
+    matches = matches_of(lists, references, corpus.by_id)
     in_lists = _in_fields(missing_ids, contexts)
     for position, own_ids in missing_ids.items():
         ranks = {context.id: rank for rank, context in enumerate(contexts[position], start=1)}
@@ -97,14 +94,14 @@ def id_evidence(report: Report, corpus: Corpus | None) -> IdEvidence:
             if match is not None and (position, own_id) not in in_lists:
                 rank = ranks[match.retrieved]
                 in_lists[position, own_id] = _alias(match, match.retrieved, rank)
-    unindexed_ids = set().union(*missing_ids.values()) - indexed_ids.keys()
-    in_corpus = _in_corpus(unindexed_ids, indexed, matches, levels_meet=levels_meet)
+    unindexed_ids = set().union(*missing_ids.values()) - corpus.by_id.keys()
+    in_corpus = _in_corpus(unindexed_ids, corpus, matches, levels_meet=levels_meet)
     return IdEvidence(in_lists, in_corpus, matches)
 
 
 def _in_corpus(
     expected_ids: set[str],
-    indexed: Sequence[Context],
+    corpus: Corpus,
     matches: Mapping[str, Sequence[Match]],
     *,
     levels_meet: bool,
@@ -114,13 +111,12 @@ def _in_corpus(
     Where references were retrieved as they are, `levels_meet`: lists and references have one, and
     a corpus of chunks beside them explains no miss.
     """
-    indexed_ids = {context.id for context in indexed}
     aliases: dict[str, Alias] = {}
-    for context in indexed:
+    for context in corpus.contexts:
         if context.source in expected_ids and context.source != context.id:
             aliases.setdefault(str(context.source), _alias("source", context.id))
     for expected_id in expected_ids:
-        match = next((m for m in matches.get(expected_id, ()) if m.retrieved in indexed_ids), None)
+        match = next((m for m in matches.get(expected_id, ()) if m.retrieved in corpus.by_id), None)
         if match is not None:
             aliases[expected_id] = _alias(match, match.retrieved)
     for expected_id, alias in aliases.items():

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 
 from fullrecall.context import Context
 from fullrecall.diagnosis.case import Case, Examined, Item, Search
@@ -64,7 +64,7 @@ def diagnose(
     # Causes are shares, which a sample of 20,000 gives to 0.7 points (95%).
     if size > _MOST:
         report = report.drawn(_MOST)
-    indexed = Corpus(corpus) if corpus is not None else None
+    indexed = Corpus(() if corpus is None else corpus)
     search = Search(
         indexed,
         None if retriever is None else Inquiry(retriever, deep_k),
@@ -72,11 +72,11 @@ def diagnose(
         id_evidence(report, indexed),
     )
     baseline = Baseline(report, k, rescoring(report))
-    scores = tuple(baseline.label(score_index) for score_index in baseline.score_indices)
-    misses = tuple(_misses(baseline, scores, search))
+    misses = tuple(_misses(baseline, search))
     if search.retriever is not None:
         search.retriever.close()
     proposed = [*proposals(baseline, search.deep_lists), *id_proposals(baseline, search.ids)]
+    scores = tuple(baseline.labels.values())
     return Diagnosis(misses, scores, len(report), baseline.changes(proposed), size)
 
 
@@ -84,12 +84,12 @@ _MOST = 20_000
 """Samples that are diagnosed of a report that has more."""
 
 
-def _misses(baseline: Baseline, scores: Sequence[str], search: Search) -> Iterator[Diagnosed]:
+def _misses(baseline: Baseline, search: Search) -> Iterator[Diagnosed]:
     """Yield all misses, row by row."""
     measure = recall_at(baseline.k)
     for position, row in enumerate(baseline.rows):
         examined = Examined(position, row, search)
-        for score_index, score in zip(baseline.score_indices, scores, strict=True):
+        for score_index, score in baseline.labels.items():
             result = row.results[score_index]
             if result.status is not Status.SCORED or result[measure] is None:
                 continue
@@ -138,8 +138,7 @@ def _items(finding: Finding, examined: Examined, *, judged: bool) -> list[Item]:
 
 def _by_id(own_id: str, examined: Examined) -> Item:
     """Return the item of an ID, with its text where the references or the corpus have it."""
-    corpus = examined.search.corpus
-    indexed = None if corpus is None else corpus.get(own_id)
+    indexed = examined.search.corpus.by_id.get(own_id)
     contexts = examined.references if indexed is None else [*examined.references, indexed]
     passages = [Passage.of(each) for each in contexts if each.id == own_id and each.text]
     return Item(own_id, own_id, passages[0] if passages else None)

@@ -34,7 +34,7 @@ def _larger_k(baseline: Baseline) -> Iterator[Proposal]:
         action = f"raise k from {k} to {larger}"
         if isinstance(k, Budget) and isinstance(larger, Budget):
             action = f"raise the budget from {k.words} to {larger.words}"
-        after = {p: baseline.values_at(p, larger) for p in baseline.score_indices}
+        after = {p: baseline.values_at(p, larger) for p in baseline.values}
         return Proposal(ChangeKind.LARGER_K, action, after, baseline.lists_at(larger))
 
     yield from _enough(map(proposal, _from(baseline)))
@@ -52,7 +52,7 @@ def _from(baseline: Baseline) -> list[Cut]:
     depths = (
         row.results[score_index].retrieved
         for row in baseline.rows
-        for score_index in baseline.score_indices
+        for score_index in baseline.values
     )
     return [*_doubled(k, max(depths, default=0))]
 

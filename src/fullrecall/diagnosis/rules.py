@@ -114,15 +114,15 @@ def other_id(case: Case) -> Explained | None:
 
     Else its text was, which needs the texts of both.
     """
-    item, corpus, alias = case.item, case.corpus, case.alias
+    item, alias, indexed = case.item, case.alias, case.corpus.by_id
     if alias is not None and alias.explained is not None:
         return alias.explained
-    if item.id is None or item.passage is None or (corpus is not None and corpus.get(item.id)):
+    if item.id is None or item.passage is None or item.id in indexed:
         return None
     for rank, context in enumerate(case.examined.retrieved, start=1):
         if context.text != item.text:
             continue
-        if context.id is None or (corpus is not None and corpus.has_ids):
+        if context.id is None or indexed:
             has = "and has no ID" if context.id is None else f"under the ID {context.id!r}"
             detail = f"the context at rank {rank} is its text, {has}"
             return Explained(Cause.ID_MISMATCH, detail, rank)
@@ -199,13 +199,11 @@ def _twin(case: Case, alike: Alike) -> str:
 
 def split_across_chunks(case: Case) -> Explained | None:
     """No chunk holds the text whole, and several hold it together."""
-    item, corpus = case.item, case.corpus
-    has_texts = corpus is not None and corpus.has_texts
+    item, has_texts = case.item, case.corpus.has_texts
     # Where a scorer counts characters, what the list has of it is its credit, and that is not all.
     if not has_texts and "min_run" in case.result.method.parameters:
         return None
-    indexed_by_id = item.id is not None and corpus is not None and corpus.get(item.id) is not None
-    if item.passage is None or indexed_by_id:
+    if item.passage is None or item.id in case.corpus.by_id:
         return None
     parts = item.parts_in(case.within_k)
     ranks = ", ".join(map(str, parts))
@@ -235,7 +233,7 @@ def split_across_chunks(case: Case) -> Explained | None:
 def indexed_text_differs(case: Case) -> Explained | None:
     """The corpus has its ID, with another text."""
     own_id = case.item.own_id
-    indexed = None if case.corpus is None or own_id is None else case.corpus.get(own_id)
+    indexed = case.corpus.by_id.get(own_id or "")
     if indexed is None or case.share_in_corpus == 1.0:
         return None
     how = _other_version(case, indexed)
@@ -246,9 +244,9 @@ def indexed_text_differs(case: Case) -> Explained | None:
 def not_in_corpus(case: Case) -> Explained | None:
     """The corpus has neither the ID nor the text."""
     corpus, item = case.corpus, case.item
-    if corpus is None or case.judged:
+    if case.judged:
         return None
-    if item.id is not None and corpus.has_ids:
+    if item.id is not None and corpus.by_id:
         if case.is_in_corpus:
             return None
         return Explained(Cause.NOT_IN_CORPUS, f"no context of the corpus has the ID {item.id!r}")
@@ -290,7 +288,7 @@ def searched(case: Case) -> Explained | None:
 
 def in_the_corpus(case: Case) -> Explained | None:
     """The corpus has it, and the retriever did not return it."""
-    if case.corpus is None or not case.is_in_corpus:
+    if not case.is_in_corpus:
         return None
     deep, k = case.examined.deeper, case.examined.search.deep_k
     if deep is None:
@@ -314,9 +312,9 @@ def unknown(case: Case) -> Explained:
     wanting = []
     if case.judged:
         return Explained(Cause.UNKNOWN, _ONLY_THE_JUDGE)
-    if case.corpus is None:
+    if not case.corpus.contexts:
         wanting.append("corpus=")
-    elif case.item.id is not None and not case.corpus.has_ids:
+    elif case.item.id is not None and not case.corpus.by_id:
         wanting.append("a corpus with IDs")
     if case.examined.search.retriever is None:
         wanting.append("retriever=")
