@@ -38,12 +38,12 @@ def joined_with(samples: Iterable[Sample], references: Path) -> Joined:
         raise error.at(path=str(references)) from None
 
 
-def samples_of_run(files: Sequence[Path], run: Path, **others: object) -> Iterator[Sample]:
+def samples_of_run(files: Sequence[Path], run: Path, **other_options: object) -> Iterator[Sample]:
     """Return the samples of a TREC run.
 
-    Raises `typer.BadParameter` where any of the `others`, options of other files, is set.
+    Raises `typer.BadParameter` where any of the `other_options`, which other files take, is set.
     """
-    for name, value in others.items():
+    for name, value in other_options.items():
         if value:
             raise bad_option(f"--{name.replace('_', '-')}", "must be left out with --run")
     if len(files) > 1:

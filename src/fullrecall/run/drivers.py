@@ -52,7 +52,7 @@ class _Reader:
             return None
 
     def works(self, run: Run, room: int = 1) -> list[Work]:
-        """Return samples up to so many that ask, as many as can be prepared in a moment."""
+        """Return the next samples prepared, until `room` of them ask or a moment has passed."""
         began = time.monotonic()
         works: list[Work] = []
         while room > 0 and (drawn := self.draw()) is not None:

@@ -47,7 +47,7 @@ class Passage(NamedTuple):
 
 @remembered(1_000_000)  # a context is judged for many claims
 def read_passage(text: str) -> Passage:
-    """Return a text, read."""
+    """Return a text with its words, its sentences, and where each word stands."""
     words = tuple(read_words(text))
     cuts = [match.end() for match in _BOUNDARY.finditer(text)]
     firsts: list[int] = []  # of each sentence: its first word

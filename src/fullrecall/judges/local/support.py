@@ -110,9 +110,9 @@ def _joint_weight(match: Match, other: Match) -> float:
     0.0 if they share no name or rare word of it, or if one of them adds next to nothing.
     """
     covered = list(zip(match.units, match.found, other.found, strict=True))
-    if not any(unit.weight >= _LINKING and own and others for unit, own, others in covered):
+    if not any(unit.weight >= _LINKING and own and joined for unit, own, joined in covered):
         return 0.0
-    weight = sum(unit.weight * max(own, others) for unit, own, others in covered)
+    weight = sum(unit.weight * max(own, joined) for unit, own, joined in covered)
     return weight if weight >= max(match.weight, other.weight) + _ADDED * match.total else 0.0
 
 

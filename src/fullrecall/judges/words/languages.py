@@ -126,8 +126,8 @@ def _language_and_signs(text: str) -> tuple[str | None, int]:
     if scripts.total() * 2 > latin:
         return _by_script(text, scripts), _CERTAIN
     # A script that is not listed is no English, whatever Latin names stand among it.
-    others = len(letters) - scripts.total() - latin
-    return (UNDETERMINED, _CERTAIN) if others > latin else _latin(text)
+    unlisted = len(letters) - scripts.total() - latin
+    return (UNDETERMINED, _CERTAIN) if unlisted > latin else _latin(text)
 
 
 @lru_cache(maxsize=4_096)
