@@ -64,9 +64,8 @@ def questions(wording: Literal["plain", "hard"] = "hard") -> tuple[Sample, ...]:
     """
     from fullrecall.sample import Sample
 
-    return tuple(
-        Sample(**row, reference_contexts=_reference_texts(row)) for row in _question_rows(wording)
-    )
+    rows = map(json.loads, _lines(_QUESTIONS_FILES[wording]))
+    return tuple(Sample(**row, reference_contexts=_reference_texts(row)) for row in rows)
 
 
 @functools.cache
@@ -140,10 +139,6 @@ def _reference_texts(row: dict[str, Any]) -> list[list[str]]:
         [docstring(objects[document_id]) for document_id in group["any_of"]]
         for group in row["reference_context_ids"]
     ]
-
-
-def _question_rows(wording: str) -> list[dict[str, Any]]:
-    return [json.loads(line) for line in _lines(_QUESTIONS_FILES[wording])]
 
 
 def _lines(name: str) -> list[str]:

@@ -14,9 +14,8 @@ from typing import Any, TypeAlias
 from fullrecall.dataframes import frame_rows
 from fullrecall.errors import InputError
 from fullrecall.extras import pyarrow
-from fullrecall.identifiers import shown
 from fullrecall.read import text_files
-from fullrecall.read.rows import Columns, RowNumber, placed
+from fullrecall.read.rows import Columns, RowNumber, as_mapping, placed
 from fullrecall.read.strict_json import parsed
 from fullrecall.read.text_files import STANDARD_INPUT, text_lines, too_long, whole_text
 
@@ -53,20 +52,12 @@ def json_lines(path: str, _: Columns | None = None, *, limit: int | None = None)
             if not begun:
                 continue
             try:
-                yield line, _object(parsed(text.rstrip(), line), line)
+                yield line, as_mapping(parsed(text.rstrip(), line))
             except InputError as error:
                 if line == 1 and (begun[0] == "[" or begun == "{"):
                     hint = "a JSON value over the whole file is read with read(path, format='json')"
                     raise InputError(f"{error.problem}; {hint}", line=line) from None
-                raise
-
-
-def _object(value: object, number: RowNumber) -> Mapping[str, Any]:
-    if not isinstance(value, dict):
-        kind = f"{type(value).__name__} {shown(value)}"
-        problem = f"a row must be an object with named fields, got {kind}"
-        raise placed(InputError(problem), number)
-    return value
+                raise error.at(line=line) from None
 
 
 def _json(path: str, _: Columns | None) -> Rows:
@@ -83,7 +74,10 @@ def _json(path: str, _: Columns | None) -> Rows:
     items = value if isinstance(value, list) else [value]
     for number, item in enumerate(items, start=1):
         label = f"item {number}"
-        yield label, _object(item, label)
+        try:
+            yield label, as_mapping(item)
+        except InputError as error:
+            raise placed(error, label) from None
 
 
 def _begins_with_object(path: str, limit: int) -> bool:

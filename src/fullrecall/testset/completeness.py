@@ -20,6 +20,7 @@ from math import ceil, comb, floor, sqrt
 from typing import Literal, NamedTuple, TypeAlias
 
 from fullrecall.calibration.draw import allocation
+from fullrecall.results.bounds import root
 from fullrecall.results.special import gamma_cdf, gamma_quantile
 
 Kind: TypeAlias = Literal["yes", "no", "no verdict"]
@@ -34,7 +35,6 @@ WIDTH = 0.2
 """Of an interval that the number of labels is planned for."""
 
 _DENSE, _DENSE_HITS = 0.15, 3
-_HALVINGS = 40
 _ROUNDING = 1e-9
 
 # The share of each kind, nearest to the top first, and the relevant share that is planned for.
@@ -258,13 +258,11 @@ class _Gamma(NamedTuple):
 def _mid_p_quantile(fewer: _Gamma, more: _Gamma, chance: float) -> float:
     """Return a quantile of a variable that has either distribution with probability 1/2."""
     low, high = fewer.quantile(chance), more.quantile(chance)
-    for _ in range(_HALVINGS):
-        middle = (low + high) / 2
-        if (fewer.cdf(middle) + more.cdf(middle)) / 2 < chance:
-            low = middle
-        else:
-            high = middle
-    return high
+
+    def beyond(x: float) -> float:
+        return (fewer.cdf(x) + more.cdf(x)) / 2 - chance
+
+    return root(beyond, low, high, low, (high, beyond(high)))
 
 
 def completeness(named_count: float, missed: Figure) -> Figure:

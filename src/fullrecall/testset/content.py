@@ -8,6 +8,7 @@ from enum import StrEnum
 from typing import TypeAlias
 
 from fullrecall.context import Context
+from fullrecall.corpus import Document
 from fullrecall.sample import Sample
 from fullrecall.testset.alignment import letters_of
 from fullrecall.testset.vocabulary import words
@@ -67,6 +68,12 @@ def names_in(sample: Sample) -> list[str]:
     ids = [name for reference in sample.reference_context_ids or () for name in reference.any_of]
     sources = [context.source for context in contexts_in(sample) if context.source is not None]
     return list(dict.fromkeys([*ids, *sources]))
+
+
+def texts_named(samples: Iterable[Sample], documents: Iterable[Document]) -> dict[str, str]:
+    """Return the texts that references name, by ID; a corpus may be larger than memory."""
+    named = {name for sample in samples for name in names_in(sample)}
+    return {document.id: document.text for document in documents if document.id in named}
 
 
 def of_references(sample: Sample, texts: Mapping[str, str]) -> Found:

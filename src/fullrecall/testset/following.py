@@ -26,7 +26,7 @@ from fullrecall.testset.alignment import (
     pieces,
     within,
 )
-from fullrecall.testset.content import contexts_in, has_spans, names_in
+from fullrecall.testset.content import contexts_in, has_spans, texts_named
 from fullrecall.testset.seeds import passages
 from fullrecall.testset.vocabulary import content_words
 from fullrecall.views.exports import written
@@ -132,10 +132,7 @@ def anchor(samples: Iterable[SampleLike], documents: DocumentsLike | Documents) 
     the answer. Raises `InputError` for what is not a sample or a document.
     """
     parsed_samples = list(as_samples(samples))
-    named = {name for sample in parsed_samples for name in names_in(sample)}
-    texts = {
-        document.id: document.text for document in documents_of(documents) if document.id in named
-    }
+    texts = texts_named(parsed_samples, documents_of(documents))
     return [_anchored(sample, texts) for sample in parsed_samples]
 
 
@@ -148,18 +145,18 @@ def _anchored(sample: Sample, texts: Mapping[str, str]) -> Sample:
         if name in texts
     }
     groups = [[_placed(c, texts) for c in group] for group in sample.reference_contexts or ()]
-    return _rebuilt(sample, None, groups, {**anchors_of(sample), **anchors})
+    return _rebuilt(sample, (), groups, {**anchors_of(sample), **anchors})
 
 
 def _rebuilt(
     sample: Sample,
-    ids: Sequence[Reference] | None,
+    ids: Sequence[Reference],
     groups: Sequence[Sequence[Context]],
     anchors: Mapping[str, Any],
 ) -> Sample:
     """Return a sample with other references; without any they are as they were."""
     fields = sample.to_dict()
-    if ids is not None:
+    if ids:
         fields["reference_context_ids"] = list(ids)
     if groups:
         fields["reference_contexts"] = [list(group) for group in groups]
@@ -395,8 +392,7 @@ class _Following:
                 ids += self._references(labels, reference, anchors)
         named = {name for reference in ids for name in reference.any_of}
         anchors = {name: values for name, values in anchors.items() if name in named}
-        has_ids = bool(ids) or sample.reference_context_ids is not None
-        return _rebuilt(sample, ids if has_ids else None, groups, anchors)
+        return _rebuilt(sample, ids, groups, anchors)
 
     def _references(
         self,

@@ -20,7 +20,7 @@ from fullrecall.parameters import check_k
 from fullrecall.read.documents import Documents, DocumentsLike, documents_of, is_page
 from fullrecall.sample import Sample
 from fullrecall.testset import instructions, seeds
-from fullrecall.testset.content import Problem
+from fullrecall.testset.content import Problem, texts_named
 from fullrecall.testset.draft import KINDS, Draft, QuestionKind, Rejection
 from fullrecall.testset.duplicates import Questions
 from fullrecall.testset.execution import ModelOptions, Outcome, Plan, carried_out
@@ -72,25 +72,20 @@ the run before anything is spent."""
 class TestSet:
     """The questions that `generate` accepted, and all that it did not.
 
-    `drafts` are all that were written, in the order of their seeds. `stopped` says why there are
-    fewer than were wanted; empty where there are as many. `spent` is what the run sent and paid.
-    `texts` are the documents that the references name.
+    `drafts` are all that were written, in the order of their seeds; `samples` are the accepted
+    ones, with quotes, offsets and how they were made. `stopped` says why there are fewer than were
+    wanted; empty where there are as many. `spent` is what the run sent and paid. `texts` are the
+    documents that the references name.
     """
 
     __test__ = False  # no test of pytest's
 
     drafts: Sequence[Draft]
-    made_by: Mapping[str, Any] = field(default_factory=dict)
+    samples: Sequence[Sample]
     stopped: str = ""
     problems: Mapping[str, int] = field(default_factory=dict)
     spent: Spent = field(default_factory=Spent)
     texts: Mapping[str, str] = field(default_factory=dict, repr=False)
-
-    @property
-    def samples(self) -> list[Sample]:
-        """The accepted questions as samples, with quotes, offsets and how they were made."""
-        good = [draft.sample(self.made_by) for draft in self.drafts if draft.rejection is None]
-        return anchor(good, self.texts)
 
     @property
     def rejected(self) -> list[Draft]:
@@ -99,7 +94,7 @@ class TestSet:
 
     def __len__(self) -> int:
         """The number of accepted questions."""
-        return len(self.drafts) - len(self.rejected)
+        return len(self.samples)
 
     def __str__(self) -> str:
         lines = [f"{len(self):,} of {len(self.drafts):,} drafts accepted"]
@@ -223,15 +218,10 @@ class _Generation:
         made_by |= {"instructions": instructions.VERSION, "seed": self.seed}
         if self.checker is not self.model:
             made_by["checker"] = self.checker.name
-        named = {
-            quote.source
-            for draft in self.drafts
-            if draft.rejection is None
-            for backed in draft.claims
-            for quote in (backed.quote, *backed.elsewhere)
-        }
-        texts = {document.id: document.text for document in self.documents if document.id in named}
-        return TestSet(tuple(self.drafts), made_by, stopped, dict(self.problems), texts=texts)
+        good = [draft.sample(made_by) for draft in self.drafts if draft.rejection is None]
+        texts = texts_named(good, self.documents)
+        problems = dict(self.problems)
+        return TestSet(self.drafts, anchor(good, texts), stopped, problems, texts=texts)
 
     def _forecast(self) -> str:
         """Return what the run sends if no reply is asked again: two calls for two questions."""

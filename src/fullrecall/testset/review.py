@@ -23,7 +23,7 @@ from fullrecall.read.strict_json import parsed
 from fullrecall.read.text_files import existing_file, whole_text
 from fullrecall.sample import Sample
 from fullrecall.testset.completeness import hypergeometric_cdf
-from fullrecall.testset.content import names_in
+from fullrecall.testset.content import texts_named
 from fullrecall.views.exports import written
 
 _AROUND = 200
@@ -57,9 +57,7 @@ def to_review(
     if Path(path).suffix != ".html":
         raise ParameterError(f"path must end in .html, got {Path(path).name!r}")
     drawn = random.Random(f"{seed}:review").sample(identified, n)  # noqa: S311 - a sample, no secret
-    named = {name for sample in drawn for name in names_in(sample)}
-    listed = documents_of(documents) if documents is not None else ()
-    texts = {document.id: document.text for document in listed if document.id in named}
+    texts = texts_named(drawn, () if documents is None else documents_of(documents))
     rows = [_row(sample, texts) for sample in drawn]
     page = _page(rows, _digest(identified), total=len(identified), title=title)
     written(page, path)
