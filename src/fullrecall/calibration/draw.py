@@ -142,10 +142,10 @@ def _proportional(claims: Sequence[JudgedClaim], n: int) -> Mapping[str, float]:
     """
     certain: set[str] = set()
     while True:
-        others = [claim for claim in claims if claim.item not in certain]
-        left, total = n - len(certain), fsum(claim.share for claim in others)
+        uncertain = [claim for claim in claims if claim.item not in certain]
+        left, total = n - len(certain), fsum(claim.share for claim in uncertain)
         # A share is a sum of floats: one that is just enough must not stay below by rounding.
-        over = {claim.item for claim in others if left * claim.share >= total * (1 - 1e-12)}
+        over = {claim.item for claim in uncertain if left * claim.share >= total * (1 - 1e-12)}
         if not over:
             break
         certain |= over

@@ -58,7 +58,7 @@ class JudgedClaim(NamedTuple):
 
         Claims on which the judge is wrong for the same reason are best drawn together.
         """
-        if any(item.verified is False for item in self.finding.evidence or ()):
+        if any(quote.verified is False for quote in self.finding.evidence or ()):
             return f"{self.verdict}, a quote not found"
         return self.verdict
 
@@ -175,14 +175,14 @@ def labels_by_item(judged: JudgedClaims, labels: Sequence[Label]) -> dict[str, l
         if not items or items[0] not in by_item:
             strangers.append(label)
             continue
-        others = by_item[items[0]]
-        if any(other.rater == label.rater for other in others):
+        earlier_labels = by_item[items[0]]
+        if any(earlier.rater == label.rater for earlier in earlier_labels):
             who = f" by {label.rater}" if label.rater else ""
             raise InputError(
                 f"the claim {label.target!r} of the sample {label.sample!r} is labeled{who} "
                 "twice: keep one, or name its rater"
             )
-        others.append(label)
+        earlier_labels.append(label)
     if strangers:
         raise InputError(
             f"{len(strangers):,} of {len(labels):,} labels match no claim that "

@@ -18,7 +18,7 @@ from collections.abc import Callable
 from fullrecall.counts import counted
 from fullrecall.judges.flow import NotAsked
 from fullrecall.models.chat import Completion, Failure
-from fullrecall.models.retries import Retries
+from fullrecall.run.limits import Limits
 
 _MOST_FAILURES_IN_A_ROW = 5
 """Failures in a row, with no answer between, that cast doubt on a model."""
@@ -31,11 +31,13 @@ has the same key, name and address."""
 class Endpoint:
     """One model: its limit, its rest, its record. Lives in one event loop."""
 
-    def __init__(self, name: str, most: int, limit_of_all: asyncio.Semaphore) -> None:
+    def __init__(self, name: str, limits: Limits, limit_of_all: asyncio.Semaphore) -> None:
+        most = limits.max_concurrency
         self.name = name
         self.limit = float(most)
         self.stopped: str | None = None
         self._most = most
+        self._retries = limits.retrying()
         self._limit_of_all = limit_of_all
         self._turns = asyncio.Semaphore(most)
         self._turns_in_all = most  # free or taken; those beyond the limit go as they are given back
@@ -81,12 +83,12 @@ class Endpoint:
             raise
         return loop.time()
 
-    def release(self, reply: Completion | None, began: float, retries: Retries) -> None:
+    def release(self, reply: Completion | None, began: float) -> None:
         """Give a turn back, with the reply to its request, begun then; None where none was sent."""
         if reply is not None:
             if reply.failure is None or reply.failure.is_reply:
                 self._note_answer()
-            elif not retries.gives_up(reply):
+            elif not self._retries.gives_up(reply):
                 self._slow_down(reply, began)
         self._limit_of_all.release()
         self._give_back_turn()
@@ -96,26 +98,18 @@ class Endpoint:
         if self.stopped is not None:
             raise NotAsked(self.stopped)
 
-    def fails(
-        self,
-        completion: Completion,
-        began: float,
-        *,
-        hopeless: bool = False,
-        remember: Callable[[], object] = lambda: None,
-    ) -> None:
+    def fails(self, completion: Completion, began: float, remember: Callable[[], object]) -> None:
         """Take note of an ask, begun then, that failed for good, its retries included.
 
         It counts only if nobody was answered since it began: what hangs comes to its end after all
-        others. One that is `hopeless` casts doubt at once then. `remember` is called once the
-        endpoint has answered others, so that the failure is the ask's own.
+        others. One after which there is too long to wait casts doubt at once then. `remember` is
+        called once the endpoint has answered others, so that the failure is the ask's own.
         """
         is_counted = began >= self._answered_at
         self._failures_in_a_row += is_counted
-        hopeless = (hopeless and is_counted) or (
-            completion.failure in _HOPELESS and not self._has_answered
-        )
-        if hopeless or self._failures_in_a_row >= _MOST_FAILURES_IN_A_ROW:
+        gives_up = is_counted and self._retries.gives_up(completion)
+        is_hopeless = completion.failure in _HOPELESS and not self._has_answered
+        if gives_up or is_hopeless or self._failures_in_a_row >= _MOST_FAILURES_IN_A_ROW:
             self._doubtful_reply = completion
         if self._has_answered:
             remember()

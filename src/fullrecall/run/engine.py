@@ -168,7 +168,7 @@ class Engine:
             result, _ = await arun(
                 begun.flow,
                 self.door.answer,
-                step=begun.asked,
+                step=begun.asks,
                 compute=self._compute,
                 tally=tally,
             )

@@ -34,7 +34,7 @@ class Claim(NamedTuple):
     """Who is about to pay for an ask: a process somewhere, until some time."""
 
     token: str
-    place: str
+    scope: str
     pid: int
     until: float
 
@@ -42,7 +42,7 @@ class Claim(NamedTuple):
         """Whether its owner may still be at it."""
         if not now < self.until <= now + 2 * CLAIM_SECONDS:  # beyond: the clock was set back
             return False
-        if self.place != process_scope():
+        if self.scope != process_scope():
             return True
         return self.token in _HELD if self.pid == os.getpid() else _lives(self.pid)
 

@@ -168,7 +168,7 @@ class Door:
             finally:
                 await account.settle(ask, hold, reply, sent)
         finally:
-            endpoint.release(reply, entered, self._retries)
+            endpoint.release(reply, entered)
         return completion
 
     def _pause(self, request: _Request, completion: Completion) -> float | None:
@@ -208,12 +208,7 @@ class Door:
         failure = completion.failure
         if failure is None or failure.is_reply or request.failed_before:
             return
-        request.endpoint.fails(
-            completion,
-            began,
-            hopeless=self._retries.gives_up(completion),
-            remember=lambda: self._remember_failure(request.key),
-        )
+        request.endpoint.fails(completion, began, lambda: self._remember_failure(request.key))
 
     def _remember_failure(self, key: str) -> None:
         self._failed.add(key)
@@ -222,7 +217,7 @@ class Door:
 
     def _endpoint(self, model: ChatModel) -> Endpoint:
         if id(model) not in self._models:
-            endpoint = Endpoint(model.name, self._limits.max_concurrency, self._in_all)
+            endpoint = Endpoint(model.name, self._limits, self._in_all)
             self._models[id(model)] = model, self._endpoints.setdefault(endpoint.name, endpoint)
         return self._models[id(model)][1]
 

@@ -35,7 +35,7 @@ class Begun:
     index: int
     scorer: Scorer
     flow: Flow[Result]
-    asked: Sequence[Ask]
+    asks: Sequence[Ask]
 
 
 @dataclass(slots=True)
