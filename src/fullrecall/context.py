@@ -82,10 +82,11 @@ _CONTEXT_FIELDS = ("text", "id", "score", "metadata", "source", "start", "end")
 _put_text, _put_id, _put_score, _put_metadata, _put_source, _put_start, _put_end = (
     Context.__dict__[name].__set__ for name in _CONTEXT_FIELDS
 )
-_CONTEXT_KEYS = frozenset(_CONTEXT_FIELDS)
+CONTEXT_KEYS = frozenset(_CONTEXT_FIELDS)
+"""The fields of a context."""
 _values = attrgetter(*_CONTEXT_FIELDS)
 _CONTEXT_NAMES = {"page_content": "text", "content": "text", "start_index": "start"}
-CONTEXT_NAMES = _CONTEXT_KEYS | _CONTEXT_NAMES.keys() | {"type"}
+CONTEXT_NAMES = CONTEXT_KEYS | _CONTEXT_NAMES.keys() | {"type"}
 """The keys that a mapping may have that is a context."""
 
 
@@ -95,14 +96,14 @@ def as_context(value: object) -> Context:
         return value
     if isinstance(value, str):
         return Context(value)
-    if type(value) is dict and value.keys() <= _CONTEXT_KEYS:  # as in every saved report
+    if type(value) is dict and value.keys() <= CONTEXT_KEYS:  # as in every saved report
         return Context(**value)
     if isinstance(value, Mapping):
         fields: dict[str, Any] = {
             _CONTEXT_NAMES.get(str(name), str(name)): content for name, content in value.items()
         }
         fields.pop("type", None)  # LangChain's dumped documents carry `"type": "Document"`
-        unknown = fields.keys() - set(_CONTEXT_FIELDS)
+        unknown = fields.keys() - CONTEXT_KEYS
         if unknown:
             raise ValueError(
                 f"a context has no field {listed(unknown)}: it takes "

@@ -14,7 +14,7 @@ from operator import index
 from typing import Any, TypeAlias
 from uuid import UUID
 
-from fullrecall.context import Context, as_context
+from fullrecall.context import CONTEXT_KEYS, Context, as_context
 from fullrecall.dataframes import frame_rows, is_frame
 from fullrecall.errors import InputError, ParameterError
 from fullrecall.identifiers import each_of, looks_like_id, shown
@@ -81,9 +81,6 @@ SCORES = ("score", "_score", "relevance", "relevance_score", "_relevance_score")
 METADATA = ("metadata", "meta", "payload", "_source", "properties", "fields")
 
 
-_OWN = frozenset({"text", "id", "score", "metadata", "source", "start", "end"})
-
-
 def contexts_of(
     result: object, *, id_key: IdKey | None = None, strings_are_ids: bool = False
 ) -> tuple[Context, ...]:
@@ -125,7 +122,7 @@ def context_of(row: object, id_key: IdKey | None = None) -> Context:
     """
     if id_key is not None:
         return _identified(row, id_key)
-    if isinstance(row, (Context, str)) or (isinstance(row, Mapping) and row.keys() <= _OWN):
+    if isinstance(row, (Context, str)) or (isinstance(row, Mapping) and row.keys() <= CONTEXT_KEYS):
         return as_context(row)
     # By its exact type: a named tuple says itself which of its fields is the score.
     if type(row) is tuple and len(row) == 2 and _is_number(row[1]):  # noqa: PLR2004 - a pair
@@ -177,10 +174,7 @@ def id_at(item: Any, id_key: IdKey) -> Any:
         value, name = id_key(item), "id_key"
     else:
         path, name = id_key.split("."), repr(id_key)
-        holders = [item, *(holder for own in METADATA if (holder := _get(item, own)) is not None)]
-        holders += [
-            content for own in INNER for content in (_get(item, own),) if _has_fields(content)
-        ]
+        holders = [item, *(_get(item, own) for own in (*METADATA, *INNER))]
         if isinstance(item, Context):
             holders = [item.metadata, item]
         value = next(

@@ -18,7 +18,7 @@ from fullrecall.judges.replies import text_items
 from fullrecall.judges.reviews import rejudged, verified
 from fullrecall.judges.verdicts import merged
 from fullrecall.models.chat import ChatModel, ChatRequest, Completion
-from fullrecall.parameters import check_choice
+from fullrecall.parameters import check_choice, check_k
 
 GuardMode: TypeAlias = Literal["hints", "canaries"]
 
@@ -70,12 +70,10 @@ class LLMJudge(Exchange):
                 "OpenAIChatModel(…) of fullrecall.models.openai, got "
                 f"{type(self.model).__name__}"
             )
-        for name, choices in (("verify", Verification), ("guard", GuardMode)):
-            check_choice(getattr(self, name), name, get_args(choices))
+        check_choice(self.verify, "verify", get_args(Verification))
+        check_choice(self.guard, "guard", get_args(GuardMode))
         for name, least in (("claims_per_call", 1), ("window", 100), ("reasks", 0), ("sample", 0)):
-            value = getattr(self, name)
-            if not isinstance(value, int) or value < least:
-                raise ParameterError(f"{name} must be a whole number >= {least}, got {value!r}")
+            check_k(getattr(self, name), name, least=least)
         if self.sample and getattr(self.model, "temperature", None) == 0:
             raise ParameterError(
                 f"sample must be 0 for a model at temperature 0, got {self.sample}: every sample "

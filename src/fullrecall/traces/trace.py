@@ -132,27 +132,25 @@ class Trace:
 
     def _number_events(self) -> None:
         """Number beginnings and ends by their times; at one time as the calls are nested."""
-        events: list[tuple[float, int, TracedStep, bool]] = []
+        events: list[tuple[float, TracedStep, bool]] = []
         first = min((span.start for span in self._spans.values()), default=0)
         stack = [(top, False) for top in reversed(self._tops)]
-        reached: set[Hashable] = set()
         while stack:
             span, ends = stack.pop()
             if ends:
                 span.end = max(span.end, span.start)
                 span.step.seconds = (span.end - first) / 1e9
                 if not span.is_open:
-                    events.append((span.end, len(events), span, True))
+                    events.append((span.end, span, True))
                 continue
-            reached.add(span.step.id)
-            events.append((span.start, len(events), span, False))
+            events.append((span.start, span, False))
             stack.append((span, True))
             for child in reversed(self._below.get(span.step.id, ())):
                 child.start = max(child.start, span.start)  # clocks of two machines
                 stack.append((child, False))
-        spans = sorted(self._spans.items(), key=lambda item: item[1].start)
-        self._spans = {own: span for own, span in spans if own in reached}
-        for moment, (_, _, span, ends) in enumerate(sorted(events, key=lambda e: e[:2]), start=1):
+        events.sort(key=lambda event: event[0])
+        self._spans = {span.step.id: span for _, span, ends in events if not ends}
+        for moment, (_, span, ends) in enumerate(events, start=1):
             if ends:
                 span.step.ended = moment
             else:
