@@ -322,11 +322,9 @@ class Flow:
 
     def _are_documents(self, step: Step, listed: DocumentList, view: View) -> bool:
         """Return whether bare texts are documents: known ones, or all that the call returned."""
-        if not listed.documents:
-            return False
         if self._known_texts(listed):
             return True
-        if listed.path != ():
+        if not listed.documents or listed.path != ():
             return False
         if step is self.tree.root and not self.retrieved:
             return True
@@ -387,8 +385,7 @@ class _HandingOn:
                 fresh[signature] = group  # a retriever of retrievers is a stage of its own
             elif signature in signatures and signature in self._flow.signatures:
                 carried = True  # a graph's state: a node returns keys that it did not touch
-                first = (passage.document for passage in group.passages[:1])
-                self._scope.take_up(first, signature)
+                self._scope.take_up([group.passages[0].document], signature)
             elif signature in self._flow.signatures:
                 if self._is_in_use(group):
                     carried = True  # it went past the record, as in a state that steps share

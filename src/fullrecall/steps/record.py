@@ -324,12 +324,11 @@ def _other_ids(
     passages: Sequence[Passage], contexts: Sequence[Context]
 ) -> list[tuple[str, ...]] | None:
     """Return the IDs of each document beside the one that is shown; None where each has one."""
-    if all(len(passage.document.ids) < 2 for passage in passages):  # noqa: PLR2004
-        return None
-    return [
+    others = [
         tuple(own for own in passage.document.ids if own != context.id)
         for passage, context in zip(passages, contexts, strict=True)
     ]
+    return others if any(others) else None
 
 
 def _key(handed: HandedList) -> str:

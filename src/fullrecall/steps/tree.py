@@ -19,13 +19,12 @@ class Tree:
         self.steps = sorted(steps, key=lambda step: step.began)
         self._at = {step.id: step for step in self.steps}
         self.root = self._at.get(root)
-        self._children: dict[Hashable, list[Step]] = {}
+        self._children: dict[Hashable | None, list[Step]] = {}
         self._parents: dict[Hashable, Step | None] = {}
         for step in self.steps:
             parent = self._caller(step)
             self._parents[step.id] = parent
-            if parent is not None:
-                self._children.setdefault(parent.id, []).append(step)
+            self._children.setdefault(None if parent is None else parent.id, []).append(step)
 
     def parent(self, step: Step) -> Step | None:
         """Return the caller of a step, None for an outermost one."""
@@ -58,8 +57,7 @@ class Tree:
         names, queries and contents. So the order of threads changes nothing.
         """
         positions: dict[Hashable, int] = {}
-        stack = [step for step in self.steps if self._parents[step.id] is None]
-        stack = _in_order(stack)[::-1]
+        stack = _in_order(self._children.get(None, ()))[::-1]
         while stack:
             step = stack.pop()
             positions[step.id] = len(positions)
