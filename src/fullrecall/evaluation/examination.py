@@ -143,9 +143,7 @@ class Examination:
                 for name, ruled in (("with a rule", True), ("without a rule", False))
                 for credit in [self.false_credit(ruled=ruled)]
             },
-            "calls": self.usage.calls,
-            "prompt_tokens": self.usage.prompt_tokens,
-            "completion_tokens": self.usage.completion_tokens,
+            **self.usage._asdict(),
             "seconds": round(self.seconds, 3),
         }
 

@@ -7,7 +7,6 @@ are said where it leaves out 0, and nowhere else.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from functools import cached_property
@@ -23,7 +22,6 @@ from fullrecall.results.bounds import (
     alpha_of,
     bracketed,
     groups_needed,
-    holm,
     lower_bound,
     mean_above,
     mean_below,
@@ -132,6 +130,14 @@ class Difference:
         gained, lost = gained_and_lost(*self.pairs.results(pair), self.measure)
         return Flip(row.label, row.sample.user_input, before, after, gained, lost)
 
+    def corrected(self, p: float) -> Difference:
+        """Return the difference with an adjusted p-value, which then decides its outcome."""
+        if self.interval is None:
+            return self
+        is_shown = p <= alpha_of(self.interval.confidence)
+        outcome = self.outcome if is_shown else Direction.CANNOT_TELL
+        return replace(self, p_adjusted=p, outcome=outcome)
+
     def to_dict(self) -> dict[str, Any]:
         """Return plain JSON values."""
         names = ("measure", "samples", "groups", "before", "after", "difference", "interval")
@@ -195,24 +201,3 @@ def difference(
         needed=needed,
         p=min(1.0, 2 * min(sides)),
     )
-
-
-def corrected(differences: Sequence[Difference]) -> list[Difference]:
-    """Return differences that are shown together with one error rate for all of them.
-
-    By Holm's method: any is called better or worse in error with probability 1 - confidence at
-    most, however they depend on each other. Each interval remains that of its change alone.
-    """
-    adjusted = holm([1.0 if each.p is None else each.p for each in differences])
-    return [
-        each
-        if each.interval is None
-        else replace(
-            each,
-            p_adjusted=p,
-            outcome=each.outcome
-            if p <= alpha_of(each.interval.confidence)
-            else Direction.CANNOT_TELL,
-        )
-        for each, p in zip(differences, adjusted, strict=True)
-    ]

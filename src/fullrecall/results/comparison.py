@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypedDict, Unpack, cast, overload
 
@@ -15,10 +16,10 @@ from fullrecall.measures import Measure, as_measures
 from fullrecall.parameters import check_share
 from fullrecall.report.report import Report, check_report, diagnosed
 from fullrecall.result import Method
-from fullrecall.results.bounds import CONFIDENCE
-from fullrecall.results.change import Difference, corrected, difference
+from fullrecall.results.bounds import CONFIDENCE, holm
+from fullrecall.results.change import Difference, difference
 from fullrecall.results.named import ByMeasure, ByName
-from fullrecall.results.pairs import ScorePairs, paired, same_methods
+from fullrecall.results.pairs import ScorePairs, check_questions, paired, same_methods
 from fullrecall.results.plain import plain, plain_of
 from fullrecall.results.question_cost import QuestionCost, question_cost
 from fullrecall.results.summary import default_measures
@@ -105,6 +106,7 @@ class Comparison(Shown, ByName[ScoreComparison]):
         self.range = range
         self.score_indices, self.unmatched = same_methods(before.methods, after.methods)
         self.pairing = paired(before.table, after.table)
+        check_questions(before.table, after.table, self.pairing)
         self.paired_by = self.pairing.by
         groups = self._groups()
         scores = [
@@ -191,10 +193,9 @@ class Comparison(Shown, ByName[ScoreComparison]):
 
         None where no sample names a group.
         """
-        tables = self.before.table, self.after.table
-        if all(group is None for table in tables for group in table.named_groups):
+        before, after = self.before.table.named_groups, self.after.table.named_groups
+        if all(group is None for group in chain(before, after)):
             return None
-        before, after = (table.named_groups for table in tables)
         rows = zip(self.pairing.before.tolist(), self.pairing.after.tolist(), strict=True)
         # Samples that only the first report has are losses at their worst, in their own groups.
         names = [before[row] if before[row] is not None else after[other] for row, other in rows]
@@ -258,13 +259,20 @@ class Comparison(Shown, ByName[ScoreComparison]):
 
 
 def adjusted(scores: Sequence[ScoreComparison], *, all_asked: bool) -> tuple[ScoreComparison, ...]:
-    """Return the comparisons with one error rate for all that was asked, or each's main one."""
+    """Return the comparisons with one error rate for all that was asked, or each's main one.
+
+    By Holm's method: any is called better or worse in error with probability 1 - confidence at
+    most, however they depend on each other. Each interval remains that of its change alone.
+    """
     tested = [list(score.values()) if all_asked else [score.main] for score in scores]
-    together = iter(corrected([difference for differences in tested for difference in differences]))
+    p_values = iter(holm([1.0 if each.p is None else each.p for each in chain(*tested)]))
     return tuple(
         replace(
             score,
-            measured={**score.measured, **{old.measure: next(together) for old in differences}},
+            measured={
+                **score.measured,
+                **{each.measure: each.corrected(next(p_values)) for each in differences},
+            },
         )
         for score, differences in zip(scores, tested, strict=True)
     )

@@ -48,17 +48,6 @@ class Pairing:
     only_after: Integers
 
 
-def paired(before: Table, after: Table) -> Pairing:
-    """Return the rows of two tables side by side: by ID, by position where none has an ID.
-
-    Raises `ReportError` where that is ambiguous: an ID twice in one report, IDs on some samples
-    only, other questions at the same position, or lists of different length without IDs.
-    """
-    pairing = _matched(before, after)
-    _check_questions(before, after, pairing)
-    return pairing
-
-
 @dataclass(frozen=True)
 class ScorePairs:
     """One score in both tables, over paired rows: which are compared, and their values.
@@ -294,8 +283,12 @@ def _row_by_row(by: PairedBy, count: int) -> Pairing:
     return Pairing(by, rows, rows, rows[:0], rows[:0])
 
 
-def _matched(before: Table, after: Table) -> Pairing:
-    """Return the pairing of tables whose IDs are not known to be the same and distinct."""
+def paired(before: Table, after: Table) -> Pairing:
+    """Return the rows of two tables side by side: by ID, by position where none has an ID.
+
+    Raises `ReportError` where that is ambiguous: an ID twice in one report, IDs on some samples
+    only, or lists of different length without IDs.
+    """
     ids = {"before": before.ids, "after": after.ids}
     without = {name: names.count(None) for name, names in ids.items()}
     if all(without[name] == len(ids[name]) for name in ids):
@@ -338,7 +331,7 @@ def _joined(old_ids: Sequence[str | None], new_ids: Sequence[str | None]) -> Pai
     )
 
 
-def _check_questions(before: Table, after: Table, pairing: Pairing) -> None:
+def check_questions(before: Table, after: Table, pairing: Pairing) -> None:
     """Warn of samples that ask something else, and refuse them where they have no ID."""
     old, new = before.questions, after.questions
     if pairing.before is pairing.after and old == new:
@@ -359,7 +352,7 @@ def _check_questions(before: Table, after: Table, pairing: Pairing) -> None:
     warnings.warn(
         f"{counted(len(reworded), 'sample')} with the same ID and another question, such as "
         f"{before.ids[row]!r}: they are compared by their IDs",
-        stacklevel=5,
+        stacklevel=4,
     )
 
 

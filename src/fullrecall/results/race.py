@@ -6,7 +6,6 @@ The file is JSON. It holds no text: questions are digests of their IDs, so that 
 from __future__ import annotations
 
 import json
-from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from hashlib import sha256
@@ -37,7 +36,7 @@ class Answer(NamedTuple):
 
     low: float
     high: float
-    values: tuple[float, ...] = ()
+    values: Sequence[float] = ()
 
 
 @dataclass
@@ -45,7 +44,7 @@ class Record:
     """What is known of one retriever beside its account.
 
     `identity` says whether it is the same at the next call. `total` of the `scored` questions, and
-    `low` and `high`, which count values, are of the last call in which it was asked; `pending`
+    `low` and `high`, a value for each, are of the last call in which it was asked; `pending`
     holds the answers since the last look, None to a question of which no sample has a target.
     """
 
@@ -58,20 +57,13 @@ class Record:
     tokens: float = 0.0
     with_tokens: int = 0
     seconds: list[float] = field(default_factory=list)
-    low: Counter[float] = field(default_factory=Counter)
-    high: Counter[float] = field(default_factory=Counter)
+    low: list[float] = field(default_factory=list)
+    high: list[float] = field(default_factory=list)
     pending: dict[str, Answer | None] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        """Read numbers and answers as JSON has them: as keys and as lists."""
-        self.low, self.high = (
-            Counter({float(value): count for value, count in counts.items()})
-            for counts in (self.low, self.high)
-        )
-        for key, answer in self.pending.items():
-            if answer is not None:
-                low, high, values = answer
-                self.pending[key] = Answer(low, high, tuple(values))
+        """Read answers as JSON has them: as lists."""
+        self.pending = {key: own and Answer(*own) for key, own in self.pending.items()}
 
     def add(self, answer: Answer) -> None:
         """Count the answer to one question."""
@@ -79,8 +71,8 @@ class Record:
         if answer.values:
             self.scored += 1
             self.total += sum(answer.values) / len(answer.values)
-        self.low[answer.low] += 1
-        self.high[answer.high] += 1
+        self.low.append(answer.low)
+        self.high.append(answer.high)
 
     def forget(self) -> None:
         """Let go of the values of earlier calls: an interval is of questions fixed beforehand."""

@@ -115,10 +115,9 @@ class ScoreSummary(ByMeasure[Estimate]):
 
     def __repr__(self) -> str:
         main = self.main
-        low, high = main.interval[:2] if main.interval is not None else (None, None)
-        mean = (
-            "no mean" if main.mean is None else f"{main.mean:.3f} ({shown(low)} to {shown(high)})"
-        )
+        mean = "no mean"
+        if main.mean is not None and main.interval is not None:
+            mean = f"{main.mean:.3f} ({shown(main.interval.low)} to {shown(main.interval.high)})"
         return (
             f"ScoreSummary({mean}, {self.method.label(main.measure)}: {self.scored:,} scored, "
             f"{self.undefined:,} undefined, {self.unscored:,} unscored)"
