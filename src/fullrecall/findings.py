@@ -124,6 +124,6 @@ def by_rank(findings: Findings, ranks: Sequence[int]) -> Findings:
         credit = {ranks[position - 1]: reached for position, reached in finding.steps}
         steps = tuple(Step(rank, reached) for rank, reached in credit.items())
         supporting = tuple(dict.fromkeys(ranks[position - 1] for position in finding.ranks))
-        evidence = tuple(item._replace(rank=ranks[item.rank - 1]) for item in finding.evidence)
+        evidence = tuple(each._replace(rank=ranks[each.rank - 1]) for each in finding.evidence)
         ranked.append(finding._replace(steps=steps, ranks=supporting, evidence=evidence))
     return tuple(ranked)

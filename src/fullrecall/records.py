@@ -66,7 +66,7 @@ class Record(BaseModel):
 def _value(content: Any) -> Any:
     """Return what a field was saved of: a tuple where it is a list."""
     if isinstance(content, list):
-        return tuple([_value(item) for item in content])
+        return tuple(map(_value, content))
     return content.value if isinstance(content, Record) else content
 
 
@@ -144,8 +144,8 @@ class FindingRecord(Record):
         """The finding that was saved."""
         target = Target(tuple(self.target), self.grade, self.size)
         steps = tuple([Step(int(rank), float(credit)) for rank, credit in self.steps])
-        others = {name: _value(getattr(self, name)) for name in Finding._fields[2:]}
-        return Finding(target, steps, **others)
+        fields = {name: _value(getattr(self, name)) for name in Finding._fields[2:]}
+        return Finding(target, steps, **fields)
 
 
 class UsageRecord(Record):
@@ -183,7 +183,7 @@ class ResultRecord(Record):
         if self.status != Status.SCORED and not self.note:
             raise ValueError(f"an {self.status} result must have a note with the reason")
         ranks = [rank for finding in self.findings for rank in finding.ranks]
-        ranks += [item.rank for finding in self.findings for item in finding.evidence]
+        ranks += [each.rank for finding in self.findings for each in finding.evidence]
         most = max(ranks, default=0)
         if most > self.retrieved:
             raise ValueError(f"a rank must be at most retrieved={self.retrieved}, got {most}")
@@ -292,7 +292,7 @@ def _plain(value: Any) -> Any:
     """Return tuples as lists, and named tuples as mappings without the fields left at default."""
     if isinstance(value, (Evidence, Part, Usage)):
         return _fields(value)
-    return [_plain(item) for item in value] if isinstance(value, tuple) else value
+    return list(map(_plain, value)) if isinstance(value, tuple) else value
 
 
 def _fields(value: Any, skipped: int = 0) -> dict[str, Any]:
@@ -372,32 +372,25 @@ def _contexts_with_metadata(value: Any, where: str) -> Iterator[tuple[str, dict[
                 yield from _contexts_with_metadata(item, path)
 
 
-_KEPT = frozenset({str, bool, type(None)})
-"""Types that JSON keeps whatever their value."""
-
-
 def as_kept(value: Any, where: str, default: Default = None) -> Any:
     """Return a value as JSON keeps it; `default` makes what JSON would change or cannot hold.
 
     Raises `ReportError`, naming the place, without `default`, and where that makes nothing plain.
     """
-    if type(value) in _KEPT or (type(value) is int and abs(value) < _MOST):
+    is_readable = isinstance(value, int) and abs(value) < _MOST
+    is_finite = isinstance(value, float) and isfinite(value)
+    if value is None or isinstance(value, str) or is_readable or is_finite:
         return value
     if isinstance(value, dict) or (default is not None and isinstance(value, Mapping)):
         fields = {
-            _kept_key(key, where, default): as_kept(item, f"{where}.{key}".lstrip("."), default)
-            for key, item in value.items()
+            _kept_key(key, where, default): as_kept(field, f"{where}.{key}".lstrip("."), default)
+            for key, field in value.items()
         }
         if len(fields) < len(value):
             raise ReportError(f"{where} must have keys that differ as text, got {shown(value)}")
         return fields
-    if isinstance(value, list):
-        return [as_kept(item, f"{where}[{n}]", default) for n, item in enumerate(value)]
-    if isinstance(value, tuple) and default is not None:
-        return [as_kept(item, where, default) for item in value]
-    finite = isinstance(value, float) and isfinite(value)
-    if finite or isinstance(value, str) or (isinstance(value, int) and abs(value) < _MOST):
-        return value
+    if isinstance(value, list) or (default is not None and isinstance(value, tuple)):
+        return [as_kept(each, f"{where}[{n}]", default) for n, each in enumerate(value)]
     if default is None:
         raise ReportError(
             f"{where} must be a value that JSON keeps as it is, got {shown(value)}: convert it, "
@@ -416,12 +409,12 @@ def _kept_key(key: object, where: str, default: Default) -> str:
 
 def _made_by(default: Callable[[Any], Any], value: object, where: str) -> Any:
     try:
-        plain = default(value)
+        made = default(value)
     except Exception as error:
         raise ReportError(
             f"{where}: default must make a plain value of {shown(value)}, it raised {error!r}"
         ) from error
-    return as_kept(plain, where)
+    return as_kept(made, where)
 
 
 def check_retrieved(sample: Sample, result: Result) -> None:

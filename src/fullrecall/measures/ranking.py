@@ -24,7 +24,7 @@ class RRMeasure(GradedMeasure):
 
     def formula(self, outcomes: FoundColumns, findings_of: FindingsOf) -> Floats:
         """Return the reciprocal of the first relevant rank."""
-        within = 1.0 * (outcomes.relevant_within(self.top) > 0)
+        within = 1.0 * (outcomes.relevant_within(self.top).counts > 0)
         return outcomes.share(within, outcomes.first_relevant)
 
 

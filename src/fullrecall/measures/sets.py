@@ -71,7 +71,7 @@ class PrecisionMeasure(GradedMeasure):
         # Of a list shorter than k, trec_eval's P_k counts the missing ranks as misses.
         if self.top is not None and self.denominator == "k":
             divisor = self.top * outcomes.lists
-        return outcomes.share(outcomes.relevant_within(self.top), divisor)
+        return outcomes.share(outcomes.relevant_within(self.top).counts, divisor)
 
 
 class F1Measure(PrecisionMeasure):
@@ -92,7 +92,7 @@ class HitMeasure(GradedMeasure):
 
     def formula(self, outcomes: FoundColumns, findings_of: FindingsOf) -> Floats:
         """Return whether the first relevant rank is within k."""
-        return (outcomes.relevant_within(self.top) > 0).astype(float)
+        return (outcomes.relevant_within(self.top).counts > 0).astype(float)
 
 
 class AllFoundMeasure(GradedMeasure):

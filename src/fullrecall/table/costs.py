@@ -167,6 +167,4 @@ def _read_by_call(sample: Sample) -> Sequence[float] | None:
 
 def _seconds(sample: Sample, count: int) -> Sequence[float]:
     end_times = None if sample.retrieval is None else sample.retrieval.seconds
-    if end_times is None:
-        return [_UNKNOWN] * count
-    return [_UNKNOWN if second is None else second for second in end_times]
+    return [_UNKNOWN if second is None else second for second in end_times or [None] * count]

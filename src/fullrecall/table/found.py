@@ -10,13 +10,14 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import starmap
 from math import log2
 from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
-from fullrecall.findings import Findings
+from fullrecall.findings import Finding, Findings, Step
 from fullrecall.sample import Sample
 from fullrecall.table.costs import Costs
 from fullrecall.table.forbidden import Forbidden
@@ -288,12 +289,11 @@ class FoundColumns:
         """Return the sum over the targets of each row, rounded once."""
         return row_sums(values, self.first.offsets)
 
-    def relevant_within(self, k: int | None) -> Integers:
-        """Return how many contexts of each row within the first `k` ranks support a target."""
+    def relevant_within(self, k: int | None) -> Lists:
+        """Return the positions of each row within the first `k` ranks that support a target."""
         if k is None:
-            return self.relevant.counts
-        within = self.relevant.values <= self.cut(k)[self.relevant.rows]
-        return count_sums(within, self.relevant.offsets)
+            return self.relevant
+        return self.relevant.kept(self.relevant.values <= self.cut(k)[self.relevant.rows])
 
     @cached_property
     def first_relevant(self) -> Integers:
@@ -302,6 +302,18 @@ class FoundColumns:
         rows = np.flatnonzero(self.relevant.counts)
         ranks[rows] = self.rank_of(rows, self.relevant.values[self.relevant.offsets[rows]])
         return ranks
+
+    def placed(self, row: int, findings: Findings) -> list[Finding]:
+        """Return findings of a row as these columns have them, by position."""
+        start = int(self.first.offsets[row])
+        return [
+            finding._replace(
+                steps=tuple(starmap(Step, self.rising.of_row(target))),
+                ranks=tuple(self.supporting.of_row(target)),
+                evidence=(),
+            )
+            for target, finding in enumerate(findings, start=start)
+        ]
 
     def share(self, part: NDArray[Any], whole: NDArray[Any]) -> Floats:
         """Return `part / whole`, at most 1.0, and 0.0 where the whole is 0."""
@@ -323,7 +335,7 @@ class FoundColumns:
 
     def precisions(self, k: int | None) -> Lists:
         """Return the precision down to each relevant context within `k`."""
-        relevant = self.relevant.kept(self.relevant.values <= self.cut(k)[self.relevant.rows])
+        relevant = self.relevant_within(k)
         hits, contexts = self._above(relevant.rows, relevant.values)
         return Lists(hits / contexts, relevant.offsets)
 

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from itertools import starmap
 
 import numpy as np
 from numpy.typing import NDArray
 
-from fullrecall.findings import Findings, Step, by_rank
+from fullrecall.findings import Findings, by_rank
 from fullrecall.measures.budgets import Budget
 from fullrecall.table.found import FoundColumns, rises_of, steps_of
 from fullrecall.table.lists import Floats, Integers, Lists, count_sums, offsets_of, row_maxima
@@ -48,18 +47,9 @@ def leaks_within(outcomes: FoundColumns, forbidden: Lists, budget: Budget) -> Fl
 
 def findings_of(outcomes: FoundColumns, row: int, findings: Findings) -> Findings:
     """Return the findings of a row as these columns have them, by position."""
-    start = int(outcomes.first.offsets[row])
-    rising, supporting = outcomes.rising, outcomes.supporting
-    every = [
-        finding._replace(
-            steps=tuple(starmap(Step, rising.of_row(target))),
-            ranks=tuple(supporting.of_row(target)),
-            evidence=(),
-        )
-        for target, finding in enumerate(findings, start=start)
-    ]
-    ranks = () if outcomes.ranks is None else tuple(outcomes.ranks.of_row(row))
-    return by_rank(every, ranks) if ranks else every
+    placed = outcomes.placed(row, findings)
+    ranks = [] if outcomes.ranks is None else outcomes.ranks.of_row(row)
+    return by_rank(placed, ranks) if ranks else placed
 
 
 @dataclass(frozen=True)

@@ -37,8 +37,7 @@ def save(
 ) -> None:
     """Write a report; see `Report.save`."""
     path = Path(path)
-    check_suffix(path)
-    check_absent(path, replace=replace)
+    _check_target(path, replace=replace)
     if sign is not None:
         signing.key(sign)  # a key that cannot be read is an error before anything is written
     # Beside it, and moved once it is whole: a run that dies while it writes leaves the old report.
@@ -71,8 +70,7 @@ def writer(path: str | Path, methods: Sequence[Method], origin: Origin = UNKNOWN
     `ReportError` for another suffix, and for a path that exists.
     """
     path = Path(path)
-    check_suffix(path)
-    check_absent(path, replace=False)
+    _check_target(path, replace=False)
     signing.remove(path)  # of what stood there before
     row_writer: Writer = _format(path).Writer(path, methods, origin, default=str)
     return row_writer
@@ -115,17 +113,16 @@ def _parquet() -> Any:
     return parquet
 
 
-def check_suffix(path: Path) -> None:
-    """Raise `ReportError` for a name that does not say in which form the report is saved."""
+def _check_target(path: Path, *, replace: bool) -> None:
+    """Raise `ReportError` for a name that says no form, and for a path at which something is.
+
+    What is there may be replaced where `replace` says so.
+    """
     if path.suffix not in SUFFIXES:
         raise ReportError(
             f"a report is saved as {' or '.join(SUFFIXES)}, got {path.name!r}: to_html, to_csv, "
             "and to_markdown write other files"
         )
-
-
-def check_absent(path: Path, *, replace: bool) -> None:
-    """Raise `ReportError` for a path at which something is, unless it may be replaced."""
     if path.exists() and not replace:
         raise ReportError(f"{path} exists: pass replace=True to replace it, or name another file")
     if path.is_dir() and not is_report(path):

@@ -16,7 +16,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from fullrecall.dataframes import encodable
-from fullrecall.findings import Finding, Step, Target
+from fullrecall.findings import Finding, Target
 from fullrecall.records import Default, plain_result, plain_sample
 from fullrecall.result import Method, Result, Status
 from fullrecall.results.files.plain import as_line, head_of
@@ -141,17 +141,12 @@ def sample_of(cells: dict[str, Any], user_columns: Sequence[str] = ()) -> Sample
 def derived(method: Method, sample: Sample, outcomes: FoundColumns, row: int, note: str) -> Result:
     """Return a result that has no details: its targets are the sample's reference IDs."""
     status = tuple(Status)[int(outcomes.status[row])]
-    ranks = tuple(outcomes.ranks.of_row(row)) if outcomes.ranks is not None else ()
-    start, end = outcomes.first.offsets[row : row + 2].tolist()
     references = [each for each in sample.reference_context_ids or () if each.grade > 0]
-    findings = []
-    for target, (members, grade) in zip(range(start, end), references, strict=False):
-        positions = tuple(outcomes.supporting.of_row(target))
-        first = int(outcomes.first.values[target])
-        steps = (Step(first, 1.0),) if first else ()
-        findings.append(Finding(Target(members, grade), steps, positions))
+    blank = [Finding(Target(*each)) for each in references[: outcomes.targets[row]]]
+    findings = tuple(outcomes.placed(row, blank))
+    ranks = tuple(outcomes.ranks.of_row(row)) if outcomes.ranks is not None else ()
     united = ranks if sample.ranks is not None else None
-    return Result(method, status, tuple(findings), int(outcomes.retrieved[row]), note, ranks=united)
+    return Result(method, status, findings, int(outcomes.retrieved[row]), note, ranks=united)
 
 
 def _sample_columns(part: Part, default: Default) -> dict[str, Any]:

@@ -239,19 +239,20 @@ def score_columns(group: RowGroup, name: str) -> FoundColumns:
         raise ReportError(f"{name}_status must be one of {', '.join(Status)}")
     first, position = read(f"{name}_first"), read(f"{name}_position")
     ranks, retrieved = read(f"{name}_ranks"), read(f"{name}_retrieved")
-    plain = FoundColumns(
+    trivial = FoundColumns(
         as_numbers(codes).astype(np.int8),
         np.zeros(rows, np.int32) if retrieved is None else as_numbers(pc.fill_null(retrieved, 0)),
         _lists(first if position is None else pc.coalesce(position, first), rows),
     )
     grade, size, steps = (
-        columns.completed(read(f"{name}{end}"), end, plain) for end in ("_grade", "_size", "_steps")
+        columns.completed(read(f"{name}{end}"), end, trivial)
+        for end in ("_grade", "_size", "_steps")
     )
     return replace(
-        plain,
+        trivial,
         supports=None
         if group.is_null(f"{name}_support")
-        else partial(_support, group, name, plain),
+        else partial(_support, group, name, trivial),
         steps=None if steps is None else _steps(steps),
         grade=_weights(grade),
         size=_weights(size),
@@ -259,10 +260,10 @@ def score_columns(group: RowGroup, name: str) -> FoundColumns:
     )
 
 
-def _support(group: RowGroup, name: str, plain: FoundColumns) -> Lists:
+def _support(group: RowGroup, name: str, trivial: FoundColumns) -> Lists:
     """Return the positions that support each target."""
-    column = columns.completed(group.column(f"{name}_support"), "_support", plain)
-    return _lists(column.flatten(), len(plain.first.values))
+    column = columns.completed(group.column(f"{name}_support"), "_support", trivial)
+    return _lists(column.flatten(), len(trivial.first.values))
 
 
 def _steps(column: Any) -> Lists:
