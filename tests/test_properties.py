@@ -98,7 +98,7 @@ class Obvious:
         return reached / best
 
 
-WANTED = {name: measure for name, measure in MEASURES.items() if not measure.reads_sample}
+WANTED = {name: measure for name, measure in MEASURES.items() if not measure.of_sample}
 
 
 @given(st.lists(st.sampled_from("abcdefghxyz"), max_size=12), GRADED, KS)

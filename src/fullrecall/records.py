@@ -23,7 +23,6 @@ from fullrecall.sample import Sample
 from fullrecall.usage import Usage
 
 Rank = Annotated[int, Field(ge=1)]
-Offset = Annotated[int, Field(ge=0)]
 Count = Annotated[int, Field(ge=0)]
 Share = Annotated[float, Field(ge=0, le=1)]
 Positive = Annotated[float, Field(gt=0)]
@@ -76,10 +75,10 @@ class EvidenceRecord(Record):
     original = Evidence
 
     rank: Rank
-    start: Offset | None = None
-    end: Offset | None = None
-    target_start: Offset | None = None
-    target_end: Offset | None = None
+    start: Count | None = None
+    end: Count | None = None
+    target_start: Count | None = None
+    target_end: Count | None = None
     similarity: Share | None = None
     quote: str | None = None
     verified: bool | None = None

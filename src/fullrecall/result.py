@@ -111,7 +111,7 @@ class Result:
 
     def _columns(self, measure: Measure) -> FoundColumns:
         """Return what a measure reads."""
-        if not measure.reads_sample:
+        if not measure.of_sample and measure.unit is None:
             return self._outcomes
         if self._sample is None:
             raise ParameterError(

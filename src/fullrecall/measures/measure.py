@@ -158,11 +158,6 @@ class Measure:
         return f"{self.text}({inside}){cut}" if inside else f"{self.text}{cut}"
 
     @cached_property
-    def reads_sample(self) -> bool:
-        """Whether it reads the sample, and not only what a scorer found."""
-        return self.of_sample or isinstance(self.k, Budget)
-
-    @cached_property
     def top(self) -> int | None:
         """The `k` of a cut by ranks; None for a budget, and for all that was retrieved."""
         return self.k if isinstance(self.k, int) else None

@@ -65,8 +65,8 @@ class Costs:
             call_counts.append(_calls_made(sample, numbers))
             counted_by.update(filter(None, map(tokenizer_of, contexts or ())))
         calls, tokens, seconds, own = (np.array(column, np.float64) for column in columns)
-        call_totals = np.array(call_counts, np.int64)
-        return cls(offsets_of(counts), calls, tokens, seconds, own, call_totals, counted_by)
+        calls_made = np.array(call_counts, np.int64)
+        return cls(offsets_of(counts), calls, tokens, seconds, own, calls_made, counted_by)
 
     @cached_property
     def rows(self) -> Integers:

@@ -34,23 +34,16 @@ class Forbidden:
     @classmethod
     def of(cls, samples: Iterable[Sample]) -> Forbidden:
         """Return the forbidden contexts of samples."""
-        forbids, at_stake, unanswerable, empty, positions, ranks = [], [], [], [], [], []
+        flags, positions, ranks = [], [], []
         for sample in samples:
-            forbids.append(sample.forbids)
             leaked = forbidden_positions(sample)
-            at_stake.append(leaked is not None)
-            unanswerable.append(sample.answerable is False)
-            empty.append(not sample.retrieved_context_ids)
+            is_unanswerable, is_empty = sample.answerable is False, not sample.retrieved_context_ids
+            flags.append((sample.forbids, leaked is not None, is_unanswerable, is_empty))
             positions.append(leaked or ())
             ranks.append([rank_at(sample, position) for position in leaked or ()])
-        return cls(
-            np.array(forbids, np.bool_),
-            np.array(at_stake, np.bool_),
-            np.array(unanswerable, np.bool_),
-            np.array(empty, np.bool_),
-            Lists.of(positions),
-            Lists.of(ranks),
-        )
+        forbids, at_stake, unanswerable, empty = np.array(flags, np.bool_).reshape(-1, 4).T
+        lists = Lists.of(positions), Lists.of(ranks)
+        return cls(forbids, at_stake, unanswerable, empty, *lists)
 
     def leaks(self, k: int | None) -> NDArray[np.bool_]:
         """Return whether a forbidden context stands within the first `k` ranks of each row."""

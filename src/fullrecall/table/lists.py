@@ -96,10 +96,10 @@ def narrow(numbers: Integers) -> Integers:
     return numbers.astype(np.int32) if fit else numbers
 
 
-def count_sums(flags: NDArray[Any], offsets: Integers) -> Integers:
+def count_sums(flags: NDArray[Any], offsets: Integers, kind: Any = np.int64) -> NDArray[Any]:
     """Return the sum of each row's whole numbers, or how many of its flags are true."""
-    sums: Integers = np.diff(np.concatenate([[0], np.cumsum(flags, dtype=np.int64)])[offsets])
-    return sums
+    sums = np.concatenate([np.zeros(1, kind), np.cumsum(flags, dtype=kind)])
+    return np.diff(sums[offsets])
 
 
 def row_sums(values: Floats, offsets: Integers) -> Floats:

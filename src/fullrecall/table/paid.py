@@ -54,10 +54,9 @@ def findings_of(outcomes: FoundColumns, row: int, findings: Findings) -> Finding
 
 @dataclass(frozen=True)
 class _Paid:
-    """The position of each context of some rows among those paid for, 0 if it is not."""
+    """The `positions` of the contexts of some rows among those paid for, 0 of the others."""
 
-    offsets: Integers
-    positions: Integers
+    positions: Lists
     is_known: NDArray[np.bool_]
 
     @classmethod
@@ -67,22 +66,22 @@ class _Paid:
         within, is_known = costs.within(budget)
         sums = np.concatenate([[0], np.cumsum(within)])
         positions = np.where(within, sums[1:] - sums[costs.offsets[costs.rows]], 0)
-        return cls(
-            costs.offsets, positions, is_known & (outcomes.retrieved <= np.diff(costs.offsets))
-        )
+        is_known = is_known & (outcomes.retrieved <= np.diff(costs.offsets))
+        return cls(Lists(positions, costs.offsets), is_known)
 
     def moved(self, rows: Integers, positions: Integers) -> Integers:
         """Return the new positions of some positions of some rows, 0 for those that are gone."""
-        inside = positions <= np.diff(self.offsets)[rows]
-        indices = np.where(inside, self.offsets[rows] + positions - 1, len(self.positions))
-        moved: Integers = np.concatenate([self.positions, [0]])[indices]
+        new, offsets = self.positions
+        inside = positions <= self.positions.counts[rows]
+        indices = np.where(inside, offsets[rows] + positions - 1, len(new))
+        moved: Integers = np.concatenate([new, [0]])[indices]
         return moved
 
     def counts(self, retrieved: Integers) -> Integers:
         """Return how many of the first contexts of each row are left."""
-        contexts = Lists(self.positions, self.offsets)
-        is_left = (self.positions > 0) & (contexts.nth <= retrieved[contexts.rows])
-        return count_sums(is_left, self.offsets)
+        new, offsets = self.positions
+        is_left = (new > 0) & (self.positions.nth <= retrieved[self.positions.rows])
+        return count_sums(is_left, offsets)
 
     def ranks(self, ranks: Lists) -> Lists:
         """Return the ranks of the contexts that are left."""

@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import chain
 from typing import TypeAlias
 
 import numpy as np
@@ -22,7 +23,7 @@ from fullrecall.table.forbidden import Forbidden
 from fullrecall.table.found import SCORED, UNDEFINED, UNSCORED, FoundColumns
 from fullrecall.table.funnel import funnel_counts
 from fullrecall.table.id_samples import IdSamples
-from fullrecall.table.lists import Integers, offsets_of
+from fullrecall.table.lists import Integers, count_sums, offsets_of
 
 CODES = {Status.SCORED: SCORED, Status.UNDEFINED: UNDEFINED, Status.UNSCORED: UNSCORED}
 
@@ -129,7 +130,7 @@ class Part(ABC):
         """Return a number for the targets of each row; see `Table.target_digests`."""
         findings = [result.findings for result in self.results(score)]
         hashes = [_target_hash(finding.target) for row in findings for finding in row]
-        return hash_sums(_mixed(hashes), offsets_of(map(len, findings)))
+        return count_sums(_mixed(hashes), offsets_of(map(len, findings)), np.uint64)
 
 
 class MemoryPart(Part):
@@ -187,22 +188,16 @@ class MemoryPart(Part):
         columns = self.columns(score)
         if not self.follows(score) or columns.grade is not None:
             return super().target_digests(score)
-        return hash_sums(name_hashes(_target_names(self.kept_samples)), columns.first.offsets)
+        hashes = name_hashes(_target_names(self.kept_samples))
+        return count_sums(hashes, columns.first.offsets, np.uint64)
 
 
 def _target_names(samples: Sequence[Sample]) -> Sequence[str]:
     """Return the reference IDs of all samples that are targets, where results follow."""
     if isinstance(samples, IdSamples):
         return samples.references.names
-    return [name for sample in samples for name in _target_ids(sample)]
-
-
-def _target_ids(sample: Sample) -> list[str]:
-    """Return the reference IDs of a sample whose grade is above 0."""
-    single = sample.single_ids
-    if single is None or single.grades is None:
-        return [] if single is None else list(single.ids)
-    return [name for name, grade in zip(single.ids, single.grades, strict=True) if grade > 0]
+    references = chain.from_iterable(sample.reference_context_ids or () for sample in samples)
+    return [name for any_of, grade in references if grade > 0 for name in any_of]
 
 
 class Selection(Part):
@@ -278,12 +273,6 @@ def _mixed(hashes: Sequence[int]) -> NDArray[np.uint64]:
     mixed = np.array(hashes, np.int64).astype(np.uint64)
     mixed = (mixed ^ (mixed >> np.uint64(31))) * np.uint64(0x9E3779B97F4A7C15)
     return mixed ^ (mixed >> np.uint64(29))
-
-
-def hash_sums(hashes: NDArray[np.uint64], offsets: Integers) -> NDArray[np.uint64]:
-    """Return the sum of each row's hashes; sums overflow."""
-    sums = np.concatenate([np.zeros(1, np.uint64), np.cumsum(hashes, dtype=np.uint64)])[offsets]
-    return np.diff(sums)
 
 
 def retrievals_of(samples: Iterable[Sample]) -> Counter[str]:

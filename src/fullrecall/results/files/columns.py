@@ -7,7 +7,7 @@ JSON, what only a reader of that row asks for (`S_details`). What is trivial is 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from typing import Any
 
@@ -112,12 +112,8 @@ def arrow_table(
     for score, method in enumerate(methods):
         cells = score_cells(part, score, method)
         columns |= {f"{method.name}{end}": values for end, values in cells.items()}
-    return filled(columns, schema(methods), len(part))
-
-
-def filled(columns: Mapping[str, Any], every: pa.Schema, rows: int) -> pa.Table:
-    """Return columns as a table of a schema, null where there are none."""
-    empty = {field.name: pa.nulls(rows, field.type) for field in every}
+    every = schema(methods)
+    empty = {field.name: pa.nulls(len(part), field.type) for field in every}
     return pa.table({**empty, **columns}, schema=every)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import is_dataclass, replace
-from functools import cached_property, partial
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -21,8 +21,8 @@ from fullrecall.results.files import columns
 from fullrecall.results.files.plain import located, mapping
 from fullrecall.sample import Sample
 from fullrecall.table.found import SCORED, FoundColumns, steps_of
-from fullrecall.table.lists import Integers, Lists, offsets_of
-from fullrecall.table.part import Part, hash_sums, name_hashes
+from fullrecall.table.lists import Integers, Lists, count_sums, offsets_of
+from fullrecall.table.part import Part, name_hashes
 
 _MOST_BYTES = 24 * 2**20
 """Columns that are kept at a time, of all row groups of a report.
@@ -148,7 +148,7 @@ class RowGroup(Part):
         codes = references.flatten().dictionary_encode()
         hashes = name_hashes(codes.dictionary.to_pylist())
         offsets = offsets_of(list_lengths(references))
-        sums = hash_sums(hashes[as_numbers(codes.indices)], offsets)
+        sums = count_sums(hashes[as_numbers(codes.indices)], offsets, np.uint64)
         sums[self.columns(score).status != SCORED] = 0
         return sums
 
@@ -232,44 +232,42 @@ def score_columns(group: RowGroup, name: str) -> FoundColumns:
 
     Raises `ReportError` for what no run can give.
     """
-    read, rows = group.column, len(group)
-    texts = read(f"{name}_status")
+
+    def read(end: str) -> Any:
+        return group.column(f"{name}{end}")
+
+    def of_targets(end: str) -> Any:
+        """Return what a column has of each target; None where it is null throughout."""
+        column = columns.completed(read(end), end, trivial)
+        return None if column is None else column.flatten()
+
+    texts, rows = read("_status"), len(group)
     codes = None if texts is None else pc.index_in(texts, pa.array(list(map(str, Status))))
     if codes is None or codes.null_count:
         raise ReportError(f"{name}_status must be one of {', '.join(Status)}")
-    first, position = read(f"{name}_first"), read(f"{name}_position")
-    ranks, retrieved = read(f"{name}_ranks"), read(f"{name}_retrieved")
+    first, position, ranks = read("_first"), read("_position"), read("_ranks")
+    retrieved = read("_retrieved")
     trivial = FoundColumns(
         as_numbers(codes).astype(np.int8),
         np.zeros(rows, np.int32) if retrieved is None else as_numbers(pc.fill_null(retrieved, 0)),
         _lists(first if position is None else pc.coalesce(position, first), rows),
     )
-    grade, size, steps = (
-        columns.completed(read(f"{name}{end}"), end, trivial)
-        for end in ("_grade", "_size", "_steps")
-    )
+    has_support = not group.is_null(f"{name}_support")
+    grade, size, steps = map(of_targets, ("_grade", "_size", "_steps"))
     return replace(
         trivial,
-        supports=None
-        if group.is_null(f"{name}_support")
-        else partial(_support, group, name, trivial),
+        supports=(lambda: _lists(of_targets("_support"), rows)) if has_support else None,
         steps=None if steps is None else _steps(steps),
-        grade=_weights(grade),
-        size=_weights(size),
+        grade=None if grade is None else as_numbers(grade),
+        size=None if size is None else as_numbers(size),
         ranks=None if ranks is None else _lists(ranks, rows),
     )
 
 
-def _support(group: RowGroup, name: str, trivial: FoundColumns) -> Lists:
-    """Return the positions that support each target."""
-    column = columns.completed(group.column(f"{name}_support"), "_support", trivial)
-    return _lists(column.flatten(), len(trivial.first.values))
-
-
-def _steps(column: Any) -> Lists:
-    targets = column.flatten()
-    pairs = targets.flatten()
-    positions, credits_ = (as_numbers(pairs.field(name)) for name in ("position", "credit"))
+def _steps(targets: Any) -> Lists:
+    """Return the steps of an Arrow array of lists of them."""
+    steps = targets.flatten()
+    positions, credits_ = (as_numbers(steps.field(name)) for name in ("position", "credit"))
     return steps_of(positions, credits_, offsets_of(list_lengths(targets)))
 
 
@@ -284,10 +282,6 @@ def _lists(column: Any, rows: int) -> Lists:
     if column is None:
         return Lists.empty(rows)
     return Lists(as_numbers(column.flatten()), offsets_of(list_lengths(column)))
-
-
-def _weights(column: Any) -> Any:
-    return None if column is None else as_numbers(column.flatten())
 
 
 def as_numbers(column: Any) -> Any:
