@@ -6,10 +6,13 @@ from collections import OrderedDict
 from collections.abc import Callable, Hashable
 from functools import lru_cache, update_wrapper
 from threading import Lock
-from typing import Any, Concatenate, ParamSpec, TypeVar
+from typing import Any, Concatenate, ParamSpec, TypeAlias, TypeVar
 
 P = ParamSpec("P")
 T = TypeVar("T")
+
+OfText: TypeAlias = Callable[Concatenate[str, P], T]
+"""A function of a text, or of a word, and of what else it takes."""
 
 _OWN_SIZE = 64
 """What an entry counts in characters beside its text."""
@@ -52,15 +55,13 @@ class Cache:
         return value
 
 
-def remembered(
-    characters: int,
-) -> Callable[[Callable[Concatenate[str, P], T]], Callable[Concatenate[str, P], T]]:
+def remembered(characters: int) -> Callable[[OfText[P, T]], OfText[P, T]]:
     """Return a decorator for a function of a text: what it returned for the last texts is kept.
 
     `characters` bounds the texts together. What is returned must not be changed.
     """
 
-    def decorated(function: Callable[Concatenate[str, P], T]) -> Callable[Concatenate[str, P], T]:
+    def decorated(function: OfText[P, T]) -> OfText[P, T]:
         cache = Cache(characters)
 
         def cached(text: str, /, *args: P.args, **options: P.kwargs) -> T:
@@ -77,15 +78,13 @@ def remembered(
     return decorated
 
 
-def remembered_words(
-    count: int,
-) -> Callable[[Callable[Concatenate[str, P], T]], Callable[Concatenate[str, P], T]]:
+def remembered_words(count: int) -> Callable[[OfText[P, T]], OfText[P, T]]:
     """Return a decorator for a function of a word: what it returned for the last `count` is kept.
 
     It is faster than `remembered`; words of more than 64 characters are not kept.
     """
 
-    def decorated(function: Callable[Concatenate[str, P], T]) -> Callable[Concatenate[str, P], T]:
+    def decorated(function: OfText[P, T]) -> OfText[P, T]:
         # In C, without a lock of ours: it is asked for every word of every text.
         cached: Any = lru_cache(maxsize=count)(function)
 

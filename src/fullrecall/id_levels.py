@@ -195,7 +195,7 @@ def _is_chance(samples: Sequence[tuple[AbstractSet[str], Groups]]) -> bool:
     """
     count, fitting, share = len(samples), 0, 0.0
     if count < _FEW_SAMPLES and all(
-        any(own_id in names and _is_telling(own_id) for own_id in group)
+        any(own_id in names and is_telling(own_id) for own_id in group)
         for names, groups in samples
         for group in groups
     ):
@@ -217,6 +217,6 @@ def _is_chance(samples: Sequence[tuple[AbstractSet[str], Groups]]) -> bool:
     return exp(-count * surprise) > _CHANCE
 
 
-def _is_telling(own_id: str) -> bool:
+def is_telling(own_id: str) -> bool:
     """Return whether an ID names a document and nothing else: a word, or a long number."""
     return not own_id.isdigit() or len(own_id) >= _LONG_NUMBER

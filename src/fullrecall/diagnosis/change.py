@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import StrEnum
-from math import ceil, floor
 from typing import Any, NamedTuple
 
-from fullrecall.results.bounds import Interval
+from fullrecall.results.bounds import Interval, rounded_down
 from fullrecall.results.plain import plain_of
 
 
@@ -81,7 +80,8 @@ class Change:
     @property
     def gain_text(self) -> str:
         """The gain with its interval: "+0.11 (+0.06 to +0.16)"."""
-        low, high = _down(self.interval.low), _up(self.interval.high)
+        # From 0.0, so that an upper bound of 0 is not written as -0.
+        low, high = rounded_down(self.interval.low, 2), 0.0 - rounded_down(-self.interval.high, 2)
         return f"{self.gain:+.2f} ({low:+.2f} to {high:+.2f})"
 
     def to_dict(self) -> dict[str, Any]:
@@ -104,12 +104,3 @@ def _times(factor: float) -> str:
     # "1.0 times" would say that nothing changes.
     digits = 2 if abs(factor - 1) < 0.05 else 1  # noqa: PLR2004 - half of the last digit
     return f"{factor:.{digits}f} times".replace(".0 ", " ")
-
-
-def _down(value: float) -> float:
-    """Return a lower bound with two digits that is no higher."""
-    return floor(round(value * 100, 9)) / 100 + 0.0
-
-
-def _up(value: float) -> float:
-    return ceil(round(value * 100, 9)) / 100 + 0.0

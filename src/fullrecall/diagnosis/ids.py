@@ -16,13 +16,11 @@ from fullrecall.diagnosis.causes import Cause, Explained
 from fullrecall.diagnosis.change import ChangeKind
 from fullrecall.diagnosis.corpus import Corpus
 from fullrecall.diagnosis.effects import Baseline, Proposal
-from fullrecall.id_levels import id_fields
+from fullrecall.id_levels import id_fields, is_telling
 from fullrecall.report.report import Report
 from fullrecall.rewrites import Match, differences, matches_of
 from fullrecall.scorers import IdRecall
 from fullrecall.table.row import Row
-
-_SHORT = 4
 
 
 class Alias(NamedTuple):
@@ -148,7 +146,7 @@ def _in_fields(
         (position, expected_id): alias
         for (position, expected_id), alias in aliases.items()
         if alias.origin == "source"
-        or not (expected_id.isdigit() and len(expected_id) <= _SHORT)
+        or is_telling(expected_id)
         or hits[alias.origin] >= len(missing) / 2
     }
 

@@ -268,9 +268,9 @@ def holm(p_values: Sequence[float]) -> list[float]:
     return adjusted
 
 
-def rounded_down(value: float) -> float:
-    """Return a bound rounded down to three decimals, but for what is rounding itself."""
-    return floor(value * 1000 + 1e-6) / 1000
+def rounded_down(value: float, digits: int = 3) -> float:
+    """Return a bound rounded down to some decimals, but for what is rounding itself."""
+    return floor(value * 10.0**digits + 1e-6) / 10.0**digits
 
 
 def _log_k(counts: Counts, mean: float, least: float) -> float:
