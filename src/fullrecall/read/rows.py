@@ -70,6 +70,7 @@ class Columns:
         self.id_key, self._lists_are_texts = id_key, lists_are_texts
         self._usual: dict[Any, Any] = {}
         self._rename = dict(rename or {})
+        self.is_renamed = bool(rename)
         for column, field in self._rename.items():
             if field is not None and field not in FIELDS:
                 raise ParameterError(
@@ -77,11 +78,6 @@ class Columns:
                     f"{', '.join(Sample.names())}, or None to leave the column out"
                 )
         self._unmet = {column for column, field in self._rename.items() if field is not None}
-
-    @property
-    def is_renamed(self) -> bool:
-        """Whether the user says what columns mean."""
-        return bool(self._rename)
 
     def field(self, column: Any) -> Any:
         """Return the name that `column` has in a sample; None where it is left out.

@@ -15,7 +15,7 @@ from __future__ import annotations
 import random
 from bisect import bisect_left
 from collections.abc import Iterable, Mapping, Sequence
-from itertools import groupby
+from itertools import groupby, islice
 from math import ceil, comb, floor, sqrt
 from typing import Literal, NamedTuple, TypeAlias
 
@@ -82,11 +82,9 @@ def strata_of(kinds: Sequence[Kind], nearness: Sequence[float]) -> list[list[int
     for kind, plan in _PLAN.items():
         members = [at for at, own in enumerate(kinds) if own == kind]
         members.sort(key=lambda at: (-nearness[at], at))
-        start = 0
-        for number, (share, _) in enumerate(plan, start=1):
-            end = len(members) if number == len(plan) else start + round(share * len(members))
-            strata.append(members[start:end])
-            start = end
+        rest = iter(members)
+        strata += [list(islice(rest, round(share * len(members)))) for share, _ in plan[:-1]]
+        strata.append(list(rest))
     return strata
 
 
@@ -159,21 +157,16 @@ def _total(strata: Sequence[Stratum], error: float) -> Figure:
     yeses = sum(s.size for s in strata if s.kind == "yes")
     others = sum(s.relevant * s.size / s.labeled for s in strata if s.kind != "yes")
     noise = _DEVIATES * sqrt(yeses * error * (1 - error) + 2 * error * others)
-    low, high = _whole(value - sqrt(below) - noise, value + sqrt(above) + noise)
+    # Whole numbers, since a count is one: the last within above, the first without below. Totals of
+    # strata that are labeled nearly whole are a few numbers; united by MOVER, the least of them
+    # lies just outside, though it is far from rare.
+    low = floor(value - sqrt(below) - noise + _ROUNDING)
+    high = floor(value + sqrt(above) + noise + _ROUNDING)
     least, most = 0, sum(s.size for s in strata)
     if not error:  # what was labeled is certain
         least = sum(s.relevant for s in strata)
         most -= sum(s.labeled for s in strata) - least
     return Figure(value, min(value, max(least, low)), max(value, min(most, high)))
-
-
-def _whole(low: float, high: float) -> tuple[float, float]:
-    """Return whole numbers, since a count is one: the last within above, the first without below.
-
-    Totals of strata that are labeled nearly whole are a few numbers. United by MOVER, the least of
-    them lies just outside, though it is far from rare.
-    """
-    return floor(low + _ROUNDING), floor(high + _ROUNDING)
 
 
 def _is_dense(s: Stratum) -> bool:

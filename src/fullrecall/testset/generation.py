@@ -257,8 +257,9 @@ class _Generation:
     def _order(self) -> Iterator[tuple[Seed, QuestionKind]]:
         """Yield the seeds in the order in which they are used, each with the kind asked for."""
         pairs = seeds.pairs(self._passages, seed=self.seed)
-        singles = seeds.singles(self._passages, ceil(self.n / PER_SEED), seed=self.seed)
-        singles = seeds.questioned(self._passages, self.queries, singles)
+        drawn = seeds.singles(self._passages, ceil(self.n / PER_SEED), seed=self.seed)
+        passages = seeds.questioned(self._passages, self.queries, drawn)
+        singles = (Seed((passage,)) for passage in passages)
         shares, counts = {**self.shares}, Counter[QuestionKind]()
         while shares:  # the kind that was asked for least, by its share
             kind = min(shares, key=lambda kind: (counts[kind] + 1) / shares[kind])

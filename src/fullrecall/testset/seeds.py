@@ -11,6 +11,7 @@ import re
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from heapq import nsmallest
+from itertools import chain
 from math import ceil, inf
 from typing import NamedTuple
 
@@ -130,7 +131,7 @@ def sampled(documents: Iterable[Document], n: int, *, seed: int) -> list[Passage
     return [passage for number, passage in enumerate(chosen) if number not in repeated]
 
 
-def singles(passages: Sequence[Passage], n: int, *, seed: int) -> Iterator[Seed]:
+def singles(passages: Sequence[Passage], n: int, *, seed: int) -> Iterator[Passage]:
     """Yield passages in a random order.
 
     At most a tenth of the first `n` are of one document, where there are others.
@@ -139,29 +140,27 @@ def singles(passages: Sequence[Passage], n: int, *, seed: int) -> Iterator[Seed]
     sources = len({passage.source for passage in passages})
     most = max(ceil(_LARGEST_SHARE * n), ceil(n / max(1, sources)))
     passages_taken: Counter[str] = Counter()
-    later: list[Seed] = []
+    later: list[Passage] = []
     for passage in draw.sample(passages, len(passages)):
         passages_taken[passage.source] += 1
         if passages_taken[passage.source] <= most:
-            yield Seed((passage,))
+            yield passage
         else:
-            later.append(Seed((passage,)))
+            later.append(passage)
     yield from later
 
 
 def questioned(
-    passages: Sequence[Passage], queries: Sequence[str], rest: Iterable[Seed]
-) -> Iterator[Seed]:
+    passages: Sequence[Passage], queries: Sequence[str], rest: Iterable[Passage]
+) -> Iterator[Passage]:
     """Yield the passages that users' queries find, each once, then the `rest`."""
     ranking = Ranking(passage.text for passage in passages)
-    asked_about: set[Seed] = set()
-    for query in queries:
-        for number in ranking.best(query, 1):
-            single = Seed((passages[number],))
-            if single not in asked_about:
-                asked_about.add(single)
-                yield single
-    yield from (single for single in rest if single not in asked_about)
+    asked_about = (passages[number] for query in queries for number in ranking.best(query, 1))
+    yielded: set[Passage] = set()
+    for passage in chain(asked_about, rest):
+        if passage not in yielded:
+            yielded.add(passage)
+            yield passage
 
 
 def pairs(passages: Sequence[Passage], *, seed: int) -> Iterator[Seed]:
