@@ -86,9 +86,8 @@ class Account:
     def __init__(self, run: Run, ledger: Ledger | None = None) -> None:
         self.spent = run.spent
         self.budget = budget = run.budget
-        self._ledger: Ledger | None = None
-        if ledger is not None and ledger.job and (budget.has_bounds or budget.prices):
-            self._ledger = ledger
+        is_shared = ledger is not None and ledger.job and (budget.has_bounds or budget.prices)
+        self._ledger = ledger if is_shared else None
         self._state: _State = {"holds": {}}
         self._settlement = asyncio.Event()
         self._why: str | None = None

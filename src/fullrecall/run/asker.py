@@ -11,7 +11,7 @@ import asyncio
 import threading
 from collections.abc import Callable
 from concurrent.futures import Future
-from contextvars import Context, copy_context
+from contextvars import copy_context
 from functools import partial
 from queue import SimpleQueue
 from time import perf_counter
@@ -33,16 +33,24 @@ _FAILURES = (Exception, SystemExit, KeyboardInterrupt)
 """What is the sample's own failure. The last two would end the event loop and hang the run."""
 
 
-class CallersCall(NamedTuple):
-    """A call that the caller's thread is to make."""
+class Call(NamedTuple):
+    """A call that another thread is to make, for whoever waits for the future."""
 
     function: Callable[[], Retrieval]
     future: Future[Retrieval]
 
-    def make(self) -> None:
-        """Make the call here, unless nobody waits for it any more."""
-        if self.future.set_running_or_notify_cancel():
-            self.future.set_result(self.function())
+    def make(self, end: Callable[[], object] = lambda: None) -> None:
+        """Make the call in this thread, then do `end`, and then let whoever waits go on."""
+        # Given up while it waited behind calls that hang.
+        if not self.future.set_running_or_notify_cancel():
+            end()
+            return
+        try:
+            tell = partial(self.future.set_result, self.function())
+        except BaseException as error:  # noqa: BLE001 - it ends the run, and no thread
+            tell = partial(self.future.set_exception, error)
+        end()
+        tell()
 
 
 class Asker:
@@ -56,7 +64,7 @@ class Asker:
         self,
         retriever: Retriever,
         run: Run,
-        to_caller: Callable[[CallersCall], None] | None,
+        to_caller: Callable[[Call], None] | None,
     ) -> None:
         self._is_thread_bound = False
         self._to_caller = to_caller
@@ -108,7 +116,7 @@ class Asker:
         """Return what is retrieved in the caller's thread, which has no bound."""
         if self._to_caller is None:
             return self._called(sample)
-        call = CallersCall(partial(self._called, sample), Future())
+        call = Call(partial(self._called, sample), Future())
         self._to_caller(call)
         return await asyncio.wrap_future(call.future)
 
@@ -131,7 +139,7 @@ class _Threads:
 
     def __init__(self, function: Callable[[Sample], Retrieval]) -> None:
         self._function = function
-        self._calls: SimpleQueue[tuple[Future[Retrieval], Context, Sample] | None] = SimpleQueue()
+        self._calls: SimpleQueue[Call | None] = SimpleQueue()
         self._idle = threading.Semaphore(0)
         self._count = 0
 
@@ -139,7 +147,7 @@ class _Threads:
         """Start a call, in the caller's context."""
         future: Future[Retrieval] = Future()
         # Tracers keep their spans in context variables, which a thread does not inherit.
-        self._calls.put((future, copy_context(), sample))
+        self._calls.put(Call(partial(copy_context().run, self._function, sample), future))
         if not self._idle.acquire(blocking=False):
             self._count += 1
             threading.Thread(target=self._serve, name="fullrecall retriever", daemon=True).start()
@@ -152,15 +160,5 @@ class _Threads:
 
     def _serve(self) -> None:
         while (call := self._calls.get()) is not None:
-            future, context, sample = call
-            # Given up while it waited behind calls that hang.
-            if not future.set_running_or_notify_cancel():
-                self._idle.release()
-                continue
-            try:
-                tell = partial(future.set_result, context.run(self._function, sample))
-            except BaseException as error:  # noqa: BLE001 - it ends the run, and no thread
-                tell = partial(future.set_exception, error)
-            self._idle.release()  # first: whoever is told may start the next call
-            tell()
-            del call, future, context, sample, tell  # not to be kept while it waits
+            call.make(self._idle.release)  # first: whoever is told may start the next call
+            del call  # not to be kept while it waits

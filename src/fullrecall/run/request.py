@@ -55,16 +55,15 @@ class Door:
     def __init__(self, run: Run, ledger: Ledger | None) -> None:
         self.stopped: str | None = None
         """Why the run is over: a model that does not answer; None while all do."""
-        self._limits = limits = run.limits
-        self._retries = limits.retrying()
+        self._run = run
+        self._retries = run.limits.retrying()
         self._ledger = ledger
         self._is_warned = ledger is not None and bool(ledger.problem)
         self._account = Account(run, ledger)
-        self._seconds_left = run.seconds_left
         self._waiting: dict[str, asyncio.Future[Completion]] = {}
         self._replies: dict[str, Completion] = {}
         self._failed: set[str] = set()
-        self._in_all = asyncio.Semaphore(limits.max_concurrency)
+        self._in_all = asyncio.Semaphore(run.limits.max_concurrency)
         self._endpoints: dict[str, Endpoint] = {}
         self._models: dict[int, tuple[ChatModel, Endpoint]] = {}  # held: its number stays its own
 
@@ -76,7 +75,7 @@ class Door:
         endpoint = self._endpoint(ask.model)
         request = _Request(ask, endpoint, completion_key(ask, endpoint.name))
         try:
-            async with asyncio.timeout(self._seconds_left()) as limit:
+            async with asyncio.timeout(self._run.seconds_left()) as limit:
                 completion = await self._kept(request)
                 if completion is None:
                     with self._alone(request) as answered:
@@ -188,13 +187,14 @@ class Door:
 
     async def _reply(self, ask: Ask) -> Completion:
         """Send one request; whatever its client raises is a failed one."""
+        timeout = self._run.limits.timeout
         try:
-            async with asyncio.timeout(self._limits.timeout) as limit:
+            async with asyncio.timeout(timeout) as limit:
                 return sound(await ask.model.acomplete(ask.request))
         except TimeoutError as error:
             if not limit.expired():
                 return failed(error)
-            detail = f"no answer within {self._limits.timeout:g} s; timeout=… allows more"
+            detail = f"no answer within {timeout:g} s; timeout=… allows more"
             return Completion("", failure=Failure.TIMEOUT, detail=detail)
         except Exception as error:  # noqa: BLE001 - whatever a client raises is a failed request
             return failed(error)
@@ -217,7 +217,7 @@ class Door:
 
     def _endpoint(self, model: ChatModel) -> Endpoint:
         if id(model) not in self._models:
-            endpoint = Endpoint(model.name, self._limits, self._in_all)
+            endpoint = Endpoint(model.name, self._run.limits, self._in_all)
             self._models[id(model)] = model, self._endpoints.setdefault(endpoint.name, endpoint)
         return self._models[id(model)][1]
 
