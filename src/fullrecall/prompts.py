@@ -22,7 +22,8 @@ def read_in(contexts: Iterable[Context], prompts: Iterable[str]) -> tuple[Read |
     last. "partly": some 32 consecutive characters of it, counted from its beginning in steps of
     16, stand in a prompt; a shorter text is there or is not.
     """
-    folded = [_forms(prompt) for prompt in prompts]
+    # Each without white space: as it is, and with escapes undone once and twice.
+    folded = [[*map(_squeezed, (prompt, *unescaped(prompt)))] for prompt in prompts]
     return tuple(
         None if context.text is None else _read_of(_squeezed(context.text), folded)
         for context in contexts
@@ -68,11 +69,6 @@ def _common_length(text: str, at: int, prompt: str, least: int) -> int:
     # What stands in a prompt does so with each of its beginnings: halving finds the longest, and
     # `in`, which is C, looks a few times instead of Python at each character.
     return least + bisect(lengths, x=False, key=lambda length: text[at : at + length] not in prompt)
-
-
-def _forms(prompt: str) -> list[str]:
-    """Return a prompt without white space: as it is, and with escapes undone once and twice."""
-    return [_squeezed(prompt), *map(_squeezed, unescaped(prompt))]
 
 
 def unescaped(text: str) -> Iterator[str]:

@@ -11,7 +11,7 @@ from typing import Any
 
 import typer
 
-from fullrecall.cli.console import fail, write, write_json
+from fullrecall.cli.console import fail, show_result
 from fullrecall.cli.options import CutText, MeasureText, bad_option, measures_of
 from fullrecall.cli.retriever import retriever_of
 from fullrecall.cli.scorers import ScorerText, scorers_of
@@ -21,6 +21,7 @@ from fullrecall.evaluation.contest import choose as choice_of
 from fullrecall.evaluation.run import Options
 from fullrecall.read import read
 from fullrecall.run.retrievers import RetrieverLike
+from fullrecall.views import terminal
 
 
 @taking(choice_of, "confidence")
@@ -79,10 +80,8 @@ def choose(
             progress=not (quiet or as_json),
             **settings,
         )
-    if as_json:
-        write_json(choice.to_dict())
-    else:
-        write(str(choice))
+    parts = [choice.sentence, "", *terminal.parts(*choice.sheets)]
+    show_result(choice.to_dict, parts, as_json=as_json)
     if choice.winner is None:
         raise typer.Exit(3)
 

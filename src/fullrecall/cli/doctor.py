@@ -99,9 +99,8 @@ def _package(group: str, package: Requirement, repair: str = "") -> Check:
     try:
         version = distribution(package.name).version
     except PackageNotFoundError:
-        if repair or group.startswith("extra "):
-            return Check(group, package.name, "not installed", "", install)
-        return Check(group, package.name, "broken", "", install)
+        is_optional = repair or group.startswith("extra ")
+        return Check(group, package.name, "not installed" if is_optional else "broken", "", install)
     # A prerelease is in no range by default, and works as what it precedes.
     if not package.specifier.contains(version, prereleases=True):
         advice = f"{package.specifier} is supported: {install}"

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from fullrecall.cli.console import show, write_json
 from fullrecall.cli.job import fail_unless_scored, fail_with_reason, scored
+from fullrecall.cli.judge import judge_of
 from fullrecall.cli.misses import missed_lines
 from fullrecall.cli.options import (
     Count,
@@ -162,8 +163,7 @@ def evaluate(
         ScorerName.CLAIM: {
             "require_evidence": require_evidence,
             "split": split,
-            "judge": judge,
-            "base_url": base_url,
+            "judge": judge_of(judge, base_url),
         },
     }
     try:

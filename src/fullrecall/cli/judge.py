@@ -17,8 +17,6 @@ def judge_of(name: str | None, base_url: str | None = None) -> Judge | None:
     Raises `typer.BadParameter` for another kind, and what the judge raises where it lacks a
     package or a key.
     """
-    from fullrecall.judges import LLMJudge
-
     kind, _, folder = (name or "").partition(":")
     if base_url is not None and kind not in ("openai", "anthropic"):
         raise bad_option("--base-url", "needs --judge openai:MODEL")
@@ -33,6 +31,8 @@ def judge_of(name: str | None, base_url: str | None = None) -> Judge | None:
         from fullrecall.judges.cross_encoder import CrossEncoderJudge
 
         return CrossEncoderJudge(folder)
+    from fullrecall.judges import LLMJudge
+
     return LLMJudge(model_of(name, base_url, "--judge", "lexical, nli:FOLDER, "))
 
 

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
 
 import typer
 
-from fullrecall.cli.judge import judge_of
 from fullrecall.cli.options import Kind, bad_option, flags_of
 from fullrecall.cli.problems import as_options
 from fullrecall.errors import InputError, ParameterError
@@ -100,8 +99,6 @@ def possible(first: Sample) -> list[ScorerName]:
 def _scorer(name: ScorerName, options: dict[str, Any]) -> FindingScorer:
     from fullrecall import scorers  # of which each is loaded when it is named
 
-    if name is ScorerName.CLAIM:
-        options["judge"] = judge_of(options.get("judge"), options.pop("base_url", None))
     kind = getattr(scorers, name.title().replace("_", ""))
     scorer: FindingScorer = kind(**options)
     return scorer

@@ -16,7 +16,6 @@ from fullrecall.context import Context
 
 if TYPE_CHECKING:
     from fullrecall.calls import Stage
-    from fullrecall.diagnosis.causes import Diagnosed
     from fullrecall.findings import Evidence, Finding
     from fullrecall.sample import Sample
     from fullrecall.table.row import Row
@@ -141,7 +140,9 @@ class Samples:
                 target["y"] = 1
             miss = misses.get(finding.target.label)
             if miss is not None:
-                target |= self._miss(miss)
+                # The number of the cause, the sentence, the rank.
+                detail = self._text(miss.detail or None)
+                target |= _without_none(u=self._causes.number(miss), d=detail, x=miss.rank)
             targets.append(target)
         return _without_none(
             w=self._text(result.reason or None),
@@ -178,11 +179,6 @@ class Samples:
             q=self._text(evidence.quote),
             v=evidence.verified,
         )
-
-    def _miss(self, miss: Diagnosed) -> dict[str, Any]:
-        """Return why a target was missed: the number of the cause, the sentence, the rank."""
-        detail = self._text(miss.detail or None)
-        return _without_none(u=self._causes.number(miss), d=detail, x=miss.rank)
 
 
 def _values(cell: Cell) -> list[Any]:
