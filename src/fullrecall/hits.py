@@ -270,12 +270,12 @@ def _of_columns(rows: Sequence[Any]) -> tuple[Context, ...]:
         raise _ambiguous(rows)
     columns = [list(column) for column in zip(*rows, strict=True)]
     ids = next((column for column in columns if all(map(looks_like_id, column))), None)
-    others = [column for column in columns if column is not ids]
-    scores = [column for column in others if all(map(_is_number, column))]
-    texts = [column for column in others if any(isinstance(cell, str) for cell in column)]
+    rest = [column for column in columns if column is not ids]
+    scores = [column for column in rest if all(map(_is_number, column))]
+    texts = [column for column in rest if any(isinstance(cell, str) for cell in column)]
     if len(texts) > 1:
         texts = [column for column in texts if not all(map(looks_like_id, column))]
-    two_ids = any(isinstance(cell, UUID) for column in others for cell in column)
+    two_ids = any(isinstance(cell, UUID) for column in rest for cell in column)
     if len(texts) > 1 or two_ids or (ids is None and not texts):
         raise _ambiguous(rows)
     blank = [None] * len(rows)

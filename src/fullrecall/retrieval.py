@@ -99,17 +99,16 @@ class Retrieval:
         put(self, "retrieved", None if retrieved is None else as_contexts(tuple(retrieved)))
         numbers = _one_each(call_numbers, "call_numbers", self.contexts, _whole_number)
         put(self, "call_numbers", numbers)
-        others = None if other_ids is None else tuple(map(tuple, other_ids))
-        put(self, "other_ids", others)
+        put(self, "other_ids", None if other_ids is None else tuple(map(tuple, other_ids)))
         put(self, "seconds", _one_each(seconds, "seconds", self.contexts, _seconds))
 
     def named(self, wanted: Collection[str]) -> Retrieval:
         """Return the same record, documents under the IDs that are wanted where they have them."""
         names: dict[Hashable, Context] = {}
-        for context, others in zip(self.contexts or (), self.other_ids or (), strict=True):
-            own = next((other for other in others if other in wanted), None)
-            if own is not None and context.id not in wanted:
-                names[identity(context)] = replace(context, id=own)
+        for context, other_ids in zip(self.contexts or (), self.other_ids or (), strict=True):
+            wanted_id = next((name for name in other_ids if name in wanted), None)
+            if wanted_id is not None and context.id not in wanted:
+                names[identity(context)] = replace(context, id=wanted_id)
         if not names:
             return self
 
@@ -184,9 +183,8 @@ class Retrieval:
         parts = []
         failed = len(failures(self.calls))
         if self.ranks is not None and self.calls:
-            answered = sum(call.contexts is not None for call in self.calls)
-            whole = max(len(self.calls), answered)
-            parts.append(f"union of {whole} calls" + (f", {failed} failed" if failed else ""))
+            count = len(self.calls)
+            parts.append(f"union of {count} calls" + (f", {failed} failed" if failed else ""))
         elif failed:
             steps = sum(1 for root in self.calls for _ in root.walk())
             parts.append(f"{failed} of {steps} calls failed")

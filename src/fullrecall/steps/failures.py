@@ -32,8 +32,6 @@ def failures_of(tree: Tree) -> Failures:
         for step in tree.steps
         if step.error and not any(over.error for over in tree.above(step))
     ]
-    if not failed:
-        return Failures(frozenset(), (), ())
     lost = frozenset(below.id for step in failed for below in tree.below(step))
     concerned = _steps_that_concern_retrieval(tree)
     successes = _Successes(tree)

@@ -79,14 +79,12 @@ class StepReading:
         Raises `InputError` for documents that cannot be read, naming the step.
         """
         steps = self._with_documents(steps) if self.changes_documents else list(steps)
-        retrieval = None
-        if partial is None:
-            retrieval = of_one_retriever(steps, root, response, self.context_of)
-        if retrieval is None:
-            record = Record(steps, root, self.context_of)
-            error = partial or record.problem(self.failed_calls, self.other_tools, unseen)
-            retrieval = record.retrieval(response, error)
-        return retrieval
+        retrieval = of_one_retriever(steps, root, response, self.context_of)
+        if retrieval is not None and partial is None:
+            return retrieval
+        record = Record(steps, root, self.context_of)
+        error = partial or record.problem(self.failed_calls, self.other_tools, unseen)
+        return record.retrieval(response, error)
 
     def _with_documents(self, steps: Iterable[Step]) -> list[Step]:
         """Return steps with what each document stands for in its place, each read once."""

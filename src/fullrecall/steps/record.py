@@ -324,11 +324,11 @@ def _other_ids(
     passages: Sequence[Passage], contexts: Sequence[Context]
 ) -> list[tuple[str, ...]] | None:
     """Return the IDs of each document beside the one that is shown; None where each has one."""
-    others = [
+    other_ids = [
         tuple(own for own in passage.document.ids if own != context.id)
         for passage, context in zip(passages, contexts, strict=True)
     ]
-    return others if any(others) else None
+    return other_ids if any(other_ids) else None
 
 
 def _key(handed: HandedList) -> str:

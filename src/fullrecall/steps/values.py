@@ -85,8 +85,6 @@ class ValueReader:
 
     def read(self, value: object) -> Contents:
         """Return what stands in a value, copied now."""
-        if isinstance(value, _NO_CONTENT):
-            return NO_CONTENTS
         return self._read_all([((), value)])
 
     def read_result(self, value: object) -> Contents:

@@ -100,17 +100,17 @@ class RetrievalProcessor(SpanProcessor):
                 f"application must be a function of the question, got {application!r}"
             )
 
-        def asked(question: str) -> Retrieval:
+        def recorded(question: str) -> Retrieval:
             with self.capture() as captured:
                 output = application(question)
             return captured.retrieval(output)
 
-        async def asked_and_awaited(question: str) -> Retrieval:
+        async def recorded_and_awaited(question: str) -> Retrieval:
             with self.capture() as captured:
                 output = await application(question)
             return captured.retrieval(output)
 
-        return asked_and_awaited if iscoroutinefunction(application) else asked
+        return recorded_and_awaited if iscoroutinefunction(application) else recorded
 
 
 class Capture(Captured):
