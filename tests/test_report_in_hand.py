@@ -103,7 +103,7 @@ class TestPrinted:
         wanted = ["a", *(f"d{n}" for n in range(9))]
         sample = Sample(id="q", user_input="?", retrieved_ids=["a"], expected_ids=wanted)
         result = IdRecall().score(sample)
-        assert repr(result) == "Result(0.100, id_recall: 1 of 10 found in 1 retrieved)"
+        assert repr(result) == "Result(0.100 id_recall: 1 of 10 found in 1 retrieved)"
         assert str(result).startswith("0.100 id_recall: 1 of 10 found in 1 retrieved; missed: d0,")
         assert str(result).endswith("d4, 4 more")
         assert "findings" not in str(result)

@@ -208,16 +208,14 @@ class _Contest:
         """Put the questions to one retriever that has no answer to them yet, some at a time."""
         record = self.race.records[name]
         missing = [key for key in questions if key not in record.pending]
-        options = self.options.copy()
-        retriever = as_retriever(self.retrievers[name], id_key=options.pop("id_key", None))
         for start in range(0, len(missing), self._at_once):
             keys = missing[start : start + self._at_once]
             report = evaluate(
                 [sample for key in keys for sample in questions[key]],
                 self.scorer,
-                retriever=retriever,
+                retriever=self.retrievers[name],
                 progress=False,
-                **options,
+                **self.options,
             )
             rows = iter(report.rows)
             for key in keys:

@@ -116,11 +116,12 @@ class Comparison(Shown, ByName[ScoreComparison]):
         self.named = {score.name: score for score in adjusted(scores, all_asked=bool(measures))}
 
     def _compared(self, pairs: ScorePairs) -> ScoreComparison:
+        method = self.before.methods[pairs.scores[0]]
         differences = {
             measure: difference(measure, pairs, confidence=self.confidence, range=self.range)
-            for measure in self.measures or default_measures(pairs.method)
+            for measure in self.measures or default_measures(method)
         }
-        return ScoreComparison(pairs.method, differences, pairs.unpaired(), pairs.differing)
+        return ScoreComparison(method, differences, pairs.unpaired(), pairs.differing)
 
     @cached_property
     def costs(self) -> tuple[QuestionCost | None, QuestionCost | None]:

@@ -393,11 +393,8 @@ class GateResult:
     @property
     def outcome(self) -> Outcome:
         """The worst of all checks: fail, then cannot tell, then pass."""
-        outcomes = {check.outcome for check in self.checks}
-        for worst in (Outcome.FAIL, Outcome.CANNOT_TELL):
-            if worst in outcomes:
-                return worst
-        return Outcome.PASS
+        worst_first = [Outcome.FAIL, Outcome.CANNOT_TELL, Outcome.PASS]
+        return min((check.outcome for check in self.checks), key=worst_first.index)
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain JSON values."""

@@ -62,11 +62,6 @@ class ScorePairs:
     scores: tuple[int, int]
     groups: Integers | None
 
-    @property
-    def method(self) -> Method:
-        """How the score was made."""
-        return self.before.methods[self.scores[0]]
-
     @cached_property
     def _statuses(self) -> tuple[NDArray[np.int8], NDArray[np.int8]]:
         before, after = self.before.status(self.scores[0]), self.after.status(self.scores[1])
