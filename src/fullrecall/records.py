@@ -27,6 +27,8 @@ Count = Annotated[int, Field(ge=0)]
 Share = Annotated[float, Field(ge=0, le=1)]
 Positive = Annotated[float, Field(gt=0)]
 Text = Annotated[str, Field(min_length=1)]
+Rise = Annotated[list[int | float], Field(min_length=2, max_length=2)]
+Unmeasured = Annotated[list[str], Field(min_length=2, max_length=2)]
 
 Default = Callable[[Any], Any] | None
 """Makes plain values of metadata that JSON would change or cannot hold."""
@@ -108,9 +110,7 @@ class FindingRecord(Record):
     target: Annotated[list[str], Field(min_length=1)]
     grade: Positive = 1.0
     size: Positive = 1.0
-    steps: list[Annotated[list[int | float], Field(min_length=2, max_length=2)]] = Field(
-        default_factory=list
-    )
+    steps: list[Rise] = Field(default_factory=list)
     ranks: list[Rank] = Field(default_factory=list)
     evidence: list[EvidenceRecord] = Field(default_factory=list)
     verdict: str = ""
@@ -165,9 +165,7 @@ class ResultRecord(Record):
     retrieved: Count = 0
     findings: list[FindingRecord] = Field(default_factory=list)
     note: str = ""
-    unmeasured: list[Annotated[list[str], Field(min_length=2, max_length=2)]] = Field(
-        default_factory=list
-    )
+    unmeasured: list[Unmeasured] = Field(default_factory=list)
     usage: UsageRecord = UsageRecord()
     ranks: list[Rank] | None = None
 

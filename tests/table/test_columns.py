@@ -236,7 +236,7 @@ def test_parts_give_what_the_whole_gives(some: list[Result], cut: int) -> None:
         np.testing.assert_array_equal(single.values(0, measure), values)
     np.testing.assert_array_equal(
         FoundColumns.joined([part.columns(0) for part in parts.parts]).relevant.values,
-        whole.columns(0).relevant.values,
+        FoundColumns.joined([part.columns(0) for part in whole.parts]).relevant.values,
     )
 
 

@@ -194,7 +194,7 @@ class Comparison(Shown, ByName[ScoreComparison]):
 
         None where no sample names a group.
         """
-        before, after = self.before.table.named_groups, self.after.table.named_groups
+        before, after = self.before.table.cells("group"), self.after.table.cells("group")
         if all(group is None for group in chain(before, after)):
             return None
         rows = zip(self.pairing.before.tolist(), self.pairing.after.tolist(), strict=True)

@@ -328,7 +328,7 @@ def _joined(old_ids: Sequence[str | None], new_ids: Sequence[str | None]) -> Pai
 
 def check_questions(before: Table, after: Table, pairing: Pairing) -> None:
     """Warn of samples that ask something else, and refuse them where they have no ID."""
-    old, new = before.questions, after.questions
+    old, new = before.cells("user_input"), after.cells("user_input")
     if pairing.before is pairing.after and old == new:
         return
     reworded = [

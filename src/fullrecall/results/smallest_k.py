@@ -167,9 +167,9 @@ def may_fall(measure: Measure, unit: Unit | None = None) -> bool:
 def _cuts(table: Table, score: int, unit: Unit | None) -> list[Cut]:
     """Return each k to be tested, ascending: up to what holds all there is."""
     if unit is None:
-        scored = table.status(score) == SCORED
-        deepest = int(table.retrieved(score)[scored].max(initial=1))
-        return list(range(1, 1 + deepest))
+        columns = [part.columns(score) for part in table.parts]
+        depths = [each.retrieved[each.status == SCORED].max(initial=1) for each in columns]
+        return list(range(1, 1 + int(max(depths, default=1))))
     spent = [np.zeros(1)]
     for part in table.parts:
         scored = part.columns(score).status == SCORED

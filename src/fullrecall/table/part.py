@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import chain
@@ -123,8 +123,18 @@ class Part(ABC):
         return unscored & (False if self.forbidden is None else self.forbidden.forbids)
 
     def retrievals(self) -> Counter[str]:
-        """Return of how many samples the retrieval was "united" of calls, or had a "failed" one."""
-        return retrievals_of(self.samples()) if self.may_have("retrieval") else Counter()
+        """Return of how many samples the retrieval was "united" of calls, or had a "failed" one.
+
+        And what their records add to the funnel; see `fullrecall.table.funnel`.
+        """
+        counts: Counter[str] = Counter()
+        for sample in self.samples() if self.may_have("retrieval") else ():
+            if sample.retrieval is not None:
+                calls = sample.retrieval.calls
+                counts["united"] += sample.retrieval.ranks is not None and bool(calls)
+                counts += funnel_counts(sample)
+                counts["failed"] += bool(failures(calls))
+        return counts
 
     def target_digests(self, score: int) -> NDArray[np.uint64]:
         """Return a number for the targets of each row; see `Table.target_digests`."""
@@ -273,17 +283,3 @@ def _mixed(hashes: Sequence[int]) -> NDArray[np.uint64]:
     mixed = np.array(hashes, np.int64).astype(np.uint64)
     mixed = (mixed ^ (mixed >> np.uint64(31))) * np.uint64(0x9E3779B97F4A7C15)
     return mixed ^ (mixed >> np.uint64(29))
-
-
-def retrievals_of(samples: Iterable[Sample]) -> Counter[str]:
-    """Return of how many samples the retrieval was "united" of calls, or had a "failed" one.
-
-    And what their records add to the funnel; see `fullrecall.table.funnel`.
-    """
-    counts: Counter[str] = Counter()
-    for sample in samples:
-        if sample.retrieval is not None:
-            counts["united"] += sample.retrieval.ranks is not None and bool(sample.retrieval.calls)
-            counts += funnel_counts(sample)
-            counts["failed"] += bool(failures(sample.retrieval.calls))
-    return counts

@@ -149,30 +149,19 @@ class Table(Sequence[Row]):
             table.add(MemoryPart(samples, list(map(part.columns, scores)), results))
         return table
 
-    def retrieved(self, score: int) -> Integers:
-        """Return how many contexts each row has."""
-        counts = (part.columns(score).retrieved for part in self.parts)
-        return _joined(counts, np.int64)
+    def cells(self, name: str) -> list[str | None]:
+        """Return the "id", "group", or "user_input" of each sample."""
+        return [cell for part in self.parts for cell in part.cells(name)]
 
     @property
     def ids(self) -> list[str | None]:
         """The ID of each sample."""
-        return self._cells("id")
-
-    @property
-    def named_groups(self) -> list[str | None]:
-        """The group that each sample names."""
-        return self._cells("group")
+        return self.cells("id")
 
     def labels(self, rows: Iterable[int]) -> list[str]:
         """Return the IDs of some samples, `#position` for one that has none."""
         ids = self.ids
         return [ids[row] or f"#{row + 1}" for row in rows]
-
-    @property
-    def questions(self) -> list[str | None]:
-        """The question of each sample."""
-        return self._cells("user_input")
 
     def target_digests(self, score: int) -> NDArray[np.uint64]:
         """Return a number for the targets of each row: equal where the targets are, in any order.
@@ -189,7 +178,7 @@ class Table(Sequence[Row]):
         """
         if self._all_stand_alone():
             return [None] * self._size
-        return groups_of(self.ids, self.named_groups)
+        return groups_of(self.ids, self.cells("group"))
 
     @property
     def group_codes(self) -> Integers | None:
@@ -225,13 +214,6 @@ class Table(Sequence[Row]):
         for part in self.parts:
             if part.judged(score):
                 yield from part.results(score)
-
-    def columns(self, score: int) -> FoundColumns:
-        """Return all columns of a score."""
-        return FoundColumns.joined([part.columns(score) for part in self.parts])
-
-    def _cells(self, name: str) -> list[str | None]:
-        return [cell for part in self.parts for cell in part.cells(name)]
 
     def _all_stand_alone(self) -> bool:
         """Return whether it is known at once that no sample shares a group or an ID."""
