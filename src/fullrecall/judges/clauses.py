@@ -176,9 +176,8 @@ def _subject(words: Sequence[str], verb: int) -> str:
     if not subject or len(subject) > _MOST_SUBJECT or not _UNSURE.isdisjoint(bare_words):
         return ""
     commas = sum(word.endswith(",") for word in subject)
-    return (
-        " ".join(subject) if not commas or (commas == 1 and bare_words[0] in _PREPOSITIONS) else ""
-    )
+    is_introduced = commas == 1 and bare_words[0] in _PREPOSITIONS
+    return " ".join(subject) if not commas or is_introduced else ""
 
 
 def _is_verb(words: Sequence[str], at: int) -> bool:

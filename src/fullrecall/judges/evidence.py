@@ -140,13 +140,13 @@ def locate_parts(quote: str, context: str | Folded) -> tuple[Location, ...]:
 
 
 @remembered(100_000)
-def _folded_quote(quote: str) -> str:
-    return Folded(quote.strip().strip("\u2026").strip(".")).text
+def _folded_quote(quote: str) -> Folded:
+    return Folded(quote.strip().strip("\u2026").strip("."))
 
 
 def verbatim(quote: str, folded: Folded) -> Iterator[Location]:
     """Yield each place where `quote` stands, as `locate` finds verbatim matches."""
-    quoted = _folded_quote(quote)
+    quoted = _folded_quote(quote).text
     if not quoted or not _says_enough(quote, quoted, folded.text):
         return
     at = folded.text.find(quoted)
@@ -159,24 +159,19 @@ def verbatim(quote: str, folded: Folded) -> Iterator[Location]:
         at = folded.text.find(quoted, at + 1)
 
 
-@remembered(100_000)
-def _words(part: str) -> tuple[str, ...]:
-    return tuple(word for word, _, _ in _tokens(part))
-
-
 def _same_words(part: str, folded: Folded) -> Iterator[Location]:
     """Yield where the part's words stand one after another, whatever marks are between them."""
-    quoted = _words(part)
-    if len(quoted) < _FEWEST_WORDS or not _says_enough(part, _folded_quote(part), folded.text):
+    quoted = _folded_quote(part)
+    count = len(quoted.tokens)
+    if count < _FEWEST_WORDS or not _says_enough(part, quoted.text, folded.text):
         return
     tokens = folded.tokens
     # As one string each, the search is the interpreter's own.
-    sought = _BETWEEN.join(["", *quoted, ""])
-    at = folded.words.find(sought)
+    at = folded.words.find(quoted.words)
     while at >= 0:
         first = folded.words.count(_BETWEEN, 0, at)  # each separator before it ends one token
-        yield Location(tokens[first][1], tokens[first + len(quoted) - 1][2])
-        at = folded.words.find(sought, at + 1)
+        yield Location(tokens[first][1], tokens[first + count - 1][2])
+        at = folded.words.find(quoted.words, at + 1)
 
 
 def _says_enough(quote: str, quoted: str, context: str) -> bool:

@@ -71,8 +71,8 @@ class Matter:
             # Most quotes are copied to the letter: then no context is folded to look them up.
             if quote in quotes.contexts[index] or len(quote.split()) < _TELLS:
                 continue
-            others = (other for other in quotes.contexts if other != index)
-            holding = (other for other in others if locate(quote, quotes.folded(other)))
+            other_indices = (other for other in quotes.contexts if other != index)
+            holding = (other for other in other_indices if locate(quote, quotes.folded(other)))
             elsewhere = next(holding, None)
             if elsewhere is not None and locate(quote, quotes.folded(index)) is None:
                 return f"the judge's quote stands in context {elsewhere + 1}, not in {index + 1}"

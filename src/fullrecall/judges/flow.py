@@ -81,13 +81,12 @@ def advance(flow: Flow[T], answers: Sequence[Completion] | None) -> Sequence[Ask
         return Done(end.value)
 
 
-def run(flow: Flow[T], *, retries: Retries | None = None) -> tuple[T, Usage]:
+def run(flow: Flow[T]) -> tuple[T, Usage]:
     """Run a flow to its end, one request after another; return its value and its usage.
 
-    What fails for the moment is sent again, as `Retries()` says unless others are given.
+    What fails for the moment is sent again, as `Retries()` says.
     """
-    retries = retries or Retries()
-    tally = Tally()
+    retries, tally = Retries(), Tally()
     try:
         step = advance(flow, None)
         while not isinstance(step, Done):

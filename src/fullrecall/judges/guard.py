@@ -111,26 +111,27 @@ class Guard:
         chance = random.Random(seed)  # noqa: S311 - the same each time
         kin, copies = _canaries(own, list(window.values()), self._matter.aim, chance)
         texts = [*own, *kin, *copies]
-        places = list(range(1, len(texts) + 1))
-        chance.shuffle(places)  # an order "for the last two" must not spare the canaries
-        shuffled = dict(sorted(zip(places, texts, strict=True)))
-        kin_places = places[len(own) : len(own) + len(kin)]
-        copy_places = places[len(own) + len(kin) :]
+        shuffled_numbers = list(range(1, len(texts) + 1))
+        chance.shuffle(shuffled_numbers)  # an order "for the last two" must not spare the canaries
+        shuffled = dict(sorted(zip(shuffled_numbers, texts, strict=True)))
+        kin_numbers = shuffled_numbers[len(own) : len(own) + len(kin)]
+        copy_numbers = shuffled_numbers[len(own) + len(kin) :]
 
         def are_moved(verdicts: Mapping[int, Verdict]) -> bool:
             """Whether a canary has another verdict than the one that is known."""
-            return any(verdicts[place].label == "supported" for place in kin_places) or any(
-                verdicts[place].label in ("not_supported", "contradicted") for place in copy_places
+            return any(verdicts[number].label == "supported" for number in kin_numbers) or any(
+                verdicts[number].label in ("not_supported", "contradicted")
+                for number in copy_numbers
             )
 
         matter = replace(self._matter, targets=shuffled, window=window)
         judged = yield from self._exchange.verdicts(matter, are_moved)
         is_answered = any(verdict.label for verdict in judged.values())  # else it failed
-        if is_answered and (are_moved(judged) or not all(judged[n].label for n in copy_places)):
+        if is_answered and (are_moved(judged) or not all(judged[n].label for n in copy_numbers)):
             return None
         return {
-            number: self._proven(place, judged[place], matter)
-            for number, place in zip(targets, places, strict=False)
+            target: self._proven(number, judged[number], matter)
+            for target, number in zip(targets, shuffled_numbers, strict=False)
         }
 
     def _proven(self, number: int, verdict: Verdict, matter: Matter) -> Verdict:

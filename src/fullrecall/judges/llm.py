@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import partial
+from itertools import chain, repeat
 from typing import Literal, TypeAlias, get_args
 
 from fullrecall.errors import JudgeError, ParameterError
@@ -115,10 +116,9 @@ class LLMJudge(Exchange):
         past = self._splits.get(key, ())
         heard: list[Completion] = []
         problem = ""
-        for again in range(self.reasks + 1):
-            answered = past[again] if again < len(past) else None
-            attempt = replace(request, again=again) if again else request
-            (completion,) = yield [Ask(self.model, attempt, _lists_items, answered)]
+        for again, known in zip(range(self.reasks + 1), chain(past, repeat(None)), strict=False):
+            attempt = replace(request, again=again)
+            (completion,) = yield [Ask(self.model, attempt, _lists_items, known)]
             heard.append(completion)
             items = None if completion.failure else text_items(completion.text)
             if items:

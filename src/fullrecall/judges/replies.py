@@ -79,11 +79,8 @@ def _verdicts(value: object, depth: int = 0) -> list[dict[str, Any]]:
         elif "id" in value:
             return [] if _is_example(value) else [value]
         elif depth < _WRAPPERS:
-            inner = (
-                _verdicts(inner_value, depth + 1)
-                for inner_value in islice(value.values(), _MOST_KEYS)
-            )
-            return [verdict for inner_value in inner for verdict in inner_value]
+            inner = islice(value.values(), _MOST_KEYS)
+            return [verdict for wrapped in inner for verdict in _verdicts(wrapped, depth + 1)]
     if not isinstance(value, list):
         return []
     if depth < _WRAPPERS and len(value) == 1 and isinstance(value[0], dict):

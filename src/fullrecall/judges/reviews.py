@@ -80,8 +80,8 @@ def verified(
     claims = {number: claim for number, (claim, _) in enumerate(quote_of, start=1)}
     numbered = dict(enumerate(quote_of.values(), start=1))
 
-    def request(asked: Mapping[int, str], _: Mapping[int, str]) -> ChatRequest:
-        return exchange.prompts.verification(asked, {number: numbered[number] for number in asked})
+    def request(group: Mapping[int, str], _: Mapping[int, str]) -> ChatRequest:
+        return exchange.prompts.verification(group, {number: numbered[number] for number in group})
 
     # All pairs at once: without contexts they are short, and one more request is what it costs.
     single = replace(exchange, claims_per_call=max(1, len(claims)), reasks=0, requote=False)

@@ -69,9 +69,8 @@ def statements(text: str) -> list[str]:
 def omitted(text: str) -> list[Part]:
     """Return the parts of `text` that are not among its `statements`, with what they are."""
     all_parts = parts(text)
-    if all(part.role != "statement" for part in all_parts):
-        return []
-    return [part for part in all_parts if part.role != "statement"]
+    unstated = [part for part in all_parts if part.role != "statement"]
+    return unstated if len(unstated) < len(all_parts) else []
 
 
 def parts(text: str) -> list[Part]:
@@ -102,7 +101,6 @@ def _blocks(lines: Sequence[str]) -> Iterator[tuple[str, Role | None]]:
 
     None says that sentences are still to be cut.
     """
-    closing = _fences(lines)  # a fence that nothing closes must not swallow the rest as code
     paragraph: list[str] = []
     is_table = False
     skip_to = 0
@@ -114,8 +112,9 @@ def _blocks(lines: Sequence[str]) -> Iterator[tuple[str, Role | None]]:
         is_drawn = not stripped or _is_rule(stripped) or stripped.startswith(_FENCES)
         is_table = "|" in stripped and (is_table or _heads_table(stripped, below))
         role: Role | None = None
-        if at in closing:
-            skip_to = closing[at] + 1
+        closing = _fence_end(lines, at)
+        if closing is not None:  # what nothing closes must not swallow the rest as code
+            skip_to = closing + 1
             role, line = "code", "\n".join(lines[at:skip_to])  # noqa: PLW2901
         elif not is_drawn:
             role = _role_of_line(line, below, is_table=is_table, after_text=bool(paragraph))
@@ -143,20 +142,12 @@ def _role_of_line(line: str, below: str, *, is_table: bool, after_text: bool) ->
     return "statement" if is_table or is_row else None
 
 
-def _fences(lines: Sequence[str]) -> dict[int, int]:
-    """Return the line at which each closed block of code begins, with the line that closes it."""
-    closed: dict[int, int] = {}
-    opened: tuple[int, str] | None = None
-    for number, line in enumerate(lines):
-        mark = line.strip()[:3]
-        if mark not in _FENCES:
-            continue
-        if opened is None:
-            opened = number, mark
-        elif opened[1] == mark:
-            closed[opened[0]] = number
-            opened = None
-    return closed
+def _fence_end(lines: Sequence[str], at: int) -> int | None:
+    """Return the line that closes the block of code that begins at one; None if none does."""
+    mark = lines[at].strip()[:3]
+    if mark not in _FENCES:
+        return None
+    return next((n for n in range(at + 1, len(lines)) if lines[n].strip().startswith(mark)), None)
 
 
 def _is_rule(stripped: str) -> bool:

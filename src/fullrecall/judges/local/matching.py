@@ -155,25 +155,24 @@ def _best_window(
     most = 0.0
     for sentence in ranking[:_CANDIDATES]:
         context, number = sentence
-        before, here, after, lead = (
-            covers.get(Sentence(context, at), _NOTHING)
-            for at in (number - 1, number, number + 1, 0)
-        )
-        whole = _weigh(_join(before, here, after), weights)
+        neighbors = number - 1, number, number + 1
+        whole = _weigh(_joined(covers, context, neighbors), weights)
         # The same credits, added in another order, differ in their last bits: no reason to move on.
         if whole <= most + 1e-9:
             continue
         most = whole
         # The shortest stretch that covers nearly as much as the window is the evidence.
-        stretches = (
-            (here, (number, number)),
-            (_join(before, here), (number - 1, number)),
-            (_join(here, after), (number, number + 1)),
-            (_join(before, here, after), (number - 1, number + 1)),
-        )
-        nearly = (at for cover, at in stretches if _weigh(cover, weights) >= _NEARLY * whole)
-        window = sentence, _join(before, here, after, lead), next(nearly)
+        for stretch in ((number,), neighbors[:2], neighbors[1:], neighbors):
+            if _weigh(_joined(covers, context, stretch), weights) >= _NEARLY * whole:
+                break
+        region = _joined(covers, context, (*neighbors, 0))
+        window = sentence, region, (stretch[0], stretch[-1])
     return window
+
+
+def _joined(covers: Mapping[Sentence, Cover], context: int, numbers: Sequence[int]) -> Cover:
+    """Return what sentences of a context cover together."""
+    return _join(*(covers.get(Sentence(context, number), _NOTHING) for number in numbers))
 
 
 def _weigh(cover: Cover, weights: Sequence[float]) -> float:

@@ -47,9 +47,8 @@ _TOKEN = re.compile(
     r"|(?P<digits>(?<![\w.,])\d++(?:[.,:/]\d++)*+)"
     r"|(?P<word>[^\W\d_]++(?:['’][^\W\d_]++)*+[²³]?+)"
     r"|(?P<sign>[$€£¥₹%]|°\s?[CF]?\b)"
-    r"|(?P<stop>[.!?;:\n](?=\s|$)|[,()|\n])"
     r"|(?P<dash>[-–—])"
-    r"|(?P<other>\S)"
+    r"|(?P<other>[\S\n])"
 )
 _MARKER = re.compile(r"(?:^|(?<=\n))[ \t]*+\(?\d{1,3}+[.)](?=\s)")
 _GROUPED = re.compile(r"\d{1,3}+(?:,\d{3})++(?:\.\d++)?+|\d{1,3}+(?:\.\d{3}){2,}+")
@@ -173,7 +172,7 @@ def _tokens(text: str) -> tuple[_Token, ...]:
     for match in _TOKEN.finditer(text):
         kind = match.lastgroup or "other"
         if kind == "digits" and match.end() + 1 in markers:
-            kind = "stop"
+            kind = "other"
         tokens.append(_Token(kind, match[0], match.start(), match.end()))
     return tuple(tokens)
 
@@ -220,8 +219,8 @@ class _Reader:
         "Twenty-five" is one number; longer ones ("two hundred and five") are read as two: of 4,911
         texts 20 have one. "A million" is none: no outcome of 9,620 quotes rested on it.
         """
-        word, after = self._tokens[at].lower, self._get(at + 1)
-        follows_number = self._get(at - 1).kind == "digits" or self._before(at) in _CARDINALS
+        before, word, after = self._get(at - 1), self._tokens[at].lower, self._get(at + 1)
+        follows_number = before.kind == "digits" or before.lower in _CARDINALS
         if word in _ORDINALS and not follows_number:  # two thirds, 5 seconds
             return self._measured(at, at + 1, _ORDINALS[word], _ORDINALS[word], "ordinal")
         if word not in _CARDINALS:
@@ -276,16 +275,13 @@ class _Reader:
         if scale or value not in _YEARS or len(token.text) != 4:  # noqa: PLR2004 - no 1,984
             return False
         counts = after.text.endswith("s") or after.lower in ("people", "men", "women", "children")
-        return not (counts and after.text.islower()) or self._before(at) in _BEFORE_YEARS
+        return not (counts and after.text.islower()) or self._get(at - 1).lower in _BEFORE_YEARS
 
     def _bound(self, at: int) -> Bound:
         """Return the bound that words before a number give: phrases before single words."""
         words = [token.lower for token in self._tokens[max(0, at - _BEFORE) : at]]
         phrases = [*map(" ".join, pairwise(words)), *words]
         return next((_BOUNDS[phrase] for phrase in phrases if phrase in _BOUNDS), "")
-
-    def _before(self, at: int) -> str:
-        return self._get(at - 1).lower
 
     def _get(self, at: int) -> _Token:
         return self._tokens[at] if 0 <= at < len(self._tokens) else _NOTHING
