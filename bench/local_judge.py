@@ -43,7 +43,8 @@ from scipy.stats import rankdata
 from fullrecall.judges.falsification import falsified
 from fullrecall.judges.flow import run
 from fullrecall.judges.local import LexicalJudge
-from fullrecall.judges.local.support import measured
+from fullrecall.judges.local.features import differing_detail, features
+from fullrecall.judges.local.support import matched
 
 SIGNS = {
     "coverage": 1,
@@ -351,12 +352,13 @@ def speed(pairs: list[dict[str, Any]]) -> None:
 
 def measured_rows(pairs: list[dict[str, Any]]) -> Rows:
     """Return the features of each pair, and the detail in which it differs."""
-    told = [measured(pair["claim"], pair["contexts"]) for pair in pairs]
+    read = [matched(pair["claim"], pair["contexts"]) for pair in pairs]
     columns = [
         np.array([pair[field] for pair in pairs]) for field in ("label", "dataset", "source_id")
     ]
-    values = np.array([[features[name] for name in SIGNS] for features, _ in told])
-    return Rows(values, *columns, np.array([detail for _, detail in told]))
+    values_of = [features(claim, match) for claim, _, match in read]
+    values = np.array([[measured[name] for name in SIGNS] for measured in values_of])
+    return Rows(values, *columns, np.array([differing_detail(*matches) for matches in read]))
 
 
 def main() -> None:

@@ -352,17 +352,13 @@ class Quotes:
         # an event loop.
         self._located: dict[Citation, tuple[Location, ...]] = {}
 
-    def folded(self, index: int) -> Folded:
-        """Return a context prepared to look quotes up in."""
-        if index not in self._folded:
-            self._folded[index] = Folded(self.contexts[index])
-        return self._folded[index]
-
     def located(self, citation: Citation) -> tuple[Location, ...]:
         """Return where the parts of a quote stand in the context that it cites; none if nowhere."""
         if citation not in self._located:
-            folded = self.folded(citation.context)
-            self._located[citation] = locate_parts(citation.quote, folded)
+            index, quote = citation
+            if index not in self._folded:
+                self._folded[index] = Folded(self.contexts[index])
+            self._located[citation] = locate_parts(quote, self._folded[index])
         return self._located[citation]
 
     def objection(self, citation: Citation, verdict: Verdict, target: str, aim: Aim) -> str:

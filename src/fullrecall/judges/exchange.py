@@ -9,8 +9,7 @@ from functools import cached_property, lru_cache, partial
 from typing import Literal, TypeAlias
 
 from fullrecall.judges.bearing import Aim, Quotes
-from fullrecall.judges.evidence import locate
-from fullrecall.judges.judge import Ask, Flow, Verdict
+from fullrecall.judges.judge import Ask, Citation, Flow, Verdict
 from fullrecall.judges.prompts import Prompts
 from fullrecall.judges.replies import verdict_objects
 from fullrecall.judges.verdicts import checked
@@ -67,14 +66,15 @@ class Matter:
         quotes = self._quotes
         if len(self.window) == 1 or self.aim == "context":
             return ""
-        for index, quote in verdict.citations:
+        for citation in verdict.citations:
+            index, quote = citation
             # Most quotes are copied to the letter: then no context is folded to look them up.
-            if quote in quotes.contexts[index] or len(quote.split()) < _TELLS:
+            is_short = len(quote.split()) < _TELLS
+            if is_short or quote in quotes.contexts[index] or quotes.located(citation):
                 continue
-            other_indices = (other for other in quotes.contexts if other != index)
-            holding = (other for other in other_indices if locate(quote, quotes.folded(other)))
+            holding = (n for n in quotes.contexts if quotes.located(Citation(n, quote)))
             elsewhere = next(holding, None)
-            if elsewhere is not None and locate(quote, quotes.folded(index)) is None:
+            if elsewhere is not None:
                 return f"the judge's quote stands in context {elsewhere + 1}, not in {index + 1}"
         return ""
 

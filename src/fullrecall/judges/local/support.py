@@ -34,7 +34,7 @@ def weights() -> Mapping[str, Any]:
 
 def supported(claim: str, contexts: Sequence[str]) -> Best:
     """Return how far all contexts jointly support the claim, with what speaks most for it."""
-    return _best(*_matched(claim, contexts))
+    return _best(*matched(claim, contexts))
 
 
 def judged(claim: str, contexts: Sequence[str], *, threshold: float) -> Judged:
@@ -43,22 +43,16 @@ def judged(claim: str, contexts: Sequence[str], *, threshold: float) -> Judged:
     Each text is read once, and time is linear in the contexts: with each one, only the few earlier
     ones are tried that cover most of the claim. So more contexts never lower what fewer support.
     """
-    matched = [_matched(claim, [context]) for context in contexts]
-    best_of = [_best(*match) for match in matched]
+    alone = [matched(claim, [context]) for context in contexts]
+    best_of = [_best(*match) for match in alone]
     if any(best.support >= threshold for best in best_of):
         return Judged(best_of)
     return Judged(
-        best_of, *_two_jointly(claim, contexts, [match for *_, match in matched], threshold)
+        best_of, *_two_jointly(claim, contexts, [match for *_, match in alone], threshold)
     )
 
 
-def measured(claim: str, contexts: Sequence[str]) -> tuple[dict[str, float], str]:
-    """Return the features by name, and the detail that differs; what is trained on."""
-    passage, read, match = _matched(claim, contexts)
-    return features(passage, match), differing_detail(passage, read, match)
-
-
-def _matched(claim: str, contexts: Sequence[str]) -> tuple[Passage, list[Passage], Match]:
+def matched(claim: str, contexts: Sequence[str]) -> tuple[Passage, list[Passage], Match]:
     """Return a claim without the list number before it, the contexts, and how they match."""
     marker = _LIST_NUMBER.match(claim)
     passage = read_passage(claim[marker.end() :] if marker else claim)
