@@ -186,18 +186,9 @@ def _says_enough(quote: str, quoted: str, context: str) -> bool:
 
 def _is_whole_words(text: str, start: int, end: int) -> bool:
     """Whether the range cuts no word and no number; scripts without spaces have no words to cut."""
-
-    def inside(left: int) -> bool:
-        if not 0 <= left < len(text) - 1:
-            return False
-        pair = text[left : left + 2]
-        return pair.isalnum() and pair.isascii()
-
-    if inside(start - 1) or inside(end - 1):
-        return False
-    # 12 is not in 12,345, nor 5 in 1.5.
-    before, after = text[max(0, start - 2) : start + 1], text[end - 1 : end + 2]
-    return not (_PARTS_OF_NUMBER.fullmatch(before) or _PARTS_OF_NUMBER.fullmatch(after))
+    return not (_CUTS_BEFORE.match(text, start) or _CUTS_AFTER.match(text, end))
 
 
-_PARTS_OF_NUMBER = re.compile(r"\d[.,:/]\d")
+# 12 is not in 12,345, nor 5 in 1.5.
+_CUTS_BEFORE = re.compile(r"(?<=[a-zA-Z0-9])(?=[a-zA-Z0-9])|(?<=\d[.,:/])(?=\d)")
+_CUTS_AFTER = re.compile(r"(?<=[a-zA-Z0-9])(?=[a-zA-Z0-9])|(?<=\d)(?=[.,:/]\d)")

@@ -32,7 +32,8 @@ _CLEAR = 0.1
 """How much more support a sentence gives itself than another, for a model to tell them apart."""
 _OPPOSITE = -0.3
 """Below this, a model says the opposite of its labels: what is less may be chance."""
-_READ = frozenset({"input_ids", "attention_mask", "token_type_ids"})
+_READ = {"input_ids": "ids", "attention_mask": "attention_mask", "token_type_ids": "type_ids"}
+"""The inputs that a model may read, each with what the tokenizer calls it."""
 
 
 Logits: TypeAlias = Callable[[Sequence[tuple[str, str]]], Sequence[Sequence[float]]]
@@ -68,7 +69,7 @@ class PairModel:
         with _naming(graph):
             self._session: Any = onnxruntime.InferenceSession(str(graph), providers=providers)
         self._inputs = {entry.name for entry in self._session.get_inputs()}
-        if unknown := self._inputs - _READ:
+        if unknown := self._inputs - _READ.keys():
             raise ParameterError(
                 f"model must read {', '.join(sorted(_READ))}, got {graph}, which also needs "
                 f"{', '.join(sorted(unknown))}: export a sequence classifier"
@@ -102,12 +103,10 @@ class PairModel:
         import numpy as np
 
         encoded = self._tokenizer.encode_batch(list(pairs))
-        columns = {
-            "input_ids": [entry.ids for entry in encoded],
-            "attention_mask": [entry.attention_mask for entry in encoded],
-            "token_type_ids": [entry.type_ids for entry in encoded],
+        fed = {
+            name: np.asarray([getattr(entry, _READ[name]) for entry in encoded], dtype=np.int64)
+            for name in self._inputs
         }
-        fed = {name: np.asarray(columns[name], dtype=np.int64) for name in self._inputs}
         with _naming(self._graph):
             logits = np.asarray(self._session.run([self._output], fed)[0], dtype=float)
         if logits.shape[:1] != (len(pairs),) or logits.ndim > 2:  # noqa: PLR2004 - pairs by labels

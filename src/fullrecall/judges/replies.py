@@ -15,6 +15,8 @@ from typing import Any
 
 # At the start only: the same tags inside a quote are the context's words.
 _THINKING = re.compile(r"<(think|thinking|reasoning)>", re.IGNORECASE)
+# By itself: one pattern for a tag and its end would search to the end from every tag.
+_CLOSING = re.compile(r"</(think|thinking|reasoning)>\s*+", re.IGNORECASE)
 _FENCE = re.compile(r"```\w*+\s*+")
 _OPENING = re.compile(r"[\[{]")
 _BRACKETS = re.compile(r"[\s\[{]+")
@@ -113,8 +115,9 @@ def _answer(text: str) -> str:
     """Return the reply without the thoughts that it begins with."""
     at = len(text) - len(text.lstrip())
     while opened := _THINKING.match(text, at):
-        # By itself: one pattern for a tag and its end would search to the end from every tag.
-        closed = re.compile(rf"</{opened[1]}>\s*+", re.IGNORECASE).search(text, opened.end())
+        tag = opened[1].lower()
+        closing = (end for end in _CLOSING.finditer(text, opened.end()) if end[1].lower() == tag)
+        closed = next(closing, None)
         if closed is None:
             return ""
         at = closed.end()
