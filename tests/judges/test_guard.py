@@ -186,9 +186,9 @@ def test_a_second_look_without_an_answer_verifies_nothing(reply: str) -> None:
 def test_options_are_checked() -> None:
     """The choices are named, and the judge's name tells them apart."""
     model = ScriptedChatModel(["{}"])
-    with pytest.raises(ParameterError, match="'rules', 'model'"):
+    with pytest.raises(ParameterError, match="'rules' or 'model'"):
         LLMJudge(model, verify="twice")  # type: ignore[arg-type]
-    with pytest.raises(ParameterError, match="'hints', 'canaries'"):
+    with pytest.raises(ParameterError, match="'hints' or 'canaries'"):
         LLMJudge(model, guard="all")  # type: ignore[arg-type]
     named = {
         LLMJudge(model).name,
