@@ -254,8 +254,8 @@ def by_complete(retriever: Any) -> Outcome:
     pairs = done.pool.pairs[0]
     if done.pool.problems:
         return Outcome((), done.pool.problems[0])
-    ranked = sorted((pair.ranks[0] or 0, pair.context.id) for pair in pairs)
-    return Outcome(tuple(name for _, name in ranked))
+    nearest = sorted(pairs, key=lambda pair: pair.nearness, reverse=True)
+    return Outcome(tuple(pair.context.id for pair in nearest))
 
 
 TAKERS: dict[str, Callable[[Any], Outcome]] = {
