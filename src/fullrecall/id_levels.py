@@ -150,7 +150,7 @@ def rewrite_of(
     lists = [dict.fromkeys(context.id for context in listed if context.id) for listed in contexts]
     matches = matches_of(lists, references)
     rewritten = [
-        {*ids, *(name for name, of in matches.items() if any(m.retrieved in ids for m in of))}
+        {*ids, *(name for name, own in matches.items() if any(m.retrieved in ids for m in own))}
         for ids in lists
     ]
     pairs: dict[str, Match] = {}

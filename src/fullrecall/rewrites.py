@@ -202,8 +202,8 @@ def _without(words: Words, first: tuple[str, ...], last: tuple[str, ...]) -> Wor
 def _ends(ours: Iterable[str], theirs: Iterable[str]) -> Ends:
     """Return the words that all of `ours` begin and end by, and hardly any of `theirs` has."""
     own = [words_of(own_id).keys for own_id in ours]
-    others = [set(words_of(own_id).keys) for own_id in theirs]
-    if len(own) < _FEWEST or len(others) < _FEWEST:
+    their_words = [set(words_of(own_id).keys) for own_id in theirs]
+    if len(own) < _FEWEST or len(their_words) < _FEWEST:
         return (), ()
     most = max(0, min(map(len, own)) - 1)  # a word of each ID must be left to compare
 
@@ -213,7 +213,7 @@ def _ends(ours: Iterable[str], theirs: Iterable[str]) -> Ends:
 
     def is_shared(column: tuple[str, ...]) -> bool:
         word = column[0]
-        is_rare = sum(word in keys for keys in others) * 10 <= len(others)
+        is_rare = sum(word in keys for keys in their_words) * 10 <= len(their_words)
         return is_rare and not word.isdigit() and set(column) == {word}
 
     first, last = shared(own), shared(keys[::-1] for keys in own)
@@ -229,21 +229,21 @@ def _matches_by(
     """
     ours = references.by_key(rule.reference, letters=rule.by_letters)
     theirs = available.by_key(rule.retrieved, letters=rule.by_letters)
-    matches_of: dict[str, list[Match]] = defaultdict(list)
+    fitting_matches: dict[str, list[Match]] = defaultdict(list)
     lost: set[str] = set()
     for key in filter(theirs.__contains__, ours):
-        mine, others = dict(ours[key]), dict(theirs[key])
-        if (len(mine) > 1 and rule.part != "reference") or (len(others) > 1 and not rule.part):
-            lost.update(mine)
+        expected, named = dict(ours[key]), dict(theirs[key])
+        if (len(expected) > 1 and rule.part != "reference") or (len(named) > 1 and not rule.part):
+            lost.update(expected)
             continue
         # What both share must look like a path, or the name of a file, if nothing else shows it.
         cuts_path = PATH in (rule.reference[0], rule.retrieved[0]) and rule.fewest == 1
-        for own_id, core in mine.items():
+        for own_id, core in expected.items():
             if not cuts_path or {*core.core} & {"/", "."}:
-                matches_of[own_id] += [
-                    Match(own_id, other, core, other_core, rule.part)
-                    for other, other_core in others.items()
+                fitting_matches[own_id] += [
+                    Match(own_id, retrieved, core, retrieved_core, rule.part)
+                    for retrieved, retrieved_core in named.items()
                 ]
-    for own_id in matches_of.keys() & (lost | settled):
-        del matches_of[own_id]
-    return matches_of, len(lost)
+    for own_id in fitting_matches.keys() & (lost | settled):
+        del fitting_matches[own_id]
+    return fitting_matches, len(lost)

@@ -19,7 +19,7 @@ from fullrecall.scorers.passages import Passage
 from fullrecall.table.row import Row
 
 
-class Item(NamedTuple):
+class Wanted(NamedTuple):
     """What would have served: one ID, one text with its offsets, or both.
 
     `label` is what names it to a human. `passage` is None where no text is known. `own_id` is the
@@ -144,7 +144,7 @@ class Case:
     result: Result
     finding: Finding
     k: int | None
-    item: Item
+    wanted: Wanted
     judged: bool
 
     @property
@@ -155,7 +155,7 @@ class Case:
     @cached_property
     def alias(self) -> Alias | None:
         """The ID under which the item stands, where it is another than the expected one."""
-        expected_id, ids = self.item.id, self.examined.search.ids
+        expected_id, ids = self.wanted.id, self.examined.search.ids
         if expected_id is None:
             return None
         in_list = ids.in_lists.get((self.examined.position, expected_id))
@@ -165,23 +165,23 @@ class Case:
     def deep_rank(self) -> int | None:
         """The rank in what the retriever returns when it is asked for more, if it is there."""
         contexts = self.examined.deeper
-        return None if contexts is None else self.item.rank_in(contexts)
+        return None if contexts is None else self.wanted.rank_in(contexts)
 
     @cached_property
     def holders(self) -> list[Held]:
         """The contexts of the corpus that hold the item's text, or parts of it."""
-        return [] if self.item.passage is None else self.corpus.holders(self.item.passage)
+        return [] if self.wanted.passage is None else self.corpus.holders(self.wanted.passage)
 
     @cached_property
     def share_in_corpus(self) -> float:
         """The share of the item's characters that the corpus holds."""
-        return self.item.share_of(holder.overlap for holder in self.holders)
+        return self.wanted.share_of(holder.overlap for holder in self.holders)
 
     @property
     def is_in_corpus(self) -> bool:
         """Whether the corpus has it: its ID, or all of its text."""
-        if self.item.id is not None and self.corpus.by_id:
-            return self.item.id in self.corpus.by_id or self.alias is not None
+        if self.wanted.id is not None and self.corpus.by_id:
+            return self.wanted.id in self.corpus.by_id or self.alias is not None
         return self.share_in_corpus == 1.0
 
     @property
@@ -195,7 +195,7 @@ class Case:
 
         None where none has as many letters in common as a near duplicate.
         """
-        text = self.item.text
+        text = self.wanted.text
         if not text.strip():
             return None
         # Letters first, as RapidFuzz stops early at them; facts only of the few that pass.

@@ -76,7 +76,7 @@ class _Search:
     """What was found of one passage so far."""
 
     passage: Passage
-    others: Sequence[Passage]
+    indexed: Sequence[Passage]
     min_run: int
     overlaps: dict[int, Overlap] = field(default_factory=dict)
     covered: list[Interval] = field(default_factory=list)
@@ -91,7 +91,7 @@ class _Search:
         for number in numbers:
             if self.is_complete:
                 return
-            part = self.passage.overlap(self.others[number], self.min_run)
+            part = self.passage.overlap(self.indexed[number], self.min_run)
             more = covered(self.passage.length, [*self.overlaps.values(), part])
             if more != self.covered and number not in self.overlaps and (part.runs or edges):
                 self.overlaps[number], self.covered = part, more
@@ -99,7 +99,7 @@ class _Search:
     def look_where_shared(self, shared: Mapping[int, Sequence[Interval]]) -> None:
         """Add those that share blocks with the passage, which `shared` has by their numbers."""
         characters = self.passage.characters
-        texts = {number: self.others[number].characters for number in shared}
+        texts = {number: self.indexed[number].characters for number in shared}
         nearest = sorted(shared, key=lambda n: (characters not in texts[n], -len(shared[n]), n))
         for number in nearest:
             if self.is_complete:
@@ -171,9 +171,9 @@ def _contexts(value: CorpusLike) -> tuple[Context, ...]:
             f"{type(value).__name__}: fullrecall.read.read_contexts(path) reads a file"
         )
     contexts = []
-    for key, item in value.items() if isinstance(value, Mapping) else enumerate(value):
+    for key, content in value.items() if isinstance(value, Mapping) else enumerate(value):
         try:
-            context = as_context(item)
+            context = as_context(content)
         except ValueError as error:
             raise InputError(f"corpus, item {key!r}: {error}") from None
         if isinstance(value, Mapping) and context.id != as_id(key):

@@ -48,7 +48,7 @@ class Diagnosis(Shown):
         """
         counts = Counter(miss.cause for miss in self.misses if score in (None, miss.score))
         order = list(Cause)
-        return dict(sorted(counts.items(), key=lambda item: (-item[1], order.index(item[0]))))
+        return dict(sorted(counts.items(), key=lambda pair: (-pair[1], order.index(pair[0]))))
 
     @property
     def fixes(self) -> Mapping[Cause, str]:

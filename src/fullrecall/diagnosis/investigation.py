@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from fullrecall.context import Context
-from fullrecall.diagnosis.case import Case, Examined, Item, Search
+from fullrecall.diagnosis.case import Case, Examined, Search, Wanted
 from fullrecall.diagnosis.causes import Cause, Diagnosed, Explained
 from fullrecall.diagnosis.corpus import Corpus, CorpusLike
 from fullrecall.diagnosis.diagnosis import Diagnosis
@@ -109,36 +109,36 @@ def _nearest(examined: Examined, result: Result, finding: Finding, k: Cut | None
             return beyond_budget(finding, examined.row.sample, k)
         k = None  # no budget would have paid for it
     explanations = [
-        (explained(Case(examined, result, finding, k, item, judged)), item)
-        for item in _items(finding, examined, judged=judged)
+        (explained(Case(examined, result, finding, k, wanted, judged)), wanted)
+        for wanted in _wanted(finding, examined, judged=judged)
     ]
     if len({explanation for explanation, _ in explanations}) == 1:
         return explanations[0][0]
-    best, item = min(
+    best, wanted = min(
         explanations,
         key=lambda pair: (_ORDER[pair[0].cause], pair[0].rank is None, pair[0].rank or 0),
     )
-    return best._replace(detail=f"{item.label!r}: {best.detail}")
+    return best._replace(detail=f"{wanted.label!r}: {best.detail}")
 
 
 _ORDER = {cause: nth for nth, cause in enumerate(Cause)}
 
 
-def _items(finding: Finding, examined: Examined, *, judged: bool) -> list[Item]:
+def _wanted(finding: Finding, examined: Examined, *, judged: bool) -> list[Wanted]:
     """Return what would have served for a target; of a claim only its judge could tell."""
     if judged:
-        return [Item(finding.target.label)]
+        return [Wanted(finding.target.label)]
     names, by_label = finding.target.any_of, examined.by_label
     groups = {reference.any_of for reference in examined.row.sample.reference_context_ids or ()}
     if names in groups and by_label.keys().isdisjoint(names):
         return [_by_id(own_id, examined) for own_id in names]
     contexts = {text: by_label.get(text) or Context(text) for text in names}
-    return [Item(text, None, Passage.of(each), each.id) for text, each in contexts.items()]
+    return [Wanted(text, None, Passage.of(each), each.id) for text, each in contexts.items()]
 
 
-def _by_id(own_id: str, examined: Examined) -> Item:
+def _by_id(own_id: str, examined: Examined) -> Wanted:
     """Return the item of an ID, with its text where the references or the corpus have it."""
     indexed = examined.search.corpus.by_id.get(own_id)
     contexts = examined.references if indexed is None else [*examined.references, indexed]
     passages = [Passage.of(each) for each in contexts if each.id == own_id and each.text]
-    return Item(own_id, own_id, passages[0] if passages else None)
+    return Wanted(own_id, own_id, passages[0] if passages else None)

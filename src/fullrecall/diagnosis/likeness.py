@@ -54,11 +54,11 @@ def similarity(text: str, other: str) -> float:
 def difference(text: str, other: str) -> str:
     """Return in what two texts differ that look alike: "24 for 36"; empty where in no fact."""
     ours, theirs = facts(text), facts(other)
-    for kind, own, others in (
+    for kind, own, compared in (
         ("numbers", ours.numbers, theirs.numbers),
         ("names", ours.names - theirs.words, theirs.names - ours.words),
     ):
-        missing, added = sorted(own - others), sorted(others - own)
+        missing, added = sorted(own - compared), sorted(compared - own)
         if missing or added:
             return f"other {kind}: {_listed(added) or 'none'} for {_listed(missing) or 'none'}"
     if ours.negations != theirs.negations:
@@ -154,10 +154,10 @@ def duplicates(contexts: Sequence[Context]) -> frozenset[int]:
             continue
         # Copies begin or end alike: 100 contexts have 4,950 pairs.
         for end in (f"^{text[:_ENDS].lower()}", f"{text[-_ENDS:].lower()}$"):
-            others = by_end.setdefault(end, [])
-            if others and any(_says_the_same(other, text) for other in others):
+            earlier = by_end.setdefault(end, [])
+            if any(_says_the_same(other, text) for other in earlier):
                 repeated.add(index)
-            others.append(text)
+            earlier.append(text)
     return frozenset(repeated)
 
 

@@ -67,7 +67,7 @@ def ranked_too_low(case: Case) -> Explained | None:
             detail += f"; {before} of the contexts before it are duplicates of others"
             return Explained(Cause.CROWDED_OUT, detail, rank)
     for stage in case.examined.row.sample.stages:
-        stage_rank = case.item.rank_in(stage.contexts)
+        stage_rank = case.wanted.rank_in(stage.contexts)
         if stage_rank is not None and stage_rank <= k:
             detail = f"{stage.name} had it at rank {stage_rank}; now it is {detail}"
             return Explained(Cause.DEMOTED_BY_STAGE, detail, rank)
@@ -89,12 +89,12 @@ def denied(case: Case) -> Explained | None:
     if not case.judged:
         return None
     k, verdict = case.k, case.finding.verdict
-    cited = [item for item in case.finding.evidence if k is None or item.rank <= k]
+    cited = [quote for quote in case.finding.evidence if k is None or quote.rank <= k]
     if verdict == "contradicted":
-        at = min((item.rank for item in cited), default=None)
+        at = min((quote.rank for quote in cited), default=None)
         where = "what was retrieved" if at is None else f"the context at rank {at}"
         return Explained(Cause.CONTRADICTED, f"the judge finds the opposite stated in {where}", at)
-    if cited and all(item.verified is False for item in cited):
+    if cited and all(quote.verified is False for quote in cited):
         at = cited[0].rank
         detail = f"the judge cites the context at rank {at}, and its quote does not stand there"
         return Explained(Cause.JUDGED_UNSUPPORTED, detail, at)
@@ -114,13 +114,13 @@ def other_id(case: Case) -> Explained | None:
 
     Else its text was, which needs the texts of both.
     """
-    item, alias, indexed = case.item, case.alias, case.corpus.by_id
+    wanted, alias, indexed = case.wanted, case.alias, case.corpus.by_id
     if alias is not None and alias.explained is not None:
         return alias.explained
-    if item.id is None or item.passage is None or item.id in indexed:
+    if wanted.id is None or wanted.passage is None or wanted.id in indexed:
         return None
     for rank, context in enumerate(case.examined.retrieved, start=1):
-        if context.text != item.text:
+        if context.text != wanted.text:
             continue
         if context.id is None or indexed:
             has = "and has no ID" if context.id is None else f"under the ID {context.id!r}"
@@ -132,7 +132,7 @@ def other_id(case: Case) -> Explained | None:
 def dropped_by_stage(case: Case) -> Explained | None:
     """A stage had it, and the next one on its way had not."""
     stages = case.examined.row.sample.stages
-    ranks = {stage.name: case.item.rank_in(stage.contexts) for stage in stages}
+    ranks = {stage.name: case.wanted.rank_in(stage.contexts) for stage in stages}
     # The last stage that had it: the one after it is the one to look at.
     last = next((stage for stage in reversed(stages) if ranks[stage.name] is not None), None)
     if last is None:
@@ -145,7 +145,7 @@ def dropped_by_stage(case: Case) -> Explained | None:
 
 def text_differs(case: Case) -> Explained | None:
     """The context of its ID was retrieved, and has another text."""
-    own_id = case.item.own_id
+    own_id = case.wanted.own_id
     of_same_id = [
         (rank, context)
         for rank, context in enumerate(case.within_k, start=1)
@@ -166,8 +166,8 @@ def _other_version(case: Case, context: Context) -> str:
     """
     from rapidfuzz import fuzz
 
-    text, other = case.item.text, context.text or ""
-    if case.item.id is not None or not text:
+    text, other = case.wanted.text, context.text or ""
+    if case.wanted.id is not None or not text:
         return ""
     if other.strip() and "".join(other.split()) in "".join(text.split()):
         return "a part of its text"
@@ -199,26 +199,26 @@ def _twin(case: Case, alike: Alike) -> str:
 
 def split_across_chunks(case: Case) -> Explained | None:
     """No chunk holds the text whole, and several hold it together."""
-    item, has_texts = case.item, case.corpus.has_texts
+    wanted, has_texts = case.wanted, case.corpus.has_texts
     # Where a scorer counts characters, what the list has of it is its credit, and that is not all.
     if not has_texts and "min_run" in case.result.method.parameters:
         return None
-    if item.passage is None or item.id in case.corpus.by_id:
+    if wanted.passage is None or wanted.id in case.corpus.by_id:
         return None
-    parts = item.parts_in(case.within_k)
+    parts = wanted.parts_in(case.within_k)
     ranks = ", ".join(map(str, parts))
     if not has_texts:
-        if len(parts) < 2 or item.share_of(parts.values()) < 1.0:  # noqa: PLR2004 - two halves
+        if len(parts) < 2 or wanted.share_of(parts.values()) < 1.0:  # noqa: PLR2004 - two halves
             return None
         detail = f"all of it was retrieved, in parts, at ranks {ranks}"
         return Explained(Cause.SPLIT_ACROSS_CHUNKS, detail, max(parts))
-    most = max((item.share_of([holder.overlap]) for holder in case.holders), default=0.0)
+    most = max((wanted.share_of([holder.overlap]) for holder in case.holders), default=0.0)
     # Phrases in common are no parts of it.
     if case.share_in_corpus < NEAR_DUPLICATE or case.share_in_corpus <= most:
         return None
     chunks = [holder.context for holder in case.holders]
     missing = [chunk for chunk in chunks if not any(_same(chunk, c) for c in case.within_k)]
-    share = item.share_of(parts.values())
+    share = wanted.share_of(parts.values())
     retrieved = f"{share:.0%} of it was retrieved (rank {ranks})" if parts else "no part was"
     names = ", ".join(repr(context.id or one_line(context.label, 60)) for context in missing[:3])
     rest = f"; not retrieved: {names}" if missing else ""
@@ -232,7 +232,7 @@ def split_across_chunks(case: Case) -> Explained | None:
 
 def indexed_text_differs(case: Case) -> Explained | None:
     """The corpus has its ID, with another text."""
-    own_id = case.item.own_id
+    own_id = case.wanted.own_id
     indexed = case.corpus.by_id.get(own_id or "")
     if indexed is None or case.share_in_corpus == 1.0:
         return None
@@ -243,14 +243,14 @@ def indexed_text_differs(case: Case) -> Explained | None:
 
 def not_in_corpus(case: Case) -> Explained | None:
     """The corpus has neither the ID nor the text."""
-    corpus, item = case.corpus, case.item
+    corpus, wanted = case.corpus, case.wanted
     if case.judged:
         return None
-    if item.id is not None and corpus.by_id:
+    if wanted.id is not None and corpus.by_id:
         if case.is_in_corpus:
             return None
-        return Explained(Cause.NOT_IN_CORPUS, f"no context of the corpus has the ID {item.id!r}")
-    if item.passage is None or not corpus.has_texts:
+        return Explained(Cause.NOT_IN_CORPUS, f"no context of the corpus has the ID {wanted.id!r}")
+    if wanted.passage is None or not corpus.has_texts:
         return None
     share = case.share_in_corpus
     if share == 1.0:
@@ -314,7 +314,7 @@ def unknown(case: Case) -> Explained:
         return Explained(Cause.UNKNOWN, _ONLY_THE_JUDGE)
     if not case.corpus.contexts:
         wanting.append("corpus=")
-    elif case.item.id is not None and not case.corpus.by_id:
+    elif case.wanted.id is not None and not case.corpus.by_id:
         wanting.append("a corpus with IDs")
     if case.examined.search.retriever is None:
         wanting.append("retriever=")
