@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import islice
 
 from fullrecall.steps.step import DocumentCopy, Step
 from fullrecall.steps.words import words_of
@@ -175,17 +174,13 @@ class View:
 
     def overlapping(self, text: str) -> Document | None:
         """Return the first document in view whose text contains this one, or stands in it."""
-        # Two are enough to know that the first is not alone: each is a search in its text.
-        documents = list(islice(self._all_overlapping(text), 2))
-        in_view = documents[0] if documents and not (self._certain and len(documents) > 1) else None
-        return in_view if in_view or self._wider is None else self._wider.overlapping(text)
-
-    def _all_overlapping(self, text: str) -> Iterator[Document]:
-        if not self.passages:
-            return iter(())
-        words = _spaced_words(text)
+        words = _spaced_words(text) if self.passages else ""
         documents = dict.fromkeys(passage.document for passage in self.passages)
-        return (document for document in documents if _contains(words, document.spaced_words))
+        overlapping = (each for each in documents if _contains(words, each.spaced_words))
+        # Two are enough to know that the first is not alone: each is a search in its text.
+        first, second = next(overlapping, None), next(overlapping, None)
+        in_view = None if self._certain and second is not None else first
+        return in_view if in_view or self._wider is None else self._wider.overlapping(text)
 
 
 def _spaced_words(text: str) -> str:

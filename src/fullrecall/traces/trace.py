@@ -11,7 +11,7 @@ from fullrecall.identifiers import as_id
 from fullrecall.retrieval import Retrieval
 from fullrecall.sample import Sample
 from fullrecall.steps import DocumentCopy, DocumentList, Step, StepReading
-from fullrecall.traces.translation import TracedStep, output_step
+from fullrecall.traces.translation import DocumentReader, TracedStep
 
 _SEARCHES = ("retriever", "reranker", "tool")
 
@@ -98,8 +98,9 @@ class Trace:
             steps = [replace(step, prompt=None) for step in steps]
         root = self._root
         if output is not None:
-            call = output_step(output)
-            call.began, call.ended = 0, 2 * len(steps) + 1
+            lists, texts = DocumentReader().read_result(output)
+            call = Step("call", None, "chain", "call", returned=lists, texts=texts)
+            call.ended = 2 * len(steps) + 1
             root, steps = call.id, [call, *steps]
             self._fill_in_texts(steps)
         return reading.record_of(

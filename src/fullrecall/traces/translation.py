@@ -55,12 +55,6 @@ def step_of(span: Span) -> TracedStep:
     return _Translation(span).step()
 
 
-def output_step(output: object) -> Step:
-    """Return what an application returned as the step that is the call itself."""
-    lists, texts = DocumentReader().read_result(output)
-    return Step("call", None, "chain", "call", returned=lists, texts=texts)
-
-
 class DocumentReader(ValueReader):
     """Finds documents in JSON, where nodes stand as their repr, and as objects of frameworks."""
 
