@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from math import ceil, isnan
@@ -29,6 +29,8 @@ from fullrecall.table.costs import tokens_of
 from fullrecall.table.row import Row
 
 if TYPE_CHECKING:
+    from tqdm import tqdm
+
     from fullrecall.run.retrievers import RetrieverLike
 
 _AT_ONCE = 32
@@ -185,21 +187,25 @@ class _Contest:
 
     def run(self, questions: Mapping[str, list[Sample]]) -> Choice:
         """Go on with a call that was interrupted, then with the questions that are new."""
-        with self._ending(), _bar(shown=self.shown) as show:
-            self._call(questions, show)
+        from tqdm import tqdm
+
+        hidden = None if self.shown else True  # None hides it where there is no terminal
+        with self._ending(), tqdm(unit=" questions", delay=1.0, leave=False, disable=hidden) as bar:
+            self._call(questions, bar)
             if len(self.race.surviving) > 1:
                 self.race.begin(questions)
-                self._call(questions, show)
+                self._call(questions, bar)
         return self._choice()
 
-    def _call(self, questions: Mapping[str, list[Sample]], show: Callable[[Race], None]) -> None:
+    def _call(self, questions: Mapping[str, list[Sample]], bar: tqdm[None]) -> None:
         race = self.race
         while race.surviving and (keys := race.batch(questions)):
             for name in race.surviving:
                 self._ask(name, {key: questions[key] for key in keys})
             race.learn(keys)
             self._save()
-            show(race)
+            bar.total, bar.n = len(race.plan), race.position
+            bar.refresh()
         if not race.surviving:
             race.plan = race.plan[: race.position]
         self._save()
@@ -282,18 +288,3 @@ class _Contest:
                 way_on = "" if self.path is None else f"; {self.path} goes on from there"
                 error.add_note(f"error.choice has what is known by then{way_on}.")
             raise
-
-
-@contextmanager
-def _bar(*, shown: bool) -> Iterator[Callable[[Race], None]]:
-    """Yield what shows on a terminal how far a race is after each look."""
-    from tqdm import tqdm
-
-    with tqdm(unit=" questions", delay=1.0, leave=False, disable=None if shown else True) as bar:
-
-        def show(race: Race) -> None:
-            bar.total = len(race.plan)
-            bar.n = race.position
-            bar.refresh()
-
-        yield show
