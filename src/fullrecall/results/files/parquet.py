@@ -118,12 +118,9 @@ class Writer(RowWriter):
     def _put_first(self, rows: int) -> None:
         """Write a file of so many of the rows that wait, the first ones."""
         waiting = pa.concat_tables(self._tables)
-        self._write_file(waiting.slice(0, rows).combine_chunks())
-        rest = waiting.slice(rows)
+        table, rest = waiting.slice(0, rows).combine_chunks(), waiting.slice(rows)
         self._tables = [rest] if rest.num_rows else []
         self._rows, self._bytes = rest.num_rows, rest.nbytes
-
-    def _write_file(self, table: pa.Table) -> None:
         name = f"part-{len(self._files):05}.parquet"
         hidden = self.path / f".{name}"
         with _writer(hidden, table.schema) as writer:
