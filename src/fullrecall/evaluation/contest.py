@@ -197,7 +197,7 @@ class _Contest:
                 self._call(questions, bar)
         return self._choice()
 
-    def _call(self, questions: Mapping[str, list[Sample]], bar: tqdm[None]) -> None:
+    def _call(self, questions: Mapping[str, list[Sample]], bar: tqdm[Any]) -> None:
         race = self.race
         while race.surviving and (keys := race.batch(questions)):
             for name in race.surviving:
