@@ -39,22 +39,23 @@ _COPIED_WORDS = range(5, 41)
 _READ = 2_000  # characters of a context in which a sentence to copy is sought
 _SYLLABLES = "bel dor fen gar hul kav lem mir nos pel rud sav tol ven wis zem".split()
 
+APART = "a context seems to instruct the judge: it was judged apart"
 UNPROVEN = "a context seems to instruct the judge, and the quote from it is no evidence"
 
 
 class Guard:
     """Judges claims among canaries, and contexts in smaller groups where these fail.
 
-    `matter` says what is asked of which targets. With `must_prove` no credit goes to a quote that
-    does not bear on its claim.
+    `matter` says what is asked of which targets. `apart` is for contexts that seem to instruct:
+    each verdict says so, and no credit goes to a quote that does not bear on its claim.
     """
 
-    def __init__(self, exchange: Exchange, matter: Matter, *, must_prove: bool) -> None:
+    def __init__(self, exchange: Exchange, matter: Matter, *, apart: bool) -> None:
         self._size = exchange.claims_per_call
         room = self._size + _most_kin(self._size) + _COPIES
         self._exchange = replace(exchange, claims_per_call=room)
         self._matter = matter
-        self._must_prove = must_prove
+        self._apart = apart
         self.left_out: set[int] = set()
         """The contexts, by number, that moved every verdict."""
 
@@ -96,10 +97,11 @@ class Guard:
         shown = ", ".join(map(str, sorted(left_out)))
         which = f"context {shown} moves" if len(left_out) == 1 else f"contexts {shown} move"
         why = f"{which} every verdict: left out" if left_out else ""
+        note = APART if self._apart else ""
         verdicts = {
             n: merged([each[n] for each in trusted] or [Verdict("not_supported")]) for n in targets
         }
-        return {n: replace(v, contested=why or v.contested) for n, v in verdicts.items()}
+        return {n: replace(v, contested=why or v.contested or note) for n, v in verdicts.items()}
 
     def _among_canaries(
         self, targets: Mapping[int, str], window: Mapping[int, str]
@@ -135,7 +137,7 @@ class Guard:
         }
 
     def _proven(self, number: int, verdict: Verdict, matter: Matter) -> Verdict:
-        if self._must_prove and verdict.helps and not matter.proves(number, verdict):
+        if self._apart and verdict.helps and not matter.proves(number, verdict):
             return Verdict("not_supported", contested=UNPROVEN)
         return verdict
 

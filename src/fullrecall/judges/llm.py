@@ -26,7 +26,6 @@ GuardMode: TypeAlias = Literal["hints", "canaries"]
 _SplitKey = tuple[str, str, str | None]
 
 INSTRUCTED = "a context seems to instruct the judge, and no other words of it help"
-APART = "a context seems to instruct the judge: it was judged apart"
 
 _MOST_SPLITS = 10_000
 """Texts of which is remembered how they were split: the judge stays small, whatever it judged."""
@@ -157,7 +156,7 @@ class LLMJudge(Exchange):
             partial(self.prompts.attribution, question=question, relation=relation),
             relation,
         )
-        guard = Guard(self, matter, must_prove=self.guard == "hints")
+        guard = Guard(self, matter, apart=self.guard == "hints")
         together, apart = self._windows(matter.window, hints=self.guard == "hints")
         by_window = yield from side_by_side(
             [
@@ -166,7 +165,7 @@ class LLMJudge(Exchange):
                 else self.verdicts(replace(matter, window=window))
                 for window in together
             ]
-            + [_marked(guard.verdicts(window)) for window in apart]
+            + [guard.verdicts(window) for window in apart]
         )
         verdicts = {n: merged([each[n] for each in by_window]) for n in matter.targets}
         heeded = {n: text for n, text in matter.window.items() if n not in guard.left_out}
@@ -211,12 +210,6 @@ class LLMJudge(Exchange):
             if verdict.helps and not shown_alone.proves(number, verdict):
                 verdicts[number] = Verdict("not_supported", contested=INSTRUCTED)
         return list(verdicts.values())
-
-
-def _marked(judging: Flow[dict[int, Verdict]]) -> Flow[dict[int, Verdict]]:
-    """Return verdicts that say that their context was judged apart."""
-    verdicts = yield from judging
-    return {n: replace(v, contested=v.contested or APART) for n, v in verdicts.items()}
 
 
 def _lists_items(completion: Completion) -> bool:
