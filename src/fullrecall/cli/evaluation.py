@@ -150,8 +150,8 @@ def evaluate(
     if run is None:
         samples = samples_of(files, **reading)
     else:
-        others = {"retriever": retriever, "references": references, "id_key": id_key}
-        samples = samples_of_run(files, run, **{**reading, **others})
+        reading |= {"retriever": retriever, "references": references, "id_key": id_key}
+        samples = samples_of_run(files, run, **reading)
     joined = None
     if references is not None:
         joined = joined_with(samples, references)

@@ -12,7 +12,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn
 
 from fullrecall.cli.console import INTERRUPTED, fail
-from fullrecall.cli.outputs import remove
 from fullrecall.cli.problems import explained
 from fullrecall.counts import counted
 from fullrecall.errors import FullrecallError, RunStopped
@@ -39,6 +38,8 @@ def scored(
     report, stopped = Report([scorer.method for scorer in scorers]), None
     try:
         if output is not None:
+            from fullrecall.results.files import remove  # which loads all that saves
+
             remove(output)  # `evaluate` refuses an output that exists; --replace was looked at
             options["output"] = output
         # What a retriever prints is no output: --json prints nothing else.

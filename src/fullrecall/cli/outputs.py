@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 from collections.abc import Collection, Iterable
 from pathlib import Path
 
@@ -26,8 +25,8 @@ def check_output(
     Because it is read, too; its name has none of the `endings`, if there are any; its directory is
     not there; or something is there that is not ours, or that nobody asked to `replace`.
     """
-    others = [other for other in inputs if other is not None and other.exists()]
-    if path.exists() and any(map(path.samefile, others)):
+    read_from = [file for file in inputs if file is not None and file.exists()]
+    if path.exists() and any(map(path.samefile, read_from)):
         raise bad_option(option, f"must not be an input file, got {path}")
     if endings and path.suffix not in endings:
         raise bad_option(option, f"must end in {' or '.join(endings)}, got {path.name!r}")
@@ -51,14 +50,6 @@ def _is_ours(path: Path) -> bool:
     with path.open("rb") as file:
         head = file.read(1024)
     return not head or b"fullrecall" in head
-
-
-def remove(path: Path) -> None:
-    """Remove a report that is to be replaced, if there is one."""
-    if path.is_dir():
-        shutil.rmtree(path)
-    else:
-        path.unlink(missing_ok=True)
 
 
 def append(path: Path, text: str) -> None:

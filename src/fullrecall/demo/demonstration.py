@@ -40,8 +40,8 @@ def run(*, k: int = 10, depth: int = 50) -> Demonstration:
     from fullrecall.demo.searches import FullTextSearch, TrigramSearch, chunked
 
     texts = documents()
-    plain, hard = questions("plain"), questions("hard")
-    samples = [*plain, *hard]
+    plain_questions = questions("plain")
+    samples = [*plain_questions, *questions("hard")]
     chunks = chunked(texts)
     searches: Mapping[str, Callable[..., Any]] = {
         "FTS5": FullTextSearch(chunks),
@@ -57,8 +57,8 @@ def run(*, k: int = 10, depth: int = 50) -> Demonstration:
         chunks=len(chunks),
         targets=sum(len(sample.reference_context_ids or ()) for sample in samples),
         wordings={
-            "as people ask": slice(len(plain)),
-            "in other words than the answer": slice(len(plain), None),
+            "as people ask": slice(len(plain_questions)),
+            "in other words than the answer": slice(len(plain_questions), None),
         },
         reports=reports,
         diagnosis=diagnose(reports["trigrams"], k=k, corpus=corpus),

@@ -231,10 +231,10 @@ def comparison_markdown(comparison: Comparison, flips: int = 5) -> str:
     What the comparison comes to is the heading. Raises `ParameterError` for `flips` below 0.
     """
     sheet = comparison_sheet(comparison)
-    heading, *others = sheet.lead or ["Context recall, before and after"]
+    heading, *sentences = sheet.lead or ["Context recall, before and after"]
     folded = [
         markdown.folded(flips_sheet(score, flips), "What was found and lost")
         for score in comparison
     ]
-    text = markdown.text_of(markdown.escaped(heading), replace(sheet, lead=others))
+    text = markdown.text_of(markdown.escaped(heading), replace(sheet, lead=sentences))
     return "\n".join([text, *filter(None, folded)])

@@ -102,11 +102,11 @@ def _blocks(sheet: Sheet) -> Iterator[RenderableType]:
         if section.title:
             yield Text(printable(section.title), style="bold")
         for line in section.lines:
-            first, *others = map(cell_of, line.cells)
+            first, *further = map(cell_of, line.cells)
             label, text = printable(cell_of(line.label).text), printable(first.text)
             yield ""
             yield Text.assemble((label, "bold cyan"), f"  {text}")
-            for side, head, cell in zip(sheet.aligned[2:], sheet.heads[1:], others, strict=True):
+            for side, head, cell in zip(sheet.aligned[2:], sheet.heads[1:], further, strict=True):
                 if cell.text:
                     name = f"{cell_of(head).text}: " if side == "t" else ""
                     text = f"{name}{one_line(cell.text, _LONGEST_LINE)}"

@@ -47,16 +47,17 @@ def save(
             writing.stopped = report.stopped
             for rows in report.table.parts:
                 writing.add(rows)
-        _remove(path)
+        remove(path)
         signing.remove(path)
         part.replace(path)
     finally:
-        _remove(part)
+        remove(part)
     if sign is not None:
         signing.sign(path, sign)
 
 
-def _remove(path: Path) -> None:
+def remove(path: Path) -> None:
+    """Remove a report, if there is one."""
     if path.is_dir():
         shutil.rmtree(path)
     path.unlink(missing_ok=True)
