@@ -18,7 +18,7 @@ import pytest
 import fullrecall
 from fullrecall.cli.commands import COMMANDS
 
-TESTSET = ("generate", "check", "complete", "review", "follow")
+TESTSET = ("generate", "check", "complete", "review", "follow", "export")
 JUDGING = ("label", "calibrate")
 SOURCE = Path(fullrecall.__file__).parent
 

@@ -182,3 +182,13 @@ def test_labels_follow_their_corpus_from_the_command_line(tmp_path: Path) -> Non
     assert table.read_text("utf-8-sig").count("moved") == 9
     again = tmp_path / "again.jsonl"
     assert "9  same" in run("follow", output, "--corpus", new, "-o", again)
+
+
+def test_a_set_is_exported_and_read_back(tmp_path: Path) -> None:
+    """What the form cannot hold is printed."""
+    samples = tmp_path / "set.jsonl"
+    samples.write_text('{"id": "q", "user_input": "fee?", "reference_ids": [["a", "b"]]}\n')
+    said = run("export", samples, "--format", "beir", "-o", tmp_path / "beir")
+    assert "any-of groups are taken apart" in said
+    (sample,) = read(tmp_path / "beir")
+    assert (sample.id, sample.user_input) == ("q", "fee?")

@@ -29,6 +29,7 @@ _TESTSET: Mapping[str, Entry] = {
     "complete": Entry("testset:complete", "Judge what retrievers found and nobody labeled."),
     "review": Entry("testset:review", "Draw questions for people to review; apply decisions."),
     "follow": Entry("testset:follow", "Move the labels of a set to a new corpus."),
+    "export": Entry("testset:export", "Write a set in the form of another tool."),
 }
 COMMANDS: Mapping[str, Entry] = {
     "demo": Entry("demo:demo", "Measure real retrievers on this machine: no key, no download."),

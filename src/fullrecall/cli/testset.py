@@ -1,4 +1,4 @@
-"""`fullrecall testset generate`, `check`, `complete`, `review`, `follow`."""
+"""`fullrecall testset generate`, `check`, `complete`, `review`, `follow`, `export`."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import typer
 
 from fullrecall.cli.console import write, write_json
 from fullrecall.cli.judge import judge_of, model_of
-from fullrecall.cli.options import Count, Positive
+from fullrecall.cli.options import Count, Positive, bad_option
 from fullrecall.cli.outputs import check_output
 from fullrecall.cli.problems import as_options
 from fullrecall.cli.signatures import taking
@@ -18,6 +18,7 @@ from fullrecall.counts import counted
 from fullrecall.evaluation.run import Options
 from fullrecall.judges import LexicalJudge
 from fullrecall.read import read, write_jsonl
+from fullrecall.read import write as write_as
 from fullrecall.read.text_files import existing_file, text_lines
 from fullrecall.run.budget import Budget
 from fullrecall.sample import Sample
@@ -256,6 +257,29 @@ def follow(
     if table is not None:
         outcome.to_csv(table)
     _print(str(outcome), saved)
+
+
+def export(
+    samples: Path,
+    *,
+    format: str,  # noqa: A002 - the option's name
+    output: Path,
+    documents: Path | None = None,
+) -> None:
+    """Write a set in another form.
+
+    Examples:
+      fullrecall testset export set.jsonl --format ragas -o ragas.jsonl
+      fullrecall testset export set.jsonl --format beir --documents docs/ -o beir/
+
+    - `format FORMAT`: ragas, langsmith, deepeval, or beir.
+    - `output PATH`: Write it here.
+    - `documents`: The texts, by their IDs.
+    """
+    if output.exists():
+        raise bad_option("--output", f"{output} exists: name another file")
+    written = write_as(read(samples), format, output, documents=documents or ())
+    _print(str(written), f"Written to {output}.")
 
 
 def _print(*lines: str) -> None:
