@@ -90,7 +90,7 @@ def test_what_the_record_does_not_tell_is_unscored(sample: Sample, view: Any, re
 
 def test_an_unknown_view_is_an_error() -> None:
     """The names are those of `Retrieval.view`."""
-    with pytest.raises(ParameterError, match="'contexts', 'retrieved', 'read', got 'kept'"):
+    with pytest.raises(ParameterError, match="'contexts' or 'retrieved' or 'read', got 'kept'"):
         evaluate([], IdRecall(), view="kept")  # type: ignore[arg-type]
 
 

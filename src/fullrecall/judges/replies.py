@@ -22,8 +22,12 @@ _OPENING = re.compile(r"[\[{]")
 _BRACKETS = re.compile(r"[\s\[{]+")
 _STRING_OR_COMMA = re.compile(r"""("(?:[^"\\]++|\\.)*+"?)|,(?=\s*+[\]}])""", re.DOTALL)
 """A string, whole or cut off, or a comma before a closing bracket, which JSON does not allow."""
-_READINGS = 5
-"""How often the length of a reply is read in search of answers, all attempts together."""
+_READINGS = 2
+"""How often the length of a reply is read in search of answers, all attempts together.
+
+Of 200,000 characters one reading takes up to 7 ms, where numbers stand in a list: with what is
+spare, 35 ms.
+"""
 _SPARE = 500_000
 """Characters that may be read besides, so that a short reply may have many brackets."""
 _ATTEMPT = 1_000
