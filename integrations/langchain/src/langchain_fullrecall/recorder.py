@@ -244,7 +244,7 @@ def branch_of(
 
 
 def _sent(path: object) -> str:
-    """Return which of the tasks that a node of a graph sent off this one is, the first as 0."""
+    """Return the number of a task among those that a graph's node sent off, as text that sorts."""
     if not isinstance(path, Sequence) or not path or path[0] != "__pregel_push":
         return ""
     number = next((part for part in path[1:3] if type(part) is int), None)
