@@ -155,7 +155,7 @@ assert [r.any_of for r in sample.reference_context_ids] == [("a",), ("b",)]
         {
             "views/page/page.py": Edit(
                 "        causes=causes.lines,\n",
-                "        longest=max(len(r.sample.user_input) for r in subject.last.rows),\n",
+                "        longest=max(len(rows[-1].sample.user_input) for rows in subject.rows),\n",
             ),
             "views/page/files/page.html": Edit(
                 "{% if funnel %}",
