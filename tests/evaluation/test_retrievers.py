@@ -240,6 +240,40 @@ def test_what_belongs_to_the_callers_thread_is_asked_there(run: Evaluate, tmp_pa
     connections[0].close()
 
 
+class Ending(BaseException):
+    """No error, but what is to end a program."""
+
+
+@pytest.mark.parametrize("kind", ["thread", "caller", "async"])
+@pytest.mark.parametrize("raised", [asyncio.CancelledError, Ending, GeneratorExit])
+def test_what_a_retriever_raises_beyond_errors_hangs_no_run(
+    tmp_path: Path, kind: str, raised: type[BaseException]
+) -> None:
+    """Nobody cancelled the call: its sample is unscored; all else ends the run, and is raised."""
+    connection = database(tmp_path / "a.db")
+    calls: list[str] = []
+
+    def find(question: str) -> list[str]:
+        if kind == "caller":
+            connection.execute("select id from documents").fetchall()
+        calls.append(question)
+        if len(calls) == 2:
+            raise raised("x")
+        return ["a"]
+
+    async def afind(question: str) -> list[str]:
+        return find(question)
+
+    retriever = afind if kind == "async" else find
+    if raised is asyncio.CancelledError:
+        report = run(questions(4), retriever)
+        assert [row.results[0].status for row in report].count("unscored") == 1
+    else:
+        with pytest.raises(raised):
+            run(questions(4), retriever)
+    connection.close()
+
+
 class Recorder:
     """A retriever as an adapter makes one: what a call raises stands in its record."""
 

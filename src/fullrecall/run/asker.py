@@ -39,18 +39,12 @@ class Call(NamedTuple):
     function: Callable[[], Retrieval]
     future: Future[Retrieval]
 
-    def make(self, end: Callable[[], object] = lambda: None) -> None:
-        """Make the call in this thread, then do `end`, and then let whoever waits go on."""
+    def made(self) -> Callable[[], object]:
+        """Make the call in this thread; return what lets whoever waits go on."""
         # Given up while it waited behind calls that hang.
         if not self.future.set_running_or_notify_cancel():
-            end()
-            return
-        try:
-            tell = partial(self.future.set_result, self.function())
-        except BaseException as error:  # noqa: BLE001 - it ends the run, and no thread
-            tell = partial(self.future.set_exception, error)
-        end()
-        tell()
+            return lambda: None
+        return partial(self.future.set_result, self.function())
 
 
 class Asker:
@@ -111,6 +105,11 @@ class Asker:
             if limit.expired():
                 return Retrieval(error=f"TimeoutError: no answer within {bound:.3g} seconds")
             return checked_thread(failed(error))
+        except asyncio.CancelledError as error:
+            task = asyncio.current_task()
+            if task is None or task.cancelling():
+                raise
+            return failed(error)  # nobody cancelled this call: the retriever raised it by itself
 
     async def _of_caller(self, sample: Sample) -> Retrieval:
         """Return what is retrieved in the caller's thread, which has no bound."""
@@ -125,7 +124,7 @@ class Asker:
         began = perf_counter()
         try:
             retrieval = as_retrieval(self._retriever.retrieve(sample), sample)
-        except _FAILURES as error:
+        except (*_FAILURES, asyncio.CancelledError) as error:
             return checked_thread(failed(error))
         return checked_thread(retrieval.lasting(perf_counter() - began))
 
@@ -160,5 +159,10 @@ class _Threads:
 
     def _serve(self) -> None:
         while (call := self._calls.get()) is not None:
-            call.make(self._idle.release)  # first: whoever is told may start the next call
-            del call  # not to be kept while it waits
+            try:
+                tell = call.made()
+            except BaseException as error:  # noqa: BLE001 - it ends the run, and no thread
+                tell = partial(call.future.set_exception, error)
+            self._idle.release()  # first: whoever is told may start the next call
+            tell()
+            del call, tell  # not to be kept while it waits

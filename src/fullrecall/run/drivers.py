@@ -116,7 +116,7 @@ def _made_calls(run: Run, engine: Engine) -> bool:
     for call in calls:
         engine.callers_calls.popleft()
         if not run.interruption.is_asked:
-            call.make()
+            call.made()()  # what it raises beyond an error ends the run here, where it is called
     return bool(calls)
 
 

@@ -131,8 +131,10 @@ class Engine:
         return self.room > 0 and len(self._works) < self._most * _AHEAD
 
     async def _change(self) -> None:
-        self._changed.clear()
-        await self._changed.wait()
+        # What ended a task before this is asked wakes nobody: it would be waited for in vain.
+        if self._error is None:
+            self._changed.clear()
+            await self._changed.wait()
         if self._error is not None:
             raise self._error
 
