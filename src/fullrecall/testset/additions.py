@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Container, Iterable, Sequence
-from itertools import groupby
-from operator import attrgetter
 from typing import Any
 
 from fullrecall.context import Context
@@ -49,7 +47,10 @@ def extended(
 
 
 def _by_question(pairs: Iterable[Pair]) -> dict[int, list[Pair]]:
-    return {number: list(own) for number, own in groupby(pairs, attrgetter("question"))}
+    by_question: defaultdict[int, list[Pair]] = defaultdict(list)
+    for pair in pairs:
+        by_question[pair.question].append(pair)
+    return by_question
 
 
 def _references(
