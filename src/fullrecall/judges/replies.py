@@ -20,8 +20,12 @@ _CLOSING = re.compile(r"</(think|thinking|reasoning)>\s*+", re.IGNORECASE)
 _FENCE = re.compile(r"```\w*+\s*+")
 _OPENING = re.compile(r"[\[{]")
 _BRACKETS = re.compile(r"[\s\[{]+")
-_STRING_OR_COMMA = re.compile(r"""("(?:[^"\\]++|\\.)*+"?)|,(?=\s*+[\]}])""", re.DOTALL)
-"""A string, whole or cut off, or a comma before a closing bracket, which JSON does not allow."""
+_STRINGS_OR_COMMA = re.compile(
+    r"""((?:"(?:[^"\\]++|\\.)*+"?[^",]*+)++)|,(?=\s*+[\]}])""", re.DOTALL
+)
+"""Strings, whole or cut off, or a comma before a closing bracket, which JSON does not allow.
+
+Strings in a row are one match: 95,000 of them took 30 to 50 ms of the loop."""
 _READINGS = 2
 """How often the length of a reply is read in search of answers, all attempts together.
 
@@ -134,7 +138,7 @@ def _values(text: str) -> Iterator[Any]:
     Time is linear in the length of the text, whatever stands in it: every attempt is paid from a
     budget of some readings of the whole.
     """
-    text = _STRING_OR_COMMA.sub(lambda string: string[1] or "", text)
+    text = _STRINGS_OR_COMMA.sub(lambda strings: strings[1] or "", text)
     budget = _READINGS * len(text) + _SPARE
     position = 0
     while budget > 0 and (opened := _OPENING.search(text, position)):
