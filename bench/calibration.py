@@ -22,7 +22,7 @@ import numpy as np
 
 from fullrecall import ClaimRecall, Label, Report, Sample, calibrate, evaluate
 from fullrecall.calibration import Calibration
-from fullrecall.judges import LexicalJudge
+from fullrecall.lexical import LexicalJudge
 from fullrecall.report import Row
 
 WORDS = ("not_supported", "supported")

@@ -235,8 +235,8 @@ def demo(pages: int = 900) -> list[Setting]:
     import frameworks
     from langchain_core.documents import Document as Page
 
-    from fullrecall.collections import documents, questions
-    from fullrecall.corpus import Document
+    from fullrecall.demo import documents, questions
+    from fullrecall.samples.corpus import Document
     from fullrecall.demo.searches import chunked
     from langchain_fullrecall import contexts as from_documents
     from llama_index.evaluation.fullrecall import contexts as from_nodes

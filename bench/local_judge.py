@@ -40,11 +40,11 @@ import numpy as np
 from scipy.optimize import minimize
 from scipy.stats import rankdata
 
-from fullrecall.judges.falsification import falsified
-from fullrecall.judges.flow import run
-from fullrecall.judges.local import LexicalJudge
-from fullrecall.judges.local.features import differing_detail, features
-from fullrecall.judges.local.support import matched
+from fullrecall.lexical.falsification import falsified
+from fullrecall.judge.flow import run
+from fullrecall.lexical import LexicalJudge
+from fullrecall.lexical.features import differing_detail, features
+from fullrecall.lexical.support import matched
 
 SIGNS = {
     "coverage": 1,
@@ -374,7 +374,7 @@ def main() -> None:
     written = trained(rows)
     show("data set left out", written["agreement"])
     if options.write:
-        shipped = files("fullrecall.judges.local").joinpath("weights.json")
+        shipped = files("fullrecall.lexical").joinpath("weights.json")
         Path(str(shipped)).write_text(json.dumps(written, indent=1) + "\n", encoding="utf-8")
     if options.ablation:
         ablation(rows)

@@ -42,7 +42,7 @@ class Model:
         raise NotImplementedError
 
     async def acomplete(self, request):
-        from fullrecall.models import Completion
+        from fullrecall.judge.models import Completion
 
         verdict = {"id": 1, "verdict": "supported", "citations": [{"context": 1, "quote": "word"}]}
         return Completion(json.dumps({"verdicts": [verdict]}))

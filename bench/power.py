@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy.special import gammaln, stdtrit, xlogy
 
-from fullrecall.results.bounds import Counts, mean_above, mean_below
+from fullrecall.stats.bounds import Counts, mean_above, mean_below
 
 ALPHA = 0.05
 

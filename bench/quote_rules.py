@@ -21,14 +21,14 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from fullrecall.judges.bearing import content_keys, objection
-from fullrecall.judges.clauses import facts_of
-from fullrecall.judges.evidence import Location
-from fullrecall.judges.sentences import sentences
-from fullrecall.judges.words.names import names
-from fullrecall.judges.words.negations import denials
-from fullrecall.judges.words.numbers import MONTHS, WEEKDAYS
-from fullrecall.judges.words.opposites import opposites
+from fullrecall.lexical.bearing import content_keys, objection
+from fullrecall.lexical.clauses import facts_of
+from fullrecall.judge.evidence import Location
+from fullrecall.lexical.sentences import sentences
+from fullrecall.lexical.words.names import names
+from fullrecall.lexical.words.negations import denials
+from fullrecall.lexical.words.numbers import MONTHS, WEEKDAYS
+from fullrecall.lexical.words.opposites import opposites
 
 CHOSEN_ON = frozenset(("FM2", "AB-LFQA", "AB-AttributedQA", "SummEdits-news"))
 _CONTRADICTING = ("FM2", "SummEdits-news", "SummEdits-scitldr")

@@ -10,10 +10,10 @@ from side_by_side import Contender
 from task import Task, installed
 
 from fullrecall import evaluate
-from fullrecall.evaluation.run import SampleLike
+from fullrecall.run.evaluate import SampleLike
 from fullrecall.measures import Precision, nDCG
-from fullrecall.results.bounds import Interval
-from fullrecall.results.summary import Summary
+from fullrecall.stats.bounds import Interval
+from fullrecall.stats.summary import Summary
 
 
 def id_tasks(queries: int, *, peers: bool) -> list[Task]:

@@ -1,4 +1,4 @@
-"""Choose what the demo searches: the names in `fullrecall/collections/stdlib_names.txt`.
+"""Choose what the demo searches: the names in `fullrecall/demo/stdlib_names.txt`.
 
 Each documented object of the standard library once, under its most public name. The file was
 written with Python 3.11; later versions leave out the few names that they no longer have.
@@ -19,9 +19,9 @@ from collections.abc import Callable, Hashable, Iterable, Iterator
 from pathlib import Path
 from typing import Final, NamedTuple
 
-from fullrecall.collections.stdlib import docstring, underlying
+from fullrecall.demo.stdlib import docstring, underlying
 
-_NAMES = Path(__file__).parents[1] / "src/fullrecall/collections/stdlib_names.txt"
+_NAMES = Path(__file__).parents[1] / "src/fullrecall/demo/stdlib_names.txt"
 
 # Written out instead of discovered, since some modules of the standard library print, open a
 # window, change the process or warn of their removal as soon as they are imported. Each of these

@@ -16,8 +16,8 @@ import time
 from pathlib import Path
 
 from fullrecall import ClaimRecall, LLMJudge, Sample, evaluate
-from fullrecall.judges import Ask
-from fullrecall.models import ChatRequest, Completion, Message
+from fullrecall.judge import Ask
+from fullrecall.judge.models import ChatRequest, Completion, Message
 from fullrecall.run.request import completion_key, completion_of, text_of
 from fullrecall.run.sqlite import SQLiteLedger
 from fullrecall.testing import ScriptedChatModel

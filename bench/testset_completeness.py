@@ -164,7 +164,7 @@ def cells(
 
 def own() -> Data:
     """Return the standard library's pages with the demo's questions."""
-    from fullrecall.collections import documents, questions
+    from fullrecall.demo import documents, questions
 
     texts = {page.id: page.text for page in documents()}
     asked, relevant = {}, {}

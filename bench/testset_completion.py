@@ -22,8 +22,8 @@ from zlib import crc32
 
 import numpy as np
 
-from fullrecall.judges import Citation, Flow, Verdict
-from fullrecall.sample import Sample
+from fullrecall.judge import Citation, Flow, Verdict
+from fullrecall.samples.sample import Sample
 from fullrecall.testset import complete
 from fullrecall.testset.ranking import Ranking
 from fullrecall.testset.vocabulary import content_words

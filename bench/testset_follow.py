@@ -25,7 +25,7 @@ sys.path.insert(0, str(Path(__file__).parent))
 from testset_completion import Data, read
 
 from fullrecall import IdRecall, Sample, evaluate
-from fullrecall.corpus import CorpusIndex, stale_label
+from fullrecall.samples.corpus import CorpusIndex, stale_label
 from fullrecall.measures import Recall
 from fullrecall.read import Document
 from fullrecall.testset import LabelStatus, anchor, follow

@@ -23,8 +23,8 @@ sys.path.insert(0, str(Path(__file__).parent))
 
 from testset_completion import rank_of
 
-from fullrecall.collections import documents, questions
-from fullrecall.sample import Sample
+from fullrecall.demo import documents, questions
+from fullrecall.samples.sample import Sample
 from fullrecall.testset import check
 from fullrecall.testset.audit import Problem
 from fullrecall.testset.content import longest_run

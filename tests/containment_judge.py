@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from fullrecall.judges.judge import Citation, Flow, Kind, Relation, Verdict
-from fullrecall.judges.sentences import sentences
+from fullrecall.judge.judge import Citation, Flow, Kind, Relation, Verdict
+from fullrecall.lexical.sentences import sentences
 
 
 @dataclass(frozen=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from fullrecall import Context
-from fullrecall.calls import Call, Stage
+from fullrecall.samples.calls import Call, Stage
 
 
 def calls_of(

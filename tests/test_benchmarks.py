@@ -14,7 +14,7 @@ from tests.judges.facts import facts
 from tests.openai_protocol import Exchange, serving
 
 from fullrecall import SpanRecall
-from fullrecall.judges.falsification import falsified
+from fullrecall.lexical.falsification import falsified
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -9,10 +9,10 @@ from pathlib import Path
 import pytest
 
 from fullrecall import Gate, IdRecall, Report, Retrieval, Sample, compare, evaluate
-from fullrecall.calls import Call
+from fullrecall.samples.calls import Call
 from fullrecall.diagnosis import Cause, diagnose
 from fullrecall.errors import ParameterError
-from fullrecall.findings import Finding, Step, Target
+from fullrecall.measures.findings import Finding, Step, Target
 from fullrecall.measures import (
     AP,
     F1,
@@ -31,8 +31,8 @@ from fullrecall.measures import (
     tokens,
 )
 from fullrecall.measures.budgets import Unit, budgets_to
-from fullrecall.result import Method, Result, Status
-from fullrecall.views.comparisons import verdict_of
+from fullrecall.scorers.result import Method, Result, Status
+from fullrecall.stats.comparison_sheets import verdict_of
 
 _MEASURES = (Recall, Precision, F1, Hit, AllFound, RR, AP, nDCG)
 _RISING = (Recall, Hit, AllFound)

@@ -10,8 +10,8 @@ import pytest
 
 import fullrecall
 from fullrecall import ClaimRecall, Sample
-from fullrecall.caches import Cache, remembered, remembered_words
-from fullrecall.judges.local.matching import read_passage
+from fullrecall._util.caches import Cache, remembered, remembered_words
+from fullrecall.lexical.matching import read_passage
 
 SOURCE = Path(fullrecall.__file__).parent
 FEW = 64

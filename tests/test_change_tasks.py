@@ -79,8 +79,8 @@ assert "most_found@3" in report.to_html(measures=[MostFound @ 3])
 from dataclasses import dataclass
 from typing import ClassVar
 
-from fullrecall.findings import Evidence, Finding, Step, Target
-from fullrecall.sample import Sample
+from fullrecall.measures.findings import Evidence, Finding, Step, Target
+from fullrecall.samples.sample import Sample
 from fullrecall.scorers.scorer import DeterministicScorer, Found, Unmeasured
 
 
@@ -218,7 +218,7 @@ class FolderLedger(Ledger):
         """
 from pathlib import Path
 from fullrecall import ClaimRecall, evaluate
-from fullrecall.judges import LLMJudge
+from fullrecall.judge import LLMJudge
 from fullrecall.run.folder import FolderLedger
 from fullrecall.testing import ScriptedChatModel
 Path("answers").mkdir()

@@ -10,14 +10,14 @@ from typing import Any
 
 import pytest
 
-from fullrecall.collections import documents, questions
-from fullrecall.sample import Sample
+from fullrecall.demo import documents, questions
+from fullrecall.samples.sample import Sample
 
 
 @pytest.fixture(scope="module")
 def rows() -> list[dict[str, Any]]:
     """The questions as they are in the file."""
-    source = files("fullrecall.collections").joinpath("stdlib_questions.jsonl")
+    source = files("fullrecall.demo").joinpath("stdlib_questions.jsonl")
     return [json.loads(line) for line in source.read_text(encoding="utf-8").splitlines()]
 
 
@@ -108,7 +108,7 @@ def test_every_document_has_a_docstring_and_nothing_of_the_machine(
 def test_documents_are_the_same_in_every_process() -> None:
     """Neither the hash seed nor the process changes ids, texts or order."""
     code = (
-        "import hashlib; from fullrecall.collections import documents; "
+        "import hashlib; from fullrecall.demo import documents; "
         "print(len(documents()), hashlib.sha256(repr(documents()).encode()).hexdigest())"
     )
     first = run_python(code, PYTHONHASHSEED="1")
@@ -132,7 +132,7 @@ known = sys.stdlib_module_names | {{"__mp_main__", "fullrecall", spec.name}}
 foreign = [name for name in imported - known if not name.startswith("_sysconfigdata_")]
 print(sorted(foreign))
 """
-    path = str(files("fullrecall.collections").joinpath("stdlib.py"))
+    path = str(files("fullrecall.demo").joinpath("stdlib.py"))
     assert run_python(code.format(path=path)) == "[]\n"
 
 

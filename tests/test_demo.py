@@ -19,7 +19,7 @@ import pytest
 from typer.testing import CliRunner
 
 from fullrecall.cli import app
-from fullrecall.collections import documents, questions
+from fullrecall.demo import documents, questions
 
 # Python imports a `sitecustomize` before anything else: from then on whatever looks up a host or
 # connects to one is written down and refused. An audit hook sees it without touching `socket`,

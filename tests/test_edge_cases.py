@@ -7,7 +7,7 @@ import pytest
 from fullrecall import Context, IdRecall, Sample, SpanRecall, TextRecall, evaluate
 from fullrecall.errors import InputError, ParameterError
 from fullrecall.measures import MEASURES, Precision, Recall, nDCG
-from fullrecall.result import Status
+from fullrecall.scorers.result import Status
 
 
 class TestNoReferenceItems:

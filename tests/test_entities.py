@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from fullrecall import EntityRecall
-from fullrecall.result import Status
+from fullrecall.scorers.result import Status
 
 
 def test_named_entities_are_the_targets() -> None:

@@ -9,12 +9,12 @@ import narwhals as nw
 import pytest
 
 from fullrecall import IdRecall, Report, Sample, TextRecall, diagnose, evaluate
-from fullrecall.dataframes import Backend
+from fullrecall._util.dataframes import Backend
 from fullrecall.errors import InputError, MissingExtraError, ParameterError, ReportError
 from fullrecall.measures import RR, Precision, Recall, nDCG
-from fullrecall.result import Status
-from fullrecall.results.files.json_lines import Writer
-from fullrecall.retrieval import Retrieval
+from fullrecall.scorers.result import Status
+from fullrecall.files.reports.json_lines import Writer
+from fullrecall.samples.retrieval import Retrieval
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -20,10 +20,10 @@ from fullrecall.diagnosis import diagnose
 from fullrecall.errors import ParameterError
 from fullrecall.measures import Recall, nDCG
 from fullrecall.report import Comparison
-from fullrecall.views.markdown import escaped
-from fullrecall.views.spreadsheet import bare, cell
-from fullrecall.views.summaries import summary_sheet
-from fullrecall.views.text import between, signed
+from fullrecall.show.markdown import escaped
+from fullrecall.show.spreadsheet import bare, cell
+from fullrecall.stats.summary_sheets import summary_sheet
+from fullrecall.show.text import between, signed
 
 SAMPLES = [
     Sample(

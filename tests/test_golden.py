@@ -12,8 +12,8 @@ import pytest
 
 from fullrecall import Claim, ClaimRecall, IdRecall, LLMJudge, TextRecall
 from fullrecall.measures import AP, F1, ContextPrecision, Measure, Precision, Recall, parse
-from fullrecall.models import ChatRequest
-from fullrecall.result import Result, Status
+from fullrecall.judge.models import ChatRequest
+from fullrecall.scorers.result import Result, Status
 from fullrecall.testing import ScriptedChatModel
 
 CASES = [

@@ -14,7 +14,7 @@ import pytest
 
 from fullrecall import Context
 from fullrecall.errors import InputError
-from fullrecall.hits import contexts_of
+from fullrecall.samples.hits import contexts_of
 
 
 @dataclass

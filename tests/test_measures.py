@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from fullrecall import IdRecall, Sample, compare, evaluate
 from fullrecall.errors import ParameterError
-from fullrecall.findings import Findings
+from fullrecall.measures.findings import Findings
 from fullrecall.measures import (
     AP,
     F1,

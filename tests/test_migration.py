@@ -20,7 +20,7 @@ from fullrecall import ClaimRecall, IdRecall, LLMJudge, Sample, TextRecall, eval
 from fullrecall import read as datasets
 from fullrecall.errors import InputError
 from fullrecall.measures import AP, ContextPrecision, Recall, nDCG, parse
-from fullrecall.result import Result, Status
+from fullrecall.scorers.result import Result, Status
 from fullrecall.testing import ScriptedChatModel
 
 FRANCE = (  # the context of low recall in ragas's documentation

@@ -6,8 +6,8 @@ from html.parser import HTMLParser
 
 from fullrecall import IdRecall, Report, Sample, compare, diagnose, evaluate
 from fullrecall.measures import Recall
-from fullrecall.result import Method
-from fullrecall.views.text import signed_between
+from fullrecall.scorers.result import Method
+from fullrecall.show.text import signed_between
 
 EVIL = "<script>alert(1)</script><img src=x onerror=alert(1)>\u202e"
 CLAIMS = Method("claim_recall")

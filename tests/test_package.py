@@ -65,7 +65,7 @@ LAZY = (
     "fullrecall.calibration",
     "fullrecall.read",
     "fullrecall.diagnosis",
-    "fullrecall.judges",
+    "fullrecall.judge",
     "fullrecall.report",
     "fullrecall.scorers",
 )
@@ -112,7 +112,7 @@ print(report.summary())
     asking = {
         "asyncio", "anyio", "sqlite3", "pydantic", "scipy", "pandas", "typer", "jinja2",
         "rapidfuzz", "fullrecall.run.engine", "fullrecall.run.sqlite",
-        "fullrecall.run.request", "fullrecall.judges.llm", "fullrecall.models.redaction",
+        "fullrecall.run.request", "fullrecall.judge.llm", "fullrecall.judge.models.redaction",
     }  # fmt: skip
     loaded = modules_after(program)
     assert "fullrecall.scorers.ids" in loaded
@@ -140,7 +140,7 @@ def test_help_loads_no_command() -> None:
         "fullrecall.cli",
         "fullrecall.cli.commands",
         "fullrecall.cli.layout",
-        "fullrecall.lazy",
+        "fullrecall._util.lazy",
     }
     assert len(loaded - modules_after("")) <= 130  # 286 when rich laid it out
 
@@ -168,9 +168,9 @@ def test_a_small_evaluation_loads_what_it_uses(tmp_path: Path) -> None:
     assert "fullrecall.scorers.ids" in loaded
     unused = {
         "asyncio", "sqlite3", "scipy", "pandas", "pyarrow", "jinja2", "rapidfuzz",
-        "fullrecall.calibration", "fullrecall.read.sheets", "fullrecall.read.traces",
-        "fullrecall.batches", "fullrecall.run.engine", "fullrecall.judges.evidence",
-        "fullrecall.records", "fullrecall.scorers.text", "fullrecall.traces.conventions",
+        "fullrecall.calibration", "fullrecall.files.sheets", "fullrecall.files.traces",
+        "fullrecall.batches", "fullrecall.run.engine", "fullrecall.judge.evidence",
+        "fullrecall.files.reports.records", "fullrecall.scorers.text", "fullrecall.observe.conventions",
     }  # fmt: skip
     assert loaded & unused == set()
     assert len(loaded - modules_after("")) <= 496  # 545 when all readers and scorers came along

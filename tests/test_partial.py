@@ -15,7 +15,7 @@ from fullrecall.cli import app
 from fullrecall.errors import InputError, Interrupted, ReportError
 from fullrecall.measures import Recall
 from fullrecall.report import compare
-from fullrecall.results.files.json_lines import Writer
+from fullrecall.files.reports.json_lines import Writer
 
 
 def run(*arguments: object) -> Any:

@@ -24,7 +24,7 @@ import pytest
 import fullrecall
 import langchain_fullrecall
 import llama_index.evaluation.fullrecall as llama_index_fullrecall
-from fullrecall.models.failures import _BY_NAME
+from fullrecall.judge.models.failures import _BY_NAME
 
 PACKAGES = (fullrecall, langchain_fullrecall, llama_index_fullrecall)
 SCANS = frozenset({"search", "finditer", "findall", "sub", "subn", "split"})
@@ -32,11 +32,11 @@ METHODS = SCANS | {"match", "fullmatch"}
 
 AT_RUN_TIME: Mapping[str, Mapping[str, Any]] = {
     "fullrecall.cli.problems": {"name": "min_recall"},
-    "fullrecall.judges.falsification": {"former": "Ada  Lovelace (a+a+)+"},
-    "fullrecall.judges.replies": {"name": "think"},
-    "fullrecall.judges.words.negations": {"sign": "不(a+a+)+"},
-    "fullrecall.models.failures": {"part": "|".join(part for _, part in _BY_NAME)},
-    "fullrecall.models.redaction": {"patterns": ["sk-12/3", "a+a+"]},
+    "fullrecall.lexical.falsification": {"former": "Ada  Lovelace (a+a+)+"},
+    "fullrecall.judge.replies": {"name": "think"},
+    "fullrecall.lexical.words.negations": {"sign": "不(a+a+)+"},
+    "fullrecall.judge.models.failures": {"part": "|".join(part for _, part in _BY_NAME)},
+    "fullrecall.judge.models.redaction": {"patterns": ["sk-12/3", "a+a+"]},
     "fullrecall.testset.alignment": {"letters": "(a+a+)+"},
     "fullrecall.scorers.entities": {
         "before": "", "spaced": r"a\s++a\s++12", "after": r"(?![.,:/-]\d)",
@@ -46,8 +46,8 @@ AT_RUN_TIME: Mapping[str, Mapping[str, Any]] = {
 
 
 BOUNDED: Mapping[tuple[str, str], str] = {
-    ("fullrecall.collections.stdlib", r"\[<weakref"): "reads signatures of Python's own library",
-    ("fullrecall.id_forms", r"[\W_]++"): "is matched in full, over 512 characters at most",
+    ("fullrecall.demo.stdlib", r"\[<weakref"): "reads signatures of Python's own library",
+    ("fullrecall.diagnosis.id_forms", r"[\W_]++"): "is matched in full, over 512 characters at most",
 }
 """Patterns that no stranger's text of any length reaches, by module and beginning."""
 

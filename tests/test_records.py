@@ -17,11 +17,11 @@ from tests.files.sealing import seal
 
 from fullrecall import Context, IdRecall, Report, Sample, SpanRecall, TextRecall, evaluate
 from fullrecall.errors import ReportError
-from fullrecall.findings import Evidence, Finding, Step, Target
+from fullrecall.measures.findings import Evidence, Finding, Step, Target
 from fullrecall.report import Row
-from fullrecall.result import Method, Result, Status
-from fullrecall.retrieval import Retrieval
-from fullrecall.usage import Usage
+from fullrecall.scorers.result import Method, Result, Status
+from fullrecall.samples.retrieval import Retrieval
+from fullrecall.judge.usage import Usage
 
 CLAIM = Finding(
     Target(("a claim",)),

@@ -13,13 +13,13 @@ from hypothesis import strategies as st
 from tests.steps.calls import of_calls
 
 from fullrecall import ClaimRecall, Context, IdRecall, Sample, SpanRecall, TextRecall
-from fullrecall.calls import Call, failures
-from fullrecall.context import as_contexts
+from fullrecall.samples.calls import Call, failures
+from fullrecall.samples.context import as_contexts
 from fullrecall.errors import ReportError
 from fullrecall.measures import AP, F1, RR, AllFound, ContextPrecision, Hit, Precision, Recall, nDCG
-from fullrecall.prompts import read_in
-from fullrecall.records import ResultRecord, plain_result
-from fullrecall.retrieval import Retrieval
+from fullrecall.samples.prompts import read_in
+from fullrecall.files.reports.records import ResultRecord, plain_result
+from fullrecall.samples.retrieval import Retrieval
 
 
 def call(ids: str, source: str = "search", query: str | None = None, **fields: Any) -> Call:

@@ -28,9 +28,9 @@ from fullrecall import Context, IdRecall, Report, Sample, aevaluate, choose, dia
 from fullrecall.cli import app
 from fullrecall.diagnosis import Cause
 from fullrecall.errors import ParameterError
-from fullrecall.judges import Verdict
+from fullrecall.judge import Verdict
 from fullrecall.measures import Recall
-from fullrecall.retrieval import Retrieval
+from fullrecall.samples.retrieval import Retrieval
 from fullrecall.run.retrievers import as_retriever
 from fullrecall.testset import complete
 
@@ -274,7 +274,7 @@ def test_every_taker_reads_every_result(taker: str, result: str) -> None:
     assert TAKERS[taker](lambda _: RESULTS[result]()) == Outcome(IDS)
 
 
-@pytest.mark.filterwarnings("ignore::fullrecall.id_levels.IdLevelWarning")
+@pytest.mark.filterwarnings("ignore::fullrecall.diagnosis.id_levels.IdLevelWarning")
 @pytest.mark.parametrize("taker", TAKERS)
 @pytest.mark.parametrize("form", FORMS)
 def test_every_taker_asks_every_form(taker: str, form: str) -> None:
@@ -294,7 +294,7 @@ def failing(question: str) -> Any:
     raise ConnectionError("index is down")
 
 
-@pytest.mark.filterwarnings("ignore::fullrecall.id_levels.IdLevelWarning")
+@pytest.mark.filterwarnings("ignore::fullrecall.diagnosis.id_levels.IdLevelWarning")
 @pytest.mark.parametrize("taker", TAKERS)
 @pytest.mark.parametrize("form", FORMS)
 def test_a_failure_is_a_state(taker: str, form: str) -> None:

@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 
 from fullrecall import Context, IdRecall, Report, evaluate
 from fullrecall.cli.problems import as_options
-from fullrecall.id_levels import Rewrite, rewrite_of
-from fullrecall.rewrites import Match, matches_of
+from fullrecall.diagnosis.id_levels import Rewrite, rewrite_of
+from fullrecall.diagnosis.rewrites import Match, matches_of
 
 RIVERS = (
     "amur danube elbe ganges indus jordan kolyma loire mekong niger oder parana rhine seine tagus "

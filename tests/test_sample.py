@@ -12,7 +12,7 @@ from uuid import UUID
 import pytest
 
 from fullrecall import Context, Reference, Retrieval, Sample
-from fullrecall.calls import Call
+from fullrecall.samples.calls import Call
 from fullrecall.errors import InputError
 
 

@@ -22,8 +22,8 @@ from fullrecall import (
     TextRecall,
 )
 from fullrecall.errors import ReportError
-from fullrecall.findings import Evidence, Finding, Step, Target
-from fullrecall.result import Method, Result, Status
+from fullrecall.measures.findings import Evidence, Finding, Step, Target
+from fullrecall.scorers.result import Method, Result, Status
 from fullrecall.scorers import FindingScorer, Found
 from fullrecall.testing import SCORER_CHECKS
 

@@ -12,10 +12,10 @@ from tests.precision_by_id import PrecisionById
 from fullrecall import IdRecall, Sample, evaluate
 from fullrecall.measures import Recall
 from fullrecall.report import compare
-from fullrecall.views import terminal
-from fullrecall.views.comparisons import comparison_sheet
-from fullrecall.views.sheet import Line, Section, Sheet
-from fullrecall.views.summaries import summary_sheet
+from fullrecall.show import terminal
+from fullrecall.stats.comparison_sheets import comparison_sheet
+from fullrecall.show.sheet import Line, Section, Sheet
+from fullrecall.stats.summary_sheets import summary_sheet
 
 
 def printed(part: object, width: int) -> str:

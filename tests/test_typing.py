@@ -44,15 +44,15 @@ from fullrecall import (
 )
 from fullrecall.diagnosis import Diagnosis
 from fullrecall.errors import FullrecallError
-from fullrecall.findings import Finding
+from fullrecall.measures.findings import Finding
 from fullrecall.measures import AP, RR, Recall, nDCG
 from fullrecall.report import Comparison, GateResult, Interval, Missed
-from fullrecall.result import Result, Status
+from fullrecall.scorers.result import Result, Status
 from fullrecall.scorers import Scorer
-from fullrecall.judges import Judge, LexicalJudge, Panel
-from fullrecall.models import ChatModel, ChatRequest, Completion
-from fullrecall.calls import Call
-from fullrecall.retrieval import Retrieval
+from fullrecall.judge import Judge, LexicalJudge, Panel
+from fullrecall.judge.models import ChatModel, ChatRequest, Completion
+from fullrecall.samples.calls import Call
+from fullrecall.samples.retrieval import Retrieval
 from fullrecall.testing import ScriptedChatModel
 
 sample = Sample(

@@ -46,7 +46,7 @@ _CONSOLE = Console(width=COLUMNS, color_system="truecolor", force_terminal=True)
 def answers(folder: Path) -> None:
     """Write what two of the demo's retrievers answer to plain questions, one file for each."""
     from fullrecall import IdRecall, Sample
-    from fullrecall.collections import documents, questions
+    from fullrecall.demo import documents, questions
     from fullrecall.read import write_jsonl
 
     pages, samples = documents(), questions("plain")

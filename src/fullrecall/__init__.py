@@ -9,20 +9,19 @@ if TYPE_CHECKING:  # `as` the same name says that it is public (PEP 484)
     from fullrecall.batches import BatchScorer as BatchScorer
     from fullrecall.calibration import Label as Label
     from fullrecall.calibration import calibrate as calibrate
-    from fullrecall.context import Context as Context
     from fullrecall.diagnosis import diagnose as diagnose
-    from fullrecall.evaluation.contest import choose as choose
-    from fullrecall.evaluation.run import aevaluate as aevaluate
-    from fullrecall.evaluation.run import evaluate as evaluate
-    from fullrecall.judges import LLMJudge as LLMJudge
+    from fullrecall.judge import LLMJudge as LLMJudge
     from fullrecall.report import Report as Report
+    from fullrecall.report import aevaluate as aevaluate
     from fullrecall.report import compare as compare
-    from fullrecall.results.gate import Gate as Gate
-    from fullrecall.retrieval import Retrieval as Retrieval
+    from fullrecall.report import evaluate as evaluate
     from fullrecall.run.budget import Budget as Budget
-    from fullrecall.sample import Claim as Claim
-    from fullrecall.sample import Reference as Reference
-    from fullrecall.sample import Sample as Sample
+    from fullrecall.run.contest import choose as choose
+    from fullrecall.samples.context import Context as Context
+    from fullrecall.samples.retrieval import Retrieval as Retrieval
+    from fullrecall.samples.sample import Claim as Claim
+    from fullrecall.samples.sample import Reference as Reference
+    from fullrecall.samples.sample import Sample as Sample
     from fullrecall.scorers import ClaimRecall as ClaimRecall
     from fullrecall.scorers import ContextPrecision as ContextPrecision
     from fullrecall.scorers import EntityRecall as EntityRecall
@@ -30,6 +29,7 @@ if TYPE_CHECKING:  # `as` the same name says that it is public (PEP 484)
     from fullrecall.scorers import QuestionRecall as QuestionRecall
     from fullrecall.scorers import SpanRecall as SpanRecall
     from fullrecall.scorers import TextRecall as TextRecall
+    from fullrecall.stats.gate import Gate as Gate
 
 __version__ = "0.1.0"
 
@@ -38,28 +38,28 @@ __version__ = "0.1.0"
 _MODULES = {
     "BatchScorer": "batches",
     "Budget": "run.budget",
-    "Claim": "sample",
+    "Claim": "samples.sample",
     "ClaimRecall": "scorers",
-    "Context": "context",
+    "Context": "samples.context",
     "ContextPrecision": "scorers",
     "EntityRecall": "scorers",
-    "Gate": "results.gate",
+    "Gate": "stats.gate",
     "IdRecall": "scorers",
-    "LLMJudge": "judges",
+    "LLMJudge": "judge",
     "Label": "calibration",
     "QuestionRecall": "scorers",
-    "Reference": "sample",
+    "Reference": "samples.sample",
     "Report": "report",
-    "Retrieval": "retrieval",
-    "Sample": "sample",
+    "Retrieval": "samples.retrieval",
+    "Sample": "samples.sample",
     "SpanRecall": "scorers",
     "TextRecall": "scorers",
-    "aevaluate": "evaluation.run",
+    "aevaluate": "report",
     "calibrate": "calibration",
-    "choose": "evaluation.contest",
+    "choose": "run.contest",
     "compare": "report",
     "diagnose": "diagnosis",
-    "evaluate": "evaluation.run",
+    "evaluate": "report",
 }
 
 if not TYPE_CHECKING:  # checkers read no list but a literal one
@@ -69,7 +69,7 @@ if not TYPE_CHECKING:  # checkers read no list but a literal one
 
 def __getattr__(name: str) -> object:
     if name not in _MODULES:
-        from fullrecall.lazy import missing
+        from fullrecall._util.lazy import missing
 
         if not name.startswith("_") and name in import_module("fullrecall.measures").__all__:
             raise AttributeError(

@@ -21,8 +21,9 @@ import pytest
 if TYPE_CHECKING:
     from _pytest.terminal import TerminalReporter
 
-    from fullrecall.report import GateResult, Report
-    from fullrecall.results.gate import Rule
+    from fullrecall.report import Report
+    from fullrecall.stats.gate import Rule
+    from fullrecall.stats.outcome import GateResult
 
 _OPTION = "--recall-cannot-tell"
 _PROPERTY = "recall_gate"
@@ -84,7 +85,7 @@ def _answered(
 ) -> GateResult | str:
     """Return what the gate decides, or in one line what is wrong with its arguments."""
     from fullrecall.errors import FullrecallError
-    from fullrecall.results.gate import Gate
+    from fullrecall.stats.gate import Gate
 
     try:
         baseline = parameters.pop("baseline", None)

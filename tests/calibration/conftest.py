@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 
 from fullrecall import Context, Report, Sample
-from fullrecall.findings import Finding, Step, Target
+from fullrecall.measures.findings import Finding, Step, Target
 from fullrecall.report import Row
-from fullrecall.result import Method, Result, Status
+from fullrecall.scorers.result import Method, Result, Status
 
 MakeReport = Callable[..., Report]
 CONTEXTS = ("The first context.", "The second.", "The third.")

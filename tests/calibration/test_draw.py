@@ -12,7 +12,7 @@ import pytest
 from fullrecall import Context, Label, Report, evaluate
 from fullrecall.errors import InputError, ParameterError, ReportError
 from fullrecall.measures import ContextPrecision
-from fullrecall.result import Method
+from fullrecall.scorers.result import Method
 from fullrecall.scorers import ClaimRecall, IdRecall
 
 MakeReport = Callable[..., Report]

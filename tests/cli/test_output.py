@@ -22,7 +22,7 @@ from fullrecall import IdRecall, Report, evaluate
 from fullrecall.cli import job
 from fullrecall.errors import RunStopped
 from fullrecall.read import read
-from fullrecall.usage import Spent
+from fullrecall.judge.usage import Spent
 
 
 def test_json_is_all_that_is_printed(file: Callable[..., Path]) -> None:
@@ -107,9 +107,9 @@ def test_memory_does_not_grow_with_the_file(
     file: Callable[..., Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Rows are let go once they are written: fifteen times the samples need no more memory."""
-    monkeypatch.setattr("fullrecall.evaluation.chunks._LARGEST", 100)
-    monkeypatch.setattr("fullrecall.results.files.parquet.GROUP_ROWS", 100)
-    monkeypatch.setattr("fullrecall.results.files.parquet.Writer.together", 100)
+    monkeypatch.setattr("fullrecall.run.chunks._LARGEST", 100)
+    monkeypatch.setattr("fullrecall.files.reports.parquet.GROUP_ROWS", 100)
+    monkeypatch.setattr("fullrecall.files.reports.parquet.Writer.together", 100)
 
     def peak(count: int) -> int:
         long = {**SAMPLES[0], "user_input": "why? " * 400}

@@ -20,7 +20,7 @@ from fullrecall import (
 from fullrecall.diagnosis import Cause, Diagnosed, Diagnosis, diagnose
 from fullrecall.diagnosis.causes import FIXES
 from fullrecall.errors import InputError, ParameterError
-from fullrecall.judges.judge import Citation, Verdict
+from fullrecall.judge.judge import Citation, Verdict
 from fullrecall.report import Report
 from fullrecall.scorers import Scorer
 

@@ -23,7 +23,7 @@ from fullrecall import (
 )
 from fullrecall.diagnosis import Cause, Change, ChangeKind, Diagnosis, diagnose
 from fullrecall.errors import ParameterError
-from fullrecall.results.bounds import Counts, lower_bound, upper_bound
+from fullrecall.stats.bounds import Counts, lower_bound, upper_bound
 from fullrecall.scorers import Scorer
 
 

@@ -24,10 +24,11 @@ from tests.distributed.redis_server import RedisServer
 
 from fullrecall import BatchScorer, Budget, ClaimRecall, LLMJudge, Report, evaluate
 from fullrecall.errors import StoreError
-from fullrecall.models.openai import OpenAIChatModel
-from fullrecall.result import Status
-from fullrecall.run import ledger, redis
-from fullrecall.run.redis import RedisLedger
+from fullrecall.judge.models.openai import OpenAIChatModel
+from fullrecall.scorers.result import Status
+from fullrecall.run import ledger
+from fullrecall.batches import redis
+from fullrecall.batches.redis import RedisLedger
 
 if TYPE_CHECKING:
     from tests.distributed.loopback import Endpoint

@@ -8,9 +8,9 @@ import re
 from typing import TYPE_CHECKING, Any
 
 from fullrecall import ClaimRecall, LLMJudge, Sample
-from fullrecall.models import Completion
-from fullrecall.models.chat import ChatRequest
-from fullrecall.models.retries import Retries
+from fullrecall.judge.models import Completion
+from fullrecall.judge.models.chat import ChatRequest
+from fullrecall.judge.models.retries import Retries
 
 if TYPE_CHECKING:
     from collections.abc import Callable

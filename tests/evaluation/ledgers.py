@@ -6,7 +6,7 @@ from concurrent.futures import Future
 from contextlib import closing
 from pathlib import Path
 
-from fullrecall.models import Completion
+from fullrecall.judge.models import Completion
 from fullrecall.run.ledger import Entry, Ledger
 from fullrecall.run.request import completion_of, text_of
 from fullrecall.run.store_file import reading

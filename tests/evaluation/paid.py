@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from fullrecall import ClaimRecall, LLMJudge, Sample
-from fullrecall.models import ChatRequest, Completion
+from fullrecall.judge.models import ChatRequest, Completion
 
 VERDICTS = json.dumps(
     {"verdicts": [{"id": 1, "verdict": "not_supported", "citations": [], "together": False}]}

@@ -11,8 +11,8 @@ from typing import Any
 from tests.judges.scripted import quoting, reply
 
 from fullrecall import ClaimRecall, LLMJudge, Report, Sample, evaluate
-from fullrecall.judges import Ask
-from fullrecall.models import ChatRequest, Message
+from fullrecall.judge import Ask
+from fullrecall.judge.models import ChatRequest, Message
 from fullrecall.testing import ScriptedChatModel
 
 SAMPLES = [

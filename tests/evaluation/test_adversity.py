@@ -20,9 +20,9 @@ from tests.evaluation.paid import VERDICTS
 
 from fullrecall import ClaimRecall, LLMJudge, Sample, evaluate
 from fullrecall.errors import StoreError
-from fullrecall.models import ChatRequest, Completion
-from fullrecall.models.chat import Failure
-from fullrecall.models.retries import Retries, sound
+from fullrecall.judge.models import ChatRequest, Completion
+from fullrecall.judge.models.chat import Failure
+from fullrecall.judge.models.retries import Retries, sound
 from fullrecall.run.sqlite import SQLiteLedger
 
 Reply = Callable[[int, int], Completion]

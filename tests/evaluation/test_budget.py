@@ -14,9 +14,9 @@ from tests.evaluation.paid import VERDICTS
 
 from fullrecall import ClaimRecall, LLMJudge, Report, Sample, evaluate
 from fullrecall.errors import ParameterError
-from fullrecall.judges import Ask, Panel
-from fullrecall.judges.flow import NotAsked
-from fullrecall.models import ChatRequest, Completion, Message
+from fullrecall.judge import Ask, Panel
+from fullrecall.judge.flow import NotAsked
+from fullrecall.judge.models import ChatRequest, Completion, Message
 from fullrecall.run.account import Account
 from fullrecall.run.budget import Budget
 from fullrecall.run.limits import Limits

@@ -22,10 +22,10 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, ru
 
 from fullrecall import Context, IdRecall, Retrieval, Sample, TextRecall, choose
 from fullrecall.errors import InputError, ParameterError, ReportError
-from fullrecall.evaluation.identity import identity_of
+from fullrecall.run.identity import identity_of
 from fullrecall.measures import Precision, Recall
-from fullrecall.results.race import Race
-from fullrecall.table.costs import tokens_of
+from fullrecall.stats.race import Race
+from fullrecall.measures.costs import tokens_of
 
 Search = Callable[[str], list[Any]]
 
@@ -225,7 +225,7 @@ def test_an_interrupted_call_goes_on_where_it_was(
             raise stop
         return tokens_of(context)
 
-    monkeypatch.setattr("fullrecall.evaluation.contest.tokens_of", counting)
+    monkeypatch.setattr("fullrecall.run.contest.tokens_of", counting)
 
     retrievers = {"a": search_of(0.6, "a"), "b": search_of(0.8, "b")}
     file = tmp_path / "race.json"

@@ -27,11 +27,11 @@ from fullrecall import (
     evaluate,
 )
 from fullrecall.cli import app
-from fullrecall.corpus import ANCHORS, CorpusIndex, stale_label, text_digest
+from fullrecall.samples.corpus import ANCHORS, CorpusIndex, stale_label, text_digest
 from fullrecall.errors import InputError
 from fullrecall.measures import Recall
-from fullrecall.result import Method, Result, Status
-from fullrecall.results.gate import Gate, Outcome
+from fullrecall.scorers.result import Method, Result, Status
+from fullrecall.stats.gate import Gate, Outcome
 
 GUIDE = (
     "The pump is primed with half a liter of water before it runs for the first time. "

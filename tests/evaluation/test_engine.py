@@ -12,10 +12,10 @@ import pytest
 
 from fullrecall import ClaimRecall, IdRecall, LLMJudge, Sample
 from fullrecall.errors import InputError
-from fullrecall.evaluation.run import aevaluate, evaluate
-from fullrecall.models import Completion
-from fullrecall.models.chat import ChatRequest
-from fullrecall.result import Status
+from fullrecall.run.evaluate import aevaluate, evaluate
+from fullrecall.judge.models import Completion
+from fullrecall.judge.models.chat import ChatRequest
+from fullrecall.scorers.result import Status
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

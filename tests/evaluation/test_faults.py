@@ -18,9 +18,9 @@ from typer.testing import CliRunner
 from fullrecall import ClaimRecall, LLMJudge, Report, Sample, evaluate
 from fullrecall.cli import app
 from fullrecall.errors import RunStopped
-from fullrecall.models.openai import OpenAIChatModel
-from fullrecall.models.retries import Retries
-from fullrecall.result import Status
+from fullrecall.judge.models.openai import OpenAIChatModel
+from fullrecall.judge.models.retries import Retries
+from fullrecall.scorers.result import Status
 
 Exchange = FaultyEndpoint = Any  # of conftest.py
 Fault = Callable[[Exchange], None]

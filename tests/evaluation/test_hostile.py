@@ -24,10 +24,10 @@ from tests.evaluation.patience import giving_up
 
 from fullrecall import ClaimRecall, LLMJudge, Report, Sample, evaluate
 from fullrecall.errors import RunStopped
-from fullrecall.models.anthropic import AnthropicChatModel
-from fullrecall.models.openai import OpenAIChatModel
-from fullrecall.models.remote_model import RemoteModel
-from fullrecall.models.retries import Retries
+from fullrecall.judge.models.anthropic import AnthropicChatModel
+from fullrecall.judge.models.openai import OpenAIChatModel
+from fullrecall.judge.models.remote_model import RemoteModel
+from fullrecall.judge.models.retries import Retries
 
 FaultyEndpoint = Any  # of conftest.py
 

@@ -14,7 +14,7 @@ from typer.testing import CliRunner, Result
 
 from fullrecall import IdRecall, Sample, evaluate
 from fullrecall.cli import app
-from fullrecall.models import ChatRequest, Completion
+from fullrecall.judge.models import ChatRequest, Completion
 
 SAMPLES = [
     Sample(user_input=f"q{n}", reference_claims=["Stands."], retrieved_contexts=[f"It stands {n}."])

@@ -15,10 +15,10 @@ import pytest
 
 from fullrecall import Budget, IdRecall, Sample
 from fullrecall.errors import Interrupted
-from fullrecall.evaluation.run import aevaluate, evaluate
-from fullrecall.models import Completion
-from fullrecall.models.chat import ChatRequest
-from fullrecall.result import Status
+from fullrecall.run.evaluate import aevaluate, evaluate
+from fullrecall.judge.models import Completion
+from fullrecall.judge.models.chat import ChatRequest
+from fullrecall.scorers.result import Status
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -253,7 +253,7 @@ def test_ctrl_c_before_any_line(kind: str) -> None:
 @pytest.mark.parametrize("more", [1, 3])
 def test_more_of_ctrl_c_before_any_line(more: int) -> None:
     """They end what the first one left to be ended, wherever in the run they come."""
-    folders = ("/fullrecall/run/", "/fullrecall/models/", "/concurrent/", "/threading.py")
+    folders = ("/fullrecall/run/", "/fullrecall/judge/models/", "/concurrent/", "/threading.py")
     for nth in range(1, 1_500, 2 * more):
         judged = scorer(DelayedModel(lambda _: 600.0))
         pressed = _SignalAtLine(nth, lambda: None, *folders, more=more)

@@ -11,11 +11,11 @@ from tests.evaluation.delayed_model import QUICK, DelayedModel, HttpError, sampl
 
 from fullrecall import IdRecall
 from fullrecall.errors import ParameterError, RunStopped
-from fullrecall.evaluation.run import evaluate
-from fullrecall.models import Completion, Failure
-from fullrecall.models.chat import ChatRequest
-from fullrecall.models.retries import Retries
-from fullrecall.result import Status
+from fullrecall.run.evaluate import evaluate
+from fullrecall.judge.models import Completion, Failure
+from fullrecall.judge.models.chat import ChatRequest
+from fullrecall.judge.models.retries import Retries
+from fullrecall.scorers.result import Status
 
 
 class LimitedModel(DelayedModel):

@@ -17,9 +17,9 @@ import pytest
 from tests.steps.calls import of_calls
 
 from fullrecall import ClaimRecall, Context, IdRecall, LLMJudge, Report, Sample, aevaluate, evaluate
-from fullrecall.calls import Call
+from fullrecall.samples.calls import Call
 from fullrecall.errors import InputError, Interrupted, ParameterError
-from fullrecall.retrieval import Retrieval
+from fullrecall.samples.retrieval import Retrieval
 from fullrecall.run.drivers import retrieved
 from fullrecall.testing import ScriptedChatModel
 

@@ -16,9 +16,9 @@ from tests.evaluation.paid import VERDICTS
 
 from fullrecall import ClaimRecall, IdRecall, LLMJudge, Report, Sample, aevaluate, evaluate
 from fullrecall.errors import ParameterError
-from fullrecall.evaluation.run import Options, RunOptions
-from fullrecall.models import ChatRequest, Completion
-from fullrecall.models.retries import MOST_CHARACTERS, Retries, token_count
+from fullrecall.run.evaluate import Options, RunOptions
+from fullrecall.judge.models import ChatRequest, Completion
+from fullrecall.judge.models.retries import MOST_CHARACTERS, Retries, token_count
 from fullrecall.run.limits import Limits
 from fullrecall.table.row import Row
 
@@ -161,7 +161,7 @@ class TestUsage:
 
     def test_score_tells_it_too(self, monkeypatch: pytest.MonkeyPatch) -> None:
         """Without a run around it."""
-        monkeypatch.setattr("fullrecall.judges.flow.Retries", lambda: QUICK)
+        monkeypatch.setattr("fullrecall.judge.flow.Retries", lambda: QUICK)
         scorer = ClaimRecall(
             judge=LLMJudge(Model(lambda _, times: HttpError(503) if times < 3 else None))
         )

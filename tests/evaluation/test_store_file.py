@@ -20,8 +20,8 @@ from tests.evaluation.stored import CALLS, SAMPLES, answers, run, saved
 
 from fullrecall import IdRecall, Sample, aevaluate, evaluate
 from fullrecall.errors import ParameterError, StoreError
-from fullrecall.models import ChatRequest, Completion
-from fullrecall.result import Status
+from fullrecall.judge.models import ChatRequest, Completion
+from fullrecall.scorers.result import Status
 from fullrecall.run.ledger import Entry
 from fullrecall.run.sqlite import SQLiteLedger
 from fullrecall.run.store_file import writing

@@ -27,7 +27,7 @@ CALLS = SAMPLES + SAMPLES // 2  # a judging for each sample, a split for each qu
 PROGRAM = f"""
 import asyncio, http.client, json, sys
 from fullrecall import ClaimRecall, LLMJudge, Sample, evaluate
-from fullrecall.models import Completion
+from fullrecall.judge.models import Completion
 
 port, store, report = sys.argv[1:]
 

@@ -19,7 +19,7 @@ from fullrecall import (
     TextRecall,
     evaluate,
 )
-from fullrecall.judges import Panel
+from fullrecall.judge import Panel
 from fullrecall.scorers import Scorer
 
 JUDGE = ContainmentJudge()

@@ -14,7 +14,7 @@ from tests.files import made
 from fullrecall import BatchScorer, Context, IdRecall, Report, Sample, evaluate
 from fullrecall.errors import ReportError
 from fullrecall.measures import Recall
-from fullrecall.retrieval import Retrieval
+from fullrecall.samples.retrieval import Retrieval
 from fullrecall.table.row import Row
 
 pa = pytest.importorskip("pyarrow", reason="needs the parquet extra")

@@ -18,8 +18,8 @@ from fullrecall import Gate, IdRecall, Report, TextRecall, evaluate
 from fullrecall.errors import InputError, Interrupted
 from fullrecall.measures import Recall
 from fullrecall.report import Outcome
-from fullrecall.results.files import parquet
-from fullrecall.results.files.row_groups import RowGroup
+from fullrecall.files.reports import parquet
+from fullrecall.files.reports.row_groups import RowGroup
 
 
 def ids(count: int) -> Iterator[dict[str, Any]]:
@@ -60,7 +60,7 @@ def test_the_same_rows_give_the_same_files(
 ) -> None:
     """However many of them come at a time, which a slow source decides."""
     expected = evaluate(ids(1_050), IdRecall(), output=tmp_path / "a.parquet", progress=False)
-    monkeypatch.setattr("fullrecall.evaluation.chunks._LARGEST", largest)
+    monkeypatch.setattr("fullrecall.run.chunks._LARGEST", largest)
     evaluate(ids(1_050), IdRecall(), output=tmp_path / "b.parquet", progress=False)
     ours, theirs = (sorted((tmp_path / name).glob("part-*")) for name in ("a.parquet", "b.parquet"))
     assert [path.read_bytes() for path in ours] == [path.read_bytes() for path in theirs]
@@ -97,8 +97,8 @@ def test_a_killed_run_leaves_what_it_had(name: str, tmp_path: Path) -> None:
 import os, signal, sys
 from tests.files.test_streams import ids
 from fullrecall import IdRecall, evaluate
-from fullrecall.evaluation import chunks
-from fullrecall.results.files import parquet
+from fullrecall.run import chunks
+from fullrecall.files.reports.saved import parquet
 parquet.GROUP_ROWS = chunks._LARGEST = 100
 def killed():
     yield from ids(1_000)
@@ -121,7 +121,7 @@ evaluate(killed(), IdRecall(), output=sys.argv[1], progress=False)
 
 def test_columns_that_were_streamed_are_not_kept(tmp_path: Path) -> None:
     """Only so many bytes of them stay, whatever the report holds; values are right all the same."""
-    from fullrecall.results.files import row_groups
+    from fullrecall.files.reports import row_groups
 
     report = evaluate(ids(2_000), IdRecall(), progress=False, output=tmp_path / "r.parquet")
     cache = row_groups.Cache(20_000)

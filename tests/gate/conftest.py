@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from fullrecall import IdRecall, Report, evaluate
-from fullrecall.collections import documents, questions
+from fullrecall.demo import documents, questions
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

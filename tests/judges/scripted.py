@@ -6,11 +6,11 @@ import json
 from typing import TYPE_CHECKING, Any
 
 from fullrecall import ClaimRecall, Sample
-from fullrecall.judges import LLMJudge
+from fullrecall.judge import LLMJudge
 from fullrecall.testing import ScriptedChatModel
 
 if TYPE_CHECKING:
-    from fullrecall.models import ChatRequest
+    from fullrecall.judge.models import ChatRequest
 
 
 def verdict(number: int, label: str = "supported", *contexts: int, **more: Any) -> dict[str, Any]:

@@ -12,9 +12,9 @@ import pytest
 
 from fullrecall import ClaimRecall, LLMJudge, Sample
 from fullrecall.errors import MissingExtraError, ParameterError
-from fullrecall.models.anthropic import AnthropicChatModel
-from fullrecall.models.retries import Retries
-from fullrecall.result import Status
+from fullrecall.judge.models.anthropic import AnthropicChatModel
+from fullrecall.judge.models.retries import Retries
+from fullrecall.scorers.result import Status
 
 SAMPLE = Sample(
     user_input="q",
@@ -48,7 +48,7 @@ def message(*blocks: dict[str, Any], stop: str = "tool_use") -> dict[str, Any]:
 @pytest.fixture(autouse=True)
 def _no_long_waits(monkeypatch: pytest.MonkeyPatch) -> None:
     """What is sent again is sent at once."""
-    monkeypatch.setattr("fullrecall.judges.flow.Retries", lambda: Retries(first_wait=0.001))
+    monkeypatch.setattr("fullrecall.judge.flow.Retries", lambda: Retries(first_wait=0.001))
     monkeypatch.delenv("ANTHROPIC_API_KEY", raising=False)
 
 

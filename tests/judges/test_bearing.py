@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from fullrecall.judges.bearing import objection
-from fullrecall.judges.evidence import Location, locate_parts
+from fullrecall.lexical.bearing import objection
+from fullrecall.judge.evidence import Location, locate_parts
 
 
 def refused(claim: str, quote: str, context: str = "", *beside: str) -> str:

@@ -8,11 +8,11 @@ import pytest
 
 from fullrecall import ClaimRecall, ContextPrecision, QuestionRecall
 from fullrecall.errors import ParameterError
-from fullrecall.judges.flow import run
-from fullrecall.judges.local import LexicalJudge
-from fullrecall.judges.local.support import judged
+from fullrecall.judge.flow import run
+from fullrecall.lexical import LexicalJudge
+from fullrecall.lexical.support import judged
 from fullrecall.measures import Precision, Recall
-from fullrecall.result import Status
+from fullrecall.scorers.result import Status
 
 CONTEXTS = [
     "The Eiffel Tower is a landmark in Paris, France.",

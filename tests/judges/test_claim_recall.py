@@ -10,10 +10,10 @@ import pytest
 from tests.judges.scripted import asked_of, judged, reply, verdict
 
 from fullrecall import Claim, ClaimRecall, QuestionRecall, Sample
-from fullrecall.judges import LLMJudge
+from fullrecall.judge import LLMJudge
 from fullrecall.measures import F1, Precision, Recall
-from fullrecall.models import Completion
-from fullrecall.result import Status
+from fullrecall.judge.models import Completion
+from fullrecall.scorers.result import Status
 from fullrecall.testing import ScriptedChatModel
 
 STEPS = [

@@ -18,10 +18,10 @@ from hypothesis import strategies as st
 from tests.judges.scripted import quoting
 
 from fullrecall import ClaimRecall, Sample
-from fullrecall.judges import LLMJudge
-from fullrecall.judges.verdicts import label_of
+from fullrecall.judge import LLMJudge
+from fullrecall.judge.verdicts import label_of
 from fullrecall.measures import Recall
-from fullrecall.result import Status
+from fullrecall.scorers.result import Status
 from fullrecall.testing import ScriptedChatModel
 
 CONTEXTS = [

@@ -14,12 +14,12 @@ from tests.judges.tiny_nli import build
 
 from fullrecall import ClaimRecall, ContextPrecision, QuestionRecall, Sample, evaluate
 from fullrecall.errors import MissingExtraError, ParameterError
-from fullrecall.judges.cross_encoder import CrossEncoderJudge
-from fullrecall.judges.falsification import falsified
-from fullrecall.judges.flow import run
-from fullrecall.judges.pair_scorers import Logits, support_of, support_output
+from fullrecall.lexical.cross_encoder import CrossEncoderJudge
+from fullrecall.lexical.falsification import falsified
+from fullrecall.judge.flow import run
+from fullrecall.lexical.pair_scorers import Logits, support_of, support_output
 from fullrecall.measures import Recall
-from fullrecall.result import Status
+from fullrecall.scorers.result import Status
 
 FACTS = facts(240, seed=3)
 EDITED = list(falsified(FACTS))

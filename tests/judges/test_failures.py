@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from fullrecall.models import Failure
-from fullrecall.models.failures import failed
-from fullrecall.models.retries import Retries
+from fullrecall.judge.models import Failure
+from fullrecall.judge.models.failures import failed
+from fullrecall.judge.models.retries import Retries
 
 
 def error(name: str, *, base: type[Exception] = Exception, **attributes: Any) -> Exception:

@@ -12,9 +12,9 @@ from tests.judges.scripted import quoting, reply
 
 from fullrecall import ClaimRecall, LLMJudge
 from fullrecall.errors import ParameterError
-from fullrecall.judges.flow import run
-from fullrecall.judges.guard import _MOST_REQUESTS
-from fullrecall.result import Result, Status
+from fullrecall.judge.flow import run
+from fullrecall.judge.guard import _MOST_REQUESTS
+from fullrecall.scorers.result import Result, Status
 from fullrecall.testing import ScriptedChatModel
 
 HONEST = list(dict.fromkeys(context for context, _ in TRUTH.values()))

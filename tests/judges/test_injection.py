@@ -16,8 +16,8 @@ import pytest
 from tests.judges.scripted import quoting, reply
 
 from fullrecall import ClaimRecall, ContextPrecision, LLMJudge, Sample
-from fullrecall.judges.hints import seems_to_instruct
-from fullrecall.result import Result, Status
+from fullrecall.judge.hints import seems_to_instruct
+from fullrecall.scorers.result import Result, Status
 from fullrecall.testing import ScriptedChatModel
 
 ORDERS: dict[str, list[str]] = json.loads(

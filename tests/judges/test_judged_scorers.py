@@ -13,9 +13,9 @@ from tests.judges.scripted import quoting, reply, verdict
 
 from fullrecall import ClaimRecall, ContextPrecision, LLMJudge, QuestionRecall
 from fullrecall.errors import ParameterError
-from fullrecall.judges import Panel, Prompts
+from fullrecall.judge import Panel, Prompts
 from fullrecall.measures import Precision
-from fullrecall.result import Status
+from fullrecall.scorers.result import Status
 from fullrecall.testing import ScriptedChatModel
 
 CONTEXTS = ["useless", "Paris is in France.", "also useless", "It has two million people."]

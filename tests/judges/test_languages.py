@@ -9,11 +9,11 @@ from typing import NamedTuple
 import pytest
 
 from fullrecall import ClaimRecall, ContextPrecision
-from fullrecall.judges.clauses import facts_of
-from fullrecall.judges.local import LexicalJudge
-from fullrecall.judges.sentences import sentences
-from fullrecall.judges.words.languages import language_among, language_of
-from fullrecall.result import Status
+from fullrecall.lexical.clauses import facts_of
+from fullrecall.lexical import LexicalJudge
+from fullrecall.lexical.sentences import sentences
+from fullrecall.lexical.words.languages import language_among, language_of
+from fullrecall.scorers.result import Status
 
 FOREIGN: dict[str, list[str]] = json.loads(
     Path(__file__).with_name("foreign.json").read_text(encoding="utf-8")

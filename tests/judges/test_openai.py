@@ -16,12 +16,12 @@ from tests.openai_protocol import completion
 
 from fullrecall import Budget, ClaimRecall, LLMJudge, Report, Sample, evaluate
 from fullrecall.errors import MissingExtraError, ParameterError
-from fullrecall.models import ChatRequest, Completion, Failure, Message
-from fullrecall.models.anthropic import AnthropicChatModel
-from fullrecall.models.openai import OpenAIChatModel
-from fullrecall.models.redaction import redacted
-from fullrecall.models.retries import Retries
-from fullrecall.result import Status
+from fullrecall.judge.models import ChatRequest, Completion, Failure, Message
+from fullrecall.judge.models.anthropic import AnthropicChatModel
+from fullrecall.judge.models.openai import OpenAIChatModel
+from fullrecall.judge.models.redaction import redacted
+from fullrecall.judge.models.retries import Retries
+from fullrecall.scorers.result import Status
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -42,7 +42,7 @@ ANSWER = reply(
 @pytest.fixture(autouse=True)
 def _no_long_waits(monkeypatch: pytest.MonkeyPatch) -> None:
     """What is sent again is sent at once."""
-    monkeypatch.setattr("fullrecall.judges.flow.Retries", lambda: Retries(first_wait=0.001))
+    monkeypatch.setattr("fullrecall.judge.flow.Retries", lambda: Retries(first_wait=0.001))
 
 
 @pytest.fixture

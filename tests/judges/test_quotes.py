@@ -8,8 +8,8 @@ import pytest
 from tests.judges.scripted import judged, reply, verdict
 
 from fullrecall import ClaimRecall, Sample
-from fullrecall.judges import LLMJudge
-from fullrecall.result import Status
+from fullrecall.judge import LLMJudge
+from fullrecall.scorers.result import Status
 from fullrecall.testing import ScriptedChatModel
 
 

@@ -10,11 +10,11 @@ from typing import Any
 import pytest
 
 from fullrecall import ClaimRecall, ContextPrecision, LLMJudge, Sample
-from fullrecall.judges.flow import Done, advance
-from fullrecall.judges.replies import text_items, verdict_objects
+from fullrecall.judge.flow import Done, advance
+from fullrecall.judge.replies import text_items, verdict_objects
 from fullrecall.measures import Recall
-from fullrecall.models import Completion
-from fullrecall.result import Status
+from fullrecall.judge.models import Completion
+from fullrecall.scorers.result import Status
 from fullrecall.testing import ScriptedChatModel
 
 

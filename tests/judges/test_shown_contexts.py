@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING
 import pytest
 
 from fullrecall import ClaimRecall
-from fullrecall.judges import LLMJudge
-from fullrecall.judges.prompts import quoted
+from fullrecall.judge import LLMJudge
+from fullrecall.judge.prompts import quoted
 from fullrecall.testing import ScriptedChatModel
 
 if TYPE_CHECKING:
-    from fullrecall.models import ChatRequest
+    from fullrecall.judge.models import ChatRequest
 from tests.judges.scripted import asked_of, reply, verdict
 
 INJECTIONS = [

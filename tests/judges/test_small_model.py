@@ -19,13 +19,13 @@ from typer.testing import CliRunner
 
 from fullrecall import ClaimRecall, LLMJudge, Sample
 from fullrecall.cli import app
-from fullrecall.models.openai import OpenAIChatModel
-from fullrecall.result import Result, Status
+from fullrecall.judge.models.openai import OpenAIChatModel
+from fullrecall.scorers.result import Result, Status
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from fullrecall.models import ChatModel
+    from fullrecall.judge.models import ChatModel
 
 pytestmark = pytest.mark.small_model
 

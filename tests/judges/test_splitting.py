@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fullrecall import ClaimRecall
-from fullrecall.judges.clauses import facts_of
-from fullrecall.judges.sentences import omitted, parts, sentences, statements
+from fullrecall.lexical.clauses import facts_of
+from fullrecall.lexical.sentences import omitted, parts, sentences, statements
 
 NAMES = ("Rome", "Oldport", "Ravensby", "Lund", "Bergen", "Turin", "Delft", "Graz")
 FACTS = (

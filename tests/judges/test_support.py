@@ -8,13 +8,13 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from fullrecall.judges.claim_judge import Best
-from fullrecall.judges.local import LexicalJudge
-from fullrecall.judges.local.matching import read_passage
-from fullrecall.judges.local.support import supported, weights
-from fullrecall.judges.words.frequencies import weight, zipf_frequencies
-from fullrecall.judges.words.negations import denying_kind
-from fullrecall.judges.words.tokens import read_words, stem
+from fullrecall.lexical.claim_judge import Best
+from fullrecall.lexical import LexicalJudge
+from fullrecall.lexical.matching import read_passage
+from fullrecall.lexical.support import supported, weights
+from fullrecall.lexical.words.frequencies import weight, zipf_frequencies
+from fullrecall.lexical.words.negations import denying_kind
+from fullrecall.lexical.words.tokens import read_words, stem
 
 BRIDGE = (
     "The Harrow Bridge crosses the river Tamsin at Oldport. It was designed by the engineer "
@@ -246,7 +246,7 @@ def test_the_judge_is_light_and_offline() -> None:
 import socket, sys
 def refuse(*_, **__): raise AssertionError("network")
 socket.socket.connect = socket.create_connection = socket.getaddrinfo = refuse
-from fullrecall.judges.local.support import supported
+from fullrecall.lexical.support import supported
 supported("A cat sat.", ["A cat sat on a mat."])
 assert "numpy" not in sys.modules, "heavy"
 """

@@ -8,9 +8,9 @@ import pytest
 from tests.judges.scripted import asked_of, judged, reply, verdict
 
 from fullrecall import ClaimRecall
-from fullrecall.judges import LLMJudge
-from fullrecall.models import Completion, Failure
-from fullrecall.result import Status
+from fullrecall.judge import LLMJudge
+from fullrecall.judge.models import Completion, Failure
+from fullrecall.scorers.result import Status
 from fullrecall.testing import ScriptedChatModel
 
 

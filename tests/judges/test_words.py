@@ -4,16 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from fullrecall.judges.words.names import names
-from fullrecall.judges.words.negations import denials, denied_keys, denies
-from fullrecall.judges.words.numbers import (
-    Number,
-    excludes,
-    may_stand_for,
-    months,
-    numbers,
-    weekdays,
-)
+from fullrecall.lexical.words.names import names
+from fullrecall.lexical.words.negations import denials, denied_keys, denies
+from fullrecall.lexical.words.numbers import Number, excludes, may_stand_for, months, numbers, weekdays
 
 
 def only(text: str) -> Number:

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from fullrecall.judges.pair_scorers import _PROBES
+from fullrecall.lexical.pair_scorers import _PROBES
 
 _SPECIAL = ("[PAD]", "[UNK]", "[CLS]", "[SEP]")
 

@@ -10,7 +10,7 @@ from tests.page.page_source import Parsed, block, cells_of, rows_of
 
 from fullrecall import Context, IdRecall, Report, Sample, compare, evaluate
 from fullrecall.measures import Recall, nDCG
-from fullrecall.views.text import signed, signed_between
+from fullrecall.show.text import signed, signed_between
 
 
 def test_a_comparison_has_the_causes_of_what_was_missed_after(

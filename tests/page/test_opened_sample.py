@@ -9,7 +9,7 @@ import pytest
 from tests.steps.calls import of_calls
 
 from fullrecall import Context, IdRecall, Report, Sample, evaluate
-from fullrecall.calls import Call
+from fullrecall.samples.calls import Call
 from fullrecall.measures import Recall
 from fullrecall.read import read_labels
 

@@ -9,8 +9,8 @@ from tests.page.page_source import Parsed, cells_of, rows_of
 
 from fullrecall import IdRecall, Report, Sample, evaluate
 from fullrecall.measures import RR, Recall, nDCG
-from fullrecall.views.page.charts import Curve, Figure, chart
-from fullrecall.views.text import between
+from fullrecall.page.charts import Curve, Figure, chart
+from fullrecall.show.text import between
 
 
 def test_undefined_is_counted_for_each_measure() -> None:

@@ -12,7 +12,8 @@ import pytest
 
 from fullrecall import Sample
 from fullrecall.errors import MissingExtraError
-from fullrecall.read import containers, read
+from fullrecall.files import containers
+from fullrecall.read import read
 
 if TYPE_CHECKING:
     from conftest import UntilError, Write

@@ -12,7 +12,7 @@ import pytest
 
 from fullrecall import Context, IdRecall, Reference, Sample, TextRecall, evaluate
 from fullrecall.errors import InputError
-from fullrecall.hits import contexts_of
+from fullrecall.samples.hits import contexts_of
 from fullrecall.read import from_rows
 
 if TYPE_CHECKING:

@@ -9,7 +9,7 @@ import pytest
 import scipy.stats
 
 from fullrecall.calibration.estimation import mean_interval, spread_of
-from fullrecall.results.bounds import holm
+from fullrecall.stats.bounds import holm
 
 VALUES = [1.0, 0.5, 1.0, 0.0, 1.0, 2 / 3, 1.0, 0.25, 1.0, 1.0, 0.5, 0.75, 1.0, 1 / 3, 1.0]
 GROUPS = [name for name in "abcde" for _ in range(3)]

@@ -30,9 +30,9 @@ from fullrecall.calibration.estimation import (
     spread_of,
 )
 from fullrecall.calibration.judged import JudgedClaim, JudgedClaims
-from fullrecall.findings import Finding, Target
+from fullrecall.measures.findings import Finding, Target
 from fullrecall.report import Row
-from fullrecall.result import Method
+from fullrecall.scorers.result import Method
 
 METHOD = Method("claim_recall", parameters={"judge": "a judge"})
 FINDING = Finding(Target(("a claim",)), verdict="supported")

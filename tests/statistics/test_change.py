@@ -13,8 +13,8 @@ from fullrecall import IdRecall, Report, Sample
 from fullrecall.errors import ParameterError
 from fullrecall.measures import Recall
 from fullrecall.report import Row, compare
-from fullrecall.results.bounds import Counts, mean_above, mean_below
-from fullrecall.results.change import Difference, Direction
+from fullrecall.stats.bounds import Counts, mean_above, mean_below
+from fullrecall.stats.change import Difference, Direction
 
 STEPS = st.integers(-12, 12).map(lambda twelfths: twelfths / 12)
 PARTS = 60

@@ -9,10 +9,10 @@ import pytest
 
 from fullrecall import IdRecall, evaluate
 from fullrecall.errors import ParameterError
-from fullrecall.findings import Findings
+from fullrecall.measures.findings import Findings
 from fullrecall.measures import AP, F1, MEASURES, RR, AllFound, Hit, Measure, Precision, Recall
 from fullrecall.measures.budgets import Unit
-from fullrecall.results.smallest_k import SmallestK, may_fall
+from fullrecall.stats.smallest_k import SmallestK, may_fall
 
 
 def searched(ranks: Iterable[int | None], target: float = 0.9) -> SmallestK:

@@ -7,13 +7,7 @@ from itertools import product
 import pytest
 from scipy import special as scipy
 
-from fullrecall.results.special import (
-    beta_cdf,
-    beta_quantile,
-    gamma_cdf,
-    gamma_quantile,
-    t_quantile,
-)
+from fullrecall.stats.special import beta_cdf, beta_quantile, gamma_cdf, gamma_quantile, t_quantile
 
 SIZES = (0.5, 1, 1.5, 3.7, 10, 15.9, 16, 61.5, 500, 2000, 20_000)
 CHANCES = (0.001, 0.005, 0.0125, 0.025, 0.05, 0.1, 0.25, 0.5, 0.75, 0.9, 0.95, 0.975, 0.99, 0.999)

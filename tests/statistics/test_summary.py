@@ -9,12 +9,12 @@ import pytest
 from tests.steps.calls import of_calls
 
 from fullrecall import Context, IdRecall, Report, Sample, evaluate
-from fullrecall.calls import Call
-from fullrecall.findings import Finding, Step, Target
+from fullrecall.samples.calls import Call
+from fullrecall.measures.findings import Finding, Step, Target
 from fullrecall.measures import Recall
 from fullrecall.report import Row
-from fullrecall.result import Method, Result, Status
-from fullrecall.results.bounds import Counts, Interval, lower_bound, upper_bound
+from fullrecall.scorers.result import Method, Result, Status
+from fullrecall.stats.bounds import Counts, Interval, lower_bound, upper_bound
 
 
 def report_of(found: list[bool | None], group: int | None = None) -> Report:

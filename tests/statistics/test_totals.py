@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fullrecall.results.bounds import MOST_VALUES, bracketed
-from fullrecall.results.totals import Totals
+from fullrecall.stats.bounds import MOST_VALUES, bracketed
+from fullrecall.stats.totals import Totals
 
 SHARES = st.floats(0, 1) | st.sampled_from([0.0, 0.1, 1 / 3, 0.5, 2 / 3, 1.0])
 ROWS = st.lists(

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from fullrecall import Context, Retrieval
-from fullrecall.steps import Kind, Step, StepLog, StepReading, ValueReader
+from fullrecall.observe import Kind, Step, StepLog, StepReading, ValueReader
 
 
 class Running:

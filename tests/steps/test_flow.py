@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from fullrecall import Context, IdRecall, Retrieval, Sample
-from fullrecall.steps import StepReading
+from fullrecall.observe import StepReading
 
 
 def joined(documents: list[Context]) -> str:

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from fullrecall.findings import Finding, Step, Target, by_rank
+from fullrecall.measures.findings import Finding, Step, Target, by_rank
 from fullrecall.measures import (
     AP,
     F1,
@@ -25,10 +25,10 @@ from fullrecall.measures import (
     Recall,
     nDCG,
 )
-from fullrecall.result import Method, Result, Status
-from fullrecall.sample import Sample
-from fullrecall.table.found import FoundColumns
-from fullrecall.table.lists import Lists, row_sums
+from fullrecall.scorers.result import Method, Result, Status
+from fullrecall.samples.sample import Sample
+from fullrecall.measures.found import FoundColumns
+from fullrecall.measures.lists import Lists, row_sums
 from fullrecall.table.part import MemoryPart
 from fullrecall.table.table import Table
 

@@ -13,7 +13,7 @@ import pytest
 
 from fullrecall import IdRecall, Report, evaluate
 from fullrecall.measures import RR, Recall
-from fullrecall.results.files import parquet
+from fullrecall.files.reports import parquet
 
 T = TypeVar("T")
 

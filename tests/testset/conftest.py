@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 from tests.payloads import PAYLOADS
 
-from fullrecall.models import ChatRequest, Completion
+from fullrecall.judge.models import ChatRequest, Completion
 from fullrecall.testing import ScriptedChatModel
 
 TOWNS = (

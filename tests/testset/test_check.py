@@ -8,11 +8,11 @@ from typing import Any
 import pytest
 
 from fullrecall import Sample
-from fullrecall.collections import documents, questions
+from fullrecall.demo import documents, questions
 from fullrecall.errors import InputError
-from fullrecall.models import ChatRequest, Completion
+from fullrecall.judge.models import ChatRequest, Completion
 from fullrecall.read import documents_of
-from fullrecall.read.documents import html_text
+from fullrecall.files.documents import html_text
 from fullrecall.testing import ScriptedChatModel
 from fullrecall.testset import Problem, check
 from fullrecall.testset.content import longest_run, pointing

@@ -11,7 +11,7 @@ import pytest
 
 from fullrecall import Context, IdRecall, Sample, SpanRecall
 from fullrecall.errors import InputError, ParameterError
-from fullrecall.judges import Citation, Verdict
+from fullrecall.judge import Citation, Verdict
 from fullrecall.testset import complete, unjudged
 
 QUESTIONS, DOCUMENTS = 40, 300

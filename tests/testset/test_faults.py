@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from fullrecall.models import ChatRequest, Completion
+from fullrecall.judge.models import ChatRequest, Completion
 from fullrecall.testing import ScriptedChatModel
 from fullrecall.testset import Problem, check
 

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from fullrecall import Sample
-from fullrecall.corpus import ANCHORS, CorpusIndex, anchors_of, stale_label
+from fullrecall.samples.corpus import ANCHORS, CorpusIndex, anchors_of, stale_label
 from fullrecall.errors import InputError
 from fullrecall.read import documents_of
 from fullrecall.testset import LabelStatus, anchor, follow, unjudged

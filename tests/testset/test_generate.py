@@ -12,7 +12,7 @@ import pytest
 
 from fullrecall import Budget, IdRecall, SpanRecall
 from fullrecall.errors import InputError, ParameterError
-from fullrecall.models import Completion, Failure
+from fullrecall.judge.models import Completion, Failure
 from fullrecall.testset import Problem, generate
 
 SHARES = {"one_fact": 0.7, "several_facts": 0.2, "across_documents": 0.1}

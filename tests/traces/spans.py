@@ -7,7 +7,7 @@ from typing import Any
 
 from fullrecall import Sample
 from fullrecall import read as datasets
-from fullrecall.traces.span import Span
+from fullrecall.observe.span import Span
 
 TRACE = "0af7651916cd43dd8448eb211c80319c"
 

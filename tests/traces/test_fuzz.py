@@ -28,8 +28,8 @@ from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanE
 
 from fullrecall import Retrieval, Sample, read
 from fullrecall.run.retrievers import as_retriever
-from fullrecall.traces import RetrievalProcessor
-from fullrecall.traces.span import of_sdk
+from fullrecall.observe import RetrievalProcessor
+from fullrecall.observe.span import of_sdk
 
 pytestmark = [
     pytest.mark.frameworks,

@@ -37,9 +37,9 @@ from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanE
 
 from fullrecall import IdRecall, Retrieval, Sample, evaluate
 from fullrecall import read as datasets
-from fullrecall.calls import Call
+from fullrecall.samples.calls import Call
 from fullrecall.run.retrievers import as_retriever
-from fullrecall.traces import RetrievalProcessor
+from fullrecall.observe import RetrievalProcessor
 from langchain_fullrecall import observed as langchain_observed
 from llama_index.evaluation.fullrecall import observed as llama_observed
 

@@ -16,8 +16,8 @@ from opentelemetry.sdk.trace import Span, TracerProvider
 
 from fullrecall import Sample
 from fullrecall.run.retrievers import as_retriever
-from fullrecall.traces import RetrievalProcessor
-from fullrecall.traces.processor import Capture
+from fullrecall.observe import RetrievalProcessor
+from fullrecall.observe.processor import Capture
 
 RUNS = int(os.environ.get("FULLRECALL_RUNS", "8"))
 

@@ -13,7 +13,7 @@ from fullrecall import Report, Sample
 from fullrecall import read as datasets
 from fullrecall.cli import app
 from fullrecall.errors import InputError
-from fullrecall.traces.span import Span
+from fullrecall.observe.span import Span
 
 
 class TestReferences:

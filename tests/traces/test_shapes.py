@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from tests.traces.spans import ROOT, documents, read, retriever, span
 
-from fullrecall.traces.span import Span
+from fullrecall.observe.span import Span
 
 CONVENTIONS: dict[str, Span] = {
     "GenAI, JSON": span(

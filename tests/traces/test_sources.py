@@ -18,8 +18,8 @@ from tests.traces.spans import SPANS, TRACE, otlp, read
 from fullrecall import IdRecall, evaluate
 from fullrecall import read as datasets
 from fullrecall.errors import InputError, ParameterError
-from fullrecall.traces.sources import is_span_row
-from fullrecall.traces.span import Span
+from fullrecall.observe.sources import is_span_row
+from fullrecall.observe.span import Span
 
 
 @pytest.mark.parametrize("form", ["lines", "one object", "array", "indented", "base64", "gzip"])

@@ -17,7 +17,7 @@ from langsmith import aevaluate, evaluate
 
 from fullrecall import IdRecall, Sample
 from fullrecall.measures import Recall
-from fullrecall.messages import turn_of
+from fullrecall.observe.messages import turn_of
 from langchain_fullrecall import RecallStringEvaluator, capture_retrievals, observed
 
 pytest.importorskip("langgraph", reason="langgraph is not installed: no agent to test")

@@ -19,10 +19,10 @@ from pydantic import SecretStr
 
 from fullrecall import ClaimRecall, LLMJudge, Sample, evaluate
 from fullrecall.errors import ParameterError
-from fullrecall.evaluation.run import aevaluate
-from fullrecall.models import ChatRequest, Message
-from fullrecall.models.redaction import redacted
-from fullrecall.result import Status
+from fullrecall.run.evaluate import aevaluate
+from fullrecall.judge.models import ChatRequest, Message
+from fullrecall.judge.models.redaction import redacted
+from fullrecall.scorers.result import Status
 from langchain_fullrecall import LangChainChatModel
 
 SAMPLE = Sample(

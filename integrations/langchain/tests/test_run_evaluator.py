@@ -27,8 +27,8 @@ from packaging.version import Version
 
 from fullrecall import IdRecall, Sample, TextRecall
 from fullrecall.measures import Recall
-from fullrecall.records import MethodRecord
-from fullrecall.result import Method, Result
+from fullrecall.files.reports.records import MethodRecord
+from fullrecall.scorers.result import Method, Result
 from langchain_fullrecall import RecallStringEvaluator
 from langchain_fullrecall.stored import StoredRun
 

@@ -8,7 +8,7 @@ import pytest
 
 from fullrecall import Context, Retrieval
 from fullrecall.errors import ParameterError
-from fullrecall.steps import DocumentCopy, DocumentList, Step
+from fullrecall.observe import DocumentCopy, DocumentList, Step
 from langchain_fullrecall.documents import Original
 from langchain_fullrecall.record import reading_of
 

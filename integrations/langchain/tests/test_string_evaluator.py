@@ -28,9 +28,9 @@ from fullrecall import (
     TextRecall,
 )
 from fullrecall.errors import InputError, ParameterError
-from fullrecall.judges import LexicalJudge
+from fullrecall.lexical import LexicalJudge
 from fullrecall.measures import Recall
-from fullrecall.result import Method, Result, Status
+from fullrecall.scorers.result import Method, Result, Status
 from fullrecall.scorers import Scorer
 from langchain_fullrecall import RecallStringEvaluator
 

@@ -19,7 +19,7 @@ from typing import Any
 
 from fullrecall import Context, IdRecall, LLMJudge, Report, Sample, aevaluate, diagnose, evaluate
 from fullrecall.measures import Recall, nDCG
-from fullrecall.retrieval import Retriever
+from fullrecall.samples.retrieval import Retriever
 from langchain_core.documents import Document
 from langchain_core.language_models import BaseChatModel
 from langchain_core.retrievers import BaseRetriever

@@ -23,7 +23,7 @@ from llama_index.core.schema import NodeWithScore, QueryBundle, TextNode
 from llama_index.core.workflow import StartEvent, StopEvent, Workflow, step
 
 from fullrecall import Context, Sample
-from fullrecall.retrieval import Retrieval
+from fullrecall.samples.retrieval import Retrieval
 from llama_index.evaluation.fullrecall import observed, selfcheck
 from llama_index.evaluation.fullrecall.recorder import recorders
 
@@ -186,7 +186,7 @@ def listed(found: Retrieval) -> str:
     return "unscored" if found.error else " ".join(str(c.id) for c in found.contexts or ())
 
 
-@pytest.mark.filterwarnings("ignore::fullrecall.id_levels.IdLevelWarning")  # asked often
+@pytest.mark.filterwarnings("ignore::fullrecall.diagnosis.id_levels.IdLevelWarning")  # asked often
 @pytest.mark.parametrize("name", SHAPES)
 def test_observed_is_what_was_handed_on(name: str, runs: int) -> None:
     """Asked one by one, in threads, and awaited, with collections at random."""

@@ -28,7 +28,7 @@ from llama_index.core.storage.docstore import SimpleDocumentStore
 
 from fullrecall import IdRecall, Sample
 from fullrecall.errors import InputError, ParameterError
-from fullrecall.id_levels import id_hint
+from fullrecall.diagnosis.id_levels import id_hint
 from llama_index.evaluation.fullrecall import contexts
 from llama_index.evaluation.fullrecall.nodes import NodeReader
 

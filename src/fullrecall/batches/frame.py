@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from fullrecall.dataframes import eager, is_frame
+from fullrecall._util.dataframes import eager, is_frame
 from fullrecall.errors import InputError
-from fullrecall.identifiers import shown
+from fullrecall.samples.identifiers import shown
 
 if TYPE_CHECKING:
     import narwhals as nw

@@ -15,23 +15,24 @@ from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, get_args
 
+from fullrecall._util.dataframes import frame_rows
+from fullrecall._util.extras import pyarrow
+from fullrecall._util.parameters import check_choice
 from fullrecall.batches.frame import batch_frame, beside, ddl
-from fullrecall.dataframes import frame_rows
 from fullrecall.errors import InputError, ParameterError
-from fullrecall.evaluation.run import CorpusLike, check_scorers, corpus_index, evaluate
-from fullrecall.extras import pyarrow
-from fullrecall.parameters import check_choice
-from fullrecall.read.formats import FIELDS
-from fullrecall.read.frames import without_gaps
-from fullrecall.read.rows import Columns, Rename, sample_of
-from fullrecall.result import Method, Result, Status
-from fullrecall.retrieval import View
+from fullrecall.files.formats import FIELDS
+from fullrecall.files.frames import without_gaps
+from fullrecall.files.rows import Columns, Rename, sample_of
+from fullrecall.judge.usage import Spent
 from fullrecall.run.address import SCHEMES, Address
 from fullrecall.run.budget import checked
+from fullrecall.run.evaluate import CorpusLike, Options, check_scorers, corpus_index, evaluated
 from fullrecall.run.limits import Limits
-from fullrecall.sample import Sample
+from fullrecall.samples.retrieval import View
+from fullrecall.samples.sample import Sample
+from fullrecall.scorers.result import Method, Result, Status
 from fullrecall.scorers.scorer import BAD_ROW, Scorer
-from fullrecall.usage import Spent
+from fullrecall.stats.evaluation import Evaluation
 
 if TYPE_CHECKING:
     import narwhals as nw
@@ -152,7 +153,7 @@ class BatchScorer(Limits):
 
     def __dask_tokenize__(self) -> tuple[object, ...]:
         # The job is left out: two scorers that do the same are the same to Dask.
-        from fullrecall.results.files import columns
+        from fullrecall.files.reports import columns
 
         names = {each.name for each in fields(self)} - {"scorers", "retries", "_job"}
         parts = (getattr(self, name) for name in sorted(names))
@@ -164,11 +165,11 @@ class BatchScorer(Limits):
         return None if self.store is None else Address(str(self.store), self._job)
 
     @property
-    def _options(self) -> dict[str, Any]:
+    def _options(self) -> Options:
         """The options of `evaluate`, without those that workers get with their job."""
         limits = {each.name: getattr(self, each.name) for each in fields(Limits)}
-        own = {"store": self._address, "view": self.view, "corpus": self.corpus}
-        return limits | own | {"progress": False}
+        limits["store"] = self._address
+        return Options(**limits, view=self.view, corpus=self.corpus, progress=False)
 
     @property
     def _methods(self) -> list[Method]:
@@ -176,7 +177,7 @@ class BatchScorer(Limits):
 
     @cached_property
     def _schema(self) -> pa.Schema:
-        from fullrecall.results.files import columns
+        from fullrecall.files.reports import columns
 
         return columns.schema(self._methods)
 
@@ -217,11 +218,11 @@ class BatchScorer(Limits):
         """Return the columns of a batch's samples and scores."""
         import pyarrow as pa
 
-        from fullrecall.results.files import columns
+        from fullrecall.files.reports import columns
 
         bad: dict[int, tuple[Sample, str]] = {}
         samples = self._samples(frame, bad)
-        scores = evaluate(samples, self.scorers, **self._options).table
+        scores = evaluated(samples, self.scorers, self._options, Evaluation).table
         for sample, why in bad.values():
             note = f"{BAD_ROW}: {why}"
             results = [Result(method, Status.UNSCORED, note=note) for method in self._methods]

@@ -6,12 +6,13 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from fullrecall._util.counts import counted
 from fullrecall.calibration.estimation import Agreement, Estimate
-from fullrecall.counts import counted
-from fullrecall.results.bounds import Interval
-from fullrecall.results.plain import plain_of
-from fullrecall.views.sheet import Line, Section, Sheet, Shown
-from fullrecall.views.text import NOTHING, shown
+from fullrecall.show.sheet import Line, Section, Sheet
+from fullrecall.show.shown import Shown
+from fullrecall.show.text import NOTHING, shown
+from fullrecall.stats.bounds import Interval
+from fullrecall.stats.plain import plain_of
 
 FEWEST = 10
 """Samples with labels below which a large-sample interval is not worth its name."""
@@ -112,7 +113,7 @@ class Calibration(Shown):
 
     def to_markdown(self) -> str:
         """Return the calibration in GitHub's Markdown, for a pull request or a job's summary."""
-        from fullrecall.views import markdown
+        from fullrecall.show import markdown
 
         return markdown.text_of(f"Calibration of {markdown.escaped(self.score)}", *self.sheets)
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from math import fsum
 
+from fullrecall._util.counts import counted
+from fullrecall._util.parameters import check_share
 from fullrecall.calibration.calibration import FEWEST, Calibration
 from fullrecall.calibration.estimation import (
     Design,
@@ -17,15 +19,13 @@ from fullrecall.calibration.estimation import (
 )
 from fullrecall.calibration.judged import JudgedClaims, judged_claims, labels_by_item
 from fullrecall.calibration.labels import HumanLabels, Label, as_labels
-from fullrecall.counts import counted
 from fullrecall.errors import InputError
-from fullrecall.parameters import check_share
-from fullrecall.report.report import Report
-from fullrecall.results.bounds import CONFIDENCE
+from fullrecall.stats.bounds import CONFIDENCE
+from fullrecall.stats.evaluation import Evaluation
 
 
 def calibrate(
-    report: Report,
+    report: Evaluation,
     labels: HumanLabels,
     *,
     score: str | None = None,

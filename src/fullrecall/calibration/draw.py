@@ -9,11 +9,11 @@ from math import fsum, sqrt
 from pathlib import Path
 from typing import NamedTuple
 
+from fullrecall._util.parameters import check_k
 from fullrecall.calibration import sheet
 from fullrecall.calibration.judged import JudgedClaim, JudgedClaims, judged_claims, labels_by_item
 from fullrecall.calibration.labels import HumanLabels, Label, as_labels
-from fullrecall.parameters import check_k
-from fullrecall.report.report import Report
+from fullrecall.stats.evaluation import Evaluation
 
 FEWEST = 2
 """Claims drawn of each stratum, if it has as many: of one alone no spread is known."""
@@ -40,7 +40,7 @@ class ToLabel(NamedTuple):
 
 
 def to_label(
-    report: Report,
+    report: Evaluation,
     n: int,
     path: str | Path | None = None,
     *,

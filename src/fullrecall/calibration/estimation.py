@@ -20,9 +20,9 @@ from math import fsum, inf, sqrt
 from typing import Any, NamedTuple, TypeVar
 
 from fullrecall.calibration.judged import JudgedClaim, JudgedClaims
-from fullrecall.results.bounds import CONFIDENCE, Interval
-from fullrecall.results.plain import plain_of
-from fullrecall.results.special import t_quantile
+from fullrecall.stats.bounds import CONFIDENCE, Interval
+from fullrecall.stats.plain import plain_of
+from fullrecall.stats.special import t_quantile
 
 K = TypeVar("K")
 

@@ -13,11 +13,11 @@ from typing import NamedTuple
 
 from fullrecall.calibration.labels import Label
 from fullrecall.errors import InputError, ReportError
-from fullrecall.findings import Finding
 from fullrecall.measures import Recall
-from fullrecall.report.report import Report
-from fullrecall.result import Method, Result, Status
-from fullrecall.results.named import index_of
+from fullrecall.measures.findings import Finding
+from fullrecall.scorers.result import Method, Result, Status
+from fullrecall.stats.evaluation import Evaluation
+from fullrecall.stats.named import index_of
 from fullrecall.table.row import Row
 
 
@@ -94,7 +94,7 @@ class JudgedClaims:
         return [claim for claim in self.claims if not claim.needs_no_label]
 
 
-def judged_claims(report: Report, score: str | None = None) -> JudgedClaims:
+def judged_claims(report: Evaluation, score: str | None = None) -> JudgedClaims:
     """Return the judged claims of a score; None is the only one that a judge has made.
 
     Raises `ReportError` where it is ambiguous which is meant, where the report does not have it or
@@ -148,7 +148,7 @@ def _claim(content: str, at: int, row: Row, result: Result, finding: Finding) ->
     return JudgedClaim(item, at, row.label, target, share, credit, finding, needs_no_label)
 
 
-def _judged_score(report: Report) -> str:
+def _judged_score(report: Evaluation) -> str:
     """Return the only recall that a judge has made; raise `ReportError` where there is not one."""
     judged = [m.name for m in report.methods if m.headline == Recall and m.parameters.get("judge")]
     if len(judged) != 1:

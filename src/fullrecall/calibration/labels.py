@@ -6,10 +6,10 @@ from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 from fullrecall.errors import InputError
-from fullrecall.identifiers import shown
+from fullrecall.samples.identifiers import shown
 
 if TYPE_CHECKING:
-    from fullrecall.judges.judge import Label as Word
+    from fullrecall.judge.judge import Label as Word
 
 _WORDS: Mapping[str, Word] = {
     "supported": "supported",

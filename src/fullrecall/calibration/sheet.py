@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Any
 
 from fullrecall.errors import ParameterError
-from fullrecall.views.exports import written
-from fullrecall.views.spreadsheet import BOM, table
+from fullrecall.show.output import written
+from fullrecall.show.spreadsheet import BOM, table
 
 
 def check(path: str | Path) -> None:

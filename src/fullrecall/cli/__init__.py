@@ -11,7 +11,7 @@ import sys
 from io import TextIOWrapper
 from typing import TYPE_CHECKING
 
-from fullrecall.lazy import names
+from fullrecall._util.lazy import names
 
 if TYPE_CHECKING:
     from fullrecall.cli.commands import app

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
+from fullrecall._util.counts import counted
 from fullrecall.calibration import ToLabel
 from fullrecall.calibration import calibrate as calibration_of
 from fullrecall.calibration.calibration import FEWEST
@@ -13,11 +14,10 @@ from fullrecall.cli.console import show, show_result
 from fullrecall.cli.options import Positive
 from fullrecall.cli.outputs import check_output
 from fullrecall.cli.signatures import taking
-from fullrecall.counts import counted
 from fullrecall.errors import InputError
 from fullrecall.read import read_labels
 from fullrecall.report import Report
-from fullrecall.views import terminal
+from fullrecall.show import terminal
 
 
 @taking(Report.to_label, "seed score show_verdicts")

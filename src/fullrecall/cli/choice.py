@@ -17,11 +17,11 @@ from fullrecall.cli.retriever import retriever_of
 from fullrecall.cli.scorers import ScorerText, scorers_of
 from fullrecall.cli.signatures import taking
 from fullrecall.cli.source import unretrieved
-from fullrecall.evaluation.contest import choose as choice_of
-from fullrecall.evaluation.run import Options
 from fullrecall.read import read
+from fullrecall.run.contest import choose as choice_of
+from fullrecall.run.evaluate import Options
 from fullrecall.run.retrievers import RetrieverLike
-from fullrecall.views import terminal
+from fullrecall.show import terminal
 
 
 @taking(choice_of, "confidence")

@@ -12,10 +12,10 @@ from fullrecall.cli.outputs import append
 from fullrecall.cli.signatures import taking
 from fullrecall.report import Comparison, Report
 from fullrecall.report import compare as comparison_of
-from fullrecall.results.comparison import Comparisons
-from fullrecall.views import markdown as markdown_writer
-from fullrecall.views import terminal
-from fullrecall.views.comparisons import flips_sheet
+from fullrecall.show import markdown as markdown_writer
+from fullrecall.show import terminal
+from fullrecall.stats.comparisons import Comparisons
+from fullrecall.stats.score_comparison import flips_sheet
 
 
 @taking(Comparison, "confidence range")

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 import typer
 
 from fullrecall.cli.problems import as_options
-from fullrecall.views import terminal
+from fullrecall.show import terminal
 
 if TYPE_CHECKING:
     from rich.console import RenderableType

@@ -10,17 +10,17 @@ from typing import TYPE_CHECKING
 
 from rich.text import Text
 
+from fullrecall._util.counts import counted
 from fullrecall.cli.console import show
 from fullrecall.cli.misses import missed_lines
 from fullrecall.cli.options import Count, Positive, bad_option
-from fullrecall.counts import counted
 from fullrecall.demo import Demonstration, run
 from fullrecall.measures import Recall
 from fullrecall.report import compare
-from fullrecall.views import terminal
-from fullrecall.views.sheet import Line, Section, Sheet
-from fullrecall.views.summaries import coverage, mean_cell
-from fullrecall.views.text import shown
+from fullrecall.show import terminal
+from fullrecall.show.sheet import Line, Section, Sheet
+from fullrecall.show.text import shown
+from fullrecall.stats.score_sheets import coverage, mean_cell
 
 if TYPE_CHECKING:
     from rich.console import RenderableType

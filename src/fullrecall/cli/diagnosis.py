@@ -16,7 +16,7 @@ from fullrecall.diagnosis import diagnose as diagnosis_of
 from fullrecall.diagnosis.diagnosis import examples
 from fullrecall.read import read_contexts
 from fullrecall.report import Report
-from fullrecall.views import terminal
+from fullrecall.show import terminal
 
 
 @taking(diagnosis_of, "deep_k")

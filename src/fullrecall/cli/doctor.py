@@ -17,9 +17,9 @@ import typer
 from packaging.requirements import Requirement
 
 from fullrecall.cli.console import show, write, write_json
-from fullrecall.views import terminal
-from fullrecall.views.sheet import Line, Section, Sheet
-from fullrecall.views.text import NOTHING
+from fullrecall.show import terminal
+from fullrecall.show.sheet import Line, Section, Sheet
+from fullrecall.show.text import NOTHING
 
 _ADAPTERS = {
     "langchain-fullrecall": "langchain_fullrecall",

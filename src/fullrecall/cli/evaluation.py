@@ -7,6 +7,7 @@ from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from fullrecall._util.counts import counted
 from fullrecall.cli.console import show, write_json
 from fullrecall.cli.job import fail_unless_scored, fail_with_reason, scored
 from fullrecall.cli.judge import judge_of
@@ -25,18 +26,18 @@ from fullrecall.cli.retriever import retriever_of
 from fullrecall.cli.scorers import ScorerName, ScorerText, scorers_of
 from fullrecall.cli.signatures import taking
 from fullrecall.cli.source import joined_with, samples_of, samples_of_run, unretrieved
-from fullrecall.counts import counted
 from fullrecall.errors import InputError, ParameterError
-from fullrecall.evaluation.run import Options, RunOptions
-from fullrecall.report import Report, Summary, signing
+from fullrecall.files.reports import signing
+from fullrecall.report import Report, Summary
 from fullrecall.run.budget import Budget
-from fullrecall.views import terminal
-from fullrecall.views.summaries import summary_sheet
+from fullrecall.run.evaluate import Options
+from fullrecall.show import terminal
+from fullrecall.stats.summary import summary_sheet
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
 
-    from fullrecall.read.traces import Joined
+    from fullrecall.files.traces import Joined
 
 
 @taking(Options, "max_concurrency timeout deadline store view")
@@ -171,13 +172,13 @@ def evaluate(
         scorers = scorers_of(scorer or (), own, first if to_ask is None else unretrieved(first))
     except InputError as error:
         raise error.at(path=str(files[0])) from None
-    options: RunOptions = {
+    options: dict[str, Any] = {
         "corpus": corpus,
         "budget": budget,
         "retriever": to_ask,
         "progress": not (quiet or as_json),
         "id_key": None if to_ask is None else id_key,
-        **settings,  # type: ignore[typeddict-item]
+        **settings,
     }
     samples = chain([first], samples)
     report, stopped = scored(samples, scorers, options, output=output, sign=sign)

@@ -15,8 +15,8 @@ from fullrecall.cli.problems import as_options
 from fullrecall.cli.signatures import taking
 from fullrecall.measures import Recall
 from fullrecall.report import Report
-from fullrecall.results.gate import Gate
-from fullrecall.views.gates import outcome_lines
+from fullrecall.stats.gate import Gate
+from fullrecall.stats.outcome import outcome_lines
 
 CODES = {"pass": 0, "fail": 1, "cannot_tell": 3}
 """What each outcome exits with; 2 is wrong usage or input."""

@@ -9,16 +9,16 @@ import sys
 from collections.abc import Iterable, Sequence
 from contextlib import redirect_stdout
 from pathlib import Path
-from typing import TYPE_CHECKING, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn
 
+from fullrecall._util.counts import counted
+from fullrecall._util.ending import ending
 from fullrecall.cli.console import INTERRUPTED, fail
 from fullrecall.cli.problems import explained
-from fullrecall.counts import counted
 from fullrecall.errors import FullrecallError, RunStopped
-from fullrecall.evaluation.run import RunOptions, evaluate
-from fullrecall.report import Report, Summary, signing
-from fullrecall.report.text import ending
-from fullrecall.sample import Sample
+from fullrecall.files.reports import signing
+from fullrecall.report import Report, Summary, evaluate
+from fullrecall.samples.sample import Sample
 from fullrecall.scorers.scorer import UNOBSERVED
 
 if TYPE_CHECKING:
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 def scored(
     samples: Iterable[Sample],
     scorers: Sequence[FindingScorer],
-    options: RunOptions,
+    options: dict[str, Any],
     *,
     output: Path | None,
     sign: Path | None,
@@ -38,7 +38,7 @@ def scored(
     report, stopped = Report([scorer.method for scorer in scorers]), None
     try:
         if output is not None:
-            from fullrecall.results.files import remove  # which loads all that saves
+            from fullrecall.files.reports.saved import remove  # which loads all that saves
 
             remove(output)  # `evaluate` refuses an output that exists; --replace was looked at
             options["output"] = output

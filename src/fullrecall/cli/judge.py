@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 from fullrecall.cli.options import bad_option
 
 if TYPE_CHECKING:
-    from fullrecall.judges import Judge
-    from fullrecall.models import ChatModel
+    from fullrecall.judge import Judge
+    from fullrecall.judge.models import ChatModel
 
 
 def judge_of(name: str | None, base_url: str | None = None) -> Judge | None:
@@ -24,14 +24,14 @@ def judge_of(name: str | None, base_url: str | None = None) -> Judge | None:
         return None
     # Each is loaded where it is named: what it needs is an extra.
     if name == "lexical":
-        from fullrecall.judges.local import LexicalJudge
+        from fullrecall.lexical import LexicalJudge
 
         return LexicalJudge()
     if kind == "nli" and folder:
-        from fullrecall.judges.cross_encoder import CrossEncoderJudge
+        from fullrecall.lexical.cross_encoder import CrossEncoderJudge
 
         return CrossEncoderJudge(folder)
-    from fullrecall.judges import LLMJudge
+    from fullrecall.judge import LLMJudge
 
     return LLMJudge(model_of(name, base_url, "--judge", "lexical, nli:FOLDER, "))
 
@@ -40,11 +40,11 @@ def model_of(name: str, base_url: str | None, option: str, judges: str = "") -> 
     """Return the model that an option names; `judges` are those that it may name instead."""
     kind, _, model = name.partition(":")
     if kind == "openai" and model:
-        from fullrecall.models.openai import OpenAIChatModel
+        from fullrecall.judge.models.openai import OpenAIChatModel
 
         return OpenAIChatModel(model, base_url=base_url)
     if kind == "anthropic" and model:
-        from fullrecall.models.anthropic import AnthropicChatModel
+        from fullrecall.judge.models.anthropic import AnthropicChatModel
 
         return AnthropicChatModel(model, base_url=base_url)
     meant = "" if ":" in name else f": did you mean openai:{name}?"

@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterable
 from pathlib import Path
 
 from fullrecall.cli.options import bad_option
-from fullrecall.report.signature import is_report
+from fullrecall.files.reports.signature import is_report
 
 REPORTS = (".jsonl", ".parquet")
 

@@ -11,7 +11,7 @@ import typer
 from fullrecall.cli.options import Kind, bad_option, flags_of
 from fullrecall.cli.problems import as_options
 from fullrecall.errors import InputError, ParameterError
-from fullrecall.sample import Sample
+from fullrecall.samples.sample import Sample
 
 if TYPE_CHECKING:
     from fullrecall.scorers import FindingScorer

@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING
 from fullrecall import read as datasets
 from fullrecall.cli.options import bad_option
 from fullrecall.errors import InputError
-from fullrecall.sample import Sample
+from fullrecall.samples.sample import Sample
 
 if TYPE_CHECKING:
-    from fullrecall.read.traces import Joined
+    from fullrecall.files.traces import Joined
 
 
 def samples_of(

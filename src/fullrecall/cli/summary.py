@@ -7,8 +7,8 @@ from pathlib import Path
 from fullrecall.cli.console import show_result
 from fullrecall.cli.options import Cuts, MeasureText, measures_of
 from fullrecall.report import Report
-from fullrecall.views import terminal
-from fullrecall.views.summaries import summary_sheet
+from fullrecall.show import terminal
+from fullrecall.stats.summary import summary_sheet
 
 
 def summary(

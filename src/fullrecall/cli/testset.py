@@ -8,20 +8,20 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
+from fullrecall._util.counts import counted
 from fullrecall.cli.console import write, write_json
 from fullrecall.cli.judge import judge_of, model_of
 from fullrecall.cli.options import Count, Positive, bad_option
 from fullrecall.cli.outputs import check_output
 from fullrecall.cli.problems import as_options
 from fullrecall.cli.signatures import taking
-from fullrecall.counts import counted
-from fullrecall.evaluation.run import Options
-from fullrecall.judges import LexicalJudge
+from fullrecall.files.text_files import existing_file, text_lines
+from fullrecall.lexical import LexicalJudge
 from fullrecall.read import read, write_jsonl
 from fullrecall.read import write as write_as
-from fullrecall.read.text_files import existing_file, text_lines
 from fullrecall.run.budget import Budget
-from fullrecall.sample import Sample
+from fullrecall.run.evaluate import Options
+from fullrecall.samples.sample import Sample
 from fullrecall.testset import apply_review, to_review
 from fullrecall.testset import check as audit_of
 from fullrecall.testset import complete as completion_of

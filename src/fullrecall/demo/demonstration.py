@@ -7,10 +7,9 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
-from fullrecall.context import Context
 from fullrecall.diagnosis import Diagnosis, diagnose
-from fullrecall.evaluation.run import evaluate
-from fullrecall.report import Report
+from fullrecall.report import Report, evaluate
+from fullrecall.samples.context import Context
 from fullrecall.scorers import IdRecall
 
 
@@ -36,8 +35,8 @@ def run(*, k: int = 10, depth: int = 50) -> Demonstration:
     Ranks beyond `k` show how far away missed documents are, and what a larger k would bring.
     Raises `ParameterError` where Python's SQLite has no full-text search.
     """
-    from fullrecall.collections import documents, questions
     from fullrecall.demo.searches import FullTextSearch, TrigramSearch, chunked
+    from fullrecall.demo.stdlib import documents, questions
 
     texts = documents()
     plain_questions = questions("plain")

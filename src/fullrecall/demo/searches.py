@@ -7,13 +7,13 @@ import sqlite3
 from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
-from fullrecall.caches import remembered_words
+from fullrecall._util.caches import remembered_words
 from fullrecall.errors import ParameterError
 from fullrecall.testset.ranking import Ranking
 from fullrecall.testset.vocabulary import STOP_WORDS, words
 
 if TYPE_CHECKING:
-    from fullrecall.corpus import Document
+    from fullrecall.samples.corpus import Document
 
 CHUNK_SIZE = 400
 _BREAKS = re.compile(r"\n\s*\n|\n|\s")

@@ -7,15 +7,15 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import NamedTuple
 
-from fullrecall.context import Context
 from fullrecall.diagnosis.corpus import MIN_RUN, Corpus, Held
 from fullrecall.diagnosis.ids import Alias, IdEvidence
 from fullrecall.diagnosis.likeness import difference, duplicates, similarity
-from fullrecall.findings import Finding
-from fullrecall.result import Result
+from fullrecall.measures.findings import Finding
 from fullrecall.run.drivers import Inquiry
+from fullrecall.samples.context import Context
 from fullrecall.scorers.alignment import Overlap, covered, total
 from fullrecall.scorers.passages import Passage
+from fullrecall.scorers.result import Result
 from fullrecall.table.row import Row
 
 

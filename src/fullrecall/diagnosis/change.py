@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any, NamedTuple
 
-from fullrecall.results.bounds import Interval, rounded_down
-from fullrecall.results.plain import plain_of
+from fullrecall.stats.bounds import Interval, rounded_down
+from fullrecall.stats.plain import plain_of
 
 
 class ChangeKind(StrEnum):

@@ -7,9 +7,9 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import NamedTuple, TypeAlias
 
-from fullrecall.context import ID, Context, ContextLike, as_context
 from fullrecall.errors import InputError
-from fullrecall.identifiers import as_id
+from fullrecall.samples.context import ID, Context, ContextLike, as_context
+from fullrecall.samples.identifiers import as_id
 from fullrecall.scorers.alignment import Interval, Overlap, covered, total
 from fullrecall.scorers.passages import Passage
 

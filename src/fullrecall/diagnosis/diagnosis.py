@@ -9,15 +9,17 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from fullrecall.counts import counted
-from fullrecall.dataframes import Backend, frame_of
+from fullrecall._util.counts import counted
+from fullrecall._util.dataframes import Backend, frame_of
+from fullrecall._util.parameters import check_k
 from fullrecall.diagnosis.causes import FIXES, Cause, Diagnosed
 from fullrecall.diagnosis.change import Change
-from fullrecall.parameters import check_k
-from fullrecall.results.plain import plain, plain_of
-from fullrecall.views import exports, spreadsheet
-from fullrecall.views.sheet import Line, Section, Sheet, Shown
-from fullrecall.views.text import NOTHING, one_line
+from fullrecall.show import spreadsheet
+from fullrecall.show.output import written
+from fullrecall.show.sheet import Line, Section, Sheet
+from fullrecall.show.shown import Shown
+from fullrecall.show.text import NOTHING, one_line
+from fullrecall.stats.plain import plain, plain_of
 
 
 @dataclass(frozen=True, repr=False)
@@ -76,7 +78,7 @@ class Diagnosis(Shown):
     def to_json(self, path: str | Path | None = None) -> str:
         """Return, and write to `path`, one JSON object: the changes, the causes, and each miss."""
         content = {"kind": "fullrecall diagnosis", **self.to_dict()}
-        return exports.written(json.dumps(content, indent=1) + "\n", path)
+        return written(json.dumps(content, indent=1) + "\n", path)
 
     def to_csv(self, path: str | Path | None = None, *, delimiter: str = ",") -> str:
         """Return, and write to `path`, one line per miss, with the fields of `Diagnosed`.
@@ -84,7 +86,7 @@ class Diagnosis(Shown):
         As safe in spreadsheets, and with the same choice of `delimiter`, as `Report.to_csv`.
         """
         text = spreadsheet.table([Diagnosed._fields, *self._rows()], delimiter)
-        return exports.written(text, path, spreadsheet.BOM)
+        return written(text, path, spreadsheet.BOM)
 
     def to_markdown(self, path: str | Path | None = None, *, misses: int = 3) -> str:
         """Return, and write to `path`, the diagnosis in GitHub's Markdown, for a pull request.
@@ -92,11 +94,11 @@ class Diagnosis(Shown):
         The changes by their gain, the causes, and `misses` of each cause. Raises `ParameterError`
         for `misses` below 0.
         """
-        from fullrecall.views import markdown
+        from fullrecall.show import markdown
 
         check_k(misses, "misses", least=0)
         title = f"Diagnosis of {counted(len(self.misses), 'missed target')}"
-        return exports.written(markdown.text_of(title, *self.sheets, examples(self, misses)), path)
+        return written(markdown.text_of(title, *self.sheets, examples(self, misses)), path)
 
     def _rows(self) -> list[tuple[Any, ...]]:
         return [tuple(miss.values()) for miss in plain(self.misses)]

@@ -7,17 +7,17 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TypeAlias
 
-from fullrecall.context import Context
 from fullrecall.diagnosis.change import Change, ChangeKind, Cost
 from fullrecall.diagnosis.rescoring import Rescore
 from fullrecall.measures import Budget, Measure, Recall
 from fullrecall.measures.budgets import Cut, budgets_to
-from fullrecall.report.report import Report
-from fullrecall.result import Method
-from fullrecall.results.bounds import CONFIDENCE
-from fullrecall.results.totals import Totals
-from fullrecall.sample import Sample
-from fullrecall.table.costs import CHARACTERS_PER_TOKEN, Costs
+from fullrecall.measures.costs import CHARACTERS_PER_TOKEN, Costs
+from fullrecall.samples.context import Context
+from fullrecall.samples.sample import Sample
+from fullrecall.scorers.result import Method
+from fullrecall.stats.bounds import CONFIDENCE
+from fullrecall.stats.evaluation import Evaluation
+from fullrecall.stats.totals import Totals
 from fullrecall.table.row import Row
 
 LEAST = 0.0005
@@ -53,7 +53,7 @@ class Baseline:
     scores other lists, by the index of each score that can be scored again.
     """
 
-    def __init__(self, report: Report, k: Cut | None, rescored: Mapping[int, Rescore]) -> None:
+    def __init__(self, report: Evaluation, k: Cut | None, rescored: Mapping[int, Rescore]) -> None:
         self.rows: Sequence[Row] = report.rows
         self.methods: Sequence[Method] = report.methods
         self.k = k

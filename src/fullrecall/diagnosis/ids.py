@@ -11,15 +11,15 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import chain
 from typing import NamedTuple, TypeAlias
 
-from fullrecall.context import Context
 from fullrecall.diagnosis.causes import Cause, Explained
 from fullrecall.diagnosis.change import ChangeKind
 from fullrecall.diagnosis.corpus import Corpus
 from fullrecall.diagnosis.effects import Baseline, Proposal
-from fullrecall.id_levels import id_fields, is_telling
-from fullrecall.report.report import Report
-from fullrecall.rewrites import Match, differences, matches_of
+from fullrecall.diagnosis.id_levels import id_fields, is_telling
+from fullrecall.diagnosis.rewrites import Match, differences, matches_of
+from fullrecall.samples.context import Context
 from fullrecall.scorers import IdRecall
+from fullrecall.stats.evaluation import Evaluation
 from fullrecall.table.row import Row
 
 
@@ -68,7 +68,7 @@ def _alias(origin: Match | str, other_id: str | None, rank: int | None = None) -
     return Alias(origin, Explained(cause, detail, rank))
 
 
-def id_evidence(report: Report, corpus: Corpus) -> IdEvidence:
+def id_evidence(report: Evaluation, corpus: Corpus) -> IdEvidence:
     """Return what the IDs of the whole report tell of expected IDs that were not retrieved."""
     lists: list[Sequence[str | None]] = []
     references: list[Sequence[Sequence[str]]] = []

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from fullrecall.context import Context
+from fullrecall._util.parameters import check_k
 from fullrecall.diagnosis.case import Case, Examined, Search, Wanted
 from fullrecall.diagnosis.causes import Cause, Diagnosed, Explained
 from fullrecall.diagnosis.corpus import Corpus, CorpusLike
@@ -14,19 +14,19 @@ from fullrecall.diagnosis.ids import id_evidence, id_proposals
 from fullrecall.diagnosis.proposals import proposals
 from fullrecall.diagnosis.rescoring import rescoring
 from fullrecall.diagnosis.rules import beyond_budget, explained
-from fullrecall.findings import Finding
 from fullrecall.measures import Budget
 from fullrecall.measures.budgets import Cut, check_cut
-from fullrecall.parameters import check_k
-from fullrecall.report.report import Report, check_report
-from fullrecall.result import Result, Status
+from fullrecall.measures.findings import Finding
 from fullrecall.run.drivers import Inquiry
 from fullrecall.run.retrievers import RetrieverLike
+from fullrecall.samples.context import Context
 from fullrecall.scorers.passages import Passage
+from fullrecall.scorers.result import Result, Status
+from fullrecall.stats.evaluation import Evaluation, check_evaluation
 
 
 def diagnose(
-    report: Report,
+    report: Evaluation,
     *,
     k: Cut | None = None,
     corpus: CorpusLike | None = None,
@@ -56,7 +56,7 @@ def diagnose(
 
     Raises `ParameterError` for values out of range and `InputError` for a corpus of another form.
     """
-    check_report(report, "diagnose")
+    check_evaluation(report, "diagnose")
     if k is not None:
         check_cut(k)
     check_k(deep_k, "deep_k")

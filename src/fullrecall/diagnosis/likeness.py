@@ -12,12 +12,12 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from fullrecall.caches import remembered
-from fullrecall.context import Context
-from fullrecall.judges.words.languages import language_of
-from fullrecall.judges.words.negations import denying_kind
-from fullrecall.judges.words.opposites import opposites, rivals
-from fullrecall.judges.words.tokens import read_words
+from fullrecall._util.caches import remembered
+from fullrecall.lexical.words.languages import language_of
+from fullrecall.lexical.words.negations import denying_kind
+from fullrecall.lexical.words.opposites import opposites, rivals
+from fullrecall.lexical.words.tokens import read_words
+from fullrecall.samples.context import Context
 
 _SENTENCE = re.compile(r"(?<!\W)(?=[^.!?:;\n\w]*+[.!?:;\n])\W++$")
 _LOWER = re.compile(r"[a-z]")

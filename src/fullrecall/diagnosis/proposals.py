@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-from fullrecall.context import Context
 from fullrecall.diagnosis.change import ChangeKind
 from fullrecall.diagnosis.effects import Baseline, Proposal, Values
 from fullrecall.diagnosis.likeness import duplicates
 from fullrecall.measures import Budget
 from fullrecall.measures.budgets import Cut
+from fullrecall.samples.context import Context
 
 _NEAR = 0.01
 """A larger k is enough if it comes this near to the recall of the whole lists."""

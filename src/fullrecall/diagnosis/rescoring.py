@@ -12,13 +12,13 @@ from functools import partial
 from itertools import islice
 from typing import TypeAlias
 
-from fullrecall.context import Context
 from fullrecall.measures import Recall
-from fullrecall.report.report import Report
-from fullrecall.result import Status
+from fullrecall.samples.context import Context
 from fullrecall.scorers import IdRecall
 from fullrecall.scorers.derived import rebuilt
+from fullrecall.scorers.result import Status
 from fullrecall.scorers.scorer import DeterministicScorer
+from fullrecall.stats.evaluation import Evaluation
 from fullrecall.table.row import Row
 
 _CHECKED = 20
@@ -28,7 +28,7 @@ Rescore: TypeAlias = Callable[[Row, Sequence[Context]], "float | None"]
 """Returns recall of a row's sample over a whole list, None where it is unknown."""
 
 
-def rescoring(report: Report) -> dict[int, Rescore]:
+def rescoring(report: Evaluation) -> dict[int, Rescore]:
     """Return what scores other lists, by the index of each score that can be scored again."""
     rescored: dict[int, Rescore] = {}
     for score_index, method in enumerate(report.methods):

@@ -10,19 +10,19 @@ import re
 from collections.abc import Callable
 from typing import TypeAlias
 
-from fullrecall.calls import failures
-from fullrecall.context import Context
-from fullrecall.counts import counted
+from fullrecall._util.counts import counted
 from fullrecall.diagnosis.case import Alike, Case
 from fullrecall.diagnosis.causes import Cause, Explained
 from fullrecall.diagnosis.likeness import NEAR_DUPLICATE
-from fullrecall.findings import Finding
-from fullrecall.judges.evidence import locate
+from fullrecall.judge.evidence import locate
 from fullrecall.measures import Budget
-from fullrecall.sample import Sample
-from fullrecall.table.costs import Costs
-from fullrecall.table.forbidden import rank_at
-from fullrecall.views.text import one_line
+from fullrecall.measures.costs import Costs
+from fullrecall.measures.findings import Finding
+from fullrecall.measures.forbidden import rank_at
+from fullrecall.samples.calls import failures
+from fullrecall.samples.context import Context
+from fullrecall.samples.sample import Sample
+from fullrecall.show.text import one_line
 
 _ABSTENTION = re.compile(
     r"^(?:[\w ,]* )?(?:documents?|contexts?|passages?|texts?|sources?|excerpts?)"

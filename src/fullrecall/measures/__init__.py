@@ -42,6 +42,6 @@ DEFAULT_KS = (1, 3, 5, 10)
 
 
 def __getattr__(name: str) -> object:
-    from fullrecall.lazy import missing
+    from fullrecall._util.lazy import missing
 
     raise missing(__name__, name, __all__)

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from math import ceil, isfinite
 from typing import Literal, TypeAlias, get_args
 
+from fullrecall._util.parameters import check_k
 from fullrecall.errors import ParameterError
-from fullrecall.parameters import check_k
 
 Unit: TypeAlias = Literal["calls", "tokens", "seconds"]
 

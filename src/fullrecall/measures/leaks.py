@@ -8,8 +8,8 @@ from fullrecall.measures.budgets import Budget
 from fullrecall.measures.measure import FindingsOf, Measure
 
 if TYPE_CHECKING:
-    from fullrecall.table.found import FoundColumns
-    from fullrecall.table.lists import Floats
+    from fullrecall.measures.found import FoundColumns
+    from fullrecall.measures.lists import Floats
 
 
 class LeakMeasure(Measure):
@@ -28,7 +28,7 @@ class LeakMeasure(Measure):
         """Return whether each row leaks; `zero_division`, or NaN, where nothing could."""
         import numpy as np
 
-        from fullrecall.table.paid import leaks_within
+        from fullrecall.measures.paid import leaks_within
 
         values = np.full(
             len(outcomes), np.nan if self.zero_division is None else self.zero_division

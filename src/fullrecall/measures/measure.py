@@ -9,14 +9,14 @@ from dataclasses import dataclass, fields, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar, NoReturn, Self, TypeAlias, dataclass_transform
 
+from fullrecall._util.parameters import check_share
 from fullrecall.errors import ParameterError
-from fullrecall.findings import Findings
 from fullrecall.measures.budgets import Budget, Cut, Unit, check_cut
-from fullrecall.parameters import check_share
+from fullrecall.measures.findings import Findings
 
 if TYPE_CHECKING:
-    from fullrecall.table.found import FoundColumns
-    from fullrecall.table.lists import Floats
+    from fullrecall.measures.found import FoundColumns
+    from fullrecall.measures.lists import Floats
 
 FindingsOf: TypeAlias = Callable[[int], Findings]
 """Returns the findings of one row, for measures that count objects."""
@@ -94,7 +94,7 @@ class Measure:
         NaN also where what a budget pays for is not known.
         """
         if isinstance(self.k, Budget):
-            from fullrecall.table import paid
+            from fullrecall.measures import paid
 
             # Contexts beyond the budget go first: no formula needs to know of costs.
             left, is_known = paid.within(outcomes, self.k)

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Literal, get_args
 
+from fullrecall._util.parameters import check_choice
 from fullrecall.measures.measure import FindingsOf, GradedMeasure, Measure
-from fullrecall.parameters import check_choice
 
 if TYPE_CHECKING:
-    from fullrecall.table.found import FoundColumns
-    from fullrecall.table.lists import Floats
+    from fullrecall.measures.found import FoundColumns
+    from fullrecall.measures.lists import Floats
 
 Gain = Literal["linear", "exponential"]
 

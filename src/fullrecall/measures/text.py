@@ -7,11 +7,11 @@ from collections.abc import Iterable
 from dataclasses import fields
 from typing import Any
 
+from fullrecall._util.parameters import check_share
 from fullrecall.errors import ParameterError
 from fullrecall.measures import leaks, ranking, sets
 from fullrecall.measures.budgets import Cut, parse_budget
 from fullrecall.measures.measure import Measure, Threshold
-from fullrecall.parameters import check_share
 
 MEASURES: dict[str, Measure] = {
     value.text: value

@@ -1,1 +1,1 @@
-"""Running: what asks models and retrievers, within limits, and pays for nothing twice."""
+"""Running scorers over samples: retrievers and models are asked within limits, each once."""

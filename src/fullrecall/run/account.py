@@ -16,14 +16,14 @@ from functools import partial
 from math import ceil
 from typing import Any, NamedTuple, TypeAlias, TypeVar
 
-from fullrecall.counts import counted
-from fullrecall.judges.flow import NotAsked
-from fullrecall.judges.judge import Ask
-from fullrecall.models.chat import Completion
+from fullrecall._util.counts import counted
+from fullrecall.judge.flow import NotAsked
+from fullrecall.judge.judge import Ask
+from fullrecall.judge.models.chat import Completion
+from fullrecall.judge.usage import Spent
 from fullrecall.run.budget import Budget, Price, no_price
 from fullrecall.run.ledger import AccountLostError, Ledger
 from fullrecall.run.work import Run
-from fullrecall.usage import Spent
 
 T = TypeVar("T")
 

@@ -34,7 +34,7 @@ class Address:
             return
         parts = urlsplit(self.url)
         if parts.password or parts.username:
-            from fullrecall.models.redaction import hide_url, public_url
+            from fullrecall.judge.models.redaction import hide_url, public_url
 
             hide_url(self.url)
             raise ParameterError(
@@ -45,7 +45,7 @@ class Address:
     def open(self) -> Ledger:
         """Open the ledger; raise `StoreError` where it cannot be."""
         if self.url.startswith(SCHEMES):
-            from fullrecall.run.redis import RedisLedger
+            from fullrecall.batches.redis import RedisLedger
 
             return RedisLedger(self.url, self.job)
         from fullrecall.run.sqlite import SQLiteLedger

@@ -17,7 +17,6 @@ from queue import SimpleQueue
 from time import perf_counter
 from typing import NamedTuple
 
-from fullrecall.retrieval import Retrieval, Retriever
 from fullrecall.run.retrievers import (
     FunctionRetriever,
     as_retrieval,
@@ -27,7 +26,8 @@ from fullrecall.run.retrievers import (
     is_thread_bound,
 )
 from fullrecall.run.work import Run
-from fullrecall.sample import Sample
+from fullrecall.samples.retrieval import Retrieval, Retriever
+from fullrecall.samples.sample import Sample
 
 _FAILURES = (Exception, SystemExit, KeyboardInterrupt)
 """What is the sample's own failure. The last two would end the event loop and hang the run."""

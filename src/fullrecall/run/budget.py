@@ -8,9 +8,9 @@ from dataclasses import dataclass, field
 from math import isfinite
 from typing import NamedTuple
 
+from fullrecall._util.parameters import Constructed, check_k
 from fullrecall.errors import ParameterError
-from fullrecall.models.chat import ChatModel
-from fullrecall.parameters import Constructed, check_k
+from fullrecall.judge.models.chat import ChatModel
 from fullrecall.scorers.scorer import Scorer
 
 _FASTEST = 1e6

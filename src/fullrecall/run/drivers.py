@@ -17,14 +17,14 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from fullrecall.errors import RunStopped
 from fullrecall.run.limits import Limits
 from fullrecall.run.work import Run, Work
-from fullrecall.sample import Sample
+from fullrecall.samples.sample import Sample
 from fullrecall.table.row import Row
 
 if TYPE_CHECKING:
-    from fullrecall.retrieval import Retrieval
     from fullrecall.run.engine import Engine
     from fullrecall.run.ledger import Ledger
     from fullrecall.run.retrievers import RetrieverLike
+    from fullrecall.samples.retrieval import Retrieval
 
 T = TypeVar("T")
 
@@ -84,7 +84,7 @@ def rows_of(samples: Iterable[Sample], run: Run) -> Generator[Row]:
 
 def _side_by_side(first: Work, reader: _Reader, run: Run, ledger: Ledger | None) -> Iterator[Row]:
     """Yield the rows from the first sample on that asks: requests go on in a loop beside this."""
-    from fullrecall.models.transport import Portal
+    from fullrecall.judge.models.transport import Portal
 
     portal = Portal()
     try:

@@ -15,9 +15,9 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable
 
-from fullrecall.counts import counted
-from fullrecall.judges.flow import NotAsked
-from fullrecall.models.chat import Completion, Failure
+from fullrecall._util.counts import counted
+from fullrecall.judge.flow import NotAsked
+from fullrecall.judge.models.chat import Completion, Failure
 from fullrecall.run.limits import Limits
 
 _MOST_FAILURES_IN_A_ROW = 5

@@ -14,13 +14,13 @@ from functools import partial
 from itertools import takewhile
 from typing import Any
 
-from fullrecall.judges.flow import NotAsked, Tally, arun
+from fullrecall.judge.flow import NotAsked, Tally, arun
+from fullrecall.judge.usage import Usage
 from fullrecall.run.asker import Asker, Call
 from fullrecall.run.ledger import Ledger
 from fullrecall.run.request import Door
 from fullrecall.run.work import Begun, Run, Work, raised, unscored
 from fullrecall.table.row import Row
-from fullrecall.usage import Usage
 
 _GRACE_SECONDS = 5.0
 """What requests and calls get to end once they are cancelled."""

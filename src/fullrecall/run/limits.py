@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypedDict
 
+from fullrecall._util.parameters import check_k
 from fullrecall.errors import ParameterError
-from fullrecall.models.retries import MOST, Retries
-from fullrecall.parameters import check_k
+from fullrecall.judge.models.retries import MOST, Retries
 
 if TYPE_CHECKING:
     from fullrecall.run.address import StoreLike

@@ -5,9 +5,9 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING, Any
 
-from fullrecall.counts import counted
-from fullrecall.result import Status
+from fullrecall._util.counts import counted
 from fullrecall.run.work import Run
+from fullrecall.scorers.result import Status
 from fullrecall.table.row import Row
 
 if TYPE_CHECKING:
@@ -39,7 +39,7 @@ class Meter:
 
     def add_part(self, part: Part, scores: int) -> None:
         """Count the rows of a part with so many scores, and show them."""
-        from fullrecall.table.found import UNSCORED
+        from fullrecall.measures.found import UNSCORED
 
         statuses = [part.columns(score).status for score in range(scores)]
         self._count(len(part), sum(int((status == UNSCORED).sum()) for status in statuses))

@@ -12,13 +12,13 @@ from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from itertools import count
 
-from fullrecall.judges.flow import NotAsked, counted
-from fullrecall.judges.judge import Ask
-from fullrecall.models import redaction  # noqa: F401 - later, an event loop would wait for it
-from fullrecall.models.chat import ChatModel, Completion, Failure
-from fullrecall.models.failures import failed
-from fullrecall.models.retries import sound
-from fullrecall.models.transport import closed
+from fullrecall.judge.flow import NotAsked, counted
+from fullrecall.judge.judge import Ask
+from fullrecall.judge.models import redaction  # noqa: F401 - later, an event loop would wait for it
+from fullrecall.judge.models.chat import ChatModel, Completion, Failure
+from fullrecall.judge.models.failures import failed
+from fullrecall.judge.models.retries import sound
+from fullrecall.judge.models.transport import closed
 from fullrecall.run.account import Account
 from fullrecall.run.endpoint import Endpoint
 from fullrecall.run.ledger import Ledger

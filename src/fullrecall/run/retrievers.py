@@ -17,11 +17,11 @@ from inspect import (
 from typing import Any, TypeAlias
 
 from fullrecall.errors import InputError, ParameterError
-from fullrecall.hits import IdKey, check_id_key, contexts_of
-from fullrecall.identifiers import shown
-from fullrecall.retrieval import Retrieval, Retriever
-from fullrecall.sample import Sample
-from fullrecall.steps.failures import brief
+from fullrecall.observe.failures import brief
+from fullrecall.samples.hits import IdKey, check_id_key, contexts_of
+from fullrecall.samples.identifiers import shown
+from fullrecall.samples.retrieval import Retrieval, Retriever
+from fullrecall.samples.sample import Sample
 
 RetrieverLike: TypeAlias = Retriever | Callable[..., Any] | Callable[..., Awaitable[Any]]
 """A function of the question, and of `k` if it takes one, sync or async; a `Retriever`; or what a

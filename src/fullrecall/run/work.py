@@ -11,21 +11,21 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from fullrecall.corpus import LABELS, CorpusIndex, stale_label
-from fullrecall.result import Result, Status
+from fullrecall.judge.usage import Spent
 from fullrecall.run.budget import checked
 from fullrecall.run.interruption import Interruption
 from fullrecall.run.limits import Limits
-from fullrecall.sample import Sample
+from fullrecall.samples.corpus import LABELS, CorpusIndex, stale_label
+from fullrecall.samples.sample import Sample
+from fullrecall.scorers.result import Result, Status
 from fullrecall.scorers.scorer import INTERRUPTED, LATE, FindingScorer, Scorer
 from fullrecall.table.row import Row
-from fullrecall.usage import Spent
 
 if TYPE_CHECKING:
     import asyncio
 
-    from fullrecall.judges.judge import Ask, Flow
-    from fullrecall.retrieval import Retriever, View
+    from fullrecall.judge.judge import Ask, Flow
+    from fullrecall.samples.retrieval import Retriever, View
 
 
 @dataclass(frozen=True, slots=True)
@@ -172,7 +172,7 @@ def _stale(scorer: Scorer, sample: Sample, corpus: CorpusIndex | None) -> Result
 
 def _begin(work: Work, index: int, scorer: Scorer, make: Callable[[Sample], Flow[Result]]) -> None:
     """Run a flow up to its first requests, or to its result where it asks nothing."""
-    from fullrecall.judges.flow import Done, advance
+    from fullrecall.judge.flow import Done, advance
 
     try:
         flow = make(work.sample)
@@ -201,7 +201,7 @@ def score_one(
 
 def raised(scorer: Scorer, error: Exception) -> Result:
     """Return what an exception inside a scorer makes of its result: it ends no run."""
-    from fullrecall.models.failures import shortened
+    from fullrecall.judge.models.failures import shortened
 
     message = shortened(f"{type(error).__name__}: {error}")
     return unscored(scorer, f"{scorer.method.name} raised {message}")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from fullrecall import lazy
+from fullrecall._util import lazy
 
 if TYPE_CHECKING:  # `as` the same name says that it is public (PEP 484)
     from fullrecall.scorers.claims import ClaimRecall as ClaimRecall

@@ -6,11 +6,11 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import ClassVar, Literal, get_args
 
-from fullrecall.findings import Target
-from fullrecall.judges.judge import Flow
-from fullrecall.judges.sentences import omitted, statements
-from fullrecall.parameters import check_choice
-from fullrecall.sample import Claim, Sample
+from fullrecall._util.parameters import check_choice
+from fullrecall.judge.judge import Flow
+from fullrecall.lexical.sentences import omitted, statements
+from fullrecall.measures.findings import Target
+from fullrecall.samples.sample import Claim, Sample
 from fullrecall.scorers.judged import JudgedScorer
 from fullrecall.scorers.scorer import Found, require, require_retrieval
 

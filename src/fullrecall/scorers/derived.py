@@ -13,16 +13,16 @@ from functools import cache
 from typing import Any, TypeVar
 
 from fullrecall import scorers
-from fullrecall.corpus import STALE
 from fullrecall.errors import FullrecallError, JudgeError, ReportError
-from fullrecall.findings import Evidence, Finding, Part
-from fullrecall.identifiers import shown
-from fullrecall.judges.flow import Done, advance
-from fullrecall.judges.judge import LABELS, Citation, Flow, Verdict
-from fullrecall.judges.panel import median
-from fullrecall.result import Method, Result, Status
-from fullrecall.sample import Sample
+from fullrecall.judge.flow import Done, advance
+from fullrecall.judge.judge import LABELS, Citation, Flow, Verdict
+from fullrecall.judge.panel import median
+from fullrecall.measures.findings import Evidence, Finding, Part
+from fullrecall.samples.corpus import STALE
+from fullrecall.samples.identifiers import shown
+from fullrecall.samples.sample import Sample
 from fullrecall.scorers.judged import JudgedScorer
+from fullrecall.scorers.result import Method, Result, Status
 from fullrecall.scorers.scorer import BAD_ROW, INTERRUPTED, LATE, FindingScorer
 from fullrecall.scorers.similarity import is_name
 

@@ -7,8 +7,8 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from typing import ClassVar
 
-from fullrecall.findings import Evidence, Finding, Step, Target
-from fullrecall.sample import Sample
+from fullrecall.measures.findings import Evidence, Finding, Step, Target
+from fullrecall.samples.sample import Sample
 from fullrecall.scorers.scorer import (
     DeterministicScorer,
     Found,

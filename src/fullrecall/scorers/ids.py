@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from itertools import chain
 from typing import TYPE_CHECKING, ClassVar
 
-from fullrecall.findings import Finding, Step, Target
-from fullrecall.sample import Sample
+from fullrecall.measures.findings import Finding, Step, Target
+from fullrecall.samples.sample import Sample
 from fullrecall.scorers.scorer import (
     DeterministicScorer,
     Found,
@@ -19,7 +19,7 @@ from fullrecall.scorers.scorer import (
 )
 
 if TYPE_CHECKING:
-    from fullrecall.table.found import FoundColumns
+    from fullrecall.measures.found import FoundColumns
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -68,7 +68,7 @@ def id_columns(samples: Sequence[Sample]) -> FoundColumns | None:
     """Return what `IdRecall` scores as columns; None where a row has to be looked at by itself."""
     import numpy as np
 
-    from fullrecall.table.ids import score_ids
+    from fullrecall.scorers.id_columns import score_ids
 
     # A record may hold a failed call or several lists: only the scorer reads it.
     if any(each.retrieval is not None or each.answerable is False for each in samples):

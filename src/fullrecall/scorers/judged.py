@@ -10,16 +10,16 @@ from functools import cached_property
 from itertools import compress
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from fullrecall._util.parameters import check_share
 from fullrecall.errors import JudgeError, ParameterError
-from fullrecall.findings import Evidence, Finding, Step, Target
-from fullrecall.findings import Part as FoundPart
-from fullrecall.judges.bearing import Aim, Quotes, stand_alone
-from fullrecall.judges.flow import arun, run
-from fullrecall.judges.judge import LABELS, Citation, Flow, Judge, Verdict, requiring_quotes
-from fullrecall.models.chat import ChatModel
-from fullrecall.parameters import check_share
-from fullrecall.result import Method, Result
-from fullrecall.sample import Sample
+from fullrecall.judge.flow import arun, run
+from fullrecall.judge.judge import LABELS, Citation, Flow, Judge, Verdict, requiring_quotes
+from fullrecall.judge.models.chat import ChatModel
+from fullrecall.lexical.bearing import Aim, Quotes, stand_alone
+from fullrecall.measures.findings import Evidence, Finding, Step, Target
+from fullrecall.measures.findings import Part as FoundPart
+from fullrecall.samples.sample import Sample
+from fullrecall.scorers.result import Method, Result
 from fullrecall.scorers.scorer import (
     FindingScorer,
     Found,
@@ -32,7 +32,7 @@ from fullrecall.scorers.scorer import (
 )
 
 if TYPE_CHECKING:
-    from fullrecall.judges.judge import Relation
+    from fullrecall.judge.judge import Relation
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -117,7 +117,7 @@ class JudgedScorer(FindingScorer):
     def _asked_judge(self) -> Judge:
         """The judge, the built-in one by default; asking once more for quotes where required."""
         if self.judge is None:
-            from fullrecall.judges.local import LexicalJudge
+            from fullrecall.lexical import LexicalJudge
 
             return LexicalJudge()
         return requiring_quotes(self.judge) if self.require_evidence else self.judge

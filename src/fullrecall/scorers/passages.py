@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
-from fullrecall.context import Context
+from fullrecall.samples.context import Context
 from fullrecall.scorers.alignment import Interval, Overlap, Windows, overlap, squeezed, windows
 
 

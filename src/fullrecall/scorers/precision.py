@@ -6,11 +6,11 @@ from collections.abc import Collection
 from dataclasses import dataclass
 from typing import ClassVar
 
-from fullrecall.findings import Finding, Target
-from fullrecall.judges.judge import Flow
+from fullrecall.judge.judge import Flow
 from fullrecall.measures import ContextPrecision as ContextPrecisionMeasure
 from fullrecall.measures import Measure
-from fullrecall.sample import Sample
+from fullrecall.measures.findings import Finding, Target
+from fullrecall.samples.sample import Sample
 from fullrecall.scorers.judged import JudgedScorer
 from fullrecall.scorers.scorer import Found, Unmeasured
 

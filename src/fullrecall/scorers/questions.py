@@ -6,9 +6,9 @@ from collections.abc import Collection
 from dataclasses import dataclass
 from typing import ClassVar
 
-from fullrecall.findings import Target
-from fullrecall.judges.judge import Flow
-from fullrecall.sample import Sample
+from fullrecall.judge.judge import Flow
+from fullrecall.measures.findings import Target
+from fullrecall.samples.sample import Sample
 from fullrecall.scorers.judged import JudgedScorer
 from fullrecall.scorers.scorer import Found, require, require_retrieval
 

@@ -8,14 +8,14 @@ from dataclasses import dataclass, fields
 from functools import cached_property
 from typing import Any, ClassVar, NamedTuple, Protocol, TypeVar, runtime_checkable
 
-from fullrecall.context import Context
-from fullrecall.corpus import LABELS
+from fullrecall._util.parameters import Constructed
 from fullrecall.errors import InputError, ParameterError
-from fullrecall.findings import Findings
 from fullrecall.measures import Measure, Recall
-from fullrecall.parameters import Constructed
-from fullrecall.result import Method, Result, Status
-from fullrecall.sample import Sample
+from fullrecall.measures.findings import Findings
+from fullrecall.samples.context import Context
+from fullrecall.samples.corpus import LABELS
+from fullrecall.samples.sample import Sample
+from fullrecall.scorers.result import Method, Result, Status
 
 T = TypeVar("T")
 

@@ -6,9 +6,9 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import ClassVar, NamedTuple
 
-from fullrecall.findings import Evidence, Finding, Step, Target
-from fullrecall.parameters import check_k
-from fullrecall.sample import Sample
+from fullrecall._util.parameters import check_k
+from fullrecall.measures.findings import Evidence, Finding, Step, Target
+from fullrecall.samples.sample import Sample
 from fullrecall.scorers.alignment import Overlap, Windows, covered, total, within
 from fullrecall.scorers.passages import Passage, merged
 from fullrecall.scorers.scorer import (

@@ -8,10 +8,10 @@ from functools import cached_property
 from itertools import chain
 from typing import ClassVar, Literal, get_args
 
-from fullrecall.context import Context
-from fullrecall.findings import Evidence, Finding, Step, Target
-from fullrecall.parameters import check_choice, check_share
-from fullrecall.sample import Sample
+from fullrecall._util.parameters import check_choice, check_share
+from fullrecall.measures.findings import Evidence, Finding, Step, Target
+from fullrecall.samples.context import Context
+from fullrecall.samples.sample import Sample
 from fullrecall.scorers.scorer import (
     DeterministicScorer,
     Found,

@@ -6,8 +6,8 @@ from collections import Counter
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
-from fullrecall.retrieval import Retrieval
-from fullrecall.sample import Sample
+from fullrecall.samples.retrieval import Retrieval
+from fullrecall.samples.sample import Sample
 
 
 class Funnel(NamedTuple):

@@ -13,17 +13,17 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from fullrecall.calls import failures
-from fullrecall.findings import Target
 from fullrecall.measures import Measure
-from fullrecall.result import Result, Status
-from fullrecall.sample import Sample
-from fullrecall.table.costs import Costs
-from fullrecall.table.forbidden import Forbidden
-from fullrecall.table.found import SCORED, UNDEFINED, UNSCORED, FoundColumns
+from fullrecall.measures.costs import Costs
+from fullrecall.measures.findings import Target
+from fullrecall.measures.forbidden import Forbidden
+from fullrecall.measures.found import SCORED, UNDEFINED, UNSCORED, FoundColumns
+from fullrecall.measures.lists import Integers, count_sums, offsets_of
+from fullrecall.samples.calls import failures
+from fullrecall.samples.sample import Sample
+from fullrecall.scorers.id_samples import IdSamples
+from fullrecall.scorers.result import Result, Status
 from fullrecall.table.funnel import funnel_counts
-from fullrecall.table.id_samples import IdSamples
-from fullrecall.table.lists import Integers, count_sums, offsets_of
 
 CODES = {Status.SCORED: SCORED, Status.UNDEFINED: UNDEFINED, Status.UNSCORED: UNSCORED}
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from fullrecall.result import Result
-from fullrecall.sample import Sample
+from fullrecall.samples.sample import Sample
+from fullrecall.scorers.result import Result
 
 
 @dataclass(frozen=True, slots=True, repr=False)

@@ -14,13 +14,13 @@ from typing import Any, overload
 import numpy as np
 from numpy.typing import NDArray
 
-from fullrecall.caches import Cache
+from fullrecall._util.caches import Cache
 from fullrecall.measures import Measure
-from fullrecall.result import Method, Result
-from fullrecall.sample import Sample
-from fullrecall.table.found import UNSCORED, FoundColumns, Statuses
+from fullrecall.measures.found import UNSCORED, FoundColumns, Statuses
+from fullrecall.measures.lists import Floats, Integers
+from fullrecall.samples.sample import Sample
+from fullrecall.scorers.result import Method, Result
 from fullrecall.table.groups import Group, codes_of, groups_of, may_repeat
-from fullrecall.table.lists import Floats, Integers
 from fullrecall.table.part import MemoryPart, Part, Selection
 from fullrecall.table.row import Row
 

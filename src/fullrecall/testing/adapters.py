@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple, TypeAlias
 
-from fullrecall.context import Context
-from fullrecall.result import Result
-from fullrecall.sample import Sample
+from fullrecall.samples.context import Context
+from fullrecall.samples.sample import Sample
 from fullrecall.scorers import (
     ContextPrecision,
     EntityRecall,
@@ -16,6 +15,7 @@ from fullrecall.scorers import (
     SpanRecall,
     TextRecall,
 )
+from fullrecall.scorers.result import Result
 from fullrecall.testing.letters import WORDS, expect
 
 

@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
-from fullrecall.models.chat import ChatRequest, Completion
+from fullrecall.judge.models.chat import ChatRequest, Completion
 
 
 class ScriptedChatModel:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from fullrecall.context import Context
-from fullrecall.sample import Sample
+from fullrecall.samples.context import Context
+from fullrecall.samples.sample import Sample
 
 WORDS = {
     "a": "amber anchors about Arles, all afloat and answering",

@@ -12,15 +12,15 @@ from itertools import combinations, pairwise, permutations, product
 from math import isclose
 from typing import TypeAlias
 
-from fullrecall.context import Context
-from fullrecall.evaluation.run import aevaluate, evaluate
-from fullrecall.findings import Finding
+from fullrecall.files.reports.records import plain_row, row_of
 from fullrecall.measures import MEASURES, ContextPrecision, Measure, Recall
-from fullrecall.records import plain_row, row_of
-from fullrecall.result import Status
-from fullrecall.retrieval import Retrieval
-from fullrecall.sample import Sample
+from fullrecall.measures.findings import Finding
+from fullrecall.report import aevaluate, evaluate
+from fullrecall.samples.context import Context
+from fullrecall.samples.retrieval import Retrieval
+from fullrecall.samples.sample import Sample
 from fullrecall.scorers import FindingScorer
+from fullrecall.scorers.result import Status
 from fullrecall.testing.letters import WORDS, expect, sample_of
 
 ScorerFactory: TypeAlias = Callable[..., FindingScorer]

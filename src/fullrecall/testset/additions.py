@@ -6,9 +6,9 @@ from collections import defaultdict
 from collections.abc import Container, Iterable, Sequence
 from typing import Any
 
-from fullrecall.context import Context
-from fullrecall.corpus import origin_of
-from fullrecall.sample import Reference, Sample
+from fullrecall.samples.context import Context
+from fullrecall.samples.corpus import origin_of
+from fullrecall.samples.sample import Reference, Sample
 from fullrecall.testset.pool import Pair, Pool, Targets
 
 

@@ -9,9 +9,9 @@ from difflib import SequenceMatcher
 from heapq import heappush, heappushpop
 from typing import NamedTuple
 
-from fullrecall.caches import remembered
-from fullrecall.corpus import Document
-from fullrecall.judges.evidence import Folded
+from fullrecall._util.caches import remembered
+from fullrecall.judge.evidence import Folded
+from fullrecall.samples.corpus import Document
 from fullrecall.testset.vocabulary import words
 
 GRAM = 4

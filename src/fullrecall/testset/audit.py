@@ -8,15 +8,15 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, NamedTuple, Unpack
 
-from fullrecall.context import Context
-from fullrecall.corpus import Document
 from fullrecall.errors import ParameterError
-from fullrecall.evaluation.run import SampleLike, as_samples
-from fullrecall.judges.judge import Flow, Judge
-from fullrecall.models.chat import ChatModel
-from fullrecall.read.documents import Documents, DocumentsLike, documents_of
+from fullrecall.files.documents import Documents, DocumentsLike, documents_of
+from fullrecall.judge.judge import Flow, Judge
+from fullrecall.judge.models.chat import ChatModel
 from fullrecall.run.budget import models_of
-from fullrecall.sample import Sample
+from fullrecall.run.evaluate import SampleLike, as_samples
+from fullrecall.samples.context import Context
+from fullrecall.samples.corpus import Document
+from fullrecall.samples.sample import Sample
 from fullrecall.testset import content, duplicates
 from fullrecall.testset.alignment import letters_of
 from fullrecall.testset.content import Found, Problem, contexts_in, names_in

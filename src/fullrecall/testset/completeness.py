@@ -20,8 +20,8 @@ from math import ceil, comb, floor, sqrt
 from typing import Literal, NamedTuple, TypeAlias
 
 from fullrecall.calibration.draw import allocation
-from fullrecall.results.bounds import root
-from fullrecall.results.special import gamma_cdf, gamma_quantile
+from fullrecall.stats.bounds import root
+from fullrecall.stats.special import gamma_cdf, gamma_quantile
 
 Kind: TypeAlias = Literal["yes", "no", "no verdict"]
 """What the judge said of a pair."""

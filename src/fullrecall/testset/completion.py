@@ -12,18 +12,19 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, NamedTuple, TypeAlias, Unpack
 
+from fullrecall._util.parameters import check_k
 from fullrecall.calibration import sheet
 from fullrecall.errors import InputError, ParameterError
-from fullrecall.evaluation.run import SampleLike, as_samples
-from fullrecall.judges.flow import side_by_side
-from fullrecall.judges.judge import Flow, Judge
-from fullrecall.parameters import check_k
-from fullrecall.read.rows import in_file
-from fullrecall.read.sheets import sheet_rows
+from fullrecall.files.rows import in_file
+from fullrecall.files.sheets import sheet_rows
+from fullrecall.judge.flow import side_by_side
+from fullrecall.judge.judge import Flow, Judge
+from fullrecall.judge.usage import Spent
 from fullrecall.run.budget import models_of
 from fullrecall.run.drivers import retrieved
+from fullrecall.run.evaluate import SampleLike, as_samples
 from fullrecall.run.retrievers import RetrieverLike
-from fullrecall.sample import Sample
+from fullrecall.samples.sample import Sample
 from fullrecall.testset.additions import extended
 from fullrecall.testset.completeness import (
     KINDS,
@@ -38,7 +39,6 @@ from fullrecall.testset.completeness import (
 )
 from fullrecall.testset.execution import ModelOptions, Plan, carried_out
 from fullrecall.testset.pool import Pair, Pool
-from fullrecall.usage import Spent
 
 RIGHT = 0.8
 """Fewer right finds than this, by people's labels, and only confirmed ones are added."""

@@ -7,9 +7,9 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from enum import StrEnum
 from typing import TypeAlias
 
-from fullrecall.context import Context
-from fullrecall.corpus import Document
-from fullrecall.sample import Sample
+from fullrecall.samples.context import Context
+from fullrecall.samples.corpus import Document
+from fullrecall.samples.sample import Sample
 from fullrecall.testset.alignment import letters_of
 from fullrecall.testset.vocabulary import words
 

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from hashlib import sha256
 from typing import Any, Literal, NamedTuple, TypeAlias, get_args
 
-from fullrecall.context import Context
-from fullrecall.sample import Claim, Sample
+from fullrecall.samples.context import Context
+from fullrecall.samples.sample import Claim, Sample
 from fullrecall.testset.content import Problem
 from fullrecall.testset.seeds import Passage
 

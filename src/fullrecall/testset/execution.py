@@ -11,16 +11,16 @@ from dataclasses import dataclass, field, fields, replace
 from typing import Any, Generic, NamedTuple, TypeAlias, TypeVar
 
 from fullrecall.errors import JudgeError, RunStopped
-from fullrecall.evaluation.run import evaluate
-from fullrecall.judges.flow import run as run_flow
-from fullrecall.judges.judge import Flow
-from fullrecall.models.chat import ChatModel
-from fullrecall.report.report import Report
-from fullrecall.result import Method, Result, Status
+from fullrecall.judge.flow import run as run_flow
+from fullrecall.judge.judge import Flow
+from fullrecall.judge.models.chat import ChatModel
+from fullrecall.judge.usage import Spent
 from fullrecall.run.budget import Budget
+from fullrecall.run.evaluate import Options, evaluated
 from fullrecall.run.limits import LimitOptions
-from fullrecall.sample import Sample
-from fullrecall.usage import Spent
+from fullrecall.samples.sample import Sample
+from fullrecall.scorers.result import Method, Result, Status
+from fullrecall.stats.evaluation import Evaluation
 
 T = TypeVar("T")
 R = TypeVar("R")
@@ -62,7 +62,7 @@ def carried_out(
             allowed, report = _left(options, spent), None
             if allowed is not None:
                 try:
-                    report = evaluate(samples, tasks, **allowed)
+                    report = evaluated(samples, tasks, Options(**allowed), Evaluation)
                 except RunStopped as stopped:  # the plan decides whether what is left suffices
                     report = stopped.report
             if report is not None and report.spent is not None:
@@ -104,7 +104,7 @@ class _Tasks:
         """Run one flow by itself."""
         return run_flow(self.flow(sample))[0]
 
-    def outcomes(self, report: Report | None) -> list[Outcome[Any]]:
+    def outcomes(self, report: Evaluation | None) -> list[Outcome[Any]]:
         """Return what became of each flow."""
         reasons = [row.results[0].reason for row in report.rows] if report is not None else []
         reasons += [_NOT_SENT] * (len(self.flows) - len(reasons))

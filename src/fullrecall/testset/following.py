@@ -11,12 +11,14 @@ from typing import Any, NamedTuple
 
 from rapidfuzz.distance import Postfix, Prefix
 
-from fullrecall.context import Context
-from fullrecall.corpus import ANCHORS, Document, anchors_of, text_digest
 from fullrecall.errors import InputError
-from fullrecall.evaluation.run import SampleLike, as_samples
-from fullrecall.read.documents import Documents, DocumentsLike, documents_of
-from fullrecall.sample import Reference, Sample
+from fullrecall.files.documents import Documents, DocumentsLike, documents_of
+from fullrecall.run.evaluate import SampleLike, as_samples
+from fullrecall.samples.context import Context
+from fullrecall.samples.corpus import ANCHORS, Document, anchors_of, text_digest
+from fullrecall.samples.sample import Reference, Sample
+from fullrecall.show.output import written
+from fullrecall.show.spreadsheet import BOM, table
 from fullrecall.testset.alignment import (
     OWN_LETTERS,
     Letters,
@@ -29,8 +31,6 @@ from fullrecall.testset.alignment import (
 from fullrecall.testset.content import contexts_in, has_spans, texts_named
 from fullrecall.testset.seeds import passages
 from fullrecall.testset.vocabulary import content_words
-from fullrecall.views.exports import written
-from fullrecall.views.spreadsheet import BOM, table
 
 _LONGEST_QUOTE = 2_000
 _AROUND = 120

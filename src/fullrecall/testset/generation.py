@@ -11,14 +11,15 @@ from math import ceil, inf
 from pathlib import Path
 from typing import Any, TypeAlias, Unpack
 
+from fullrecall._util.parameters import check_k
 from fullrecall.errors import InputError, JudgeError, ParameterError
-from fullrecall.identifiers import shown
-from fullrecall.judges.evidence import Folded, verbatim
-from fullrecall.judges.judge import Flow
-from fullrecall.models.chat import ChatModel
-from fullrecall.parameters import check_k
-from fullrecall.read.documents import Documents, DocumentsLike, documents_of, is_page
-from fullrecall.sample import Sample
+from fullrecall.files.documents import Documents, DocumentsLike, documents_of, is_page
+from fullrecall.judge.evidence import Folded, verbatim
+from fullrecall.judge.judge import Flow
+from fullrecall.judge.models.chat import ChatModel
+from fullrecall.judge.usage import Spent
+from fullrecall.samples.identifiers import shown
+from fullrecall.samples.sample import Sample
 from fullrecall.testset import instructions, seeds
 from fullrecall.testset.content import Problem, texts_named
 from fullrecall.testset.draft import KINDS, Draft, QuestionKind, Rejection
@@ -28,7 +29,6 @@ from fullrecall.testset.following import anchor
 from fullrecall.testset.seeds import Passage, Seed
 from fullrecall.testset.verification import checked, inspected, items_in, reply, same_verdicts
 from fullrecall.testset.vocabulary import words
-from fullrecall.usage import Spent
 
 DEFAULT_KINDS: Mapping[QuestionKind, float] = {
     "one_fact": 0.7,
@@ -112,7 +112,7 @@ class TestSet:
         pages, their offsets are those of the extracted text: that is saved beside the set, as
         `set.documents.jsonl`.
         """
-        from fullrecall.read.writing import save_rows, write_jsonl
+        from fullrecall.files.writing import save_rows, write_jsonl
 
         if rejected is not None:
             save_rows((draft.to_dict() for draft in self.rejected), rejected)

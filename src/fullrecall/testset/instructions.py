@@ -12,8 +12,8 @@ from collections.abc import Mapping, Sequence
 from importlib.resources import files
 from typing import Any
 
-from fullrecall.judges.prompts import numbered, quoted
-from fullrecall.models.chat import ChatRequest, Message
+from fullrecall.judge.models.chat import ChatRequest, Message
+from fullrecall.judge.prompts import numbered, quoted
 from fullrecall.testset.draft import QuestionKind
 
 VERSION = "3"

@@ -9,9 +9,9 @@ from hashlib import sha256
 from itertools import count
 from typing import Any
 
-from fullrecall.context import Context
-from fullrecall.judges.evidence import Folded, verbatim
-from fullrecall.sample import Sample
+from fullrecall.judge.evidence import Folded, verbatim
+from fullrecall.samples.context import Context
+from fullrecall.samples.sample import Sample
 from fullrecall.scorers.scorer import UNOBSERVED
 from fullrecall.testset import duplicates
 from fullrecall.testset.completeness import Kind

@@ -13,18 +13,18 @@ from math import ceil
 from pathlib import Path
 from typing import Any
 
-from fullrecall.context import Context
-from fullrecall.corpus import origin_of
+from fullrecall._util.parameters import check_k
 from fullrecall.errors import InputError, ParameterError
-from fullrecall.evaluation.run import SampleLike, as_samples
-from fullrecall.parameters import check_k
-from fullrecall.read.documents import Documents, DocumentsLike, documents_of
-from fullrecall.read.strict_json import parsed
-from fullrecall.read.text_files import existing_file, whole_text
-from fullrecall.sample import Sample
+from fullrecall.files.documents import Documents, DocumentsLike, documents_of
+from fullrecall.files.strict_json import parsed
+from fullrecall.files.text_files import existing_file, whole_text
+from fullrecall.run.evaluate import SampleLike, as_samples
+from fullrecall.samples.context import Context
+from fullrecall.samples.corpus import origin_of
+from fullrecall.samples.sample import Sample
+from fullrecall.show.output import written
 from fullrecall.testset.completeness import hypergeometric_cdf
 from fullrecall.testset.content import texts_named
-from fullrecall.views.exports import written
 
 _AROUND = 200
 DECISIONS = ("good", "bad")
@@ -164,7 +164,7 @@ def _shown(context: Context, texts: Mapping[str, str]) -> list[str]:
 
 def _page(rows: Sequence[Mapping[str, Any]], digest: str, *, total: int, title: str) -> str:
     """Return the page: one file, no server, no request."""
-    from fullrecall.views.page import document
+    from fullrecall.page import document
 
     html, script, style = (
         (files("fullrecall.testset") / "page" / f"review.{kind}").read_text(encoding="utf-8")
@@ -173,7 +173,7 @@ def _page(rows: Sequence[Mapping[str, Any]], digest: str, *, total: int, title: 
     possible = range(ceil(len(rows) * (1 - GOOD)) + 1)
     allowed = [bad for bad in possible if lower_bound(len(rows), bad, total) >= GOOD]
     index = {"set": digest, "planned": len(rows), "samples": list(rows)}
-    return document.document(
+    return document(
         html,
         script,
         style,

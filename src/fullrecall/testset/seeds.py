@@ -15,8 +15,8 @@ from itertools import chain
 from math import ceil, inf
 from typing import NamedTuple
 
-from fullrecall.corpus import Document
-from fullrecall.judges.words.names import names
+from fullrecall.lexical.words.names import names
+from fullrecall.samples.corpus import Document
 from fullrecall.testset import duplicates
 from fullrecall.testset.ranking import Ranking
 from fullrecall.testset.vocabulary import words

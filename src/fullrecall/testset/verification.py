@@ -6,10 +6,10 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, TypeAlias
 
-from fullrecall.judges.evidence import locate
-from fullrecall.judges.judge import Ask, Flow
-from fullrecall.judges.replies import json_values
-from fullrecall.models.chat import ChatModel, ChatRequest, Completion
+from fullrecall.judge.evidence import locate
+from fullrecall.judge.judge import Ask, Flow
+from fullrecall.judge.models.chat import ChatModel, ChatRequest, Completion
+from fullrecall.judge.replies import json_values
 from fullrecall.testset import instructions
 from fullrecall.testset.content import REJECTED_RUN, Problem, longest_run, numbers_in, pointing
 from fullrecall.testset.draft import KINDS, Backed, Draft, QuestionKind, Rejection

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from fullrecall.caches import remembered_words
+from fullrecall._util.caches import remembered_words
 
 _WORD = re.compile(
     r"[\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff\u0e01-\u0e5b]|[^\W_]+(?:['\u2019][^\W_]+)*"

@@ -22,9 +22,10 @@ from fullrecall import (
     evaluate,
     scorers,
 )
-from fullrecall.judges import LexicalJudge, Panel
-from fullrecall.models import ChatRequest, Failure, Message
-from fullrecall.models.openai import OpenAIChatModel
+from fullrecall.lexical import LexicalJudge
+from fullrecall.judge import Panel
+from fullrecall.judge.models import ChatRequest, Failure, Message
+from fullrecall.judge.models.openai import OpenAIChatModel
 
 pa = pytest.importorskip("pyarrow", reason="needs the parquet extra")
 pd = pytest.importorskip("pandas", reason="needs the pandas extra")

@@ -12,7 +12,7 @@ from tests.distributed.batches.made import ERRORS, EVERY_SCORER, FOUND, JUDGES, 
 import fullrecall
 from fullrecall import BatchScorer, LLMJudge, errors, scorers
 from fullrecall.errors import ParameterError
-from fullrecall.models import Completion
+from fullrecall.judge.models import Completion
 
 
 class TestPickling:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from fullrecall.lazy import names
+from fullrecall._util.lazy import names
 
 if TYPE_CHECKING:
     from langchain_fullrecall.capture import capture_retrievals

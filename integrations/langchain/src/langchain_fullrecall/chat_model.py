@@ -12,11 +12,11 @@ from langchain_core.runnables import Runnable, RunnableBinding
 from langchain_core.runnables.configurable import DynamicRunnable
 
 from fullrecall.errors import ParameterError
-from fullrecall.identifiers import shown
-from fullrecall.messages import text_of
-from fullrecall.models import ChatRequest, Completion
-from fullrecall.models.redaction import hide_fields, public_options, public_url
-from fullrecall.parts import rebuilt
+from fullrecall.samples.identifiers import shown
+from fullrecall.observe.messages import text_of
+from fullrecall.judge.models import ChatRequest, Completion
+from fullrecall.judge.models.redaction import hide_fields, public_options, public_url
+from fullrecall._util.parts import rebuilt
 from fullrecall.run.event_loop import in_thread
 from langchain_fullrecall.depth import is_runnable
 

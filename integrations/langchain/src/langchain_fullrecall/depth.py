@@ -10,7 +10,7 @@ from langchain_core.vectorstores import VectorStoreRetriever
 from pydantic import BaseModel
 
 from fullrecall.errors import ParameterError
-from fullrecall.parts import rebuilt
+from fullrecall._util.parts import rebuilt
 
 T = TypeVar("T")
 

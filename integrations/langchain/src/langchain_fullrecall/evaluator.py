@@ -17,15 +17,15 @@ from langsmith.evaluation.evaluator import EvaluationResult, EvaluationResults, 
 
 from fullrecall import IdRecall, Retrieval, Sample
 from fullrecall.errors import ParameterError
-from fullrecall.evaluation.run import CorpusLike, check_scorers, corpus_index
+from fullrecall.run.evaluate import CorpusLike, check_scorers, corpus_index
 from fullrecall.measures import Measure
-from fullrecall.messages import answer_of, question_of, turn_of
-from fullrecall.parameters import check_choice
-from fullrecall.result import Method, Result
-from fullrecall.retrieval import Retriever, View
+from fullrecall.observe.messages import answer_of, question_of, turn_of
+from fullrecall._util.parameters import check_choice
+from fullrecall.scorers.result import Method, Result
+from fullrecall.samples.retrieval import Retriever, View
 from fullrecall.run.retrievers import RetrieverLike, as_retriever
 from fullrecall.scorers import Scorer
-from fullrecall.steps import ROOT
+from fullrecall.observe import ROOT
 from langchain_fullrecall.documents import DocumentLike
 from langchain_fullrecall.feedback import comment, evaluator_info, feedback
 from langchain_fullrecall.live import live_run, watch

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from fullrecall import Report, Sample
 from fullrecall.errors import InputError, ReportError
-from fullrecall.result import Method
+from fullrecall.scorers.result import Method
 from fullrecall.table.row import Row
 from langchain_fullrecall.evaluator import RecallStringEvaluator
 from langchain_fullrecall.feedback import row_of

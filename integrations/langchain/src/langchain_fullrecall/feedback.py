@@ -8,11 +8,12 @@ from typing import TYPE_CHECKING, Any
 
 from langsmith.evaluation.evaluator import EvaluationResult
 
-from fullrecall import Context, Sample, records
+from fullrecall import Context, Sample
+from fullrecall.files.reports import records
 from fullrecall.errors import FullrecallError
 from fullrecall.measures import Measure, Recall
-from fullrecall.records import MethodRecord, plain_method, plain_row
-from fullrecall.result import Method, Result, Status
+from fullrecall.files.reports.records import MethodRecord, plain_method, plain_row
+from fullrecall.scorers.result import Method, Result, Status
 from fullrecall.table.row import Row
 
 if TYPE_CHECKING:

@@ -17,7 +17,7 @@ from weakref import WeakSet
 from langchain_core.tracers.context import register_configure_hook
 from langsmith.run_helpers import get_current_run_tree
 
-from fullrecall.steps import ROOT, Step, brief
+from fullrecall.observe import ROOT, Step, brief
 from langchain_fullrecall.outputs import unwrapped
 from langchain_fullrecall.recorder import Recorder
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from fullrecall import Context, Sample
 from fullrecall.errors import InputError
-from fullrecall.hits import is_list
+from fullrecall.samples.hits import is_list
 from langchain_fullrecall.documents import DocumentReader
 
 _NAMES = Sample.names()

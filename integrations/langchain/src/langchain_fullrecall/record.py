@@ -8,8 +8,8 @@ from typing import Any, get_args
 
 from fullrecall import Context, Retrieval
 from fullrecall.errors import InputError, ParameterError
-from fullrecall.parameters import check_choice
-from fullrecall.steps import DocumentCopy, Step, StepOptions, StepReading, ValueReader, brief
+from fullrecall._util.parameters import check_choice
+from fullrecall.observe import DocumentCopy, Step, StepOptions, StepReading, ValueReader, brief
 from langchain_fullrecall.documents import DocumentReader, IdKey, Original
 from langchain_fullrecall.outputs import declared, declared_error
 from langchain_fullrecall.selection import Level, missing, selected

@@ -13,10 +13,10 @@ from langchain_core.runnables.config import merge_configs
 
 from fullrecall import Context, Retrieval, Sample
 from fullrecall.errors import InputError, ParameterError
-from fullrecall.id_levels import IdWatch
-from fullrecall.identifiers import shown
-from fullrecall.messages import answer_of
-from fullrecall.steps import ROOT, brief, joined
+from fullrecall.diagnosis.id_levels import IdWatch
+from fullrecall.samples.identifiers import shown
+from fullrecall.observe.messages import answer_of
+from fullrecall.observe import ROOT, brief, joined
 from langchain_fullrecall.depth import deeper
 from langchain_fullrecall.outputs import checked_key, held
 from langchain_fullrecall.record import Options, Reading, reading_of
@@ -67,7 +67,7 @@ def observed(
 
 
 class ObservedRetriever:
-    """A LangChain object as a `fullrecall.retrieval.Retriever`."""
+    """A LangChain object as a `fullrecall.samples.retrieval.Retriever`."""
 
     def __init__(
         self,

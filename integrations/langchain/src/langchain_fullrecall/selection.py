@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Literal, TypeAlias
 
-from fullrecall.steps import Step
-from fullrecall.steps.failures import failures_of
-from fullrecall.steps.tree import Tree
+from fullrecall.observe import Step
+from fullrecall.observe.failures import failures_of
+from fullrecall.observe.tree import Tree
 
 Level: TypeAlias = Literal["outermost", "innermost"]
 """Which of nested retriever calls counts: the one that a chain made, whose documents are merged

@@ -14,7 +14,7 @@ from langchain_core.runnables import Runnable
 from langchain_core.tracers import LangChainTracer
 from langsmith import tracing_context
 
-from fullrecall.steps import ROOT, StepReading, incompatible
+from fullrecall.observe import ROOT, StepReading, incompatible
 from langchain_fullrecall.offline import offline_client
 from langchain_fullrecall.recorder import Recorder
 

@@ -6,9 +6,9 @@ from collections.abc import Hashable, Iterator, Mapping
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
-from fullrecall.messages import message_of, question_of
-from fullrecall.steps import Contents, DocumentList, Kind, Step, brief
-from fullrecall.traces.span import left_early
+from fullrecall.observe.messages import message_of, question_of
+from fullrecall.observe import Contents, DocumentList, Kind, Step, brief
+from fullrecall.observe.span import left_early
 from langchain_fullrecall.outputs import DOCUMENT_KEYS, held, tool_query, unwrapped
 from langchain_fullrecall.reader import LangChainReader, stored_update
 from langchain_fullrecall.recorder import RETRIED, branch_of, graph_task

@@ -11,14 +11,14 @@ from langsmith.evaluation.evaluator import EvaluationResult, EvaluationResults
 
 from fullrecall import Report, Sample
 from fullrecall.measures import Measure
-from fullrecall.records import plain_method
+from fullrecall.files.reports.records import plain_method
 from fullrecall.table.row import Row
 from langchain_fullrecall.measurement import Measured
 
 if TYPE_CHECKING:
     from langsmith.schemas import Example, Run
 
-    from fullrecall.results.summary import ScoreSummary
+    from fullrecall.stats.estimates import ScoreSummary
 
 
 class RecallSummary:

@@ -12,8 +12,8 @@ from llama_index.core.base.llms.types import ChatMessage
 from llama_index.core.llms import LLM
 
 from fullrecall.errors import ParameterError
-from fullrecall.models import ChatRequest, Completion
-from fullrecall.models.redaction import hide_fields, public_options, public_url
+from fullrecall.judge.models import ChatRequest, Completion
+from fullrecall.judge.models.redaction import hide_fields, public_options, public_url
 from fullrecall.run.event_loop import in_thread
 from llama_index.evaluation.fullrecall.nodes import got
 from llama_index.evaluation.fullrecall.recorder import unrecorded

@@ -13,15 +13,15 @@ from llama_index.core.schema import QueryBundle
 
 from fullrecall import Context, IdRecall, Sample
 from fullrecall.errors import InputError, ParameterError
-from fullrecall.evaluation.run import CorpusLike, check_scorers, corpus_index
-from fullrecall.id_levels import id_hint
+from fullrecall.run.evaluate import CorpusLike, check_scorers, corpus_index
+from fullrecall.diagnosis.id_levels import id_hint
 from fullrecall.measures import Measure
-from fullrecall.parameters import check_choice, check_share
-from fullrecall.result import Result, Status
-from fullrecall.retrieval import View
+from fullrecall._util.parameters import check_choice, check_share
+from fullrecall.scorers.result import Result, Status
+from fullrecall.samples.retrieval import View
 from fullrecall.run.work import ascore_alone, score_alone
 from fullrecall.scorers import Scorer
-from fullrecall.steps import brief
+from fullrecall.observe import brief
 from llama_index.evaluation.fullrecall.inputs import CallInput, read_call, read_texts
 from llama_index.evaluation.fullrecall.record import Options, reading_of
 from llama_index.evaluation.fullrecall.results import RecallEvaluationResult

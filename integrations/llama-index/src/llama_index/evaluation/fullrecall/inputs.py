@@ -10,7 +10,7 @@ from llama_index.core.schema import QueryBundle
 
 from fullrecall import Retrieval, Sample
 from fullrecall.errors import InputError
-from fullrecall.steps import StepLog, brief
+from fullrecall.observe import StepLog, brief
 from llama_index.evaluation.fullrecall.capture import Capture, capture_of
 from llama_index.evaluation.fullrecall.nodes import NodeLike, are_nodes
 from llama_index.evaluation.fullrecall.reader import NodeValueReader

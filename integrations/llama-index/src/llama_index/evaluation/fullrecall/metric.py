@@ -25,7 +25,7 @@ from llama_index.core.evaluation.retrieval.metrics_base import (
 from fullrecall import IdRecall
 from fullrecall.errors import InputError
 from fullrecall.measures import DEFAULT_KS, MEASURES, Measure, Recall, parse
-from fullrecall.result import Result, Status
+from fullrecall.scorers.result import Result, Status
 from fullrecall.scorers import DeterministicScorer
 
 _TEXTS = ("reference_contexts", "retrieved_contexts")

@@ -11,9 +11,9 @@ from llama_index.core.schema import BaseNode, MetadataMode, NodeWithScore, TextN
 from llama_index.core.storage.docstore.types import BaseDocumentStore
 
 from fullrecall import Context
-from fullrecall.context import ID
+from fullrecall.samples.context import ID
 from fullrecall.errors import InputError, ParameterError
-from fullrecall.identifiers import as_id
+from fullrecall.samples.identifiers import as_id
 
 NodeLike: TypeAlias = NodeWithScore | BaseNode
 """What retrievers return, and what indexes are made of."""

@@ -12,8 +12,8 @@ from llama_index.core.schema import BaseComponent, BaseNode, NodeWithScore, Quer
 from llama_index.core.tools import ToolOutput
 from llama_index.core.workflow import Context, Event, Workflow
 
-from fullrecall.steps import Contents, DocumentCopy, ValueReader
-from fullrecall.steps.values import Fields, are_equal
+from fullrecall.observe import Contents, DocumentCopy, ValueReader
+from fullrecall.observe.values import Fields, are_equal
 from llama_index.evaluation.fullrecall.nodes import content_of
 from llama_index.evaluation.fullrecall.responses import (
     is_response,

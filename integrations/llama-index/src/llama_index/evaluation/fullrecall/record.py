@@ -10,7 +10,7 @@ from llama_index.core.schema import MetadataMode, NodeWithScore
 from llama_index.core.storage.docstore.types import BaseDocumentStore
 
 from fullrecall import Context
-from fullrecall.steps import DocumentCopy, Step, StepOptions, StepReading
+from fullrecall.observe import DocumentCopy, Step, StepOptions, StepReading
 from llama_index.evaluation.fullrecall.nodes import IdKey, NodeReader
 from llama_index.evaluation.fullrecall.reader import NodeCopy
 

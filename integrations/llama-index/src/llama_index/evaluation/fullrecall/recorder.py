@@ -32,7 +32,7 @@ from llama_index.core.response_synthesizers import BaseSynthesizer
 from llama_index.core.schema import QueryBundle
 from llama_index.core.tools.types import BaseTool, ToolOutput
 
-from fullrecall.steps import ROOT, Kind, Step, StepLog, brief
+from fullrecall.observe import ROOT, Kind, Step, StepLog, brief
 from llama_index.evaluation.fullrecall.reader import NodeValueReader, stand_for_objects
 
 _logger = logging.getLogger(__name__)

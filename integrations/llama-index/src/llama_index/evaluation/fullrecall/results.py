@@ -10,8 +10,8 @@ from pydantic import Field, PlainSerializer, PlainValidator
 
 from fullrecall import Report, Sample
 from fullrecall.errors import InputError
-from fullrecall.records import MethodRecord, ResultRecord, plain_method, plain_result
-from fullrecall.result import Result
+from fullrecall.files.reports.records import MethodRecord, ResultRecord, plain_method, plain_result
+from fullrecall.scorers.result import Result
 from fullrecall.table.row import Row
 from llama_index.evaluation.fullrecall.nodes import got
 

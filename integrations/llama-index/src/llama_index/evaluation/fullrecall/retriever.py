@@ -18,11 +18,11 @@ from llama_index.core.memory import ChatMemoryBuffer
 from llama_index.core.workflow import StartEvent, Workflow
 
 from fullrecall import Context, Retrieval, Sample
-from fullrecall.context import ID
+from fullrecall.samples.context import ID
 from fullrecall.errors import InputError, ParameterError
-from fullrecall.hits import contexts_of
-from fullrecall.id_levels import IdWatch
-from fullrecall.steps import ROOT, joined
+from fullrecall.samples.hits import contexts_of
+from fullrecall.diagnosis.id_levels import IdWatch
+from fullrecall.observe import ROOT, joined
 from llama_index.evaluation.fullrecall.depth import deeper
 from llama_index.evaluation.fullrecall.inputs import Found, answer_text, found_in
 from llama_index.evaluation.fullrecall.nodes import got
@@ -77,7 +77,7 @@ def observed(
 
 
 class ObservedRetriever:
-    """A LlamaIndex object as a `fullrecall.retrieval.Retriever`.
+    """A LlamaIndex object as a `fullrecall.samples.retrieval.Retriever`.
 
     `asynchronous` says that only `aretrieve` can be awaited side by side. Called with a question
     and k, a retriever searches as deep as k, as `diagnose` asks it to.

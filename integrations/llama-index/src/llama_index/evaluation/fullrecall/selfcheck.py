@@ -11,7 +11,7 @@ from llama_index.core.query_engine import RetrieverQueryEngine
 from llama_index.core.response_synthesizers.simple_summarize import SimpleSummarize
 from llama_index.core.schema import NodeWithScore, QueryBundle, TextNode
 
-from fullrecall.steps import ROOT, StepReading, incompatible
+from fullrecall.observe import ROOT, StepReading, incompatible
 from llama_index.evaluation.fullrecall.recorder import Recorder, recorders, recording
 
 _TEXTS = {"1": "the first document", "2": "the second document"}

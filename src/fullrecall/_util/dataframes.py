@@ -1,0 +1,166 @@
+"""Data frames and tables of any library, read and made; none is imported before it is needed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias, cast, get_args
+
+from fullrecall._util.extras import imported, pandas
+from fullrecall._util.parameters import check_choice
+from fullrecall.errors import InputError
+from fullrecall.samples.identifiers import shown
+
+if TYPE_CHECKING:
+    import narwhals as nw
+
+Backend: TypeAlias = Literal["pandas", "polars", "pyarrow"]
+"""The library that an exported frame is of."""
+
+Cells: TypeAlias = type
+"""What a column holds: `str`, `float`, `int`, or `bool`; None in any of them."""
+
+_EXTRAS: Mapping[str, str] = {"polars": "polars", "pyarrow": "parquet"}
+
+
+def is_frame(value: object) -> bool:
+    """Return whether a value is a data frame or a table of some library's."""
+    if isinstance(value, (list, tuple, Mapping, Iterator)) or _package(value) == "datasets":
+        return False  # a data set of Hugging Face gives its rows itself
+    # Of the type: a lazy frame would have to work out its schema.
+    return any(hasattr(type(value), name) for name in ("columns", "column_names"))
+
+
+def is_missing(cell: object) -> bool:
+    """Return whether a cell has no value: None, NaN, NA or NaT."""
+    if cell is None or type(cell).__name__ in ("NAType", "NaTType"):  # pandas is not imported
+        return True
+    return isinstance(cell, float) and cell != cell  # noqa: PLR0124 - NaN
+
+
+def plain_value(value: object) -> Any:
+    """Return arrays, tensors, NumPy scalars and rows of Spark, also inside others, as plain values.
+
+    A named tuple, such as a Reference, is one value.
+    """
+    if type(value) in _FLAT:  # most cells are: without this, rows take a seventh longer
+        return value
+    convert = getattr(value, "tolist", None)
+    if convert is not None:
+        value = convert()
+    if type(value) in (list, tuple):
+        items = cast("list[object]", value)
+        return items if is_flat(items) else list(map(plain_value, items))
+    if isinstance(value, Mapping):
+        return {key: plain_value(content) for key, content in value.items()}
+    as_dict = getattr(value, "asDict", None)  # a Row of Spark, which is a tuple
+    return value if as_dict is None else as_dict(recursive=True)
+
+
+_FLAT = frozenset({str, int, float, bool, type(None)})
+
+
+def is_flat(items: Iterable[object]) -> bool:
+    """Return whether all items are plain values, none of which holds others."""
+    return _FLAT.issuperset(map(type, items))
+
+
+def eager(frame: Any) -> nw.DataFrame[Any]:
+    """Return a frame of any library as one of narwhals; what is lazy is collected.
+
+    Raises `InputError` for what narwhals does not read, and for two columns of one name.
+    """
+    import narwhals as nw
+
+    if hasattr(type(frame), "from_struct_array"):  # Arrow's record batch
+        import pyarrow as pa
+
+        frame = pa.Table.from_batches([frame]) if isinstance(frame, pa.RecordBatch) else frame
+    if _package(frame) == "dask":
+        frame = frame.compute()  # to pandas, with no plug-in
+    names = list(getattr(frame, "column_names", ()))
+    if not names and hasattr(type(frame), "itertuples"):
+        names = list(frame.columns)
+    twice = {name for name in names if names.count(name) > 1}
+    if twice:
+        raise InputError(f"the frame has two columns {min(twice, key=str)!r}: drop one")
+    try:
+        read = nw.from_native(frame)
+    except TypeError:
+        raise InputError(
+            f"expected rows or a data frame, got {type(frame).__name__} {shown(frame)}"
+        ) from None
+    return read.collect() if isinstance(read, nw.LazyFrame) else read
+
+
+def frame_rows(frame: Any, *, keep_errors: bool = False) -> Iterator[dict[Any, object]]:
+    """Yield the rows of a frame of any library, or of narwhals, as mappings, in order.
+
+    Raises `InputError` for a cell that cannot be read; with `keep_errors` it stands in its place.
+    """
+    read = eager(frame)
+    maps = _map_columns(read)
+    # Not `rows()`: it builds every row before the first is scored.
+    for number, row in enumerate(read.iter_rows(named=True), start=1):
+        for column in maps:
+            pairs = row[column]
+            if pairs is None:
+                continue
+            row[column] = dict(pairs)
+            if len(row[column]) < len(pairs):  # as in JSON
+                problem = f"{column}: a key occurs twice in {shown(pairs)}: keep one"
+                error = InputError(problem, line=number, field=column)
+                if not keep_errors:
+                    raise error
+                row[column] = error
+        yield row
+
+
+def frame_of(
+    columns: Mapping[str, Cells], rows: Iterable[Iterable[Any]], backend: Backend, purpose: str
+) -> Any:
+    """Return a frame of the library that `backend` names, with these columns, also without a row.
+
+    Half an emoji, legal in JSON's input and no UTF-8, stands in it as its escape: these libraries
+    keep texts as UTF-8. Raises `ParameterError` for another backend, and `MissingExtraError`,
+    which names `purpose`, where the library is missing.
+    """
+    check_choice(backend, "backend", get_args(Backend))
+    kinds = {encodable(name): kind for name, kind in columns.items()}
+    cells = [[encodable(cell) for cell in row] for row in rows]
+    if backend == "pandas":
+        dtypes = {float: "float64", int: "Int64"}
+        frame = pandas(purpose).DataFrame(cells, columns=list(kinds))
+        return frame.astype({name: dtypes[kind] for name, kind in kinds.items() if kind in dtypes})
+    import narwhals as nw
+
+    types: Mapping[Cells, Any] = {
+        str: nw.String(),
+        float: nw.Float64(),
+        int: nw.Int64(),
+        bool: nw.Boolean(),
+    }
+    by_name = {name: [row[position] for row in cells] for position, name in enumerate(kinds)}
+    schema = {name: types[kind] for name, kind in kinds.items()}
+    imported(backend, backend, _EXTRAS[backend], purpose)  # narwhals names no missing library
+    return nw.from_dict(by_name, schema, backend=backend).to_native()
+
+
+def encodable(cell: Any) -> Any:
+    """Return a cell as UTF-8 can hold it: half an emoji as its escape."""
+    if not isinstance(cell, str) or cell.isascii():
+        return cell
+    return cell.encode("utf-8", "backslashreplace").decode("utf-8")
+
+
+def _package(value: object) -> str:
+    return type(value).__module__.partition(".")[0]
+
+
+def _map_columns(frame: nw.DataFrame[Any]) -> list[str]:
+    """Return the columns that are maps in Arrow, which come as lists of pairs."""
+    table = frame.to_native()
+    if _package(table) != "pyarrow":
+        return []
+    import pyarrow as pa
+
+    return [field.name for field in table.schema if pa.types.is_map(field.type)]

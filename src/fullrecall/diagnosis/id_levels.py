@@ -1,0 +1,222 @@
+"""Whether IDs of what was retrieved are of the kind that references name; what makes them match."""
+
+from __future__ import annotations
+
+import warnings
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Set as AbstractSet
+from itertools import chain
+from math import exp, log
+from typing import Any, NamedTuple
+
+from fullrecall.diagnosis.rewrites import Groups, Match, differences, matches_of
+from fullrecall.samples.context import ID, Context
+from fullrecall.samples.identifiers import as_id
+from fullrecall.samples.retrieval import Retrieval
+from fullrecall.samples.sample import Sample
+
+_CHANCE = 0.001
+"""How often a hint may come of IDs that have nothing to do with each other."""
+
+_FEW_SAMPLES = 10
+"""Below so many samples a count tells little: there it is enough that every reference fits."""
+
+_LONG_NUMBER = 5
+"""Digits from which on a number alone names a document."""
+
+
+class IdLevelWarning(UserWarning):
+    """Warns that references are in another field of what was retrieved than its ID."""
+
+
+def id_hint(
+    sample: Sample, other_ids: Mapping[str, Iterable[ID | None]] | None = None
+) -> str | None:
+    """Return what would find the references; empty where that is unknown, None if one was found.
+
+    `other_ids` are further IDs that the documents have, by the options of an adapter that would
+    use them; the values in their metadata are looked at in any case.
+    """
+    ids = sample.retrieved_context_ids or ()
+    reference_ids = {
+        own_id for group in sample.reference_context_ids or () for own_id in group.any_of
+    }
+    if not reference_ids.isdisjoint(ids):
+        return None
+    counts = Counter(
+        {
+            option: sum(_as_id(own_id) in reference_ids for own_id in named)
+            for option, named in (other_ids or {}).items()
+        }
+    )
+    contexts = sample.retrieved_contexts or ()
+    for context in contexts:
+        for path, value in _named_values(context.metadata):
+            counts[f"id_key={path!r}"] += value in reference_ids
+    for option, count in counts.most_common(1):
+        if count:
+            return f"the references are in other fields: {option} would find them"
+    # Where only some have no ID, the scorer's own reason counts them.
+    names = {} if any(ids) else dict.fromkeys(key for each in contexts for key in each.metadata)
+    return f"the documents' metadata has {', '.join(map(repr, names))}" if names else ""
+
+
+class IdWatch:
+    """Warns, once in a run, of references that name something else than documents do.
+
+    The usual reason is that references name sources and documents carry the IDs of chunks, or
+    the random IDs that a store made up. A reference that was found ends the watch.
+    """
+
+    def __init__(self) -> None:
+        self._is_done = False
+
+    def look(
+        self,
+        sample: Sample,
+        retrieval: Retrieval,
+        other_ids: Callable[[], Mapping[str, Iterable[ID | None]]] = dict,
+    ) -> None:
+        """Look at what was retrieved for a sample; `other_ids` returns those of `id_hint`."""
+        if self._is_done or not sample.reference_context_ids:
+            return
+        hint = id_hint(sample.with_retrieval(retrieval), other_ids())
+        self._is_done = hint != ""
+        if hint:
+            warnings.warn(
+                f"no reference ID is among the retrieved documents' IDs: {hint}",
+                IdLevelWarning,
+                stacklevel=2,
+            )
+
+
+def id_fields(context: Context) -> Iterator[tuple[str, str]]:
+    """Yield where a context may have another ID, as `id_key` takes it, and the ID there.
+
+    Its source, and what its metadata has, nested ones by a dotted path.
+    """
+    if context.source is not None:
+        yield "source", context.source
+    if context.metadata:
+        yield from _named_values(context.metadata)
+
+
+def _named_values(metadata: Mapping[str, Any], path: str = "") -> Iterator[tuple[str, str]]:
+    for name, value in metadata.items():
+        if isinstance(value, Mapping):
+            yield from _named_values(value, f"{path}{name}.")
+        else:
+            own_id = value if type(value) is str else _as_id(value)
+            if own_id:
+                yield f"{path}{name}", own_id
+
+
+def _as_id(value: object) -> str | None:
+    try:
+        return as_id(value)
+    except ValueError:  # a list, a number with a fraction: no ID
+        return None
+
+
+class Rewrite(NamedTuple):
+    """What makes the IDs of both sides match, in one sentence, with the mean recall by it."""
+
+    sentence: str
+    gain: float
+
+
+def rewrite_of(
+    contexts: Sequence[Sequence[Context]], references: Sequence[Groups]
+) -> Rewrite | None:
+    """Return what brings most recall by ID where no reference is found by it; None if by chance.
+
+    That is another field of the contexts, or another way to write their IDs. Both arguments have
+    one item for each sample, in the same order.
+    """
+    fields: dict[str, list[set[str]]] = {}
+    for position, listed in enumerate(contexts):
+        for context in listed:
+            for path, value in id_fields(context):
+                fields.setdefault(path, [set() for _ in contexts])[position].add(value)
+    rewrites = []
+    for path, names in fields.items():
+        count, gain = _found_by(names, references)
+        sentence = (
+            f"another field of the retrieved contexts has the reference IDs: id_key={path!r} "
+            f"finds {count:,} (recall {gain:+.3f})"
+        )
+        rewrites += [Rewrite(sentence, gain)] if count else []
+    lists = [dict.fromkeys(context.id for context in listed if context.id) for listed in contexts]
+    matches = matches_of(lists, references)
+    rewritten = [
+        {*ids, *(name for name, own in matches.items() if any(m.retrieved in ids for m in own))}
+        for ids in lists
+    ]
+    pairs: dict[str, Match] = {}
+    for ids, groups in zip(lists, references, strict=True):
+        for reference in chain.from_iterable(groups):
+            for match in matches.get(reference, ()):
+                if match.retrieved in ids:
+                    pairs.setdefault(reference, match)
+    count, gain = _found_by(rewritten, references)
+    if count and pairs:
+        first = next(iter(pairs.values()))
+        sentence = (
+            f"IDs differ in {differences([*pairs.values()])}: {first.reference!r} was retrieved as "
+            f"{first.retrieved!r} ({count:,} references, recall {gain:+.3f}); "
+            "to make them equal, pass id_key= a function that returns IDs as the references do"
+        )
+        rewrites.append(Rewrite(sentence, gain))
+    return max(rewrites, key=lambda rewrite: rewrite.gain, default=None)
+
+
+def _found_by(names: Sequence[AbstractSet[str]], references: Sequence[Groups]) -> tuple[int, float]:
+    """Return how many references are among the names of their sample, and mean recall by these.
+
+    Both are 0 where it may be chance.
+    """
+    samples = [pair for pair in zip(names, references, strict=True) if pair[1]]
+    if not samples or _is_chance(samples):
+        return 0, 0.0
+    counts = [sum(not own.isdisjoint(group) for group in groups) for own, groups in samples]
+    shares = [count / len(groups) for count, (_, groups) in zip(counts, samples, strict=True)]
+    return sum(counts), sum(shares) / len(shares)
+
+
+def _is_chance(samples: Sequence[tuple[AbstractSet[str], Groups]]) -> bool:
+    """Return whether the names of samples may hold so many of their references by chance.
+
+    If names and references had nothing to do with each other, those of one sample would fit as
+    often as names drawn from all. That is rejected at 0.1%, by the bound on sums of independent
+    events of Hoeffding, "On the distribution of the number of successes in independent trials",
+    1956. Of fewer than ten samples it is enough that all references are there, if they are more
+    than short numbers.
+    """
+    count, fitting, share = len(samples), 0, 0.0
+    if count < _FEW_SAMPLES and all(
+        any(own_id in names and is_telling(own_id) for own_id in group)
+        for names, groups in samples
+        for group in groups
+    ):
+        return False
+    holders: dict[str, set[int]] = defaultdict(set)
+    for number, (names, _) in enumerate(samples):
+        for own_id in names:
+            holders[own_id].add(number)
+    for number, (_, groups) in enumerate(samples):
+        holding = [holders[own_id] for group in groups for own_id in group if own_id in holders]
+        having = set().union(*holding)
+        fitting += number in having
+        share += len(having | {number}) / count**2
+    if fitting <= share * count:
+        return True
+    share_seen = fitting / count
+    surprise = share_seen * log(share_seen / share)
+    surprise += (1 - share_seen) * log((1 - share_seen) / (1 - share)) if share_seen < 1 else 0.0
+    return exp(-count * surprise) > _CHANCE
+
+
+def is_telling(own_id: str) -> bool:
+    """Return whether an ID names a document and nothing else: a word, or a long number."""
+    return not own_id.isdigit() or len(own_id) >= _LONG_NUMBER

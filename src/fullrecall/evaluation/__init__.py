@@ -1,1 +1,0 @@
-"""Running scorers over samples."""

@@ -1,0 +1,194 @@
+"""Files as rows: JSON, JSON Lines, CSV, TSV and Parquet, each read by one generator of mappings."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
+from contextlib import closing
+from functools import partial
+from itertools import chain
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any, TypeAlias
+
+from fullrecall._util.dataframes import frame_rows
+from fullrecall._util.extras import pyarrow
+from fullrecall.errors import InputError
+from fullrecall.files import text_files
+from fullrecall.files.rows import Columns, RowNumber, as_mapping, placed
+from fullrecall.files.strict_json import parsed
+from fullrecall.files.text_files import STANDARD_INPUT, text_lines, too_long, whole_text
+
+Rows: TypeAlias = Generator[tuple[RowNumber, Mapping[Any, Any]], None, None]
+Lines: TypeAlias = Generator[tuple[int, Mapping[Any, Any]], None, None]
+"""Rows with the lines on which they begin."""
+
+_BATCH_ROWS = 256
+_BUFFER_BYTES = 2**16
+
+
+def kind_of(name: str) -> str | None:
+    """Return the kind of container that a file's name ends in; None where it ends in no such."""
+    packed = name.lower().endswith(".gz")
+    ending = Path(name.lower().removesuffix(".gz")).suffix.removeprefix(".")
+    return ending if ending in KINDS and not (packed and ending == "parquet") else None
+
+
+def rows_of_file(path: str, kind: str, columns: Columns | None = None) -> Rows:
+    """Return the rows of a file of a kind; `columns` checks its header, and what is left out.
+
+    Raises `InputError`, which has the line but not the path, after all rows before it.
+    """
+    if kind == "parquet":  # at the call
+        pyarrow("reading Parquet")
+    return KINDS[kind](path, columns)
+
+
+def json_lines(path: str, _: Columns | None = None, *, limit: int | None = None) -> Lines:
+    """Yield the objects of a JSON Lines file with their line numbers, blank lines skipped."""
+    with closing(text_lines(path, limit)) as lines:
+        for line, text in lines:
+            begun = text.strip()
+            if not begun:
+                continue
+            try:
+                yield line, as_mapping(parsed(text.rstrip(), line))
+            except InputError as error:
+                if line == 1 and (begun[0] == "[" or begun == "{"):
+                    hint = "a JSON value over the whole file is read with read(path, format='json')"
+                    raise InputError(f"{error.problem}; {hint}", line=line) from None
+                raise error.at(line=line) from None
+
+
+def _json(path: str, _: Columns | None) -> Rows:
+    """Yield the objects of an array, or the only one; or those of JSON Lines.
+
+    The latter are what spans' exporters and Hugging Face's `to_json` write into a `.json`.
+    """
+    limit = text_files.MAX_TEXT_LENGTH
+    if Path(path).is_file() and _begins_with_object(path, limit):  # a pipe is read once
+        yield from json_lines(path, limit=limit)
+        return
+    text = whole_text(path)
+    value = parsed(text, 1) if text.strip() else []
+    items = value if isinstance(value, list) else [value]
+    for number, item in enumerate(items, start=1):
+        label = f"item {number}"
+        try:
+            yield label, as_mapping(item)
+        except InputError as error:
+            raise placed(error, label) from None
+
+
+def _begins_with_object(path: str, limit: int) -> bool:
+    try:
+        with closing(text_lines(path, limit)) as lines:
+            first = next((text for _, text in lines if text.strip()), "")
+        return isinstance(parsed(first), dict)
+    except InputError:
+        return False
+
+
+def _csv(path: str, columns: Columns | None, delimiter: str | None = None) -> Rows:
+    """Yield the rows of a CSV file with a header; a cell that is blank is not in its row."""
+    with closing(csv_records(path, delimiter)) as records:
+        line, header = next(records, (0, []))
+        header = [column.strip() for column in header]
+        if header and columns is not None:
+            try:
+                columns.check_header(header)
+            except InputError as error:
+                raise error.at(line=line) from None
+        for line, cells in records:
+            if len(cells) != len(header):
+                raise InputError(wrong_width(cells, header), line=line)
+            row = zip(header, cells, strict=True)
+            yield line, {column: cell for column, cell in row if cell.strip()}
+
+
+def wrong_width(cells: Sequence[str], header: Sequence[str]) -> str:
+    """Return what is wrong with a row that has more or fewer cells than the header."""
+    return (
+        f"the row has {len(cells)} cells, the header {len(header)}: quote cells that hold the "
+        "delimiter or a line break, and write an empty cell as nothing between delimiters"
+    )
+
+
+def csv_records(path: str, delimiter: str | None) -> Generator[tuple[int, list[str]], None, None]:
+    """Yield the cells of each record that is not blank, with the line on which it begins.
+
+    Records of bare delimiters, which spreadsheets leave at the end, are blank.
+    """
+    # csv refuses cells of more than 131,072 characters, which a list of contexts easily has. The
+    # limit is the process's, so it is only ever raised: to restore it would race with threads.
+    limit = text_files.MAX_LINE_LENGTH
+    csv.field_size_limit(max(csv.field_size_limit(), limit))
+    begins, size = 1, 0
+
+    def lines() -> Iterator[str]:
+        nonlocal size
+        for _, text in source:
+            size += len(text)
+            if size > limit:  # a quote that is never closed swallows all that follows
+                raise too_long(limit, begins)
+            yield text
+
+    with closing(text_lines(path)) as rest:
+        first = next(rest, None)
+        if first is None:
+            return
+        source = chain([first], rest)
+        # Spreadsheets of half Europe write semicolons.
+        usual = max((",", "\t", ";", "|"), key=first[1].count)
+        reader = csv.reader(lines(), delimiter=delimiter or usual, strict=True)
+        try:
+            for cells in reader:
+                if any(cell.strip() for cell in cells):
+                    yield begins, cells
+                begins, size = reader.line_num + 1, 0
+        except csv.Error as error:
+            problem = f'not CSV: {error} (a quote inside a quoted cell is doubled, "")'
+            raise InputError(problem, line=begins) from None
+
+
+def _parquet(path: str, columns: Columns | None) -> Rows:
+    """Yield the numbered rows of a Parquet file, those columns alone that `columns` keeps.
+
+    It is read a piece at a time: by default each column of a row group, which may be the whole
+    file, comes into memory at once.
+    """
+    pa = pyarrow("reading Parquet")
+    if path == STANDARD_INPUT:
+        raise InputError("cannot be Parquet, which is not read in order: name a file", path=path)
+    rows_before = 0
+    try:
+        with (
+            pa.OSFile(path, "rb") as opened,  # closed, too, where it is no Parquet
+            pa.parquet.ParquetFile(opened, buffer_size=_BUFFER_BYTES, pre_buffer=False) as file,
+        ):
+            header = file.schema_arrow.names
+            if columns is not None:
+                columns.check_header(header)
+                header = [column for column in header if columns.field(column) is not None]
+            # In this thread: 16 MiB less at 100,000 rows.
+            for batch in file.iter_batches(_BATCH_ROWS, columns=header, use_threads=False):
+                yield from enumerate(frame_rows(batch), start=rows_before + 1)
+                rows_before += batch.num_rows
+    except InputError as error:
+        line = None if error.line is None else rows_before + error.line
+        raise InputError(error.problem, line=line, field=error.field) from None
+    except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
+        raise InputError(f"not a Parquet file that can be read: {error}") from error
+
+
+KINDS: Mapping[str, Callable[[str, Columns | None], Rows]] = MappingProxyType(
+    {
+        "jsonl": json_lines,
+        "ndjson": json_lines,
+        "json": _json,
+        "csv": _csv,
+        "tsv": partial(_csv, delimiter="\t"),
+        "parquet": _parquet,
+    }
+)
+"""The reader of each kind of container, by the ending of a file's name."""

@@ -1,0 +1,96 @@
+"""Rows that are in memory: lists of dicts, data frames of any library, Hugging Face, ragas."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
+
+from fullrecall._util.dataframes import frame_rows, is_flat, is_frame, plain_value
+from fullrecall.errors import InputError
+from fullrecall.files.rows import Columns, Rename, to_samples
+from fullrecall.samples.hits import IdKey
+from fullrecall.samples.identifiers import shown
+from fullrecall.samples.sample import Sample
+
+
+def from_rows(
+    rows: Iterable[Any], *, rename: Rename | None = None, id_key: IdKey | None = None
+) -> Iterator[Sample]:
+    """Return the samples of any iterable of rows, one at a time.
+
+    `rows` is a list (or generator) of mappings or of `Sample`s, a data frame or table of any
+    library that narwhals reads (pandas, polars, pyarrow, DuckDB, Dask, PySpark, …; lazy ones are
+    collected), a Hugging Face `Dataset` or `IterableDataset`, or a ragas `EvaluationDataset` or
+    `Testset`. Columns bear the names that `Sample` takes, or get them by
+    `rename={"theirs": "ours", "junk": None}`. Usual names are known in any case, and rows of
+    LangSmith and deepeval by their columns. `id_key` is where a retrieved context has its ID: a
+    dotted path ("metadata.source") or a function of it. Cells of None, NaN, NA and NaT count as
+    absent. Raises `InputError` with the row's number (from 1).
+    """
+    framed = is_frame(rows)
+    columns = Columns(rename, id_key=id_key, lists_are_texts=framed)
+    cell = without_gaps if _is_hugging_face(rows) or framed else plain_value
+    samples = to_samples(enumerate(rows_of(rows), start=1), columns, cell=cell)
+    return _explained(samples) if type(rows).__module__.startswith("dask.") else samples
+
+
+def _explained(samples: Iterator[Sample]) -> Iterator[Sample]:
+    """Yield the samples of a Dask frame; an error for a list that is a text says how that came."""
+    try:
+        yield from samples
+    except InputError as error:
+        if "expected a JSON array" in error.problem:
+            error.problem += (
+                "; Dask turns lists into texts unless dask.config.set("
+                "{'dataframe.convert-string': False}) is called before the frame is made"
+            )
+        raise
+
+
+def without_gaps(value: object) -> object:
+    """Return a columnar cell's value without the keys that its row never had.
+
+    Arrow stores a mapping as a struct of every key that *any* row has: a row's `{"d1": 3}` comes
+    back as `{"d1": 3, "d2": None}`.
+    """
+    return _filled(plain_value(value))
+
+
+def _filled(value: Any) -> Any:
+    if isinstance(value, Mapping):
+        return {key: _filled(content) for key, content in value.items() if content is not None}
+    return value if not isinstance(value, list) or is_flat(value) else list(map(_filled, value))
+
+
+def rows_of(rows: Any) -> Iterator[object]:
+    """Return an iterator over the rows of whatever `from_rows` takes.
+
+    Raises `InputError` for what is no iterable of rows.
+    """
+    if is_frame(rows):
+        return frame_rows(rows)
+    if isinstance(rows, (str, bytes, os.PathLike)):
+        raise InputError(f"expected rows, got {shown(rows)}: read(path) reads a file")
+    if isinstance(rows, Mapping):
+        splits = rows and all(map(_is_hugging_face, rows.values()))
+        got = f"splits {', '.join(map(repr, rows))}" if splits else f"one mapping {shown(rows)}"
+        way_out = "choose one, d[split]" if splits else "wrap one row in a list"
+        raise InputError(f"expected rows, got the {got}: {way_out}")
+    if hasattr(rows, "to_evaluation_dataset"):  # a ragas Testset wraps each of its samples
+        rows = rows.to_evaluation_dataset()
+    if hasattr(rows, "samples"):
+        rows = rows.samples
+    if _is_hugging_face(rows):
+        form = getattr(rows, "format", None)
+        # Told to give tables, frames or tensors. A transform of the user's own may make the very
+        # columns that are read: it stays.
+        if isinstance(form, Mapping) and form.get("type") not in (None, "custom"):
+            rows = rows.with_format(None)
+    if not isinstance(rows, Iterable):
+        raise InputError(f"expected an iterable of rows, got {type(rows).__name__} {shown(rows)}")
+    return iter(rows)
+
+
+def _is_hugging_face(rows: object) -> bool:
+    return type(rows).__module__.partition(".")[0] == "datasets"

@@ -1,0 +1,304 @@
+"""The columns of a saved report: plain Arrow types under flat names, the same in every file.
+
+Of a sample its fields; of each score S what measures read (`S_first`, `S_relevant`, …) and, as
+JSON, what only a reader of that row asks for (`S_details`). What is trivial is null.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Sequence
+from contextlib import suppress
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from fullrecall._util.dataframes import encodable
+from fullrecall.measures.findings import Finding, Target
+from fullrecall.files.reports.records import Default, plain_result, plain_sample
+from fullrecall.scorers.result import Method, Result, Status
+from fullrecall.files.reports.plain import as_line, head_of
+from fullrecall.samples.sample import Sample
+from fullrecall.measures.found import SCORED, FoundColumns
+from fullrecall.scorers.id_samples import IdSamples
+from fullrecall.table.part import MemoryPart, Part
+
+VERSION = 2
+
+HEAD, ROW = "fullrecall", "row"
+"""What every row says of its report; the row's number from 0."""
+
+_TEXTS = ("id", "group", "user_input", "reference", "response")
+LISTS = ("retrieved_context_ids", "reference_context_ids")
+_JSON = {
+    "contexts": "retrieved_contexts",
+    "retrieval": "retrieval",
+    "reference_contexts": "reference_contexts",
+    "reference_claims": "reference_claims",
+    "reference_entities": "reference_entities",
+    "superseded": "superseded",
+    "forbidden_contexts": "forbidden_contexts",
+    "references": "reference_context_ids",
+    "metadata": "metadata",
+}
+"""Columns of JSON with the field of a sample that each holds.
+
+`references` has the reference IDs where some are graded or alternatives of each other.
+"""
+
+_STEP = pa.struct([("position", pa.int32()), ("credit", pa.float64())])
+
+SCORE_COLUMNS: dict[str, pa.DataType] = {
+    "": pa.float64(),
+    "_status": pa.string(),
+    "_reason": pa.string(),
+    "_retrieved": pa.int32(),
+    "_first": pa.list_(pa.int32()),
+    "_relevant": pa.list_(pa.int32()),
+    "_position": pa.list_(pa.int32()),
+    "_ranks": pa.list_(pa.int32()),
+    "_grade": pa.list_(pa.float64()),
+    "_size": pa.list_(pa.float64()),
+    "_support": pa.list_(pa.list_(pa.int32())),
+    "_steps": pa.list_(pa.list_(_STEP)),
+    "_verdict": pa.list_(pa.string()),
+    "_details": pa.string(),
+}
+"""What follows a score's name in the names of its columns."""
+
+SAMPLE_COLUMNS: dict[str, pa.DataType] = {
+    HEAD: pa.string(),
+    ROW: pa.int64(),
+    **dict.fromkeys(_TEXTS, pa.string()),
+    **dict.fromkeys(LISTS, pa.list_(pa.string())),
+    **dict.fromkeys(_JSON, pa.string()),
+    "forbidden_ids": pa.list_(pa.string()),
+    "answerable": pa.bool_(),
+}
+
+_FLAGS = ("forbidden_ids", "answerable")
+
+COLD = (*_TEXTS, *LISTS, *_JSON, *_FLAGS)
+"""The columns from which a sample is made again."""
+
+
+def schema(methods: Sequence[Method]) -> pa.Schema:
+    """Return the columns of a report of these scores."""
+    fields = list(SAMPLE_COLUMNS.items())
+    for method in methods:
+        fields += [(f"{method.name}{end}", kind) for end, kind in SCORE_COLUMNS.items()]
+    return pa.schema(fields)
+
+
+def head(methods: Sequence[Method]) -> str:
+    """Return what every row says of its report."""
+    return json.dumps(head_of(methods, VERSION))
+
+
+def arrow_table(
+    part: Part, methods: Sequence[Method], rows: Iterable[int | None], default: Default = None
+) -> pa.Table:
+    """Return the columns of a part whose rows have these numbers, None for unknown ones.
+
+    Raises `ReportError` for metadata that JSON cannot hold, unless `default` makes plain values.
+    """
+    columns = {
+        HEAD: pa.repeat(head(methods), len(part)),
+        ROW: pa.array(list(rows), pa.int64()),
+        **_sample_columns(part, default),
+    }
+    for score, method in enumerate(methods):
+        cells = score_cells(part, score, method)
+        columns |= {f"{method.name}{end}": values for end, values in cells.items()}
+    every = schema(methods)
+    empty = {field.name: pa.nulls(len(part), field.type) for field in every}
+    return pa.table({**empty, **columns}, schema=every)
+
+
+def sample_of(cells: dict[str, Any], user_columns: Sequence[str] = ()) -> Sample:
+    """Return the sample of a row; the user's own columns are among its metadata."""
+    fields = {name: cells.get(name) for name in (*_TEXTS, *LISTS, *_FLAGS)}
+    for column, name in _JSON.items():
+        if cells.get(column) is not None:
+            fields[name] = json.loads(cells[column])
+    retrieval = fields.get("retrieval")
+    recorded = isinstance(retrieval, dict) and retrieval.get("contexts") is not None
+    if recorded or fields.get("retrieved_contexts") is not None:
+        fields["retrieved_context_ids"] = None
+    # A name that the sample's own metadata has is not taken over by an engine's column.
+    extra = {name: cells[name] for name in user_columns if cells.get(name) is not None}
+    if extra:
+        fields["metadata"] = {**extra, **(fields.get("metadata") or {})}
+    return Sample(**{name: value for name, value in fields.items() if value is not None})
+
+
+def derived(method: Method, sample: Sample, outcomes: FoundColumns, row: int, note: str) -> Result:
+    """Return a result that has no details: its targets are the sample's reference IDs."""
+    status = tuple(Status)[int(outcomes.status[row])]
+    references = [each for each in sample.reference_context_ids or () if each.grade > 0]
+    blank = [Finding(Target(*each)) for each in references[: outcomes.targets[row]]]
+    findings = tuple(outcomes.placed(row, blank))
+    ranks = tuple(outcomes.ranks.of_row(row)) if outcomes.ranks is not None else ()
+    united = ranks if sample.ranks is not None else None
+    return Result(method, status, findings, int(outcomes.retrieved[row]), note, ranks=united)
+
+
+def _sample_columns(part: Part, default: Default) -> dict[str, Any]:
+    if isinstance(part, MemoryPart):
+        ids = IdSamples.of(part.kept_samples)
+        if ids is not None:
+            with suppress(UnicodeEncodeError):
+                return _id_samples(ids)
+    columns: dict[str, list[Any]] = {name: [] for name in COLD}
+    for sample in part.samples():
+        cells = _cells(sample, plain_sample(sample, default=default))
+        for name, values in columns.items():
+            values.append(cells.get(name))
+    return {name: _array(values, SAMPLE_COLUMNS[name]) for name, values in columns.items()}
+
+
+def _cells(sample: Sample, content: dict[str, Any]) -> dict[str, Any]:
+    cells: dict[str, Any] = {name: content.get(name) for name in (*_TEXTS, *_FLAGS)}
+    cells["retrieved_context_ids"] = sample.retrieved_context_ids
+    references = sample.reference_context_ids
+    if references is not None:
+        cells["reference_context_ids"] = [name for each in references for name in each.any_of]
+    for column, name in _JSON.items():
+        if name in content and (column != "references" or not _is_plain(content[name])):
+            cells[column] = as_line(content[name])
+    return cells
+
+
+def _is_plain(references: Any) -> bool:
+    """Whether references are a list of IDs."""
+    return isinstance(references, list) and all(isinstance(each, str) for each in references)
+
+
+def _array(values: list[Any], kind: pa.DataType) -> Any:
+    """Return an Arrow array, with the escape of what UTF-8 cannot hold: half an emoji of JSON."""
+    try:
+        return pa.array(values, kind)
+    except UnicodeEncodeError:
+        return pa.array(_readable(values), kind)
+
+
+def _readable(value: Any) -> Any:
+    """Return a text, or lists of some, as UTF-8 can hold it."""
+    if isinstance(value, (list, tuple)):
+        return [_readable(each) for each in value]
+    return encodable(value)
+
+
+def _id_samples(samples: IdSamples) -> dict[str, Any]:
+    """Return the columns of samples that are columns already; `UnicodeEncodeError` for no UTF-8."""
+    columns: dict[str, Any] = {"id": pa.array(samples.ids, pa.string())}
+    for name, lists in zip(LISTS, (samples.retrieved, samples.references), strict=True):
+        columns[name] = _list_array(pa.array(lists.names, pa.string()), lists.offsets)
+    if samples.questions:
+        columns["user_input"] = pa.array(samples.questions, pa.string())
+    if samples.groups:
+        columns["group"] = pa.array(samples.groups, pa.string())
+    return columns
+
+
+def _list_array(values: Any, offsets: Any, missing: Any = None) -> Any:
+    """Return lists as an Arrow array; `missing` says which are null."""
+    bounds = pa.array(offsets, pa.int32())
+    mask = None if missing is None or not missing.any() else pa.array(missing)
+    return pa.ListArray.from_arrays(bounds, pa.array(values), mask=mask)
+
+
+def score_cells(part: Part, score: int, method: Method) -> dict[str, Any]:
+    """Return the columns of a score that are not null, by what follows its name in theirs."""
+    outcomes = part.columns(score)
+    unscored = outcomes.status != SCORED
+    values = method.headline.values(outcomes, lambda row: part.result(row, score).ranked)
+    values[unscored] = np.nan
+    relevant = outcomes.relevant
+    ranks = outcomes.rank_of(relevant.rows, relevant.values).astype(np.int32)
+    first = outcomes.rank_of(outcomes.row_of_target, outcomes.first.values)
+    statuses = pa.array([str(status) for status in Status])
+    return {
+        "": pa.array(values, from_pandas=True),
+        "_status": statuses.take(pa.array(outcomes.status, pa.int8())),
+        "_retrieved": pa.array(outcomes.retrieved.astype(np.int32)),
+        "_first": _list_array(first.astype(np.int32), outcomes.first.offsets, unscored),
+        "_relevant": _list_array(ranks, relevant.offsets, unscored),
+        **_uncommon(outcomes),
+        **_cold(part, score, method, outcomes, values),
+    }
+
+
+def _uncommon(outcomes: FoundColumns) -> dict[str, Any]:
+    """Return the columns of what is not trivial."""
+    ranks = outcomes.ranks
+    cells = {} if ranks is None else {"_ranks": _list_array(ranks.values, ranks.offsets)}
+    for end, name in FOLLOWING.items():
+        if getattr(outcomes, name) is not None:
+            cells[end] = _of_targets(outcomes, end)
+    if outcomes.supports_follow:
+        cells.pop("_support", None)
+    return cells
+
+
+FOLLOWING = {
+    "_position": "ranks",
+    "_grade": "grade",
+    "_size": "size",
+    "_support": "supports",
+    "_steps": "steps",
+}
+"""Columns that follow from the first positions where what is named here is None."""
+
+
+def completed(column: Any, end: str, outcomes: FoundColumns) -> Any:
+    """Return a column of `FOLLOWING` with what follows where it is null; None where all is.
+
+    Rows that were written together may have a trivial column, and others of their file not.
+    """
+    if column is None or not column.null_count:
+        return column
+    first = FoundColumns(outcomes.status, outcomes.retrieved, outcomes.first)
+    return pc.coalesce(column, _of_targets(first, end))
+
+
+def _of_targets(outcomes: FoundColumns, end: str) -> Any:
+    """Return a column of `FOLLOWING`, whether or not it follows."""
+    column_type: Any = SCORE_COLUMNS[end]
+    kind = column_type.value_type
+    if end in ("_grade", "_size"):
+        values: Any = outcomes.weights(end[1:])
+    elif end == "_position":
+        values = outcomes.first.values
+    else:
+        lists = outcomes.supporting if end == "_support" else outcomes.rising
+        values = _list_array(pa.array(lists.values, kind.value_type), lists.offsets)
+    unscored = outcomes.status != SCORED
+    return _list_array(pa.array(values, kind), outcomes.first.offsets, unscored)
+
+
+def _cold(
+    part: Part, score: int, method: Method, outcomes: FoundColumns, values: Any
+) -> dict[str, Any]:
+    """Return the reasons of unscored rows, the verdicts, and as JSON what no column has."""
+    rows: Iterable[int] = range(len(part))
+    if isinstance(part, MemoryPart) and part.follows(score):
+        rows = np.flatnonzero(outcomes.status != SCORED).tolist()
+        if not rows:
+            return {}
+    reasons: list[str | None] = [None] * len(part)
+    verdicts: list[Any] = [None] * len(part)
+    details: list[str | None] = [None] * len(part)
+    for row in rows:
+        result = part.result(row, score)
+        reasons[row] = _readable(result.note) or None
+        if result.is_judged:
+            verdicts[row] = [_readable(each.verdict) for each in result.findings]
+            verdicts[row] += ["unmeasured"] * len(result.unmeasured)
+        # Only where the columns do not give the result again: most rows need no JSON.
+        if derived(method, part.sample(row), outcomes, row, reasons[row] or "") != result:
+            content = plain_result(result, None if np.isnan(values[row]) else float(values[row]))
+            details[row] = json.dumps(content, allow_nan=False)
+    return {"_reason": reasons, "_verdict": verdicts, "_details": details}

@@ -1,0 +1,207 @@
+"""Reports as JSON Lines, written row by row so that a killed run keeps what it had.
+
+The first line has the methods, each of the others one sample, and the last one says whether the
+run came to its end. A file without that line is what a killed run leaves.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterator, Sequence
+from hashlib import sha256
+from itertools import islice
+from pathlib import Path
+from typing import Annotated, Any
+
+from pydantic import Field
+
+from fullrecall.errors import ReportError
+from fullrecall._util.garbage import uncollected
+from fullrecall.files.reports.records import MethodRecord, Record, check_row, plain_sample, sample_of
+from fullrecall.stats.evaluation import AnyEvaluation
+from fullrecall.files.reports.signature import KIND
+from fullrecall.scorers.result import Method
+from fullrecall.files.reports.plain import as_line, changed, head_of, located, mapping, parsed, plain_results
+from fullrecall.files.reports.proof import Contradiction, Proof, proofs_of
+from fullrecall.files.reports.row_writer import Writer as RowWriter
+from fullrecall.table.origin import Origin
+from fullrecall.samples.retrieval import View
+from fullrecall.samples.sample import Sample
+from fullrecall.table.part import MemoryPart, Part
+from fullrecall.table.table import Table
+
+VERSION = 4
+_END = "end of fullrecall report"
+
+_WRITTEN_TOGETHER = 256
+"""Rows that reach the file at once, where many come together."""
+
+_NO_END = "its file has no end: the run was killed or is still running, or the file was cut off"
+
+
+class Writer(RowWriter):
+    """Writes a report to `path`: line by line, so that a killed run keeps all that it had."""
+
+    def begin(self) -> None:
+        """Open the file."""
+        head = {**head_of(self.methods, VERSION), **self.origin._asdict()}
+        # Buffered by the line: a killed run has lost nothing that it scored.
+        self._file = self.path.open("w", 1, encoding="utf-8", newline="\n")
+        self._rows = 0
+        self._digest = sha256()
+        self._write_lines(head)
+
+    def put(self, part: Part) -> None:
+        """Write rows, some of them at a time."""
+        results = [plain_results(part, score, method) for score, method in enumerate(self.methods)]
+        rows = (
+            {"sample": plain_sample(sample, default=self.default), "results": own_results}
+            for sample, *own_results in zip(part.samples(), *results, strict=True)
+        )
+        while batch := list(islice(rows, _WRITTEN_TOGETHER)):
+            self._write_lines(*batch)
+            self._rows += len(batch)
+
+    def _write_lines(self, *rows: object) -> None:
+        lines = "".join(f"{as_line(row)}\n" for row in rows)
+        self._file.write(lines)
+        self._digest.update(lines.encode())
+
+    def finish(self) -> None:
+        """Write the foot."""
+        foot = {"kind": _END, "samples": self._rows, "stopped": self.stopped}
+        # The foot's own fields too, or "stopped" could be edited out of a run that was cut short.
+        self._digest.update(as_line(foot).encode())
+        self._write_lines({**foot, "sha256": self._digest.hexdigest()})
+
+    def close(self) -> None:
+        """Close the file."""
+        self._file.close()
+
+
+class Head(Record):
+    """The first line of a report."""
+
+    kind: str
+    version: int
+    methods: Annotated[list[MethodRecord], Field(min_length=1)]
+    corpus: str | None = None
+    view: View = "contexts"
+
+
+class Foot(Record):
+    """The last line of a report; `sha256` is the digest of all lines and of its other fields."""
+
+    kind: str
+    samples: Annotated[int, Field(ge=0)]
+    stopped: str | None
+    sha256: str
+
+
+_AT_ONCE = 4_096
+"""Lines of a part."""
+
+
+def read(path: str | Path, make: type[AnyEvaluation]) -> AnyEvaluation:
+    """Return a saved report; see `Report.load`."""
+    data = Path(path).read_bytes()
+    # Not splitlines: texts may hold other line separators, and JSON leaves them as they are.
+    head, *lines = data.split(b"\n")
+    methods, origin = _head(path, head)
+    if lines and lines.pop():  # what stands after the last line break
+        warnings.warn(
+            f"{path}: the last line is cut off, as an interrupted run leaves it; "
+            f"{len(lines)} samples were read",
+            stacklevel=4,
+        )
+    foot = _foot(path, lines[-1], len(lines) + 1) if lines else None
+    if foot is not None:
+        end = lines.pop()
+        if foot.samples != len(lines):
+            raise ReportError(
+                f"{path} has {len(lines)} samples, and its last line says {foot.samples}: some "
+                "were added or removed; save it again with Report.save"
+            )
+    report = make(methods, table=Table(methods, _parts(path, lines, methods, origin)))
+    report.origin = origin
+    report.stopped = _NO_END if foot is None else foot.stopped
+    if foot is not None:  # last: a row says more
+        _check_digest(path, memoryview(data)[: -len(end) - 1], foot)
+    return report
+
+
+def _foot(path: str | Path, line: bytes, number: int) -> Foot | None:
+    """Return the foot of a report, None where its last line is none."""
+    with located(f"{path}:{number}"):
+        foot = mapping(line)
+        return Foot.read(foot) if foot.get("kind") == _END else None
+
+
+def _check_digest(path: str | Path, before: memoryview, foot: Foot) -> None:
+    """Raise `ReportError` where the lines before the foot are not those of its digest."""
+    digest = sha256(before)
+    digest.update(as_line(foot.model_dump(exclude={"sha256"})).encode())
+    if digest.hexdigest() != foot.sha256:
+        raise changed(path)
+
+
+def _head(path: str | Path, head: bytes) -> tuple[list[Method], Origin]:
+    """Return the methods and the origin that the first line of a report names."""
+    with located(f"{path}:1"):
+        content = mapping(head)
+        if content.get("kind") == KIND:
+            methods = methods_of(content, VERSION)
+            return methods, Origin(content.get("corpus"), content.get("view") or "contexts")
+    raise ReportError(
+        f"{path} is not a saved report: Report.save and `fullrecall evaluate --output` write one"
+    )
+
+
+def methods_of(head: dict[str, Any], version: int) -> list[Method]:
+    """Return the methods of a report's head; `ReportError` for what is none of this version."""
+    if head.get("version", version) != version:
+        raise ReportError(
+            f"the file has version {head['version']!r} of the format, this fullrecall reads "
+            f"{version}: evaluate again, or read it with the fullrecall that wrote it"
+        )
+    methods = [record.method for record in Head.read(head).methods]
+    names = [method.name for method in methods]
+    for name in names:
+        if names.count(name) > 1:
+            raise ReportError(f"methods must have distinct names, got {name!r} twice")
+    return methods
+
+
+def _parts(
+    path: str | Path, lines: Sequence[bytes], methods: Sequence[Method], origin: Origin
+) -> Iterator[MemoryPart]:
+    """Yield the rows of all lines, some at a time."""
+    proofs = proofs_of(f"{path}:1", methods, origin)
+    for first in range(0, len(lines), _AT_ONCE):
+        yield _part(path, lines[first : first + _AT_ONCE], first + 2, methods, proofs)
+
+
+@uncollected()
+def _part(
+    path: str | Path,
+    lines: Sequence[bytes],
+    first: int,
+    methods: Sequence[Method],
+    proofs: Sequence[Proof],
+) -> MemoryPart:
+    """Return the rows of lines, of which the first is line `first` of the file."""
+    saved: list[list[Any]] = []
+    samples: list[Sample] = []
+    for number, line in enumerate(lines, start=first):
+        with located(f"{path}:{number}"):
+            content = check_row(parsed(line), methods)
+            samples.append(sample_of(content.sample))
+            saved.append(content.results)
+    scores = []
+    for score, proof in enumerate(proofs):
+        try:
+            scores.append(proof.score(samples, [results[score] for results in saved]))
+        except Contradiction as error:
+            where = f"{path}:{first + error.row}: results[{score}]"
+            raise ReportError(f"{where}.{error}") from None
+    return MemoryPart(samples, *zip(*scores, strict=True))

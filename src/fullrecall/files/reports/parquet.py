@@ -1,0 +1,364 @@
+"""Reports as Parquet: a directory of files that fills as rows come, and a manifest of them."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import cache, partial
+from hashlib import sha256
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.fs as pafs
+import pyarrow.parquet as pq
+
+from fullrecall.errors import ReportError
+from fullrecall.samples.identifiers import shown
+from fullrecall.files.reports.records import Record
+from fullrecall.stats.evaluation import AnyEvaluation
+from fullrecall.files.reports.signature import KIND, MANIFEST
+from fullrecall.scorers.result import Method
+from fullrecall.files.reports import columns
+from fullrecall.files.reports.json_lines import methods_of
+from fullrecall.files.reports.plain import changed, located, mapping, parsed
+from fullrecall.files.reports.plan import assembled
+from fullrecall.files.reports.proof import Contradiction, Proof, difference, proofs_of
+from fullrecall.files.reports.row_groups import Files, RowGroup
+from fullrecall.files.reports.row_writer import Writer as RowWriter
+from fullrecall.table.origin import UNKNOWN, Origin
+from fullrecall.samples.retrieval import View
+from fullrecall.measures.lists import Integers
+from fullrecall.table.part import MemoryPart, Part, Selection
+from fullrecall.table.table import Table
+
+GROUP_ROWS = 24_576
+"""Rows of a file, however many come together: the same rows give the same files."""
+
+_GROUP_BYTES = 64 * 2**20
+"""Bytes from which on a file is written though it has fewer rows."""
+
+_NO_END = "its directory has no end: the run was killed or is still running"
+
+
+class PartFile(Record):
+    """One file of a report."""
+
+    name: str
+    rows: int
+    sha256: str
+
+
+class Manifest(Record):
+    """What a report's directory says of itself; `sha256` is the digest of all other fields."""
+
+    kind: str
+    version: int
+    head: str
+    corpus: str | None = None
+    view: View = "contexts"
+    files: list[PartFile]
+    rows: int
+    stopped: str | None
+    sha256: str = ""
+
+    @property
+    def seal(self) -> str:
+        """The digest of what it says."""
+        content = json.dumps(self.model_dump(exclude={"sha256"}), sort_keys=True)
+        return sha256(content.encode()).hexdigest()
+
+
+class Writer(RowWriter):
+    """Writes rows to a directory of files, each of which is whole once it is there.
+
+    A killed run keeps all that it had written.
+    """
+
+    together = 1_024
+
+    def begin(self) -> None:
+        """Make the directory, whose manifest says that there is no end yet."""
+        self._head = columns.head(self.methods)
+        self._files: list[PartFile] = []
+        self._count = 0  # rows that came so far
+        self._tables: list[pa.Table] = []
+        self._rows = self._bytes = 0  # of these tables: a stream brings many small ones
+        self.path.mkdir()
+        self._write_manifest(_NO_END)
+
+    def put(self, part: Part) -> None:
+        """Take rows, and write a file whenever there are enough."""
+        for piece in _slices(part):
+            rows = range(self._count, self._count + len(piece))
+            table = columns.arrow_table(piece, self.methods, rows, self.default)
+            self._tables.append(table)
+            self._rows += table.num_rows
+            self._bytes += table.nbytes
+            self._count += len(piece)
+            # Whole groups whatever came at a time: the same rows give files of the same bytes.
+            if self._rows >= GROUP_ROWS:
+                self._put_first(GROUP_ROWS)
+            elif self._bytes >= _GROUP_BYTES:
+                self._put_first(self._rows)
+
+    def finish(self) -> None:
+        """Write what waits, and the manifest; a report without rows has a file without rows."""
+        if not self._count:
+            self._tables = [columns.schema(self.methods).empty_table()]
+        if self._tables:
+            self._put_first(self._rows)
+        self._write_manifest(self.stopped)
+
+    def close(self) -> None:
+        """Leave what is there: each file was closed as it was written."""
+
+    def _put_first(self, rows: int) -> None:
+        """Write a file of so many of the rows that wait, the first ones."""
+        waiting = pa.concat_tables(self._tables)
+        table, rest = waiting.slice(0, rows).combine_chunks(), waiting.slice(rows)
+        self._tables = [rest] if rest.num_rows else []
+        self._rows, self._bytes = rest.num_rows, rest.nbytes
+        name = f"part-{len(self._files):05}.parquet"
+        hidden = self.path / f".{name}"
+        with _writer(hidden, table.schema) as writer:
+            writer.write_table(table, row_group_size=max(1, table.num_rows))
+        digest = sha256(hidden.read_bytes()).hexdigest()
+        hidden.replace(self.path / name)  # at once: a file of a report is never half
+        self._files.append(PartFile(name=name, rows=table.num_rows, sha256=digest))
+        self._write_manifest(_NO_END)
+
+    def _write_manifest(self, stopped: str | None) -> None:
+        manifest = Manifest(
+            kind=KIND,
+            version=columns.VERSION,
+            head=self._head,
+            **self.origin._asdict(),
+            files=self._files,
+            rows=sum(file.rows for file in self._files),
+            stopped=stopped,
+        )
+        sealed = manifest.model_copy(update={"sha256": manifest.seal})
+        hidden = self.path / f".{MANIFEST}"
+        hidden.write_text(sealed.model_dump_json(indent=1), encoding="utf-8")
+        hidden.replace(self.path / MANIFEST)
+
+
+def _slices(part: Part) -> Iterator[Part]:
+    """Yield a part in pieces of at most `GROUP_ROWS` rows."""
+    for first in range(0, len(part), GROUP_ROWS):
+        rows = np.arange(first, min(first + GROUP_ROWS, len(part)))
+        yield part if len(rows) == len(part) else Selection([part], rows)
+
+
+def _writer(path: Path, schema: pa.Schema) -> pq.ParquetWriter:
+    # IDs mostly differ: a dictionary of them takes twice the time and more room.
+    repetitive = [
+        field for field in schema if field.name not in {columns.ROW, "id", *columns.LISTS}
+    ]
+    return pq.ParquetWriter(
+        path,
+        schema,
+        compression="zstd",
+        use_dictionary=[f"{field.name}{_leaf(field.type)}" for field in repetitive],  # type: ignore[arg-type] # paths, too
+        column_encoding={columns.ROW: "DELTA_BINARY_PACKED"},
+        store_schema=False,  # of Arrow alone: other engines read the types of Parquet
+    )
+
+
+def _leaf(kind: pa.DataType) -> str:
+    """Return what the path of a column's values has after its name."""
+    return f".list.element{_leaf(kind.value_type)}" if pa.types.is_list(kind) else ""
+
+
+def opened(
+    paths: Iterable[str | Path],
+    make: type[AnyEvaluation],
+    rows: int | None = None,
+    *,
+    whole: bool = False,
+) -> AnyEvaluation:
+    """Return the report of some files and directories; `whole` reads and checks all of it.
+
+    Raises `ReportError` for what is no report, files of several reports, damaged files, and what
+    `plan.assembled` raises.
+    """
+    sources = [_Source.at(path) for path in paths]
+    if not sources:
+        raise ReportError("no file to open: pass at least one path")
+    files = Files(sources[0].filesystem)
+    names = [name for source in sources for name in source.names]
+    manifests = [source.manifest for source in sources if source.manifest is not None]
+    methods = _methods(files, names, manifests)
+    groups = [group for name in names for group in _groups(files, name, methods)]
+    origins = [Origin(manifest.corpus, manifest.view) for manifest in manifests]
+    origin = Origin.common(origins) if origins else UNKNOWN
+    if whole:
+        proofs = proofs_of(names[0], methods, origin)
+        for group in groups:
+            _prove(group, methods, proofs)
+        for source in sources:  # last: a row says more
+            source.check()
+    parts, stopped = assembled(groups, rows)
+    report = make(methods, table=Table(methods, parts))
+    ends = [*dict.fromkeys(manifest.stopped for manifest in manifests), stopped]
+    report.stopped = "; ".join(filter(None, ends)) or None
+    report.origin = origin
+    return report
+
+
+@dataclass(frozen=True)
+class _Source:
+    """A file, or the files of a directory, of any file system."""
+
+    filesystem: Any
+    path: str
+    names: list[str]
+    manifest: Manifest | None = None
+    """What a directory of this package says of itself; None for what an engine wrote."""
+
+    @classmethod
+    def at(cls, path: str | Path) -> _Source:
+        """Return what is at a path, or at a URI such as s3://bucket/scores."""
+        if "://" in str(path):
+            filesystem, name = pafs.FileSystem.from_uri(str(path))
+        else:
+            filesystem, name = pafs.LocalFileSystem(), str(path)
+        info = filesystem.get_file_info(name)
+        if info.type == pafs.FileType.NotFound:
+            raise ReportError(f"{path} does not exist")
+        if info.type != pafs.FileType.Directory:
+            return cls(filesystem, name, [name])
+        name = name.rstrip("/")
+        entries = filesystem.get_file_info(pafs.FileSelector(name, recursive=True))
+        if f"{name}/{MANIFEST}" in [entry.path for entry in entries]:
+            manifest = _manifest(filesystem, f"{name}/{MANIFEST}")
+            names = [f"{name}/{file.name}" for file in manifest.files]
+            return cls(filesystem, name, names, manifest)
+        names = sorted(entry.path for entry in entries if _is_part(entry))
+        if not names:
+            raise ReportError(f"{path} has no Parquet files: it is no saved report")
+        return cls(filesystem, name, names)
+
+    def check(self) -> None:
+        """Raise `ReportError` for a file that is not the one that was written."""
+        if self.manifest is None:
+            return
+        if self.manifest.sha256 != self.manifest.seal:
+            raise changed(f"{self.path}/{MANIFEST}")
+        for name, listed in zip(self.names, self.manifest.files, strict=True):
+            with self.filesystem.open_input_file(name) as file:
+                if sha256(file.read()).hexdigest() != listed.sha256:
+                    raise changed(name)
+
+
+def _is_part(file: pafs.FileInfo) -> bool:
+    return (
+        file.type == pafs.FileType.File
+        and file.base_name.endswith((".parquet", ".parq"))
+        and not file.base_name.startswith((".", "_"))
+    )
+
+
+def _manifest(filesystem: pafs.FileSystem, path: str) -> Manifest:
+    with filesystem.open_input_file(path) as file:
+        text = file.read()
+    with located(f"{path} is no manifest of a report"):
+        return Manifest.read(mapping(text))
+
+
+def _methods(files: Files, names: Sequence[str], manifests: Sequence[Manifest]) -> Sequence[Method]:
+    """Return the methods of the report that all files are of."""
+    heads = dict.fromkeys((manifest.head for manifest in manifests), f"its {MANIFEST}")
+    for name in names:
+        for head in files.heads(name):
+            heads.setdefault(head, name)
+    if not heads:
+        raise ReportError(f"{names[0]} is no saved report: its column {columns.HEAD} is empty")
+    methods_by_head = []
+    for head, name in heads.items():
+        with located(f"{name}: {columns.HEAD}"):
+            methods_by_head.append(methods_of(mapping(head), columns.VERSION))
+    for methods in methods_by_head[1:]:
+        if methods != methods_by_head[0]:
+            ours, theirs = (
+                ", ".join(method.name for method in each) for each in (methods_by_head[0], methods)
+            )
+            raise ReportError(
+                f"reports of {ours} and of {theirs} are not parts of one evaluation: score each by "
+                "the same scorers with the same parameters"
+            )
+    return methods_by_head[0]
+
+
+def _groups(files: Files, name: str, methods: Sequence[Method]) -> list[RowGroup]:
+    metadata = files.file(name).metadata
+    return [
+        RowGroup(files, name, index, methods)
+        for index in range(metadata.num_row_groups)
+        if metadata.row_group(index).num_rows
+    ]
+
+
+_PROVEN_AT_ONCE = 1_024
+"""Rows that are held against their samples together."""
+
+
+def _prove(group: RowGroup, methods: Sequence[Method], proofs: Sequence[Proof]) -> None:
+    """Raise `ReportError` for a row whose scores do not follow from its sample.
+
+    What the samples give is made columns, as it would be written, and compared: no column of a
+    score can say anything else.
+    """
+    column_of = cache(group.column)
+    for first in range(0, len(group), _PROVEN_AT_ONCE):
+        rows = np.arange(first, min(first + _PROVEN_AT_ONCE, len(group)))
+        samples = [group.sample(row) for row in rows.tolist()]
+        for score, (method, proof) in enumerate(zip(methods, proofs, strict=True)):
+            statuses = _rows_of(column_of(f"{method.name}_status"), rows, pa.string()).to_pylist()
+            saved = [partial(group.result, row, score) for row in rows.tolist()]
+            try:
+                part = proof.derived(samples, list(map(str, statuses)), saved)
+                _check_cells(column_of, rows, part, method)
+            except Contradiction as error:
+                raise ReportError(f"{group}: row {first + error.row}: {error}") from None
+
+
+def _rows_of(column: Any, rows: Integers, kind: pa.DataType) -> Any:
+    """Return some rows of a column, which is None where it is null throughout."""
+    return pa.array([None] * len(rows), kind) if column is None else column.take(pa.array(rows))
+
+
+def _check_cells(
+    column_of: Callable[[str], Any], rows: Integers, part: MemoryPart, method: Method
+) -> None:
+    """Raise `Contradiction` for a cell of these rows that is not what their samples give."""
+    cells = columns.score_cells(part, 0, method)
+    for end, kind in columns.SCORE_COLUMNS.items():
+        name = f"{method.name}{end}"
+        saved = _rows_of(column_of(name), rows, kind)
+        expected: Any = pa.array(cells.get(end, [None] * len(rows)), kind)
+        if end in columns.FOLLOWING and not saved.equals(expected):
+            outcomes = part.columns(0)
+            saved = columns.completed(saved, end, outcomes)
+            expected = columns.completed(expected, end, outcomes)
+        if saved.equals(expected):
+            continue
+        for row, pair in enumerate(zip(saved.to_pylist(), expected.to_pylist(), strict=True)):
+            problem = _difference(*pair, name)
+            if problem is not None:
+                raise Contradiction(row, problem)
+
+
+def _difference(saved: Any, derived: Any, name: str) -> str | None:
+    """Return how a cell differs; an empty list is as good as none."""
+    if not saved and not derived and saved != 0.0 and derived != 0.0:
+        return None
+    if not name.endswith("_details") or saved is None or derived is None:
+        return difference(saved, derived, name)
+    try:
+        return difference(parsed(saved), parsed(derived), name)
+    except (ReportError, ValueError) as error:
+        return f"{name} must be {shown(derived)}, as the sample gives, got {shown(saved)}: {error}"

@@ -1,0 +1,113 @@
+"""Rows as plain JSON values, and as lines of a file: how they are written, and read."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from math import isfinite
+from pathlib import Path
+from typing import Any
+
+from fullrecall.errors import FullrecallError, ReportError
+from fullrecall.files.reports.records import as_kept, plain_method, plain_result
+from fullrecall.files.reports.signature import KIND
+from fullrecall.scorers.result import Method
+from fullrecall.table.part import Part
+
+_WRONG = (FullrecallError, ValueError, TypeError, LookupError, RuntimeError, OSError)
+"""What goes wrong in reading content that no run gives; pyarrow's errors are among them."""
+
+
+@contextmanager
+def located(where: object) -> Iterator[None]:
+    """Raise `ReportError`, which begins with `where`, for what goes wrong in reading."""
+    try:
+        yield
+    except _WRONG as error:
+        raise ReportError(f"{where}: {error}") from None
+
+
+def plain_results(part: Part, score: int, method: Method) -> Iterator[dict[str, Any]]:
+    """Yield the results of a score, with the values that its columns give."""
+    outcomes = part.columns(score)
+    values = method.headline.values(outcomes, lambda row: part.result(row, score).ranked)
+    return map(plain_result, part.results(score), values.tolist())
+
+
+_ENCODER = json.JSONEncoder(ensure_ascii=False, allow_nan=False)
+
+
+def as_line(content: object) -> str:
+    """Return plain values as one line of UTF-8."""
+    line = _ENCODER.encode(content)
+    try:
+        line.encode()
+    except UnicodeEncodeError:  # half an emoji is legal in JSON input, and no UTF-8
+        line = json.dumps(content, allow_nan=False)
+    return line
+
+
+def head_of(methods: Sequence[Method], version: int) -> dict[str, Any]:
+    """Return what a file says of its report first."""
+    plain_methods = [plain_method(method) for method in methods]
+    return {"kind": KIND, "version": version, "methods": plain_methods}
+
+
+def changed(name: str | Path) -> ReportError:
+    """Return the error of a file whose digest is not that of what it holds."""
+    return ReportError(
+        f"{name} was changed after it was written, as its digest tells: evaluate again, or take "
+        "the file that was written"
+    )
+
+
+def parsed(text: str | bytes) -> Any:
+    """Return the plain values of a text of JSON.
+
+    Raises `ReportError` for what JSON does not have or names twice, and for numbers beyond all
+    floats; `ValueError` for no JSON.
+    """
+    line = text if isinstance(text, str) else text.decode()
+    try:
+        return _DECODER.decode(line)
+    except RecursionError:
+        raise ReportError("it is nested too deeply") from None
+    except OverflowError:  # found again without the hook, to name its place
+        content = json.loads(line)
+        as_kept(content, "")
+        return content
+
+
+def mapping(text: str | bytes) -> dict[str, Any]:
+    """Return a JSON object, an empty one for what is none; `ReportError` as `parsed` has it."""
+    try:
+        content = parsed(text)
+    except ReportError:
+        raise
+    except ValueError:
+        return {}
+    return content if isinstance(content, dict) else {}
+
+
+def _finite(text: str) -> float:
+    number = float(text)
+    if isfinite(number):
+        return number
+    raise OverflowError
+
+
+def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    content = dict(pairs)
+    if len(content) < len(pairs):
+        names = [name for name, _ in pairs]
+        twice = next(name for name in names if names.count(name) > 1)
+        raise ReportError(f"{twice} must occur once, and occurs {names.count(twice)} times")
+    return content
+
+
+def _refuse(constant: str) -> object:
+    raise ReportError(f"{constant} is not a JSON value")
+
+
+_DECODER = json.JSONDecoder(parse_constant=_refuse, object_pairs_hook=_object, parse_float=_finite)

@@ -1,0 +1,122 @@
+"""Row groups put together: each row once, by the rows' numbers, and what is missing."""
+
+from __future__ import annotations
+
+import json
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from hashlib import sha256
+from typing import Any
+
+import numpy as np
+
+from fullrecall.errors import ReportError
+from fullrecall.files.reports.columns import ROW
+from fullrecall.files.reports.row_groups import RowGroup
+from fullrecall.measures.lists import Integers
+from fullrecall.table.part import Part, Selection
+
+_RUNS_SHOWN = 5
+
+
+def assembled(groups: Sequence[RowGroup], rows: int | None) -> tuple[Sequence[Part], str | None]:
+    """Return row groups as parts of one report, and why it lacks rows; None where it has all.
+
+    `rows` is how many were planned; rows that come twice count once. Raises `ReportError` where
+    they come with different content, and where rows have no numbers and `rows` is given.
+    """
+    numbered = [(group, numbers) for group in groups if (numbers := group.numbers(ROW)) is not None]
+    if len(numbered) < len(groups):
+        if rows is not None:
+            raise ReportError(
+                "rows=… needs numbered rows: pass position=… to the BatchScorer that scores them"
+            )
+        return groups, None
+    # By row and name: the report is the same in whatever order its files were listed.
+    numbered.sort(key=lambda each: (int(each[1].min()), str(each[0])))
+    groups = [group for group, _ in numbered]
+    row_numbers = np.concatenate([np.zeros(0, np.int64), *(numbers for _, numbers in numbered)])
+    order = np.argsort(row_numbers, kind="stable")
+    if (np.diff(row_numbers[order]) == 0).any():
+        order = _once(groups, row_numbers, order)
+    stopped = _missing_or_unplanned(row_numbers[order], rows)
+    if np.array_equal(order, np.arange(len(row_numbers))):
+        return groups, stopped
+    return [Selection(groups, order)], stopped
+
+
+def _once(groups: Sequence[RowGroup], row_numbers: Integers, order: Integers) -> Integers:
+    """Return an order of rows without those that come again, the same in any order of files."""
+    numbers = row_numbers[order]
+    same = np.diff(numbers) == 0
+    repeats = np.concatenate([same, [False]]) | np.concatenate([[False], same])
+    copies: dict[int, set[str]] = defaultdict(set)
+    surplus = []
+    for row, digest in _digests(groups, np.sort(order[repeats])):
+        number = int(row_numbers[row])
+        if number in copies:
+            surplus.append(row)
+        copies[number].add(digest)
+    differ = [number for number, digests in copies.items() if len(digests) > 1]
+    if differ:
+        raise ReportError(
+            f"rows that come twice with different content: {_runs(np.sort(differ))}; "
+            "number each row once, and leave out all but one of the files that have them"
+        )
+    return order[~np.isin(order, surplus)]
+
+
+def _digests(groups: Sequence[RowGroup], rows: Integers) -> Iterable[tuple[int, str]]:
+    """Yield rows with a digest of their content without what it cost."""
+    start = 0
+    for group in groups:
+        own = rows[(rows >= start) & (rows < start + len(group))]
+        for row, cells in zip(own.tolist(), group.cells_of(own - start), strict=True):
+            content = json.dumps(_without_costs(cells), sort_keys=True, default=str)
+            yield row, sha256(content.encode()).hexdigest()
+        start += len(group)
+
+
+def _without_costs(cells: dict[str, Any]) -> dict[str, Any]:
+    free = dict(cells)
+    # A worker that is killed and started again pays and waits anew for the same rows.
+    for name, value in cells.items():
+        if name.endswith("_details") and value is not None:
+            free[name] = {**json.loads(value), "usage": None}
+        elif name == "retrieval" and value is not None:
+            free[name] = {**json.loads(value), "seconds": None}
+    return free
+
+
+def _missing_or_unplanned(numbers: Integers, rows: int | None) -> str | None:
+    """Return which planned rows are missing, and which are not planned; None where all is well.
+
+    `numbers` are those of the rows that are there, ascending.
+    """
+    planned = int(numbers.max(initial=-1)) + 1 if rows is None else rows
+    edges = np.concatenate([[-1], numbers[numbers < planned], [planned]])
+    missing, beyond = planned - len(edges) + 2, numbers[numbers >= planned]
+    reasons = []
+    if missing:
+        gaps = np.flatnonzero(np.diff(edges) > 1)
+        words = _in_words(edges[gaps] + 1, edges[gaps + 1] - 1)
+        reasons.append(f"{missing:,} of {planned:,} rows are missing: {words}")
+    if len(beyond):
+        reasons.append(f"rows that are not planned are there: {_runs(beyond)}")
+    return "; ".join(reasons) or None
+
+
+def _runs(numbers: Integers) -> str:
+    """Return ascending numbers for people, neighbors together."""
+    breaks = np.flatnonzero(np.diff(numbers) > 1)
+    return _in_words(numbers[[0, *breaks + 1]], numbers[[*breaks, -1]])
+
+
+def _in_words(firsts: Integers, lasts: Integers) -> str:
+    """Return runs of numbers for people: "500 to 999, 2,000, and 12 more ranges"."""
+    runs = list(zip(firsts.tolist(), lasts.tolist(), strict=True))
+    shown = [f"{a:,}" if a == b else f"{a:,} to {b:,}" for a, b in runs[:_RUNS_SHOWN]]
+    more = len(runs) - _RUNS_SHOWN
+    if more > 0:
+        shown.append(f"and {more:,} more range{'s' if more > 1 else ''}")
+    return ", ".join(shown)

@@ -1,0 +1,144 @@
+"""Saved results held against the samples beside them: what a file says has to follow from it.
+
+What is kept of a score whose scorer asks nobody is what the sample gives, not what the file says:
+that is compared and left. Of a judge's scores all that is not the judge's own word is derived by
+the scorer that made them; see `fullrecall.scorers.derived`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
+from itertools import zip_longest
+from math import isclose
+from typing import Any
+
+from fullrecall.errors import ReportError
+from fullrecall.samples.identifiers import shown
+from fullrecall.files.reports.records import ROUNDING, ResultRecord, check_retrieved
+from fullrecall.scorers.result import Method, Result
+from fullrecall.files.reports.plain import located, plain_results
+from fullrecall.table.origin import Origin
+from fullrecall.samples.sample import Sample
+from fullrecall.scorers.derived import Derivation
+from fullrecall.scorers.ids import IdRecall, id_columns
+from fullrecall.measures.found import FoundColumns
+from fullrecall.table.part import MemoryPart, Rescored, Results, columns_of
+
+
+class Contradiction(ReportError):  # noqa: N818 - what a reader makes a `ReportError` of
+    """A row's result does not follow from its sample; `row` is its index among those compared."""
+
+    def __init__(self, row: int, problem: str) -> None:
+        super().__init__(problem)
+        self.row = row
+
+
+class Proof:
+    """Proves the saved results of one score."""
+
+    def __init__(self, method: Method, *, held: bool) -> None:
+        """Prove results of this method; `held`: its run held labels against a corpus."""
+        self._method = method
+        self._derivation = Derivation(method, held=held)
+
+    def derived(
+        self,
+        samples: Sequence[Sample],
+        statuses: Sequence[str],
+        saved: Sequence[Callable[[], Result]],
+    ) -> MemoryPart:
+        """Return what samples give, where a file has these statuses, and `saved` make its results.
+
+        Raises `Contradiction` for the first row that is no result.
+        """
+        columns = None
+        if type(self._derivation.scorer) is IdRecall and _GIVEN.issuperset(statuses):
+            columns = id_columns(samples)
+        if columns is not None:
+            return MemoryPart(samples, [columns], [Rescored(self._score, follows=True)])
+        results = []
+        for row, (sample, status, read) in enumerate(zip(samples, statuses, saved, strict=True)):
+            try:
+                if self._derivation.asks_nobody and status in _GIVEN:
+                    result = self._score(sample)
+                else:
+                    result = read()
+                    check_retrieved(sample, result)
+                    result = self._derivation.result(sample, result)
+            except ReportError as error:
+                raise Contradiction(row, str(error)) from None
+            results.append(result)
+        return MemoryPart(samples, [columns_of(results)], [results])
+
+    def score(
+        self, samples: Sequence[Sample], saved: Sequence[Any]
+    ) -> tuple[FoundColumns, Results]:
+        """Return the score of rows of which a file has plain values.
+
+        Raises `Contradiction` for the first row that is no result or does not follow.
+        """
+        statuses = [str(type(each) is dict and each.get("status")) for each in saved]
+        part = self.derived(samples, statuses, [partial(self._read, each) for each in saved])
+        for row, (content, expected) in enumerate(
+            zip(saved, plain_results(part, 0, self._method), strict=True)
+        ):
+            problem = difference(content, expected, "") if content != expected else None
+            if problem is not None:
+                raise Contradiction(row, problem)
+        return part.columns(0), part.kept[0]
+
+    def _read(self, content: Any) -> Result:
+        return ResultRecord.read(content).as_found(self._method)
+
+    def _score(self, sample: Sample) -> Result:
+        assert self._derivation.scorer is not None  # noqa: S101 - it asks nobody
+        return self._derivation.scorer.score(sample)
+
+
+def proofs_of(where: str, methods: Sequence[Method], origin: Origin) -> list[Proof]:
+    """Return the proof of each score; `ReportError`, which begins with `where`, for a wrong one."""
+    with located(where):
+        return [Proof(method, held=origin.corpus is not None) for method in methods]
+
+
+_GIVEN = frozenset({"scored", "undefined"})
+"""What a sample gives by itself; a run may leave any sample unscored."""
+
+_ABSENT = object()
+
+
+def difference(saved_value: Any, derived: Any, field: str) -> str | None:
+    """Return the first field of plain values that differs, and how; None where none does.
+
+    Numbers may differ by `ROUNDING`.
+    """
+    if _is_equal(saved_value, derived):
+        return None
+    inner_values = list(_inside(saved_value, derived, field))
+    if inner_values:
+        problems = (difference(saved, other, name) for name, saved, other in inner_values)
+        return next(filter(None, problems), None)
+    if saved_value is _ABSENT:
+        return f"{field} is missing: it must be {shown(derived)}, as the sample gives"
+    must = "not be there" if derived is _ABSENT else f"be {shown(derived)}"
+    return f"{field} must {must}, as the sample gives, got {shown(saved_value)}"
+
+
+def _inside(saved_value: Any, derived: Any, field: str) -> Iterator[tuple[str, Any, Any]]:
+    """Yield what two mappings or two lists hold, side by side, with its name."""
+    if isinstance(saved_value, dict) and isinstance(derived, dict):
+        for name in dict.fromkeys([*derived, *saved_value]):
+            below = f"{field}.{name}" if field else name
+            yield below, saved_value.get(name, _ABSENT), derived.get(name, _ABSENT)
+    if isinstance(saved_value, list) and isinstance(derived, list):
+        pairs = zip_longest(saved_value, derived, fillvalue=_ABSENT)
+        for index, (saved, other) in enumerate(pairs):
+            yield f"{field}[{index}]", saved, other
+
+
+def _is_equal(saved_value: Any, derived: Any) -> bool:
+    if type(saved_value) is float or type(derived) is float:
+        numbers = {type(saved_value), type(derived)} <= {int, float}
+        return numbers and isclose(saved_value, derived, rel_tol=ROUNDING, abs_tol=ROUNDING)
+    return bool(saved_value == derived)

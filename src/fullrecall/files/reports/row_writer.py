@@ -1,0 +1,99 @@
+"""What all writers of reports share: rows as they are scored, and an end that says how it went."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from contextlib import nullcontext, suppress
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+
+from fullrecall.files.reports.records import Default
+from fullrecall._util.ending import ending
+from fullrecall.scorers.result import Method, Result
+from fullrecall.table.origin import UNKNOWN, Origin
+from fullrecall.samples.sample import Sample
+from fullrecall.table.part import MemoryPart, Part
+
+
+class Writer(ABC):
+    """Writes rows as they come; use it as a context manager.
+
+    `stopped` is what the end says of a run that ended early; an error within the context says it
+    too. Methods raise `OSError` where a file cannot take a row, and `ReportError` for metadata that
+    JSON would change or cannot hold.
+    """
+
+    stopped: str | None = None
+    together = 1
+    """Rows that come one by one and are written together."""
+
+    def __init__(
+        self,
+        path: str | Path,
+        methods: Sequence[Method],
+        origin: Origin = UNKNOWN,
+        *,
+        default: Default = None,
+    ) -> None:
+        self.path = Path(path)
+        self.methods = methods
+        self.origin = origin
+        self.default = default
+        self._waiting: list[tuple[Sample, Sequence[Result]]] = []
+        self.begin()
+
+    @abstractmethod
+    def begin(self) -> None:
+        """Make what rows are written to."""
+
+    def add(self, part: Part) -> None:
+        """Write rows that were scored together."""
+        self.settle()
+        self.put(part)
+
+    def write(self, sample: Sample, results: Sequence[Result]) -> None:
+        """Write one row."""
+        self._waiting.append((sample, results))
+        if len(self._waiting) >= self.together:
+            self.settle()
+
+    def settle(self) -> None:
+        """Write the rows that wait."""
+        if self._waiting:
+            waiting, self._waiting = self._waiting, []
+            samples, results = zip(*waiting, strict=True)
+            self.put(MemoryPart.of(samples, results))
+
+    @abstractmethod
+    def put(self, part: Part) -> None:
+        """Write rows."""
+
+    @abstractmethod
+    def finish(self) -> None:
+        """Write the end."""
+
+    @abstractmethod
+    def close(self) -> None:
+        """Close what is open."""
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        if error is not None:
+            self.stopped = ending(error)
+        # After a failed write the same rows fail again on closing: the first error tells.
+        with suppress(OSError) if error is not None else nullcontext():
+            try:
+                if not isinstance(error, OSError):  # half a row may stand there
+                    self.settle()
+                    self.finish()
+            finally:
+                self.close()

@@ -1,0 +1,135 @@
+"""Saved reports: JSON Lines for people and diffs, Parquet for size; one schema behind both.
+
+Which file holds a report in which form, and what becomes of a file that is there.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Callable, Iterable, Sequence
+from pathlib import Path
+from typing import Any
+
+from fullrecall.errors import ParameterError, ReportError
+from fullrecall._util.extras import pyarrow
+from fullrecall.files.reports import signing
+from fullrecall.stats.evaluation import AnyEvaluation, Evaluation
+from fullrecall.files.reports.signature import is_report
+from fullrecall.scorers.result import Method
+from fullrecall.files.reports import json_lines
+from fullrecall.files.reports.row_writer import Writer
+from fullrecall.table.origin import UNKNOWN, Origin
+
+SUFFIXES = (".jsonl", ".parquet")
+"""How the names of saved reports end."""
+
+PARQUET = (".parquet", ".parq")
+
+
+def save(
+    report: Evaluation,
+    path: str | Path,
+    *,
+    replace: bool = False,
+    default: Callable[[Any], Any] | None = None,
+    sign: str | Path | None = None,
+) -> None:
+    """Write a report; see `Report.save`."""
+    path = Path(path)
+    _check_target(path, replace=replace)
+    if sign is not None:
+        signing.key(sign)  # a key that cannot be read is an error before anything is written
+    # Beside it, and moved once it is whole: a run that dies while it writes leaves the old report.
+    part = path.with_name(f".{path.name}.{os.getpid()}.part")
+    try:
+        with _format(path).Writer(part, report.methods, report.origin, default=default) as writing:
+            writing.stopped = report.stopped
+            for rows in report.table.parts:
+                writing.add(rows)
+        remove(path)
+        signing.remove(path)
+        part.replace(path)
+    finally:
+        remove(part)
+    if sign is not None:
+        signing.sign(path, sign)
+
+
+def remove(path: Path) -> None:
+    """Remove a report, if there is one."""
+    if path.is_dir():
+        shutil.rmtree(path)
+    path.unlink(missing_ok=True)
+
+
+def writer(path: str | Path, methods: Sequence[Method], origin: Origin = UNKNOWN) -> Writer:
+    """Return what writes the rows of a run as they come, to what is not there yet.
+
+    A name that ends in ".parquet" becomes a directory of files, each of which is whole. `origin`
+    is that of the report. Raises
+    `ReportError` for another suffix, and for a path that exists.
+    """
+    path = Path(path)
+    _check_target(path, replace=False)
+    signing.remove(path)  # of what stood there before
+    row_writer: Writer = _format(path).Writer(path, methods, origin, default=str)
+    return row_writer
+
+
+def load(path: str | Path, make: type[AnyEvaluation], *, signed: str | Path | None = None) -> AnyEvaluation:
+    """Read a saved report; see `Report.load`."""
+    if signed is not None:
+        signing.check_signature(Path(path), signed)
+    if _is_parquet(path):
+        loaded: AnyEvaluation = _parquet().opened([path], make, whole=True)
+        return loaded
+    return json_lines.read(path, make)
+
+
+def open_report(
+    path: str | Path | Iterable[str | Path],
+    make: type[AnyEvaluation],
+    *,
+    rows: int | None = None,
+) -> AnyEvaluation:
+    """Open a saved report; see `Report.open`."""
+    paths = [path] if isinstance(path, (str, Path)) else list(path)
+    if rows is not None and (type(rows) is not int or rows < 0):
+        raise ParameterError(f"rows must be a whole number >= 0, got {rows!r}")
+    if any(map(_is_parquet, paths)) or len(paths) != 1 or rows is not None:
+        opened: AnyEvaluation = _parquet().opened(paths, make, rows)
+        return opened
+    return load(paths[0], make)
+
+
+def _format(path: Path) -> Any:
+    return _parquet() if path.suffix == ".parquet" else json_lines
+
+
+def _is_parquet(path: str | Path) -> bool:
+    return "://" in str(path) or Path(path).suffix in PARQUET or Path(path).is_dir()
+
+
+def _parquet() -> Any:
+    """Return what reads and writes Parquet; `MissingExtraError` without pyarrow."""
+    pyarrow("a report as Parquet")
+    from fullrecall.files.reports import parquet
+
+    return parquet
+
+
+def _check_target(path: Path, *, replace: bool) -> None:
+    """Raise `ReportError` for a name that says no form, and for a path at which something is.
+
+    What is there may be replaced where `replace` says so.
+    """
+    if path.suffix not in SUFFIXES:
+        raise ReportError(
+            f"a report is saved as {' or '.join(SUFFIXES)}, got {path.name!r}: to_html, to_csv, "
+            "and to_markdown write other files"
+        )
+    if path.exists() and not replace:
+        raise ReportError(f"{path} exists: pass replace=True to replace it, or name another file")
+    if path.is_dir() and not is_report(path):
+        raise ReportError(f"{path} is a directory of other files: name another one")

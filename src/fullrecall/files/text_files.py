@@ -1,0 +1,148 @@
+"""Text files as checked lines: gzip, encodings, over-long lines, and where each error stands."""
+
+from __future__ import annotations
+
+import gzip
+import os
+import re
+import sys
+import zlib
+from codecs import BOM_UTF16_BE, BOM_UTF16_LE
+from collections.abc import Callable, Generator, Iterator
+from contextlib import contextmanager, suppress
+from io import BufferedReader, TextIOWrapper
+from pathlib import Path
+from typing import Any, TextIO, TypeAlias, TypeVar
+
+from fullrecall.errors import InputError
+from fullrecall.samples.identifiers import shown
+
+T = TypeVar("T")
+FilePath: TypeAlias = str | os.PathLike[str]
+
+STANDARD_INPUT = "-"
+"""The name under which a text is read from standard input."""
+
+MAX_TEXT_LENGTH = 512 * 2**20
+"""The most characters that come into memory as a whole: a JSON array."""
+
+MAX_LINE_LENGTH = 64 * 2**20
+"""The most characters of a line, or a CSV record, that is read."""
+
+_GZIP_MARK = b"\x1f\x8b"
+_NO_TEXT = re.compile("[\0\udc80-\udcff]")
+"""A NUL byte, or one that is not UTF-8, as it is read with `surrogateescape`."""
+
+
+def existing_file(path: FilePath) -> str:
+    """Return `path` as a `str`; raise `InputError` where no file can be read there."""
+    name = os.fsdecode(path)
+    if name == STANDARD_INPUT:
+        return name
+    if Path(name).is_dir():
+        raise InputError("is a directory: name one file in it", path=name)
+    if not Path(name).exists():
+        raise InputError("no such file", path=name)
+    return name
+
+
+def text_lines(path: str, limit: int | None = None) -> Generator[tuple[int, str], None, None]:
+    """Yield each line of a file with its number (from 1) and its line ending.
+
+    No more than `limit` characters of a line come into memory; the default is `MAX_LINE_LENGTH`.
+    Raises `InputError`, which has the line but not the path, at the first line that cannot be
+    read, after all lines before it.
+    """
+    most = MAX_LINE_LENGTH if limit is None else limit
+    with _opened(path) as file:
+        number = 1
+        while text := _read(file.readline, most + 1, number):
+            if len(text) > most and not text.endswith("\n"):
+                raise too_long(most, number)
+            yield number, text
+            number += 1
+
+
+def whole_text(path: str) -> str:
+    """Return all text of a file; raise `InputError` where it cannot be read."""
+    with _opened(path) as file:
+        text = _read(file.read, MAX_TEXT_LENGTH + 1, 1)
+    if len(text) > MAX_TEXT_LENGTH:
+        raise InputError(
+            f"holds more than {MAX_TEXT_LENGTH:,} characters as one text, unpacked: save it as "
+            "JSON Lines or Parquet, which are read row by row"
+        )
+    return text
+
+
+def too_long(most: int, line: int) -> InputError:
+    """Return the error for a line, or a CSV record, that outgrows the limit."""
+    return InputError(
+        f"the row that begins here is longer than {most:,} characters: a line break or a closing "
+        "quote is missing; rows that are meant to be so long are read from Parquet",
+        line=line,
+    )
+
+
+def _read(read: Callable[[int], str], most: int, line: int) -> str:
+    """Return a text that begins at a line, of at most so many characters."""
+    text = _guarded(read, most, line)
+    wrong = None if text.isascii() and "\0" not in text else _NO_TEXT.search(text)
+    if wrong is not None:
+        byte = ord(wrong[0]) & 0xFF
+        what = f"byte {byte:#04x} is not UTF-8" if byte else "a NUL byte is no text"
+        after = shown(text[max(0, wrong.start() - 20) : wrong.start()])
+        line += text.count("\n", 0, wrong.start())
+        raise InputError(f"{what} (after {after}): save the file as UTF-8", line=line)
+    return text
+
+
+def _guarded(read: Callable[[int], T], size: int, line: int) -> T:
+    """Return what is read; raise `InputError` where that fails."""
+    try:
+        return read(size)
+    except EOFError as error:
+        problem = "the gzip data end in the middle: the file is truncated, fetch it again"
+        raise InputError(problem, line=line) from error
+    except (OSError, zlib.error, UnicodeDecodeError) as error:  # the last of damaged UTF-16
+        raise InputError(f"cannot be read: {error}", line=line) from error
+
+
+@contextmanager
+def _opened(path: str) -> Iterator[TextIO]:
+    with _standard_input() if path == STANDARD_INPUT else _file(path) as raw:
+        buffered = raw
+        # By content, not by name: browsers unpack `.gz` downloads and leave the name as it was.
+        if _guarded(raw.peek, 2, 1)[:2] == _GZIP_MARK:
+            unpacked: Any = gzip.GzipFile(fileobj=raw)
+            buffered = BufferedReader(unpacked)
+        is_wide = _guarded(buffered.peek, 2, 1)[:2] in (BOM_UTF16_LE, BOM_UTF16_BE)
+        encoding = "utf-16" if is_wide else "utf-8-sig"
+        # A line ends at a line feed alone: what else Python splits at stays in a text.
+        file = TextIOWrapper(buffered, encoding, "surrogateescape", newline="\n")
+        try:
+            yield file
+        finally:
+            with suppress(ValueError):  # whoever gave standard input has closed it
+                file.detach()  # else it would be closed with this
+
+
+def _file(path: str) -> BufferedReader:
+    try:
+        return Path(path).open("rb")
+    except OSError as error:
+        raise InputError(f"cannot be opened: {error.strerror}") from error
+
+
+@contextmanager
+def _standard_input() -> Iterator[BufferedReader]:
+    """Give standard input as bytes, and leave it open."""
+    if sys.stdin is None:  # closed by whatever started this
+        raise InputError("is closed", path=STANDARD_INPUT)
+    bytes_of_it: Any = sys.stdin.buffer  # whatever reads into a buffer
+    raw = BufferedReader(bytes_of_it)
+    try:
+        yield raw
+    finally:
+        with suppress(ValueError):  # whoever gave standard input has closed it
+            raw.detach()

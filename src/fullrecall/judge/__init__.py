@@ -1,0 +1,54 @@
+"""Judges and models: who decides whether a claim is supported, and the clients that ask."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from fullrecall._util import lazy
+from fullrecall.errors import JudgeError as JudgeError
+
+if TYPE_CHECKING:  # `as` the same name says that it is public (PEP 484)
+    from fullrecall.judge.judge import Ask as Ask
+    from fullrecall.judge.judge import Citation as Citation
+    from fullrecall.judge.judge import Flow as Flow
+    from fullrecall.judge.judge import Judge as Judge
+    from fullrecall.judge.judge import Verdict as Verdict
+    from fullrecall.judge.llm import LLMJudge as LLMJudge
+    from fullrecall.judge.models.anthropic import AnthropicChatModel as AnthropicChatModel
+    from fullrecall.judge.models.chat import ChatModel as ChatModel
+    from fullrecall.judge.models.chat import ChatRequest as ChatRequest
+    from fullrecall.judge.models.chat import Completion as Completion
+    from fullrecall.judge.models.chat import Failure as Failure
+    from fullrecall.judge.models.chat import Message as Message
+    from fullrecall.judge.models.openai import OpenAIChatModel as OpenAIChatModel
+    from fullrecall.judge.models.retries import Retries as Retries
+    from fullrecall.judge.panel import Panel as Panel
+    from fullrecall.judge.prompts import Prompts as Prompts
+    from fullrecall.judge.usage import Spent as Spent
+    from fullrecall.judge.usage import Usage as Usage
+
+_MODULES = {
+    "AnthropicChatModel": "models.anthropic",
+    "Ask": "judge",
+    "ChatModel": "models.chat",
+    "ChatRequest": "models.chat",
+    "Citation": "judge",
+    "Completion": "models.chat",
+    "Failure": "models.chat",
+    "Flow": "judge",
+    "Judge": "judge",
+    "LLMJudge": "llm",
+    "Message": "models.chat",
+    "OpenAIChatModel": "models.openai",
+    "Panel": "panel",
+    "Prompts": "prompts",
+    "Retries": "models.retries",
+    "Spent": "usage",
+    "Usage": "usage",
+    "Verdict": "judge",
+}
+
+if not TYPE_CHECKING:  # checkers read no list but a literal one
+    __all__ = list(_MODULES)
+    __all__ += ["JudgeError"]
+    __getattr__ = lazy.names(__name__, _MODULES)

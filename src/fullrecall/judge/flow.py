@@ -1,0 +1,186 @@
+"""The two drivers of flows: one algorithm, run with or without an event loop.
+
+A driver gets its answers from a function of an `Ask`. Those at the end of this module ask the
+model and try again; `fullrecall.run` has one that also limits, stores and counts.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import replace
+from itertools import count
+from typing import Generic, NamedTuple, TypeAlias, TypeVar
+
+from fullrecall.judge.judge import Ask, Flow
+from fullrecall.judge.models.chat import Completion
+from fullrecall.judge.models.failures import failed
+from fullrecall.judge.models.retries import Retries, sound
+from fullrecall.judge.usage import Usage
+
+T = TypeVar("T")
+
+Answer: TypeAlias = Callable[[Ask], Awaitable[Completion]]
+"""What gets a completion for an ask. It raises nothing but `NotAsked`."""
+
+_SIDE_BY_SIDE = 16
+"""How many requests of one batch `ascore` sends at a time."""
+
+
+class NotAsked(Exception):  # noqa: N818 - a signal from whoever answers to the driver, no error
+    """No request is sent any more, and why: what was to rest on it is not measured in this run.
+
+    `requests` is how many were sent before it came to that.
+    """
+
+    def __init__(self, why: str, requests: int = 0) -> None:
+        super().__init__(why)
+        self.requests = requests
+
+
+class Tally:
+    """The usage of what a flow was answered so far."""
+
+    def __init__(self) -> None:
+        self.usage = Usage()
+
+    def add(self, completion: Completion) -> Completion:
+        """Count a completion, and return it."""
+        own = completion.requests, completion.prompt_tokens, completion.completion_tokens
+        self.usage = self.usage.plus(Usage(*own))
+        return completion
+
+
+class Done(NamedTuple, Generic[T]):
+    """A flow has come to its end, with this value."""
+
+    value: T
+
+
+def side_by_side(flows: Sequence[Flow[T]]) -> Flow[list[T]]:
+    """Return one flow that runs several in step, so that their requests share batches."""
+    steps: list[Sequence[Ask] | Done[T]] = []
+    try:
+        steps += [advance(flow, None) for flow in flows]
+        while batch_of := {n: step for n, step in enumerate(steps) if not isinstance(step, Done)}:
+            answers = iter((yield [ask for batch in batch_of.values() for ask in batch]))
+            for number, batch in batch_of.items():
+                steps[number] = advance(flows[number], [next(answers) for _ in batch])
+    finally:
+        # Left to the garbage collector, a flow's own `finally` would run at any time.
+        for flow in flows:
+            flow.close()
+    return [step.value for step in steps if isinstance(step, Done)]
+
+
+def advance(flow: Flow[T], answers: Sequence[Completion] | None) -> Sequence[Ask] | Done[T]:
+    """Send a flow its answers, None to begin; return what it asks next, or its value."""
+    try:
+        return next(flow) if answers is None else flow.send(answers)
+    except StopIteration as end:
+        return Done(end.value)
+
+
+def run(flow: Flow[T]) -> tuple[T, Usage]:
+    """Run a flow to its end, one request after another; return its value and its usage.
+
+    What fails for the moment is sent again, as `Retries()` says.
+    """
+    retries, tally = Retries(), Tally()
+    try:
+        step = advance(flow, None)
+        while not isinstance(step, Done):
+            step = advance(flow, [tally.add(ask.known or _completed(ask, retries)) for ask in step])
+        return step.value, tally.usage
+    finally:
+        flow.close()
+
+
+async def arun(
+    flow: Flow[T],
+    answer: Answer | None = None,
+    *,
+    step: Sequence[Ask] | Done[T] | None = None,
+    compute: Callable[..., Awaitable[Sequence[Ask] | Done[T]]] | None = None,
+    tally: Tally | None = None,
+) -> tuple[T, Usage]:
+    """Run a flow to its end, the requests of a batch side by side; return what `run` does.
+
+    `answer` gets the completions, by default from the model, with `Retries()`. `step` is where
+    the flow stands if it was begun. `compute` runs a function away from the event loop; by
+    default the flow computes in it. `tally` counts what was answered, also where this raises.
+    """
+    answer = answer or _limited_answer()
+    tally = tally or Tally()
+    try:
+        step = step if step is not None else advance(flow, None)
+        while not isinstance(step, Done):
+            if len(step) == 1:  # as most are: no task is made for it
+                answers = [tally.add(await answer(step[0]))]
+            else:
+                answers = await _batch(step, answer, tally)
+            step = await compute(advance, flow, answers) if compute else advance(flow, answers)
+        return step.value, tally.usage
+    finally:
+        flow.close()
+
+
+async def _batch(batch: Sequence[Ask], answer: Answer, tally: Tally) -> list[Completion]:
+    import asyncio
+
+    async def outcome(ask: Ask) -> Completion | NotAsked:
+        try:
+            return tally.add(await answer(ask))
+        except NotAsked as refusal:
+            # The others are on their way and may be paid for: they are to arrive.
+            return refusal
+
+    answers = await asyncio.gather(*map(outcome, batch))
+    refusals = [answer for answer in answers if isinstance(answer, NotAsked)]
+    if refusals:
+        raise NotAsked(str(refusals[0]), sum(refusal.requests for refusal in refusals))
+    return [answer for answer in answers if not isinstance(answer, NotAsked)]
+
+
+def _limited_answer() -> Answer:
+    """Return what asks a model, a bounded number of requests at a time, and tries again."""
+    import asyncio
+
+    slots = asyncio.Semaphore(_SIDE_BY_SIDE)
+    retries = Retries()
+
+    async def answer(ask: Ask) -> Completion:
+        if ask.known is not None:
+            return ask.known
+        for sent in count(1):
+            # A slot is given back for the wait: one endpoint's pause holds up no other request.
+            async with slots:
+                try:
+                    completion = sound(await ask.model.acomplete(ask.request))
+                except Exception as error:  # noqa: BLE001 - whatever a client raises is a failure
+                    completion = failed(error)
+            wait = retries.wait(sent, completion)
+            if wait is None:
+                break
+            await asyncio.sleep(wait)
+        return counted(completion, sent)
+
+    return answer
+
+
+def _completed(ask: Ask, retries: Retries) -> Completion:
+    for sent in count(1):
+        try:
+            completion = sound(ask.model.complete(ask.request))
+        except Exception as error:  # noqa: BLE001 - whatever a client raises is a failed request
+            completion = failed(error)
+        wait = retries.wait(sent, completion)
+        if wait is None:
+            break
+        time.sleep(wait)
+    return counted(completion, sent)
+
+
+def counted(completion: Completion, sent: int) -> Completion:
+    """Return what the last request brought, with the number of requests that it took."""
+    return completion if sent == 1 else replace(completion, requests=sent)

@@ -1,0 +1,262 @@
+"""Canaries: claims whose verdicts are known show whether a context moves the others.
+
+What a context says to the judge may move the verdicts on every claim that is judged beside it. So
+claims with a known verdict are put among them: kin, a claim of the request with a number or name
+that stands nowhere, and two sentences copied from the contexts. Where the kin comes back supported
+or a copy does not, the whole reply is discarded, and the contexts are asked in smaller groups, in
+the end alone, each with fresh canaries: what holds counts, what does not is left out and named.
+
+This finds what moves every verdict. It does not find an instruction that names the claims that it
+is after, nor a page that states a false claim in its own words.
+"""
+
+from __future__ import annotations
+
+import json
+import random
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import NamedTuple
+
+from fullrecall.judge.exchange import Exchange, Matter, groups_of
+from fullrecall.judge.flow import side_by_side
+from fullrecall.judge.hints import seems_to_instruct
+from fullrecall.judge.judge import Flow, Verdict
+from fullrecall.judge.verdicts import merged
+from fullrecall.lexical.bearing import Aim
+from fullrecall.lexical.sentences import statements
+from fullrecall.lexical.words.names import names
+from fullrecall.lexical.words.numbers import numbers
+
+_FEWEST_HALVED = 7  # contexts: fewer are asked alone at once
+_MOST_REQUESTS = 16
+"""For one group of claims: contexts that are left then are left out."""
+_CLAIMS_A_KIN = 5
+_CLAIMS_A_TOPIC = 3
+_MOST_CHANGED = 40  # claims that are tried for kin
+_COPIES = 2
+_COPIED_WORDS = range(5, 41)
+_READ = 2_000  # characters of a context in which a sentence to copy is sought
+_SYLLABLES = "bel dor fen gar hul kav lem mir nos pel rud sav tol ven wis zem".split()
+
+APART = "a context seems to instruct the judge: it was judged apart"
+UNPROVEN = "a context seems to instruct the judge, and the quote from it is no evidence"
+
+
+class Guard:
+    """Judges claims among canaries, and contexts in smaller groups where these fail.
+
+    `matter` says what is asked of which targets. `apart` is for contexts that seem to instruct:
+    each verdict says so, and no credit goes to a quote that does not bear on its claim.
+    """
+
+    def __init__(self, exchange: Exchange, matter: Matter, *, apart: bool) -> None:
+        self._size = exchange.claims_per_call
+        room = self._size + _most_kin(self._size) + _COPIES
+        self._exchange = replace(exchange, claims_per_call=room)
+        self._matter = matter
+        self._apart = apart
+        self.left_out: set[int] = set()
+        """The contexts, by number, that moved every verdict."""
+
+    def verdicts(self, window: Mapping[int, str]) -> Flow[dict[int, Verdict]]:
+        """Return a verdict for each target, of the contexts in which canaries hold."""
+        targets = self._matter.targets
+        groups = groups_of(list(targets), self._size)
+        judged = yield from side_by_side(
+            [self._judged({n: targets[n] for n in group}, window) for group in groups]
+        )
+        return {number: verdict for group in judged for number, verdict in group.items()}
+
+    def _judged(
+        self, targets: Mapping[int, str], window: Mapping[int, str]
+    ) -> Flow[dict[int, Verdict]]:
+        waiting = [dict(window)]
+        trusted: list[dict[int, Verdict]] = []
+        left_out: list[int] = []
+        requests = 0
+        while waiting:
+            # Bounded: a corpus of nothing but orders must not cost a request for each context.
+            windows = waiting[: _MOST_REQUESTS - requests]
+            if not windows:
+                left_out += [number for contexts in waiting for number in contexts]
+                break
+            waiting = waiting[len(windows) :]
+            requests += len(windows)
+            judged = yield from side_by_side(
+                [self._among_canaries(targets, each) for each in windows]
+            )
+            for contexts, verdicts in zip(windows, judged, strict=True):
+                if verdicts is not None:
+                    trusted.append(verdicts)
+                elif len(contexts) == 1:
+                    left_out += contexts
+                else:
+                    waiting += _smaller(contexts)
+        self.left_out.update(left_out)
+        shown = ", ".join(map(str, sorted(left_out)))
+        which = f"context {shown} moves" if len(left_out) == 1 else f"contexts {shown} move"
+        why = f"{which} every verdict: left out" if left_out else ""
+        note = APART if self._apart else ""
+        verdicts = {
+            n: merged([each[n] for each in trusted] or [Verdict("not_supported")]) for n in targets
+        }
+        return {n: replace(v, contested=why or v.contested or note) for n, v in verdicts.items()}
+
+    def _among_canaries(
+        self, targets: Mapping[int, str], window: Mapping[int, str]
+    ) -> Flow[dict[int, Verdict] | None]:
+        """Return the verdicts of one request among canaries; None where these do not hold."""
+        own = list(targets.values())
+        # Drawn by the texts themselves: the same request each time, which a store can answer.
+        seed = json.dumps([*own, *window.values()])
+        chance = random.Random(seed)  # noqa: S311 - the same each time
+        kin, copies = _canaries(own, list(window.values()), self._matter.aim, chance)
+        texts = [*own, *kin, *copies]
+        shuffled_numbers = list(range(1, len(texts) + 1))
+        chance.shuffle(shuffled_numbers)  # an order "for the last two" must not spare the canaries
+        shuffled = dict(sorted(zip(shuffled_numbers, texts, strict=True)))
+        kin_numbers = shuffled_numbers[len(own) : len(own) + len(kin)]
+        copy_numbers = shuffled_numbers[len(own) + len(kin) :]
+
+        def are_moved(verdicts: Mapping[int, Verdict]) -> bool:
+            """Whether a canary has another verdict than the one that is known."""
+            return any(verdicts[number].label == "supported" for number in kin_numbers) or any(
+                verdicts[number].label in ("not_supported", "contradicted")
+                for number in copy_numbers
+            )
+
+        matter = replace(self._matter, targets=shuffled, window=window)
+        judged = yield from self._exchange.verdicts(matter, are_moved)
+        is_answered = any(verdict.label for verdict in judged.values())  # else it failed
+        if is_answered and (are_moved(judged) or not all(judged[n].label for n in copy_numbers)):
+            return None
+        return {
+            target: self._proven(number, judged[number], matter)
+            for target, number in zip(targets, shuffled_numbers, strict=False)
+        }
+
+    def _proven(self, number: int, verdict: Verdict, matter: Matter) -> Verdict:
+        if self._apart and verdict.helps and not matter.proves(number, verdict):
+            return Verdict("not_supported", contested=UNPROVEN)
+        return verdict
+
+
+def _smaller(window: Mapping[int, str]) -> list[dict[int, str]]:
+    """Return smaller groups of contexts: those that seem to instruct alone, halves, or each."""
+    suspect = [number for number, text in window.items() if seems_to_instruct(text)]
+    if suspect and len(suspect) < len(window):
+        rest = {number: text for number, text in window.items() if number not in suspect}
+        return [rest, *({number: window[number]} for number in suspect)]
+    listed = list(window.items())
+    if len(listed) < _FEWEST_HALVED:
+        return [{number: text} for number, text in listed]
+    return [dict(listed[: len(listed) // 2]), dict(listed[len(listed) // 2 :])]
+
+
+def _canaries(
+    targets: Sequence[str], contexts: Sequence[str], aim: Aim, chance: random.Random
+) -> tuple[Sequence[str], Sequence[str]]:
+    """Return claims that nothing supports, and sentences that the contexts hold."""
+    all_text = "\n".join([*targets, *contexts])
+    if aim == "question":
+        opener, canal = _invented_name(chance), _invented_name(chance)
+        canary_question = f"In which year did {opener} open the {canal} canal?"
+        return (canary_question,), ()
+    return _kin(targets, all_text, chance), _copies(targets, contexts, chance)
+
+
+def _most_kin(claims: int) -> int:
+    """Return how many kin stand among so many claims at most: where they name different things."""
+    return max(1, -(-claims // _CLAIMS_A_TOPIC))
+
+
+def _kin(targets: Sequence[str], all_text: str, chance: random.Random) -> tuple[str, ...]:
+    """Return claims of the request with a number, else a name, changed to one that is nowhere.
+
+    What speaks to the judge may be after one topic: kin keep the names of as many claims as can
+    be, those of one in five claims at least.
+    """
+    claims = chance.sample(targets, len(targets))
+    named = {
+        claim: frozenset(key for name in names(claim) for key in name.keys) for claim in claims
+    }
+    # At random, an order for one topic would spare the kin too often: it would earn 11% by itself.
+    changed = [_changed(claim, all_text, named, chance) for claim in claims[:_MOST_CHANGED]]
+    changed = sorted((kin for kin in changed if kin.text), key=lambda kin: not kin.has_number)
+    chosen: list[_Kin] = []
+    uncovered = {claim for claim in claims if named[claim]}
+    while changed and len(chosen) < _most_kin(len(targets)):
+        best = max(changed, key=lambda kin: sum(bool(named[c] & kin.names) for c in uncovered))
+        covered = {claim for claim in uncovered if named[claim] & best.names}
+        if not covered and len(chosen) >= max(1, len(targets) // _CLAIMS_A_KIN):
+            break
+        changed.remove(best)
+        uncovered -= covered
+        chosen.append(best)
+    if not chosen:
+        opened = _absent_number(1700, all_text, chance)
+        first, last, canal = (_invented_name(chance) for _ in range(3))
+        return (f"{first} {last} opened the {canal} canal in {opened}.",)
+    return tuple(kin.text for kin in chosen)
+
+
+class _Kin(NamedTuple):
+    """A claim changed, empty where it could not be, and the names that it kept."""
+
+    text: str
+    names: frozenset[str] = frozenset()
+    has_number: bool = False
+
+
+def _changed(
+    claim: str, all_text: str, named: Mapping[str, frozenset[str]], chance: random.Random
+) -> _Kin:
+    """Return a claim with its number changed, else the name that fewest claims have."""
+    for number in numbers(claim):
+        if number.value is not None and not number.bound:
+            new = _absent_number(number.value, all_text, chance)
+            unit = number.text.lstrip("0123456789.,") if number.in_digits else ""
+            text = f"{claim[: number.start]}{new}{unit}{claim[number.end :]}"
+            return _Kin(text, named[claim], has_number=True)
+    own = names(claim)
+    if not own:
+        return _Kin("")
+    rarest = min(own, key=lambda name: sum(bool(keys & set(name.keys)) for keys in named.values()))
+    text = claim[: rarest.start] + _invented_name(chance) + claim[rarest.end :]
+    return _Kin(text, named[claim] - set(rarest.keys))
+
+
+def _absent_number(value: float, all_text: str, chance: random.Random) -> int:
+    """Return a number of about the size of one, no less, that stands nowhere."""
+    least = max(3, int(value))
+    while True:
+        new = least + chance.randint(3, 30 + least // 10)
+        if str(new) not in all_text:
+            return new
+        least = new
+
+
+def _invented_name(chance: random.Random) -> str:
+    return "".join(chance.choices(_SYLLABLES, k=3)).title()
+
+
+def _copies(
+    targets: Sequence[str], contexts: Sequence[str], chance: random.Random
+) -> tuple[str, ...]:
+    """Return sentences of the contexts, of two different ones where there are two."""
+    copies: list[str] = []
+    for context in chance.sample(contexts, len(contexts)) * _COPIES:
+        if len(copies) == _COPIES:
+            break
+        candidates = [
+            sentence
+            for sentence in statements(context[:_READ])
+            if len(sentence.split()) in _COPIED_WORDS
+            and sentence in context
+            and not seems_to_instruct(sentence)
+            and sentence not in (*targets, *copies)
+        ]
+        if candidates:
+            copies.append(chance.choice(candidates))
+    return tuple(copies)

@@ -1,0 +1,122 @@
+"""What a judge is: it splits texts into targets, and attributes targets to contexts."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Generator, Sequence
+from dataclasses import dataclass
+from typing import Literal, NamedTuple, Protocol, TypeAlias, TypeVar, get_args
+
+from fullrecall.judge.models.chat import ChatModel, ChatRequest, Completion
+
+T = TypeVar("T")
+
+
+class Ask(NamedTuple):
+    """One request to one model.
+
+    `accepts` says of a completion whether it holds something of an answer: no other is ever
+    stored. None accepts every completion without a failure.
+    `known` is the completion where whoever asks has it already: drivers send nothing then.
+    """
+
+    model: ChatModel
+    request: ChatRequest
+    accepts: Callable[[Completion], bool] | None = None
+    known: Completion | None = None
+
+
+Flow: TypeAlias = Generator[Sequence[Ask], Sequence[Completion], T]
+"""Scoring logic that does no I/O: it yields batches of requests, receives completions in order.
+
+A judge that needs no model never yields.
+"""
+
+Label: TypeAlias = Literal["supported", "partial", "not_supported", "contradicted"]
+"""What a judge decides. Only the first two can earn credit; "contradicted" says that the contexts
+state the opposite, which another fix mends than what is merely not there."""
+
+LABELS: tuple[Label, ...] = get_args(Label)
+"""All labels, the best first."""
+
+
+class Citation(NamedTuple):
+    """Evidence that a judge names: the context by its 0-based index, and its words."""
+
+    context: int
+    quote: str
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """A judge's word on one target.
+
+    `label` is None where there is no valid verdict, and `problem` says why. `together` says
+    whether the cited contexts are needed all at once or each is enough alone. `agreement` is the
+    share of judges that gave this label, None for a single judge. `others` are verdicts on the
+    same target that help too, from other windows or contexts: each stands by itself. `votes` are
+    the verdicts of a panel, one for each judge: credit at a rank is then their median.
+    `contested` says which contexts moved the verdicts, where some did. `verified` says whether
+    the model, shown its quotes and the target alone, found that they support it; None where it was
+    not asked.
+    """
+
+    label: Label | None
+    citations: tuple[Citation, ...] = ()
+    together: bool = False
+    problem: str = ""
+    agreement: float | None = None
+    others: tuple[Verdict, ...] = ()
+    votes: tuple[Verdict, ...] = ()
+    contested: str = ""
+    verified: bool | None = None
+
+    @property
+    def helps(self) -> bool:
+        """Whether it can earn credit: it says that the target is supported, if in part."""
+        return self.label in ("supported", "partial")
+
+
+Kind: TypeAlias = Literal["claims", "questions"]
+"""What a text is split into: the claims of an answer, the sub-questions of a question, …"""
+
+Relation: TypeAlias = Literal["claim", "question"]
+"""What is asked of a target: is it stated, can it be answered, does it occur."""
+
+
+class Judge(Protocol):
+    """Splits texts into targets and attributes targets to contexts."""
+
+    @property
+    def name(self) -> str:
+        """What identifies the judge: kind, model, prompt version."""
+        ...
+
+    def split(self, text: str, *, kind: Kind, question: str | None = None) -> Flow[Sequence[str]]:
+        """Return the claims of an answer, or the sub-questions of a question.
+
+        `question` is what the text answers: "In 1889." says little without it.
+        """
+        ...
+
+    def attribute(
+        self,
+        targets: Sequence[str],
+        contexts: Sequence[str],
+        *,
+        question: str | None = None,
+        relation: Relation = "claim",
+    ) -> Flow[Sequence[Verdict]]:
+        """Return one verdict per target, in order."""
+        ...
+
+    def relevance(
+        self, contexts: Sequence[str], *, question: str | None, reference: str | None
+    ) -> Flow[Sequence[Verdict]]:
+        """Return one verdict per context: does it help to answer the question?"""
+        ...
+
+
+def requiring_quotes(judge: Judge) -> Judge:
+    """Return a judge that asks once more for quotes; the same where it is none that can."""
+    stricter: Judge = getattr(judge, "requiring_quotes", lambda: judge)()
+    return stricter

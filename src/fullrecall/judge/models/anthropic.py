@@ -1,0 +1,74 @@
+"""Anthropic's models as a chat model, through the official client."""
+
+from __future__ import annotations
+
+import json
+from typing import Any, ClassVar
+
+from fullrecall.judge.models.chat import ChatRequest, Completion
+from fullrecall.judge.models.remote_model import RemoteModel
+from fullrecall.judge.models.retries import tokens_used
+
+_PROMPT = ("input_tokens", "cache_read_input_tokens", "cache_creation_input_tokens")
+"""What was read from or written to the prompt cache is of the prompt, too."""
+
+
+class AnthropicChatModel(RemoteModel):
+    """A model behind Anthropic's Messages API.
+
+    - `model`: its name there. `base_url`: the endpoint, None for ANTHROPIC_BASE_URL or
+      Anthropic's own. A user and password in it are sent as basic authorization.
+    - `api_key`: None reads ANTHROPIC_API_KEY; an endpoint of your own may need none.
+    - `temperature`: None sends none, for models that take none.
+    - `schema`: ask for the answer as the input of a tool that has its JSON schema. A request that
+      is rejected is to be sent again, and goes without it then. An endpoint that answers such a
+      request, and has answered none with a schema, gets none from then on.
+    - `options`: more fields of the request, such as `top_k` or `max_tokens` (8,192 unless you say
+      otherwise: the API wants a number), and the client's own `extra_headers` and `extra_query`.
+    - `timeout`: seconds for one request, from the first byte sent to the last one read. The
+      client's own retries are off: what drives the model retries, and counts it.
+
+    Replies are bounded, redirects not followed and secrets taken out as `OpenAIChatModel` does.
+
+    Raises `MissingExtraError` without the `anthropic` package, `ParameterError` without a key
+    where Anthropic's own endpoint needs one, and for an option that sets what a parameter says,
+    such as `temperature`. A failed request raises nothing: its completion says why.
+    """
+
+    package: ClassVar[str] = "anthropic"
+    client: ClassVar[str] = "AsyncAnthropic"
+    path: ClassVar[str] = "/v1/messages"
+    reserved: ClassVar[tuple[str, ...]] = (*RemoteModel.reserved, "system")
+
+    def __post_init__(self) -> None:
+        self.options = {"max_tokens": 8_192} | self.options
+        super().__post_init__()
+
+    def _body(self, request: ChatRequest, *, schema: bool) -> dict[str, Any]:
+        messages = [message for message in request.messages if message.role != "system"]
+        body: dict[str, Any] = {"messages": [message._asdict() for message in messages]}
+        # This API has no system role among its messages.
+        orders = [message.content for message in request.messages if message.role == "system"]
+        if orders:
+            body["system"] = "\n\n".join(orders)
+        if schema:
+            name = request.schema_name
+            form = {
+                "name": name,
+                "description": "Give the answer in this form.",
+                "input_schema": request.plain_schema(),
+            }
+            # The one tool is forced: its input is the answer, and has the schema.
+            body |= {"tools": [form], "tool_choice": {"type": "tool", "name": name}}
+        return body
+
+    def _read(self, reply: Any) -> Completion:
+        """Return the answer: the input of the tool that was asked for, or the text."""
+        blocks = reply["content"]
+        inputs = [json.dumps(b["input"]) for b in blocks if b.get("type") == "tool_use"]
+        texts = [b["text"] for b in blocks if b.get("type") == "text"]
+        return Completion.of(
+            "\n".join(inputs or texts).strip(),
+            tokens=(tokens_used(reply, *_PROMPT), tokens_used(reply, "output_tokens")),
+            stop=reply.get("stop_reason"),
+        )

@@ -1,0 +1,136 @@
+"""What an exception of any client means: which failure it is, and how long to wait.
+
+Clients name their exceptions differently, but say the same: an HTTP status on the exception, on
+its response or on what caused it, or else a class whose name tells. No client is imported.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
+from math import inf
+
+from fullrecall.judge.models.chat import Completion, Failure
+
+_BY_STATUS = {
+    401: Failure.DENIED,
+    402: Failure.DENIED,
+    403: Failure.DENIED,
+    404: Failure.UNKNOWN,
+    408: Failure.TIMEOUT,
+    409: Failure.SERVER,  # a lock that could not be had, as the clients read it
+    425: Failure.RATE_LIMIT,
+    429: Failure.RATE_LIMIT,
+}
+_BY_CODE = {
+    "insufficient_quota": Failure.DENIED,  # comes as 429, and no waiting mends it
+    "model_not_found": Failure.UNKNOWN,
+    "content_filter": Failure.REFUSED,
+}
+"""What the body's `code` tells better than the status does."""
+
+_BY_NAME = (
+    (Failure.RATE_LIMIT, r"ratelimit|toomanyrequests|throttl|resourceexhausted"),
+    (Failure.TIMEOUT, r"timeout|timedout|deadlineexceeded"),
+    (Failure.DENIED, r"authenticationerror|permissiondenied|unauthenticated"),
+    (Failure.UNKNOWN, r"notfounderror|modelnotfound"),
+    (Failure.INVALID, r"badrequest|unprocessableentity|invalidrequest"),
+    (Failure.SERVER, r"internalservererror|serviceunavailable|overloaded"),
+    (Failure.MALFORMED, r"jsondecodeerror|decodingerror|responsevalidationerror"),
+    (
+        Failure.CONNECTION,
+        r"connect|network|protocolerror|readerror|writeerror|incompleteread|payloaderror|clientos",
+    ),
+)
+"""Patterns of class names, the more telling first: many clients' timeouts are connection errors."""
+
+_DEEPEST = 8
+"""How many causes behind an exception are looked at."""
+
+_READ = 8_192
+"""Characters of what a client says that are looked through for secrets: many more than are shown,
+so that no secret that this cuts in two is among those."""
+
+_LONGEST = 300
+"""Characters of what is said of a failure: it stands in each sample's reason."""
+
+
+def failed(error: Exception) -> Completion:
+    """Return what an exception of a client, whichever it is, means: no answer, and why."""
+    failure, wait = Failure.TRANSPORT, None
+    for link in links(error):
+        link_failure = _failure(link)
+        if link_failure is not None:
+            failure, wait = link_failure, _wait(link)
+            break
+    detail = shortened(f"{type(error).__name__}: {error}")
+    return Completion("", failure=failure, detail=detail, wait=wait)
+
+
+def shortened(detail: str) -> str:
+    """Return what was said of a failure without secrets, cut to 300 characters."""
+    from fullrecall.judge.models.redaction import redacted  # its patterns take long to compile
+
+    detail = redacted(detail[:_READ])
+    return detail if len(detail) <= _LONGEST else f"{detail[: _LONGEST - 1]}…"
+
+
+def links(error: BaseException | None) -> Iterator[BaseException]:
+    """Yield an exception and what caused it, the outermost first."""
+    for _ in range(_DEEPEST):
+        if error is None:
+            return
+        yield error
+        error = error.__cause__ or (None if error.__suppress_context__ else error.__context__)
+
+
+def _failure(error: BaseException) -> Failure | None:
+    code = getattr(error, "code", None)
+    if isinstance(code, str) and code in _BY_CODE:
+        return _BY_CODE[code]
+    status = _status(error)
+    if status is not None:
+        if status >= 500:  # noqa: PLR2004 - HTTP's own classes
+            return Failure.SERVER
+        if status < 400:  # noqa: PLR2004 - as above
+            return Failure.MOVED
+        return _BY_STATUS.get(status, Failure.INVALID)
+    # Base classes too: a client derives its own from those of its HTTP library.
+    names = " ".join(kind.__name__ for kind in type(error).__mro__)
+    for failure, part in _BY_NAME:
+        if re.search(part, names, re.IGNORECASE):
+            return failure
+    return None
+
+
+def _status(error: BaseException) -> int | None:
+    """Return the HTTP status of an error, 300 to 599, wherever its client keeps it."""
+    response = getattr(error, "response", None)
+    if isinstance(response, Mapping):  # botocore's
+        response = response.get("ResponseMetadata")
+        candidates = [response.get("HTTPStatusCode")] if isinstance(response, Mapping) else []
+    else:
+        candidates = [getattr(response, name, None) for name in ("status_code", "status")]
+    names = ("status_code", "http_status", "status", "code")
+    candidates += [getattr(error, name, None) for name in names]
+    for candidate in candidates:
+        if isinstance(candidate, int) and 300 <= candidate < 600:  # noqa: PLR2004 - as above
+            return int(candidate)
+    return None
+
+
+def _wait(error: BaseException) -> float | None:
+    """Return the seconds that a response's `Retry-After` asks for, where it is a number."""
+    headers = getattr(getattr(error, "response", None), "headers", None)
+    if headers is None:
+        headers = getattr(error, "headers", None)
+    get = getattr(headers, "get", lambda _: None)
+    # OpenAI's own header, finer than the whole seconds of the standard one.
+    for name, per_second in (("retry-after-ms", 1000), ("retry-after", 1)):
+        value = get(name)
+        with suppress(ValueError):
+            number = float(str(get(name.title()) if value is None else value))
+            if 0 <= number < inf:
+                return number / per_second
+    return None

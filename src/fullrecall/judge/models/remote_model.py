@@ -1,0 +1,300 @@
+"""A model behind an HTTP endpoint, asked through its provider's official client.
+
+The clients of OpenAI and Anthropic are built alike, so that one way serves both: the body of a
+request goes through the client's `post`, bounded in time here and in bytes by `transport`, and the
+reply is read here.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+from abc import ABC, abstractmethod
+from copy import deepcopy
+from dataclasses import dataclass, field, replace
+from functools import partial
+from importlib import import_module
+from typing import Any, ClassVar, Self
+from urllib.parse import urlsplit
+from urllib.request import getproxies
+from weakref import WeakKeyDictionary
+
+from fullrecall._util.extras import imported
+from fullrecall.errors import ParameterError
+from fullrecall.judge.models.chat import ChatRequest, Completion, Failure
+from fullrecall.judge.models.failures import failed, links
+from fullrecall.judge.models.redaction import (
+    hide,
+    hide_environment,
+    hide_url,
+    hide_values,
+    public_url,
+    redacted,
+    watch_logs,
+)
+from fullrecall.judge.models.retries import sound
+from fullrecall.judge.models.transport import (
+    Portal,
+    ReplyError,
+    bounded_client,
+    closed,
+    http_library,
+)
+
+_OWN = {"extra_headers": "headers", "extra_query": "params"}
+"""What is no part of the request's body, and what the client's `post` calls it."""
+
+_MOST_VALUES = 100_000
+"""Of a reply, those in its text included: to parse more could hold up the event loop."""
+
+_SHOWN = 8_192
+"""Bytes of a reply that is no completion that its reason may show: it is shortened once secrets are
+taken out, so that none is cut in two."""
+
+_FROM_ENVIRONMENT = {"api_key": "API_KEY", "base_url": "BASE_URL", "options": "CUSTOM_HEADERS"}
+"""Fields that may hold secrets, and the variable of the environment that says the same."""
+
+_NO_KEY = "none"
+"""What a server that needs no key gets: clients insist on one."""
+
+
+@dataclass(repr=False, kw_only=True)
+class RemoteModel(ABC):
+    """What `OpenAIChatModel` and `AnthropicChatModel` share; each adds what its API looks like."""
+
+    model: str = field(kw_only=False)
+    base_url: str | None = None
+    api_key: str | None = None
+    temperature: float | None = 0.0
+    schema: bool = True
+    timeout: float = 60.0
+    options: dict[str, Any] = field(default_factory=dict)
+    _takes_schemas: bool | None = field(default=None, init=False, compare=False)
+    """Whether the endpoint takes schemas; None until a request with one was answered."""
+    _rejected: set[int] = field(default_factory=set, init=False, compare=False)
+    """Requests that were rejected with their schema: they go without it."""
+    _portal: Portal = field(default_factory=Portal, init=False, compare=False)
+    _clients: WeakKeyDictionary[asyncio.AbstractEventLoop, Any] = field(
+        default_factory=WeakKeyDictionary, init=False, compare=False
+    )
+
+    package: ClassVar[str]
+    """The client's package, and the extra that installs it."""
+
+    client: ClassVar[str]
+    """The client's class."""
+
+    path: ClassVar[str]
+    """Where requests go, from the base URL on."""
+
+    reserved: ClassVar[tuple[str, ...]] = tuple(
+        "model messages temperature timeout stream extra_body".split()
+    )
+    """What no option may set: parameters say it, or the judge."""
+
+    def __post_init__(self) -> None:
+        self._check_options()
+        # Clients are made when they are first used.
+        imported(self.package, self.package, self.package, type(self).__name__)
+        # The client reads these too: what decides who is asked is known here, and no secret shows.
+        hide_environment(self.package, os.environ)
+        self.base_url = self.base_url or self._environment("BASE_URL") or None
+        for line in self._environment("CUSTOM_HEADERS").splitlines():
+            hide_values(line.partition(":")[2], is_secret=True)
+        if self.base_url is not None:
+            hide_url(self.base_url)
+            _check_address(self.base_url)
+        hide_values(self.options)
+        if self._key() is None:
+            raise ParameterError(
+                f"no API key: set {self.package.upper()}_API_KEY, pass api_key=…, or pass the "
+                "base_url of a server that needs none"
+            )
+
+    @abstractmethod
+    def _body(self, request: ChatRequest, *, schema: bool) -> dict[str, Any]:
+        """Return what a request's body has beside the model and its temperature."""
+
+    @abstractmethod
+    def _read(self, reply: Any) -> Completion:
+        """Return the answer that the JSON of a reply holds.
+
+        Raises `TypeError`, `KeyError`, `IndexError` or `AttributeError` for what holds none.
+        """
+
+    @property
+    def name(self) -> str:
+        """The model and what decides its answers."""
+        # Headers decide who asks, not what is answered, and may hold secrets.
+        named = sorted(key for key in self.options if not key.startswith("extra_"))
+        options = "".join(f",{key}={self.options[key]!r}" for key in named)
+        endpoint = f"{self.package}:{self.model}@{self._shown_address},t={self.temperature}"
+        return f"{endpoint}{redacted(options)}"
+
+    def __repr__(self) -> str:
+        address = "" if self.base_url is None else f", base_url={self._shown_address!r}"
+        return f"{type(self).__name__}({self.model!r}{address})"
+
+    def complete(self, request: ChatRequest) -> Completion:
+        """Return the model's answer, or why there is none."""
+        return self._portal.call(self.acomplete, request)
+
+    async def acomplete(self, request: ChatRequest) -> Completion:
+        """Return the same without blocking the event loop."""
+        client = await self._client()
+        with_schema = self._sends_schema(request)
+        try:
+            async with asyncio.timeout(self.timeout) as limit:
+                reply = await client.post(**self._post(request, schema=with_schema))
+        except Exception as error:  # noqa: BLE001 - whatever a client raises is a failed request
+            if limit.expired():
+                detail = f"timed out: no answer within {self.timeout:g} s ({self._shown_address})"
+                return Completion("", failure=Failure.TIMEOUT, detail=detail)
+            return self._failed(request, error, with_schema=with_schema)
+        if with_schema:
+            self._takes_schemas = True
+        elif self._takes_schemas is None and hash(request.messages) in self._rejected:
+            self._takes_schemas = False
+        return sound(self._completion(reply.content))
+
+    @property
+    def _shown_address(self) -> str:
+        return "default" if self.base_url is None else public_url(self.base_url)
+
+    def _sends_schema(self, request: ChatRequest) -> bool:
+        if not self.schema or self._takes_schemas is False or request.schema is None:
+            return False
+        return hash(request.messages) not in self._rejected
+
+    def _failed(self, request: ChatRequest, error: Exception, *, with_schema: bool) -> Completion:
+        """Return what an exception of the client means."""
+        for link in links(error):
+            if isinstance(link, ReplyError):
+                return sound(Completion("", failure=link.failure, detail=str(link)))
+        completion = failed(error)
+        if completion.failure is Failure.CONNECTION:
+            return replace(completion, detail=f"{completion.detail} ({self._shown_address})")
+        if completion.failure is Failure.INVALID and with_schema:
+            # The schema may be to blame: whoever drives asks again, then without it.
+            self._rejected.add(hash(request.messages))
+            return replace(completion, failure=Failure.SCHEMA)
+        return completion
+
+    def _completion(self, content: bytes) -> Completion:
+        """Return the answer that a body holds, whatever type the endpoint says that it has."""
+        # Counted before it is parsed, which could hold up the loop for seconds.
+        if sum(map(content.count, (b",", b"[", b"{"))) > _MOST_VALUES:
+            detail = f"it has more than {_MOST_VALUES:,} values"
+            return Completion("", failure=Failure.TOO_LARGE, detail=detail)
+        try:
+            return self._read(json.loads(content))
+        except (ValueError, RecursionError) as error:
+            detail = f"{type(error).__name__}: {error}"
+        except (TypeError, KeyError, IndexError, AttributeError):
+            beginning = content[:_SHOWN].decode(errors="replace")
+            detail = f"the reply is not a chat completion: {beginning}"
+        return Completion("", failure=Failure.MALFORMED, detail=detail)
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Leave connections behind, and refuse to send secrets: workers have an environment."""
+        state = {**self.__dict__, "_portal": None, "_clients": None}
+        for name, variable in _FROM_ENVIRONMENT.items():
+            if state[name] and state[name] == self._environment(variable):
+                state[name] = None
+            elif redacted(repr(state[name])) != repr(state[name]):
+                raise ParameterError(
+                    f"{name} holds secrets, which are not sent to workers: set "
+                    f"{self.package.upper()}_{variable} here and where they run instead"
+                )
+        return state
+
+    def __copy__(self) -> Self:
+        return replace(self)
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Self:
+        return replace(self, options=deepcopy(self.options, memo))
+
+    def __dask_tokenize__(self) -> tuple[str, str]:
+        return type(self).__qualname__, self.name
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state, _portal=Portal(), _clients=WeakKeyDictionary())
+        self.__post_init__()
+
+    def __hash__(self) -> int:
+        return hash(self.name)
+
+    def close(self) -> None:
+        """Close the connections of the sync path; the model can be used again."""
+        self._portal.close()
+
+    async def aclose(self) -> None:
+        """Close the connections that this event loop opened, as far as they do within a second."""
+        client = self._clients.pop(asyncio.get_running_loop(), None)
+        if client is not None:
+            await closed([client.close])
+
+    async def _client(self) -> Any:
+        # A connection belongs to the loop that opened it: one client for each loop.
+        loop = asyncio.get_running_loop()
+        if loop not in self._clients:
+            # Away from the loop: reading the certificates takes 0.1 s.
+            is_verified = not (self.base_url or "").startswith("http://") or bool(getproxies())
+            make_client = partial(bounded_client(self.package), timeout=None, verify=is_verified)
+            http_client = await asyncio.to_thread(make_client)
+        # Looked up again: another request may have made it while the thread worked.
+        if loop not in self._clients:
+            client = getattr(import_module(self.package), self.client)(
+                api_key=self._key(),
+                base_url=self.base_url,
+                http_client=http_client,
+                timeout=None,  # `acomplete` bounds the whole request
+                max_retries=0,
+            )
+            watch_logs()
+            self._clients[loop] = client
+            if self._portal.is_here():
+                self._portal.closing.append(client.close)
+        return self._clients[loop]
+
+    def _environment(self, name: str) -> str:
+        return os.environ.get(f"{self.package.upper()}_{name}", "").strip()
+
+    def _key(self) -> str | None:
+        key = (self.api_key or self._environment("API_KEY")).strip()
+        hide(key)
+        return key or (_NO_KEY if self.base_url else None)
+
+    def _check_options(self) -> None:
+        for name in self.reserved:
+            if name in self.options:
+                is_field = name in self.__dataclass_fields__
+                way_out = f"pass {name}=…" if is_field else "options are the body's own fields"
+                raise ParameterError(f"options must not set {name}: {way_out}")
+
+    def _post(self, request: ChatRequest, *, schema: bool) -> dict[str, Any]:
+        """Return the arguments of the client's `post`."""
+        options = dict(self.options)
+        own = {name: options.pop(option) for option, name in _OWN.items() if option in options}
+        if self.temperature is not None:
+            options["temperature"] = self.temperature
+        body = {"model": self.model, **self._body(request, schema=schema), **options}
+        cast_to = http_library(self.package).Response
+        return {"path": self.path, "cast_to": cast_to, "body": body, "options": own}
+
+
+def _check_address(base_url: str) -> None:
+    if not base_url.startswith(("http://", "https://")):
+        address = redacted(base_url)
+        raise ParameterError(f"base_url must begin with http:// or https://, got {address!r}")
+    try:
+        parts = urlsplit(base_url)
+        _ = parts.port
+    except ValueError as error:
+        raise ParameterError(f"base_url must be an address, got one with {error}") from None
+    if parts.query:
+        raise ParameterError(
+            f"base_url must have no parameters, got {public_url(base_url)}?…: pass them as "
+            'options={"extra_query": {…}}'
+        )

@@ -1,0 +1,200 @@
+"""What is between a model's client and the network: the least of a reply that is enough, in time.
+
+A reply is read up to a bound, and must not be compressed: what it unpacks to would have none. A
+redirect is not followed: it would carry the question, and maybe the key, to whoever it names.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import threading
+from collections.abc import Callable, Coroutine, Iterable, Sequence
+from contextlib import suppress
+from functools import cache
+from importlib import import_module
+from queue import SimpleQueue
+from typing import Any, TypeAlias, TypeVar
+from weakref import finalize
+
+from fullrecall.judge.models.chat import Failure
+
+T = TypeVar("T")
+Closing: TypeAlias = Callable[[], Coroutine[Any, Any, None]]
+
+MOST_BYTES = 2 << 20
+"""Of a reply: its text may have 200,000 characters, escaped and beside the model's thoughts."""
+
+MOST_ERROR_BYTES = 8 << 10
+"""Of a reply that is an error: more says no more."""
+
+_FRAMING = frozenset({b"content-encoding", b"content-length", b"transfer-encoding"})
+"""Headers that say how a body was sent: of the one that was read they are no longer true."""
+
+_CLOSING_SECONDS = 1.0
+"""How long connections may take to close."""
+
+_FIRST_ERROR = 300
+"""The first HTTP status that is no answer."""
+
+
+class ReplyError(Exception):
+    """A reply that is not read to its end, and which failure that is."""
+
+    def __init__(self, failure: Failure, problem: str) -> None:
+        super().__init__(problem)
+        self.failure = failure
+
+
+@cache
+def http_library(package: str) -> Any:
+    """Return the HTTP library that a provider's client is built on."""
+    base = import_module(package).DefaultAsyncHttpxClient.__mro__[1]
+    return import_module(base.__module__.partition(".")[0])
+
+
+@cache
+def bounded_client(package: str) -> Any:
+    """Return the class of a provider's HTTP client, with its replies bounded."""
+    base_client: Any = import_module(package).DefaultAsyncHttpxClient
+    library = http_library(package)
+
+    class BoundedClient(base_client):  # type: ignore[misc]
+        """Follows no redirect, and reads no more of a reply than `MOST_BYTES`."""
+
+        async def send(self, request: Any, *, stream: bool = False, **options: Any) -> Any:  # noqa: ARG002
+            """Send a request; return its response, read as far as it is."""
+            options["follow_redirects"] = False
+            request.headers["Accept-Encoding"] = "identity"
+            # Streamed, though it is read at once: the client itself would read without a bound.
+            response = await super().send(request, stream=True, **options)
+            try:
+                content = await _content(response)
+            finally:
+                await response.aclose()
+            headers = [pair for pair in response.headers.raw if pair[0].lower() not in _FRAMING]
+            return library.Response(
+                response.status_code, headers=headers, content=content, request=request
+            )
+
+    return BoundedClient
+
+
+async def _content(response: Any) -> bytes:
+    """Return the body of a reply; of an error no more than its beginning."""
+    is_error = response.status_code >= _FIRST_ERROR
+    encoding = response.headers.get("content-encoding", "identity").strip().lower()
+    if encoding not in ("", "identity"):
+        if is_error:
+            return b""  # its status says enough
+        raise ReplyError(Failure.MALFORMED, f"its encoding was not asked for: {encoding}")
+    most = MOST_ERROR_BYTES if is_error else MOST_BYTES
+    content = bytearray()
+    async for piece in response.aiter_raw():
+        content += piece
+        if len(content) > most:
+            if is_error:
+                return bytes(content[:most])
+            raise ReplyError(Failure.TOO_LARGE, f"it has more than {most:,} bytes")
+    return bytes(content)
+
+
+class Portal:
+    """An event loop in a thread of its own, for callers without one: what they call ends in time.
+
+    A blocking call cannot be given up from outside, a coroutine can. `closing` are called in the
+    loop before it ends. The loop is made anew after a fork, which no thread survives.
+    """
+
+    def __init__(self) -> None:
+        self.closing: list[Closing] = []
+        self._lock = threading.Lock()
+        self._pid = 0
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._thread: threading.Thread | None = None
+        self._ending: finalize[..., Portal] | None = None
+
+    def call(self, function: Callable[..., Coroutine[Any, Any, T]], *arguments: object) -> T:
+        """Run an async function to its end while this thread waits for it.
+
+        Ctrl-C may raise before any line: nothing here has a lock that it could leave locked.
+        """
+        loop = self._running()
+        tasks: list[asyncio.Task[T]] = []
+        # A SimpleQueue, in C: a Future's condition can be left locked by Ctrl-C.
+        ends: SimpleQueue[asyncio.Task[T]] = SimpleQueue()
+
+        def begin() -> None:
+            tasks.append(loop.create_task(function(*arguments)))
+            tasks[0].add_done_callback(ends.put)
+
+        loop.call_soon_threadsafe(begin)
+        try:
+            return ends.get().result()
+        except BaseException:
+            self.soon(lambda: [task.cancel() for task in tasks])  # nobody waits for it any more
+            raise
+
+    def soon(self, function: Callable[[], object]) -> None:
+        """Call a function in the loop, if one runs; without a lock, for signal handlers do it."""
+        if (loop := self._loop) is not None:
+            with suppress(RuntimeError):  # it has ended
+                loop.call_soon_threadsafe(function)
+
+    def is_here(self) -> bool:
+        """Whether this is called in the portal's own loop."""
+        return threading.current_thread() is self._thread
+
+    def close(self, patience: float | None = None) -> None:
+        """End the loop and its thread, waiting so many seconds; the next call begins others."""
+        with self._lock:
+            ending, thread = self._ending, self._thread
+            self._loop = self._thread = self._ending = None
+        if ending is not None:
+            ending()
+        if thread is not None and thread is not threading.current_thread():
+            thread.join(patience)
+
+    def _running(self) -> asyncio.AbstractEventLoop:
+        if self._loop is not None and self._pid == os.getpid():
+            return self._loop
+        with self._lock:
+            if self._loop is None or self._pid != os.getpid():
+                loop = asyncio.new_event_loop()
+                self._thread = threading.Thread(
+                    target=_serve, args=(loop,), name="fullrecall-portal", daemon=True
+                )
+                self._thread.start()
+                self._pid, self._loop, self.closing = os.getpid(), loop, []
+                self._ending = finalize(self, _end, self._loop, self.closing, self._pid)
+                # At exit the loop's daemon thread no longer runs: nobody would answer.
+                self._ending.atexit = False
+            return self._loop
+
+
+def _serve(loop: asyncio.AbstractEventLoop) -> None:
+    """Run a loop until it is stopped; what is under way then is cancelled."""
+    # A Runner cancels what is under way and closes generators; `loop.close` does neither.
+    with asyncio.Runner(loop_factory=lambda: loop) as runner:
+        runner.get_loop().run_forever()
+
+
+def _end(loop: asyncio.AbstractEventLoop, closing: Sequence[Closing], pid: int) -> None:
+    """Have a portal's loop end, and wait for nothing: a collection of garbage may call this."""
+
+    async def end() -> None:
+        await closed(closing)
+        loop.stop()
+
+    tasks = []  # a loop holds its tasks but weakly
+    if pid == os.getpid():
+        with suppress(RuntimeError):  # it has ended
+            loop.call_soon_threadsafe(lambda: tasks.append(loop.create_task(end())))
+
+
+async def closed(closing: Iterable[Closing]) -> None:
+    """Close connections side by side, as far as they do within a second: the rest end anyway."""
+    with suppress(Exception):
+        async with asyncio.timeout(_CLOSING_SECONDS):
+            await asyncio.gather(*(close() for close in closing), return_exceptions=True)
+            await asyncio.sleep(0)  # a transport ends in the loop's next turn

@@ -1,0 +1,148 @@
+"""Every request to a model, with a version that enters store keys; the words are `prompts.toml`.
+
+Contexts and texts travel as JSON: whatever stands in them, quotes and delimiters included, is
+escaped, so no text can close its own delimiter. Contexts come first and claims last, so that a
+provider's prompt cache serves all questions about the same contexts.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from importlib.resources import files
+from typing import Any
+
+from fullrecall.errors import ParameterError
+from fullrecall.judge.judge import Kind, Relation
+from fullrecall.judge.models.chat import ChatRequest, Message
+
+VERSION = "2"
+
+# JSON leaves these as they are: some readers take them for line ends, and UTF-8 has no half emoji.
+_LINE_BREAKS = re.compile("[\\x7f\\x85\\u2028\\u2029\\ud800-\\udfff]")
+
+_WRITTEN = json.JSONEncoder(ensure_ascii=False).encode
+
+_FOLDER = files("fullrecall.judge")
+_TEXTS: Mapping[str, Any] = tomllib.loads((_FOLDER / "prompts.toml").read_text(encoding="utf-8"))
+_SCHEMAS: Mapping[str, Any] = json.loads((_FOLDER / "schemas.json").read_text(encoding="utf-8"))
+RELATIONS: Mapping[Relation, Mapping[str, str]] = _TEXTS["relations"]
+"""The words that differ by what is asked of a target."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Prompts:
+    """The instructions; replace any of them to reword or translate, and give a new `version`.
+
+    The example of the answer holds no verdict, so that a model which repeats it gives none.
+
+    In `attribute`, `{items}`, `{item}`, `{bears}`, `{whole}` and `{opposite}` are filled in by
+    relation, in `relevance` `{purpose}`, in `again` `{problems}` and `{items}`; other braces are
+    doubled. The answer's JSON form must stay as it is.
+    """
+
+    version: str = VERSION
+    attribute: str = _TEXTS["attribute"]
+    relevance: str = _TEXTS["relevance"]
+    again: str = _TEXTS["again"]
+    split_claims: str = _TEXTS["split_claims"]
+    split_questions: str = _TEXTS["split_questions"]
+    verify: str = _TEXTS["verify"]
+
+    def __post_init__(self) -> None:
+        try:
+            self.attribute.format(items="", item="", bears="", whole="", opposite="")
+            self.relevance.format(purpose="")
+            self.again.format(problems="", items="")
+        except (KeyError, IndexError, ValueError) as error:
+            raise ParameterError(
+                f"the prompt's placeholders cannot be filled ({error}): double literal braces"
+            ) from None
+
+    @property
+    def name(self) -> str:
+        """The version, with a digest of the words where they are not the default's."""
+        if self == Prompts(version=self.version):
+            return self.version
+        # It enters the keys of a store: reworded without a new version, it is another judge.
+        words = json.dumps({**vars(self), "version": ""}, sort_keys=True)
+        return f"{self.version}-{hashlib.sha256(words.encode()).hexdigest()[:8]}"
+
+    def attribution(
+        self,
+        targets: Mapping[int, str],
+        contexts: Mapping[int, str],
+        *,
+        question: str | None,
+        relation: Relation,
+    ) -> ChatRequest:
+        """Return the request to attribute numbered targets to numbered contexts."""
+        words = RELATIONS[relation]
+        system = self.attribute.format(**words)
+        question_line = (
+            f"question: {quoted(question)}\n" if question and relation == "claim" else ""
+        )
+        shown = f"contexts:\n{numbered(contexts)}\n{question_line}"
+        user = f"{shown}{words['items']}:\n{numbered(targets)}"
+        return _request(system, user, "verdicts")
+
+    def relevance_of(
+        self, contexts: Mapping[int, str], *, question: str | None, reference: str | None
+    ) -> ChatRequest:
+        """Return the request to judge numbered contexts by a question, an answer, or both."""
+        purpose = "to answer the question" if reference is None else "for the reference answer"
+        lines = [f"contexts:\n{numbered(contexts)}"]
+        if question is not None:
+            lines.append(f"question: {quoted(question)}")
+        if reference is not None:
+            lines.append(f"reference answer: {quoted(reference)}")
+        system = self.relevance.format(purpose=purpose)
+        return _request(system, "\n".join(lines), "verdicts")
+
+    def asked_again(
+        self, request: ChatRequest, problems: Mapping[int, str], *, items: str
+    ) -> ChatRequest:
+        """Return a request with what was wrong with the last answer to it, by number.
+
+        It stands behind the contexts, which a provider may have cached, and before the targets.
+        """
+        listed = "\n".join(f"{number} {quoted(problem)}" for number, problem in problems.items())
+        complaint = self.again.format(problems=listed, items=items)
+        system, user = request.messages
+        # The last marker is the prompt's own: texts travel as JSON, without line breaks.
+        before, marker, targets = user.content.rpartition(f"\n{items}:\n")
+        content = before + complaint + marker + targets if before else user.content + complaint
+        return replace(request, messages=(system, Message("user", content)))
+
+    def verification(self, claims: Mapping[int, str], quotes: Mapping[int, str]) -> ChatRequest:
+        """Return the request to judge numbered claims, each by the one quote of its number."""
+        user = f"quotes:\n{numbered(quotes)}\nclaims:\n{numbered(claims)}"
+        return _request(self.verify, user, "verdicts")
+
+    def split(self, text: str, *, kind: Kind, question: str | None = None) -> ChatRequest:
+        """Return the request to split a text; `question` is what it answers."""
+        system: str = getattr(self, f"split_{kind}")
+        question_line = f"question: {quoted(question)}\n" if question and kind == "claims" else ""
+        return _request(system, f"{question_line}text: {quoted(text)}", "items")
+
+
+def quoted(text: str) -> str:
+    """Return `text` as a JSON string: nothing in it can end it."""
+    written = _WRITTEN(text)
+    if written.isascii() and "\x7f" not in written:  # as most are: nothing to look for
+        return written
+    return _LINE_BREAKS.sub(lambda match: f"\\u{ord(match[0]):04x}", written)
+
+
+def numbered(texts: Mapping[int, str]) -> str:
+    """Return texts one a line, each behind its number, as JSON strings."""
+    return "\n".join(f"{number} {quoted(text)}" for number, text in texts.items())
+
+
+def _request(system: str, user: str, schema: str) -> ChatRequest:
+    messages = Message("system", system), Message("user", user)
+    return ChatRequest(messages, _SCHEMAS[schema], schema)

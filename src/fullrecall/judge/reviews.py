@@ -1,0 +1,99 @@
+"""Verdicts that are judged once more: denied truth, and quotes by themselves.
+
+A verdict that denies what stands in a context in so many words is contested, whatever moved it:
+that claim is judged again, context by context. And with `verify="model"` each quote that earns
+credit is shown to the model beside its claim, in a request that holds no context.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from itertools import islice
+
+from fullrecall.judge.exchange import Exchange, Matter, windows
+from fullrecall.judge.flow import side_by_side
+from fullrecall.judge.judge import Flow, Verdict
+from fullrecall.judge.models.chat import ChatRequest
+from fullrecall.judge.verdicts import merged
+from fullrecall.lexical.bearing import Quotes, stating
+
+DENIED = "denied beside the other contexts, supported by one alone"
+
+_MOST_ALONE = 3  # contexts by which a contested claim is judged, those that state it first
+_LONGEST_QUOTE = 1_000  # characters of a quote that are shown by themselves
+
+
+def rejudged(
+    verdicts: Mapping[int, Verdict], matter: Matter, exchange: Exchange
+) -> Flow[dict[int, Verdict]]:
+    """Judge again, context by context, the claims denied, if in part, that a context states.
+
+    Of a context one window is shown. Returns the verdicts that change.
+    """
+    contexts = matter.window
+    lowered = {n: text.lower() for n, text in contexts.items()}
+    pairs = [
+        (number, n)
+        for number, verdict in verdicts.items()
+        if verdict.label not in ("supported", None)
+        for n in islice(stating(matter.targets[number], contexts, lowered), _MOST_ALONE)
+    ]
+
+    def alone(number: int, window: Mapping[int, str]) -> Flow[dict[int, Verdict]]:
+        target = {number: matter.targets[number]}
+        return exchange.verdicts(replace(matter, targets=target, window=window))
+
+    judged = yield from side_by_side(
+        [alone(number, windows({n: contexts[n]}, exchange.window)[0]) for number, n in pairs]
+    )
+    settled: dict[int, list[Verdict]] = {}
+    for (number, _), verdict in zip(pairs, judged, strict=True):
+        if verdict[number].helps and verdict[number].label != verdicts[number].label:
+            settled.setdefault(number, []).append(verdict[number])
+    return {n: replace(merged(helping), contested=DENIED) for n, helping in settled.items()}
+
+
+def verified(
+    verdicts: Sequence[Verdict],
+    targets: Sequence[str],
+    contexts: Sequence[str],
+    exchange: Exchange,
+) -> Flow[list[Verdict]]:
+    """Show every quote that earns credit beside its claim alone; return what comes of it.
+
+    `Verdict.verified` then says of each verdict whether its quotes support its claim by
+    themselves. One request, with one pair for each verdict; where a reply lacks a pair, it is not
+    verified. Quotes that are not in their context are not shown.
+    """
+    quotes = Quotes(dict(enumerate(contexts)))
+    quote_of: dict[tuple[str, Verdict], str] = {}
+    for target, verdict in zip(targets, verdicts, strict=True):
+        for part in (verdict, *verdict.others):
+            stretches = [
+                contexts[citation.context][location.start : location.end]
+                for citation in part.citations
+                for location in quotes.located(citation)
+            ]
+            if part.helps and stretches:
+                quote_of[target, part] = " […] ".join(stretches)[:_LONGEST_QUOTE]
+    claims = {number: claim for number, (claim, _) in enumerate(quote_of, start=1)}
+    numbered = dict(enumerate(quote_of.values(), start=1))
+
+    def request(group: Mapping[int, str], _: Mapping[int, str]) -> ChatRequest:
+        return exchange.prompts.verification(group, {number: numbered[number] for number in group})
+
+    # All pairs at once: without contexts they are short, and one more request is what it costs.
+    single = replace(exchange, claims_per_call=max(1, len(claims)), reasks=0, requote=False)
+    answers = (yield from single.verdicts(Matter(claims, {}, request))) if claims else {}
+    label_of = dict(zip(quote_of, (answers[number].label for number in claims), strict=True))
+
+    def marked(target: str, verdict: Verdict) -> Verdict:
+        label = label_of.get((target, verdict))
+        return replace(
+            verdict,
+            verified=label in ("supported", verdict.label) if verdict.helps else None,
+            others=tuple(marked(target, other) for other in verdict.others),
+        )
+
+    return [marked(target, verdict) for target, verdict in zip(targets, verdicts, strict=True)]

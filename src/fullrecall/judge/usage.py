@@ -1,0 +1,61 @@
+"""What judging costs."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from typing import Any, NamedTuple
+
+from fullrecall._util.counts import counted
+
+
+class Usage(NamedTuple):
+    """The requests that something rests on, and the tokens that the models counted.
+
+    `calls` are all requests that were sent, those included that failed and were sent again. They
+    count whoever asked for them: a text that two samples share is split once, and the request is
+    in the usage of both.
+    """
+
+    calls: int = 0
+    prompt_tokens: int = 0
+    completion_tokens: int = 0
+
+    def plus(self, other: Usage) -> Usage:
+        """Return the sum of both."""
+        return Usage(*(mine + theirs for mine, theirs in zip(self, other, strict=True)))
+
+
+@dataclass(slots=True)
+class Spent:
+    """What a run sent and paid itself, what failed included.
+
+    `calls` are all requests that were sent, `retries` those among them that were sent again;
+    `cost` is None without prices, `seconds` is how long the run took. `reused` counts the answers
+    that nothing was sent for, as a store had them or another sample of the run asked the same.
+    """
+
+    calls: int = 0
+    retries: int = 0
+    prompt_tokens: int = 0
+    completion_tokens: int = 0
+    cost: float | None = None
+    seconds: float = 0.0
+    reused: int = 0
+
+    @property
+    def tokens(self) -> int:
+        """Tokens of prompts and answers together."""
+        return self.prompt_tokens + self.completion_tokens
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain JSON values."""
+        return asdict(self)
+
+    def sentence(self) -> str:
+        """Return in one sentence what was sent and what was there; empty where nothing was."""
+        if not (self.calls or self.reused):
+            return ""
+        retries = f" ({self.retries:,} of them retries)" if self.retries else ""
+        cost = "" if self.cost is None else f", cost {self.cost:,.4g}"
+        sent = f"{counted(self.calls, 'call')}{retries}, {counted(self.tokens, 'token')}{cost}"
+        return f"Sent {sent}; {counted(self.reused, 'answer')} came from the store."

@@ -1,0 +1,260 @@
+"""The verdict contract: exactly the asked targets, each once, each with the words it begins with.
+
+A verdict with a fault of its own is asked for again alone. A reply that numbers otherwise is void:
+a number that was not asked for, a context 0, or a verdict that repeats the first words of another
+target says that the other verdicts may belong elsewhere, too. Nothing is guessed or dropped.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections import defaultdict
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+from fullrecall._util.data import table
+from fullrecall.judge.judge import LABELS, Citation, Label, Verdict
+
+BEGINS = "begins"
+"""The field in which a verdict repeats how its target begins."""
+
+_ID = re.compile(
+    r"(?:claim|statement|question|entity|context|source|item|target|id|no|number)?"
+    r"[ \t_#:.\[(-]{0,3}(\d{1,9})(?:\.0{1,3})?[\]).:]{0,2}",
+    re.IGNORECASE,
+)
+_LONGEST_ID = 30
+
+_MISSPELLED = 0.85
+"""How alike an echo and the target's own beginning are, where they are not the same."""
+
+_MOST_CITATIONS = 200
+_MOST_QUOTED = 40_000
+"""Citations of a reply, and characters of their quotes, that are looked up: twenty verdicts with
+three sentences each take a third. More would take long, and prove nothing more."""
+
+_MARKS = re.compile(r"[^a-z0-9]+")
+
+_WORDS_OF: Mapping[str, str] = table("verdicts.json", __package__)
+
+_NO_VERDICT = "the judge gave no verdict"
+
+
+def checked(
+    objects: Iterable[Mapping[str, Any]],
+    targets: Mapping[int, str],
+    contexts: Collection[int] | None,
+    *,
+    on_itself: bool = False,
+) -> dict[int, Verdict]:
+    """Return one verdict for each number in `targets`; those without a valid one have a `problem`.
+
+    `targets` are by number. `contexts` are the numbers that a citation may name, with
+    `on_itself` only the target's own, None where verdicts cite nothing; citations come out 0-based.
+    Of several targets each verdict must repeat how its own begins, further than another begins
+    alike.
+    """
+    answers_of: dict[int, list[Mapping[str, Any]]] = defaultdict(list)
+    letters_of = {number: _letters(text) for number, text in targets.items()}
+    void = ""
+    for answer in objects:
+        number = _number(answer.get("id"))
+        if number is None or number not in targets:
+            shown = str(answer.get("id"))[:40]
+            # Numbered otherwise than asked, the other verdicts may belong elsewhere, too.
+            void = f"the judge gave a verdict on {shown!r}, which was not asked for"
+            break
+        answers_of[number].append(answer)
+    void = void or next(filter(None, _faults(answers_of, letters_of)), "")
+    if void:
+        return {number: Verdict(None, problem=void) for number in targets}
+    verdicts = {}
+    for number in targets:
+        answers = answers_of.get(number, [])
+        problem = f"the judge gave {len(answers)} verdicts" if answers else _NO_VERDICT
+        if len(answers) == 1:
+            problem = _unclear(letters_of, number, answers[0].get(BEGINS))
+        verdicts[number] = (
+            Verdict(None, problem=problem)
+            if problem
+            else _verdict(answers[0], {number} if on_itself else contexts)
+        )
+    return verdicts
+
+
+def merged(verdicts: Sequence[Verdict]) -> Verdict:
+    """Return the verdict of several windows: the best label, with the others that help.
+
+    Which of them counts, and from which rank on, is decided when their evidence is checked. A
+    window that was not judged leaves the target open, unless another supports it.
+    """
+    if len(verdicts) == 1:
+        return verdicts[0]
+    # A window may have been judged in smaller groups: what helps stands on one level all the same.
+    every = [part for verdict in verdicts for part in (verdict, *verdict.others)]
+    helping = [replace(part, others=()) for part in every if part.helps]
+    helping.sort(key=lambda verdict: verdict.label != "supported")
+    unjudged = next((verdict for verdict in verdicts if verdict.label is None), None)
+    denying = [verdict for verdict in verdicts if verdict.label == "contradicted"]
+    if unjudged is not None and not (helping and helping[0].label == "supported"):
+        best = unjudged
+    elif helping:
+        best = replace(helping[0], others=tuple(helping[1:]))
+    elif denying:
+        cited = tuple(c for verdict in denying for c in verdict.citations)
+        best = replace(denying[0], citations=cited)
+    else:
+        best = Verdict("not_supported")
+    contested = next((verdict.contested for verdict in verdicts if verdict.contested), "")
+    return replace(best, contested=contested)
+
+
+def _faults(
+    answers_of: Mapping[int, Sequence[Mapping[str, Any]]], letters_of: Mapping[int, str]
+) -> Iterator[str]:
+    """Yield what makes a whole reply void; an empty text for each check that it passes."""
+    yield _quotes_too_much(answers_of)
+    for number, answers in answers_of.items():
+        for answer in answers:
+            yield _misfit(letters_of, number, answer.get(BEGINS))
+            if any(_number(citation.get("context")) == 0 for citation in _citations(answer)):
+                yield "the judge cites context 0: contexts are counted from 1"
+
+
+def _misfit(letters_of: Mapping[int, str], number: int, echo: object) -> str:
+    """Return what is wrong with an echo that is of another target; empty where nothing is."""
+    from rapidfuzz.distance import Levenshtein
+
+    echoed, own = _letters(echo), letters_of[number]
+    if not echoed or _fits(own, echoed):
+        return ""
+    likeness = {
+        text: Levenshtein.normalized_similarity(text[: len(echoed)], echoed)
+        for text in letters_of.values()
+    }
+    # Many claims of a list differ in a number alone: a wrong digit is no slip of the pen.
+    if likeness[own] >= max(_MISSPELLED, *likeness.values()) and _digits(echoed) == _digits(
+        own[: len(echoed)]
+    ):
+        return ""
+    return f"the judge's verdict {number} begins {str(echo)[:40]!r}, and {number} does not"
+
+
+def _unclear(letters_of: Mapping[int, str], number: int, echo: object) -> str:
+    """Return why an echo may mean another target; empty where it means this one alone."""
+    if len(letters_of) == 1:
+        return ""
+    echoed, own = _letters(echo), letters_of[number]
+    if not echoed:
+        return f"the judge's verdict does not repeat how its target begins ({BEGINS!r})"
+    fitting = [other for other, text in letters_of.items() if text != own and _fits(text, echoed)]
+    if echoed == own or not fitting:
+        return ""
+    numbers = ", ".join(map(str, sorted({number, *fitting})))
+    return f"the judge's verdict begins {str(echo)[:40]!r}, as {numbers} do: repeat more"
+
+
+def _fits(text: str, echoed: str) -> bool:
+    return text.startswith(echoed) or echoed.startswith(text)
+
+
+def _letters(text: object) -> str:
+    """Return the letters and digits of a text alone: marks, spaces and case are no difference.
+
+    A target of marks alone is compared as it is; what is no text has none.
+    """
+    if not isinstance(text, str):
+        return ""
+    if text.isascii():  # as most are, and letter by letter takes long
+        lowered = text.lower()
+        return _MARKS.sub("", lowered) or lowered.strip()
+    folded = unicodedata.normalize("NFKD", text).casefold()
+    return "".join(filter(str.isalnum, folded)) or folded.strip()
+
+
+def _digits(text: str) -> list[str]:
+    return list(filter(str.isdigit, text))
+
+
+def _quotes_too_much(answers_of: Mapping[int, Sequence[Mapping[str, Any]]]) -> str:
+    """Return what says that a reply quotes more than is looked up; empty where it does not."""
+    answers = (answer for answers in answers_of.values() for answer in answers)
+    quotes = [citation.get("quote") for answer in answers for citation in _citations(answer)]
+    characters = sum(len(quote) for quote in quotes if isinstance(quote, str))
+    if len(quotes) <= _MOST_CITATIONS and characters <= _MOST_QUOTED:
+        return ""
+    return (
+        f"the judge gave {len(quotes):,} citations with {characters:,} characters, at most "
+        f"{_MOST_CITATIONS} with {_MOST_QUOTED:,} are looked up: quote less"
+    )
+
+
+def _verdict(answer: Mapping[str, Any], contexts: Collection[int] | None) -> Verdict:
+    word = answer.get("verdict")
+    label = label_of(word)
+    if label is None:
+        return Verdict(
+            None,
+            problem=f"the judge's verdict {str(word)[:40]!r} is none of supported, partial, "
+            "not_supported, contradicted",
+        )
+    if label == "not_supported" or contexts is None:
+        return Verdict(label)
+    cited = _citations(answer)
+    if not cited:
+        if label == "contradicted":
+            return Verdict(label)
+        return Verdict(None, problem="the judge cites no context for its verdict")
+    citations, unknown = [], []
+    for citation in cited:
+        number, quote = _number(citation.get("context")), citation.get("quote")
+        if number is None or number not in contexts:
+            unknown.append(citation.get("context"))
+        else:
+            citations.append(Citation(number - 1, quote if isinstance(quote, str) else ""))
+    together = answer.get("together") is True
+    # What a missing context was needed for, together with the others, is open.
+    if unknown and (together or not citations):
+        problem = f"the judge cites context {unknown[0]!r}, which is not there"
+        return Verdict(None, problem=problem)
+    return Verdict(label, tuple(citations), together=together)
+
+
+def _citations(answer: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+    cited = answer.get("citations")
+    if not isinstance(cited, list):
+        return []
+    return [citation if isinstance(citation, dict) else {"context": citation} for citation in cited]
+
+
+def _number(value: object) -> int | None:
+    """Return the number that a value is, in whatever form: 1, 1.0, "1", "claim 1", "#1", "[1]"."""
+    if isinstance(value, (int, float)) and not isinstance(value, bool) and value >= 0:
+        value = str(value)
+    if not isinstance(value, str) or len(value) > _LONGEST_ID:
+        return None
+    written = _ID.fullmatch(value.strip())
+    return int(written[1]) if written else None
+
+
+def _caseless(word: str) -> str:
+    folded = unicodedata.normalize("NFC", word).casefold()
+    return re.sub(r"[\s_-]+", " ", folded).strip(" .,;:!*\"'`。")
+
+
+_LABELS: Mapping[str, Label] = {
+    _caseless(word): label for label in LABELS for word in _WORDS_OF[label].split(";")
+}
+
+
+def label_of(word: object) -> Label | None:
+    """Return the label that a word means, letter case and marks aside; None where it is unclear.
+
+    The word "false" is not read: it may say that a claim is contradicted, or that it is not
+    supported. A boolean has two values alone, so false is all that is not supported.
+    """
+    if isinstance(word, bool):
+        return "supported" if word else "not_supported"
+    return _LABELS.get(_caseless(word)) if isinstance(word, str) else None

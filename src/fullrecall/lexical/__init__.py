@@ -1,0 +1,24 @@
+"""The built-in judge: do contexts support a claim, by words, numbers and names alone?"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from fullrecall._util import lazy
+
+if TYPE_CHECKING:  # `as` the same name says that it is public (PEP 484)
+    from fullrecall.lexical.cross_encoder import CrossEncoderJudge as CrossEncoderJudge
+    from fullrecall.lexical.examination import Pair as Pair
+    from fullrecall.lexical.examination import examine as examine
+    from fullrecall.lexical.judge import LexicalJudge as LexicalJudge
+
+_MODULES = {
+    "CrossEncoderJudge": "cross_encoder",
+    "LexicalJudge": "judge",
+    "Pair": "examination",
+    "examine": "examination",
+}
+
+if not TYPE_CHECKING:  # checkers read no list but a literal one
+    __all__ = list(_MODULES)
+    __getattr__ = lazy.names(__name__, _MODULES)

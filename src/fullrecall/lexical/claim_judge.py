@@ -1,0 +1,121 @@
+"""What judges share that call no language model: they score claims, and refuse what is none."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Iterable, Sequence
+from typing import ClassVar, NamedTuple
+
+from fullrecall.errors import JudgeError, ParameterError
+from fullrecall.judge.judge import Citation, Flow, Kind, Relation, Verdict
+from fullrecall.lexical.clauses import facts_of
+from fullrecall.lexical.sentences import sentences
+
+
+class Best(NamedTuple):
+    """The stretch of a context that supports a claim most: how far, in [0, 1], and its words."""
+
+    support: float = 0.0
+    quote: str = ""
+
+
+class Judged(NamedTuple):
+    """A claim against each context alone, and against a pair of them together.
+
+    `pair` are two indices, ascending; none where no pair was tried, or none was worth it.
+    """
+
+    alone: Sequence[Best]
+    pair: tuple[int, ...] = ()
+    together: float = 0.0
+
+    def verdict(self, threshold: float) -> Verdict:
+        """Return the verdict: every context that is enough alone is cited, else the pair."""
+
+        def cited(indices: Iterable[int]) -> tuple[Citation, ...]:
+            return tuple(Citation(index, self.alone[index].quote) for index in indices)
+
+        # All of them, not the best: the target is found at each of their ranks.
+        enough = [index for index, best in enumerate(self.alone) if best.support >= threshold]
+        if enough:
+            return Verdict("supported", cited(enough))
+        if self.together >= threshold:
+            return Verdict("supported", cited(self.pair), together=True)
+        return Verdict("not_supported")
+
+
+def helping(facts: Sequence[Sequence[Best]], count: int, threshold: float) -> list[Verdict]:
+    """Return of each of `count` contexts whether it supports one of several facts alone.
+
+    `facts` are the contexts' best stretches for each fact; the best of these is cited.
+    """
+    best_of = [max(column, key=lambda best: best.support) for column in zip(*facts, strict=True)]
+    return [
+        Verdict("supported", (Citation(index, best.quote),))
+        if best.support >= threshold
+        else Verdict("not_supported")
+        for index, best in enumerate(best_of or [Best()] * count)
+    ]
+
+
+class ClaimJudge:
+    """A judge of claims alone: it splits by form, and cannot answer questions.
+
+    Subclasses say how claims are judged, and name themselves for messages.
+    """
+
+    called: ClassVar[str]
+    threshold: float
+
+    def __post_init__(self) -> None:
+        if not 0 < self.threshold <= 1:
+            raise ParameterError(f"threshold must be above 0 and at most 1, got {self.threshold!r}")
+
+    @abstractmethod
+    def _attributed(
+        self, targets: Sequence[str], contexts: Sequence[str], question: str | None
+    ) -> Flow[Sequence[Verdict]]:
+        """Return one verdict per claim, in order."""
+
+    @abstractmethod
+    def _relevant(self, contexts: Sequence[str], reference: str) -> Flow[Sequence[Verdict]]:
+        """Return one verdict per context, in order."""
+
+    def split(
+        self,
+        text: str,
+        *,
+        kind: Kind,
+        question: str | None = None,  # noqa: ARG002 - the protocol's
+    ) -> Flow[Sequence[str]]:
+        """Return the facts of the text, or its questions, sentence by sentence."""
+        yield from ()
+        return facts_of(text) if kind == "claims" else sentences(text)
+
+    def attribute(
+        self,
+        targets: Sequence[str],
+        contexts: Sequence[str],
+        *,
+        question: str | None = None,
+        relation: Relation = "claim",
+    ) -> Flow[Sequence[Verdict]]:
+        """Return one verdict per claim, in order; raises `JudgeError` for questions."""
+        if relation == "question":
+            raise JudgeError(
+                f"{self.called} cannot decide whether a question is answered: "
+                "pass judge=LLMJudge(…)"
+            )
+        return (yield from self._attributed(targets, contexts, question))
+
+    def relevance(
+        self, contexts: Sequence[str], *, question: str | None, reference: str | None
+    ) -> Flow[Sequence[Verdict]]:
+        """Return one verdict per context: it helps if it supports a fact of the reference."""
+        del question
+        if reference is None:
+            raise JudgeError(
+                f"{self.called} cannot decide what helps to answer a question without a "
+                "reference answer: pass judge=LLMJudge(…)"
+            )
+        return (yield from self._relevant(contexts, reference))

@@ -1,0 +1,251 @@
+"""How right a judge is: on labeled claims, and on true claims with one detail made false."""
+
+from __future__ import annotations
+
+import json
+import random
+import time
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import closing
+from dataclasses import dataclass, field
+from functools import cached_property, reduce
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from fullrecall._util.parameters import check_k
+from fullrecall.calibration.labels import as_label
+from fullrecall.errors import InputError
+from fullrecall.files.containers import json_lines
+from fullrecall.files.text_files import FilePath, existing_file
+from fullrecall.judge.judge import Judge
+from fullrecall.judge.usage import Usage
+from fullrecall.lexical.falsification import falsified
+from fullrecall.run.evaluate import Options, evaluated
+from fullrecall.samples.identifiers import shown
+from fullrecall.samples.sample import Sample
+from fullrecall.scorers import ClaimRecall
+from fullrecall.stats.evaluation import Evaluation
+
+LABELED = "labeled"
+"""The kind of pairs that people labeled; the others are made from these."""
+
+
+class Pair(NamedTuple):
+    """A claim with contexts, and whether they support it in full.
+
+    `kind` is "labeled", or the detail of a true claim that was made false, such as "number" or
+    "only" (`judges.falsification.edits`).
+    """
+
+    claim: str
+    contexts: tuple[str, ...]
+    supported: bool
+    kind: str = LABELED
+    question: str | None = None
+
+
+class Judgment(NamedTuple):
+    """A pair and what the judge found: its label, None where it gave none."""
+
+    pair: Pair
+    label: str | None
+
+    @property
+    def supported(self) -> bool | None:
+        """Whether it was found supported in full; None without a verdict."""
+        return None if self.label is None else self.label == "supported"
+
+
+@dataclass(frozen=True)
+class Examination:
+    """What a judge was found to be worth; immutable.
+
+    `judge` is its name, `judgments` one for each pair, `usage` what was sent and paid, `seconds`
+    how long it took. `report` holds the labeled claims, for `calibrate`.
+    `rules` are the kinds of false claims that the judge has a rule of its own for: how often it
+    credits those says little about what it has none for.
+    """
+
+    judge: str
+    judgments: tuple[Judgment, ...]
+    usage: Usage
+    seconds: float
+    report: Evaluation = field(repr=False, compare=False)
+    rules: frozenset[str] = frozenset()
+
+    @cached_property
+    def labeled(self) -> tuple[Judgment, ...]:
+        """The judgments on labeled pairs that have a verdict."""
+        labeled = (judgment for judgment in self.judgments if judgment.pair.kind == LABELED)
+        return tuple(judgment for judgment in labeled if judgment.supported is not None)
+
+    @property
+    def unscored(self) -> int:
+        """How many labeled pairs have no verdict."""
+        return sum(judgment.pair.kind == LABELED for judgment in self.judgments) - len(self.labeled)
+
+    @property
+    def balanced_accuracy(self) -> float | None:
+        """Mean of the shares of supported and unsupported claims that are judged right.
+
+        Over labeled pairs with a verdict; None unless there are both.
+        """
+        right: dict[bool, list[bool]] = {True: [], False: []}
+        for judgment in self.labeled:
+            right[judgment.pair.supported].append(judgment.supported is judgment.pair.supported)
+        if not all(right.values()):
+            return None
+        return sum(sum(matches) / len(matches) for matches in right.values()) / 2
+
+    @property
+    def errors(self) -> Mapping[str, tuple[int, int, int]]:
+        """For each kind of false claim: how many, how many found supported, how many unscored."""
+        verdicts: defaultdict[str, list[bool | None]] = defaultdict(list)
+        for judgment in self.judgments:
+            if not judgment.pair.supported:
+                verdicts[judgment.pair.kind].append(judgment.supported)
+        return {
+            kind: (len(own), own.count(True), own.count(None)) for kind, own in verdicts.items()
+        }
+
+    def false_credit(self, *, ruled: bool) -> tuple[float, int] | None:
+        """Return the mean share of made-up false claims found supported, and over how many kinds.
+
+        Over the kinds that the judge has a rule for (`ruled`), or over the others; unscored claims
+        are left out. None without such a kind.
+        """
+        shares = [
+            wrong / (count - silent)
+            for kind, (count, wrong, silent) in self.errors.items()
+            if kind != LABELED and (kind in self.rules) is ruled and count > silent
+        ]
+        return (sum(shares) / len(shares), len(shares)) if shares else None
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the figures as plain JSON values."""
+        return {
+            "judge": self.judge,
+            "labeled": len(self.labeled),
+            "unscored": self.unscored,
+            "balanced_accuracy": self.balanced_accuracy,
+            "false_claims": {
+                kind: {
+                    "claims": n,
+                    "supported": wrong,
+                    "unscored": silent,
+                    "rule": kind in self.rules,
+                }
+                for kind, (n, wrong, silent) in self.errors.items()
+            },
+            "false_credit": {
+                name: None if credit is None else {"mean": credit[0], "kinds": credit[1]}
+                for name, ruled in (("with a rule", True), ("without a rule", False))
+                for credit in [self.false_credit(ruled=ruled)]
+            },
+            **self.usage._asdict(),
+            "seconds": round(self.seconds, 3),
+        }
+
+
+def examine(
+    judge: Judge,
+    pairs: Iterable[Pair],
+    *,
+    details: bool = True,
+    per_kind: int | None = None,
+    seed: int = 0,
+    **options: Any,
+) -> Examination:
+    """Return how right a judge is on labeled pairs.
+
+    - `details`: also on true claims of these pairs with one detail made false, in thirty kinds.
+    - `per_kind`: the most claims of one kind, drawn by `seed`; None takes all.
+    - `options`: those of `evaluate`, such as `store`, `budget`, `max_concurrency`.
+
+    Raises `InputError` without a pair, and what `evaluate` raises.
+    """
+    if per_kind is not None:
+        check_k(per_kind, "per_kind")
+    examined = list(pairs)
+    if not examined:
+        raise InputError("no labeled claims: pass at least one")
+    if details:
+        examined += _false_details(examined, seed, per_kind)
+    began = time.perf_counter()
+    report = evaluated(_samples(examined), ClaimRecall(judge=judge), Options(**options), Evaluation)
+    seconds = time.perf_counter() - began
+    results = [row.results[0] for row in report.rows]
+    labels = [next((finding.verdict for finding in result.findings), None) for result in results]
+    judgments = map(Judgment, examined, labels)
+    usage = reduce(Usage.plus, (result.usage for result in results), Usage())
+    rules = frozenset(getattr(judge, "rules", ()))
+    return Examination(judge.name, tuple(judgments), usage, seconds, report, rules)
+
+
+def read_pairs(path: FilePath) -> Iterator[Pair]:
+    """Yield the pairs of a JSON Lines file: `claim`, `contexts`, `label`, perhaps `question`.
+
+    A label is 1 or 0, yes or no, or "supported", "partial", "not_supported"; partial counts as
+    not supported, and an empty one is left out. Raises `InputError` with the line.
+    """
+    name = existing_file(path)
+    with closing(json_lines(name)) as rows:
+        for line, row in rows:
+            try:
+                pair = _pair(row)
+            except InputError as error:
+                raise error.at(path=name, line=line) from None
+            if pair is not None:
+                yield pair
+
+
+def _pair(row: Mapping[str, object]) -> Pair | None:
+    claim, contexts = row.get("claim"), row.get("contexts", row.get("retrieved_contexts"))
+    question = row.get("question", row.get("user_input"))
+    if not isinstance(claim, str) or not claim.strip():
+        raise InputError(f"claim must be a text, got {shown(claim)}", field="claim")
+    if not isinstance(contexts, list) or not all(isinstance(text, str) for text in contexts):
+        raise InputError(
+            f"contexts must be a list of texts, got {shown(contexts)}", field="contexts"
+        )
+    label = as_label(row.get("label"))
+    user_input = question if isinstance(question, str) and question else None
+    if label is None:
+        return None
+    return Pair(claim, tuple(contexts), supported=label == "supported", question=user_input)
+
+
+def _false_details(pairs: Sequence[Pair], seed: int, per_kind: int | None) -> Iterator[Pair]:
+    true = [(pair.claim, pair.contexts) for pair in pairs if pair.supported]
+    by_kind: defaultdict[str, list[Pair]] = defaultdict(list)
+    for falsification in falsified(true, seed=seed):
+        false_pair = Pair(
+            falsification.false, falsification.contexts, supported=False, kind=falsification.detail
+        )
+        by_kind[falsification.detail].append(false_pair)
+    chance = random.Random(seed)  # noqa: S311 - a choice that can be repeated, no secret
+    for made_pairs in by_kind.values():
+        drawn = min(per_kind or len(made_pairs), len(made_pairs))
+        yield from chance.sample(made_pairs, drawn)
+
+
+def _samples(pairs: Sequence[Pair]) -> Iterator[Sample]:
+    for number, pair in enumerate(pairs, start=1):
+        yield Sample(
+            id=str(number),
+            user_input=pair.question,
+            retrieved_contexts=pair.contexts,
+            reference_claims=[pair.claim],
+        )
+
+
+def write_labels(examination: Examination, path: Path) -> None:
+    """Write the labels beside the report, as `fullrecall judge calibrate` reads them."""
+    with path.open("w", encoding="utf-8") as file:
+        for number, judgment in enumerate(examination.judgments, start=1):
+            if judgment.pair.kind != LABELED:
+                continue
+            label = "supported" if judgment.pair.supported else "not_supported"
+            row = {"sample": str(number), "claim": judgment.pair.claim, "label": label}
+            file.write(json.dumps(row, ensure_ascii=False) + "\n")

@@ -1,0 +1,236 @@
+"""True claims with one detail made false: what a judge that reads closely does not support.
+
+The claims are the user's own, which the contexts support; each edit changes one word or two. So no
+label is needed, and what a judge still supports is an error of a known kind.
+
+A kind that a judge has a rule for says how well the rule works. The others, which are most, say how
+closely it reads.
+"""
+
+from __future__ import annotations
+
+import random
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import cache, partial
+from typing import NamedTuple, TypeAlias
+
+from fullrecall.lexical.words.data import table
+from fullrecall.lexical.words.languages import language_of
+from fullrecall.lexical.words.names import names
+from fullrecall.lexical.words.numbers import MONTHS, may_stand_for, months, numbers
+from fullrecall.lexical.words.opposites import as_written
+from fullrecall.lexical.words.tokens import read_words
+
+_AUXILIARY = re.compile(
+    r"\b(?:is|are|was|were|has|have|had|can|could|will|would|may|must|should|does|did)\b(?! not\b)"
+)
+_NOT = re.compile(r"\b(?:not|never)\s+|n['’]t\b", re.IGNORECASE)  # noqa: RUF001
+_TRIES = 50
+
+Edit: TypeAlias = Callable[["_Claim", random.Random], "str | None"]
+
+
+class Falsified(NamedTuple):
+    """A claim that the contexts support, the same with one detail changed, and which."""
+
+    claim: str
+    false: str
+    detail: str
+    contexts: tuple[str, ...]
+
+
+class _Claim(NamedTuple):
+    """A claim to edit: its contexts, and the names in other claims and contexts."""
+
+    text: str
+    contexts: Sequence[str]
+    other_names: Sequence[str]
+
+    def replaced(self, start: int, end: int, new: str) -> str:
+        """Return the text with other words at these offsets."""
+        return self.text[:start] + new + self.text[end:]
+
+
+def falsified(claims: Sequence[tuple[str, Sequence[str]]], *, seed: int = 0) -> Iterator[Falsified]:
+    """Yield each claim with each detail that it has changed; claims come with their contexts.
+
+    English only, but for numbers: the others are found by English forms.
+    """
+    chance = random.Random(seed)  # noqa: S311 - a choice that can be repeated, no secret
+    # Sorted: a set has another order in each process, and the same seed would draw other names.
+    all_names = sorted({name.text for claim, _ in claims for name in names(claim) if name.is_sure})
+    for text, contexts in claims:
+        claim = _Claim(text, contexts, all_names)
+        is_english = language_of(text) in ("en", None)
+        for detail, edit in edits().items():
+            if not is_english and detail != "number":
+                continue
+            false = edit(claim, chance)
+            if false is not None and false != text:
+                yield Falsified(text, false, detail, tuple(contexts))
+
+
+@cache
+def edits() -> Mapping[str, Edit]:
+    """Return what makes a claim false, by kind; each returns None where it finds nothing to edit.
+
+    - number: another one, which stands in no context; number elsewhere: one of another statement.
+    - month; name: of another text; role: two names exchanged;
+      opposite, another of its kind (rival); negation: a "not" put in or taken out.
+    - what `falsifications.json` lists: words put in, before or after the claim, or exchanged, as
+      units and scales are.
+    """
+    listed: dict[str, dict[str, list[str]]] = table("falsifications.json")
+    edit_of: dict[str, Edit] = {
+        "number": _number,
+        "number elsewhere": _number_elsewhere,
+        "month": _month,
+        "name": _name,
+        "role": _role,
+        "negation": _negation,
+        "opposite": partial(_exchanged, replacements=as_written("opposites.txt")),
+        "rival": partial(_exchanged, replacements=as_written("kinds.txt")),
+    }
+    for form, edit in (("after auxiliary", _put_in), ("before", _led), ("after", _ended)):
+        for kind, options in listed[form].items():
+            edit_of[kind] = partial(edit, options=options)
+    for kind, options in listed["exchanged"].items():
+        groups: dict[str, list[str]] = {}
+        for word, other in map(str.split, options):
+            groups.setdefault(word, []).append(other)
+        is_measure = kind in ("unit", "scale")
+        edit_of[kind] = partial(_exchanged, replacements=groups, of_numbers=is_measure)
+    return edit_of
+
+
+def _number(claim: _Claim, chance: random.Random) -> str | None:
+    own = [number for number in numbers(claim.text) if number.in_digits]
+    if not own:
+        return None
+    number = chance.choice(own)
+    texts = (claim.text, *claim.contexts)
+    present = [other for text in texts for other in numbers(text)]
+    present_keys = {word.key for text in texts for word in read_words(text)}
+    for _ in range(_TRIES):
+        # No zeros: "07" for "17" would be a number of another form.
+        drawn = re.sub(r"\d", lambda _: str(chance.randint(1, 9)), number.text)
+        (new, *_) = numbers(drawn) or [None]
+        is_absent = present_keys.isdisjoint(
+            word.key for word in read_words(drawn) if word.is_number
+        )
+        if new is not None and is_absent and not may_stand_for(new, present):
+            return claim.replaced(number.start, number.end, drawn)
+    return None
+
+
+def _number_elsewhere(claim: _Claim, chance: random.Random) -> str | None:
+    """Exchange a number for one of its sort that the contexts have in another place."""
+    own = numbers(claim.text)
+    pairs = [
+        (number, other)
+        for number in own
+        for text in claim.contexts
+        for other in numbers(text)
+        if number.in_digits
+        and other.in_digits
+        and other.sort == number.sort
+        and not may_stand_for(other, own)
+    ]
+    if not pairs:
+        return None
+    number, other = chance.choice(pairs)
+    return claim.replaced(number.start, number.end, other.text)
+
+
+def _month(claim: _Claim, chance: random.Random) -> str | None:
+    present = {month for text in (claim.text, *claim.contexts) for month in months(text)}
+    own = [month.capitalize() for month in sorted(months(claim.text))]
+    others = [month.capitalize() for month in MONTHS if month not in present]
+    return _renamed(claim, own, others, chance)
+
+
+def _name(claim: _Claim, chance: random.Random) -> str | None:
+    text = " ".join(claim.contexts)
+    others = [name for name in claim.other_names if not _shares(name, text)]
+    return _renamed(claim, _names(claim.text), others, chance)
+
+
+def _renamed(
+    claim: _Claim, own: Sequence[str], others: Sequence[str], chance: random.Random
+) -> str | None:
+    """Return the claim with one of its names exchanged for one of these, of as many words."""
+    others = [name for name in others if not _shares(name, claim.text)]
+    if not own or not others:
+        return None
+    former = chance.choice(own)
+    like = [name for name in others if len(name.split()) == len(former.split())] or others
+    # By a function: a backslash in a name would be an escape in a replacement.
+    return re.sub(rf"\b{re.escape(former)}\b", lambda _: chance.choice(like), claim.text, count=1)
+
+
+def _role(claim: _Claim, chance: random.Random) -> str | None:
+    own = _names(claim.text)
+    if len(own) < 2:  # noqa: PLR2004 - two to exchange
+        return None
+    former, other = sorted(chance.sample(own, 2), key=claim.text.index)
+    start, end = claim.text.index(former), claim.text.index(other)
+    between = claim.text[start + len(former) : end]
+    return claim.replaced(start, end + len(other), other + between + former)
+
+
+def _negation(claim: _Claim, chance: random.Random) -> str | None:
+    if _NOT.search(claim.text):
+        return re.sub(r"\s+", " ", _NOT.sub("", claim.text, count=1))
+    return _put_in(claim, chance, options=["not"])
+
+
+def _put_in(claim: _Claim, chance: random.Random, *, options: Sequence[str]) -> str | None:
+    match = _AUXILIARY.search(claim.text)
+    return claim.replaced(match.end(), match.end(), f" {chance.choice(options)}") if match else None
+
+
+def _led(claim: _Claim, chance: random.Random, *, options: Sequence[str]) -> str:
+    word, *_ = claim.text.split(" ", 1)
+    is_name = any(name.start == 0 for name in names(claim.text)) or word.isupper()
+    text = claim.text if is_name else claim.text[:1].lower() + claim.text[1:]
+    return f"{chance.choice(options)} {text}"
+
+
+def _ended(claim: _Claim, chance: random.Random, *, options: Sequence[str]) -> str:
+    text = claim.text.rstrip()
+    body = text.rstrip(".!")
+    return f"{body} {chance.choice(options)}{text[len(body) :] or '.'}"
+
+
+def _exchanged(
+    claim: _Claim,
+    chance: random.Random,
+    *,
+    replacements: Mapping[str, Sequence[str]],
+    of_numbers: bool = False,
+) -> str | None:
+    """Exchange a word, no name, for another of which it makes the statement false."""
+    words = [
+        word
+        for word in read_words(claim.text)
+        if word.written in replacements and not (word.start and word.is_capitalised)
+    ]
+    if of_numbers:
+        spans = [(number.start, number.end) for number in numbers(claim.text)]
+        words = [w for w in words if any(start < w.start < end for start, end in spans)]
+    if not words:
+        return None
+    word = chance.choice(words)
+    new = chance.choice(replacements[word.written])
+    return claim.replaced(word.start, word.end, new.capitalize() if word.is_capitalised else new)
+
+
+def _names(text: str) -> list[str]:
+    """Return the names of a text as they are written there, each once; no part of another."""
+    listed = list(dict.fromkeys(name.text for name in names(text) if len(name.text) > 2))  # noqa: PLR2004
+    return [name for name in listed if not any(name != other and name in other for other in listed)]
+
+
+def _shares(name: str, text: str) -> bool:
+    return any(part in text for part in re.findall(r"\w{3,}", name))

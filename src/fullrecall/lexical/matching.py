@@ -1,0 +1,192 @@
+"""Where each word of a claim is found in the contexts, and the stretch that covers most of it.
+
+A text is read once: its words, its sentences, and an index from word to positions.
+"""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_right
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import pairwise
+from typing import NamedTuple
+
+from fullrecall._util.caches import remembered
+from fullrecall.lexical.words.tokens import SHARED_PREFIX, Word, alike, read_words
+
+# A sentence ends at . ! ? before a space and what can begin one; at the stops of scripts that
+# leave no space; at a blank line or a line break.
+_BOUNDARY = re.compile(
+    r"(?<=[.!?…])[\"'”’)\]]*\s+(?=[\"'“‘(\[]?[^\W_a-z])"  # noqa: RUF001
+    r"|(?<=[。！？।؟])|\n+"  # noqa: RUF001
+)
+_LONGEST_SENTENCE = 60  # words; a longer stretch without a stop (a table, a list) is cut
+_ALIKE_CREDIT = 0.8  # of a word that begins like the claim's
+_CANDIDATES = 6  # sentences around which windows are tried
+_NEARLY = 0.9  # of what a window covers, for a part of it to be the evidence
+
+Cover = Mapping[int, float]  # unit number to credit in (0, 1]
+_NOTHING: Cover = {}
+
+
+class Passage(NamedTuple):
+    """A text, read."""
+
+    text: str
+    words: tuple[Word, ...]
+    sentence_of: tuple[int, ...]  # for each word
+    sentences: tuple[tuple[int, int], ...]  # of each sentence: first word, past its last word
+    places: Mapping[str, Sequence[int]]  # key to word positions
+
+    def sentence(self, number: int) -> str:
+        """Return a sentence's text, without what follows its last word."""
+        first, last = self.sentences[number]
+        return self.text[self.words[first].start : self.words[last - 1].end]
+
+
+@remembered(1_000_000)  # a context is judged for many claims
+def read_passage(text: str) -> Passage:
+    """Return a text with its words, its sentences, and where each word stands."""
+    words = tuple(read_words(text))
+    cuts = [match.end() for match in _BOUNDARY.finditer(text)]
+    firsts: list[int] = []  # of each sentence: its first word
+    sentence_of: list[int] = []
+    positions_of: defaultdict[str, list[int]] = defaultdict(list)
+    passed = 0
+    for position, word in enumerate(words):
+        # Words and cuts both ascend: the search goes on where it stood.
+        passed, before = bisect_right(cuts, word.start, lo=passed), passed
+        if not firsts or passed > before or position - firsts[-1] >= _LONGEST_SENTENCE:
+            firsts.append(position)
+        sentence_of.append(len(firsts) - 1)
+        positions_of[word.key].append(position)
+    sentences = tuple(pairwise([*firsts, len(words)]))
+    return Passage(text, words, tuple(sentence_of), sentences, dict(positions_of))
+
+
+class Sentence(NamedTuple):
+    """A sentence of a context, by number."""
+
+    context: int
+    number: int
+
+
+class Match(NamedTuple):
+    """The claim's units, each of its words once, against the contexts.
+
+    A window is a sentence with its neighbors. The *region* is the best window together with the
+    first sentence of its context, which is where a text says what "he" and "it" stand for later.
+    """
+
+    units: tuple[Word, ...]
+    telling: tuple[int, ...]  # the units that are no function words
+    total: float  # weight of all units
+    found: tuple[float, ...]  # for each unit, its best credit anywhere
+    region: tuple[float, ...]  # for each unit, its best credit in the region
+    places: tuple[Mapping[int, Sequence[int]], ...]  # for each context: unit to word positions
+    best: Sentence | None  # the middle of the best window
+    covered: float  # the weight that the best single sentence covers
+    evidence: tuple[int, int]  # sentences, first and last, of the best context
+
+    @property
+    def weight(self) -> float:
+        """The weight that all contexts cover."""
+        return sum(u.weight * credit for u, credit in zip(self.units, self.found, strict=True))
+
+    def weigh(self, units: Iterable[int], credit: Sequence[float]) -> float:
+        """Return the share of the units' weight that `credit` covers; of no units, all."""
+        weight = covered = 0.0
+        for unit in units:
+            weight += self.units[unit].weight
+            covered += self.units[unit].weight * credit[unit]
+        return covered / weight if weight else 1.0
+
+
+def match_of(claim: Passage, contexts: Sequence[Passage]) -> Match:
+    """Find the claim's words in the contexts."""
+    units = tuple(claim.words[positions[0]] for positions in claim.places.values())
+    covers: dict[Sentence, dict[int, float]] = {}
+    positions: list[dict[int, list[int]]] = []
+    for number, passage in enumerate(contexts):
+        here: dict[int, list[int]] = {}
+        for index, unit in enumerate(units):
+            for position, credit in occurrences(unit, passage):
+                cover = covers.setdefault(Sentence(number, passage.sentence_of[position]), {})
+                cover[index] = max(credit, cover.get(index, 0.0))
+                here.setdefault(index, []).append(position)
+        positions.append(here)
+    weights = [unit.weight for unit in units]
+    best, region, evidence = _best_window(covers, weights)
+    return Match(
+        units,
+        tuple(index for index, unit in enumerate(units) if unit.tells),
+        sum(weights),
+        _listed(_join(*covers.values()), units),
+        _listed(region, units),
+        tuple(positions),
+        best,
+        max((_weigh(cover, weights) for cover in covers.values()), default=0.0),
+        evidence,
+    )
+
+
+def occurrences(word: Word, passage: Passage) -> Iterator[tuple[int, float]]:
+    """Yield where a word stands in a passage, with its credit: itself or alike."""
+    if word.key in passage.places:
+        yield from ((position, 1.0) for position in passage.places[word.key])
+    elif not word.is_number:
+        beginning = word.key[:SHARED_PREFIX]
+        for other, positions in passage.places.items():
+            if other.startswith(beginning) and alike(word.key, other):
+                yield from ((position, _ALIKE_CREDIT) for position in positions)
+
+
+def _best_window(
+    covers: Mapping[Sentence, Cover], weights: Sequence[float]
+) -> tuple[Sentence | None, Cover, tuple[int, int]]:
+    """Return the middle of the window that covers most, what its region covers, and its evidence.
+
+    Windows are tried around the sentences that cover most.
+    """
+    # Only around the best: joining every window takes long in a long context.
+    ranking = sorted(covers, key=lambda sentence: (-_weigh(covers[sentence], weights), sentence))
+    window: tuple[Sentence | None, Cover, tuple[int, int]] = (None, _NOTHING, (0, 0))
+    most = 0.0
+    for sentence in ranking[:_CANDIDATES]:
+        context, number = sentence
+        neighbors = number - 1, number, number + 1
+        whole = _weigh(_joined(covers, context, neighbors), weights)
+        # The same credits, added in another order, differ in their last bits: no reason to move on.
+        if whole <= most + 1e-9:
+            continue
+        most = whole
+        # The shortest stretch that covers nearly as much as the window is the evidence.
+        for stretch in ((number,), neighbors[:2], neighbors[1:], neighbors):
+            if _weigh(_joined(covers, context, stretch), weights) >= _NEARLY * whole:
+                break
+        region = _joined(covers, context, (*neighbors, 0))
+        window = sentence, region, (stretch[0], stretch[-1])
+    return window
+
+
+def _joined(covers: Mapping[Sentence, Cover], context: int, numbers: Sequence[int]) -> Cover:
+    """Return what sentences of a context cover together."""
+    return _join(*(covers.get(Sentence(context, number), _NOTHING) for number in numbers))
+
+
+def _weigh(cover: Cover, weights: Sequence[float]) -> float:
+    return sum(weights[unit] * credit for unit, credit in cover.items())
+
+
+def _join(*covers: Cover) -> dict[int, float]:
+    joined: dict[int, float] = {}
+    for cover in covers:
+        for unit, credit in cover.items():
+            if credit > joined.get(unit, 0.0):
+                joined[unit] = credit
+    return joined
+
+
+def _listed(cover: Cover, units: Sequence[Word]) -> tuple[float, ...]:
+    return tuple(cover.get(unit, 0.0) for unit in range(len(units)))

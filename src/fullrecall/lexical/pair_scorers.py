@@ -1,0 +1,213 @@
+"""What scores a passage and a claim: a sequence classifier in ONNX. No torch."""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import json
+import math
+import re
+import threading
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from functools import lru_cache
+from pathlib import Path
+from typing import Any, TypeAlias
+
+from fullrecall.errors import MissingExtraError, ParameterError
+from fullrecall.judge.models.chat import ChatRequest, Completion
+
+_SUPPORTS = re.compile("entail|support|consisten|faithful|attributable|factual|grounded|true|yes")
+_DENIES = re.compile("^(?:no$|not|non|un|in|dis|false)|contradict|refut|hallucinat")
+_DIGITS = 4
+"""Decimals of a score: fewer than what the company of other pairs in a batch may change."""
+_PROBES = (
+    "The cat is sleeping on the sofa.",
+    "The company opened a new office in Paris.",
+    "Water boils at one hundred degrees.",
+    "She finished the marathon in four hours.",
+)
+"""Each entails itself and none of the others: what a model says of them shows how it reads."""
+_CLEAR = 0.1
+"""How much more support a sentence gives itself than another, for a model to tell them apart."""
+_OPPOSITE = -0.3
+"""Below this, a model says the opposite of its labels: what is less may be chance."""
+_READ = {"input_ids": "ids", "attention_mask": "attention_mask", "token_type_ids": "type_ids"}
+"""The inputs that a model may read, each with what the tokenizer calls it."""
+
+
+Logits: TypeAlias = Callable[[Sequence[tuple[str, str]]], Sequence[Sequence[float]]]
+"""One run of a model: a row of outputs for each pair of a passage and a claim, in order."""
+
+
+class PairModel:
+    """A classifier of pairs as a chat model, with the tokenizer that lies beside its graph.
+
+    `name` identifies it, by the name of its folder and a digest of its files.
+    """
+
+    def __init__(self, folder: Path, graph: Path, batch_size: int, max_length: int) -> None:
+        try:
+            import onnxruntime
+            from tokenizers import Tokenizer
+        except ImportError:
+            raise MissingExtraError("onnxruntime tokenizers", "nli", "CrossEncoderJudge") from None
+        files = graph, folder / "tokenizer.json", folder / "config.json"
+        self.name = f"nli:{folder.name}-{_digest(*files)}"
+        self._batch_size = batch_size
+        self._lock = threading.Lock()
+        self._graph = graph
+        with _naming(folder / "config.json"):
+            config: Mapping[str, Any] = json.loads(files[2].read_text(encoding="utf-8"))
+        with _naming(folder / "tokenizer.json"):
+            self._tokenizer: Any = Tokenizer.from_file(str(files[1]))
+            self._tokenizer.enable_truncation(max_length, strategy="only_first")
+            self._tokenizer.enable_padding(pad_id=config.get("pad_token_id") or 0)
+        available = onnxruntime.get_available_providers()
+        gpu = [name for name in available if name.startswith(("CUDA", "ROCM", "CoreML", "Dml"))]
+        providers = [*gpu, "CPUExecutionProvider"]
+        with _naming(graph):
+            self._session: Any = onnxruntime.InferenceSession(str(graph), providers=providers)
+        self._inputs = {entry.name for entry in self._session.get_inputs()}
+        if unknown := self._inputs - _READ.keys():
+            raise ParameterError(
+                f"model must read {', '.join(sorted(_READ))}, got {graph}, which also needs "
+                f"{', '.join(sorted(unknown))}: export a sequence classifier"
+            )
+        outputs = [entry.name for entry in self._session.get_outputs()]
+        self._output = "logits" if "logits" in outputs else outputs[0]
+        self._support = support_output(config, str(folder), self._logits)
+
+    def complete(self, request: ChatRequest) -> Completion:
+        """Return the scores of a request's pairs, as JSON.
+
+        Pairs of like length share a batch, and each is run once.
+        """
+        pairs = [(passage, claim) for passage, claim in json.loads(request.messages[0].content)]
+        # Shorter pairs are padded to the longest of their batch, and padding is computed, too.
+        distinct = sorted(dict.fromkeys(pairs), key=lambda pair: (sum(map(len, pair)), pair))
+        score_of: dict[tuple[str, str], float] = {}
+        with self._lock:
+            for start in range(0, len(distinct), self._batch_size):
+                batch = distinct[start : start + self._batch_size]
+                for pair, row in zip(batch, self._logits(batch), strict=True):
+                    score_of[pair] = round(support_of(row, self._support), _DIGITS)
+        return Completion(json.dumps([score_of[pair] for pair in pairs]))
+
+    async def acomplete(self, request: ChatRequest) -> Completion:
+        """Return the same, computed away from the event loop."""
+        return await asyncio.to_thread(self.complete, request)
+
+    def _logits(self, pairs: Sequence[tuple[str, str]]) -> Sequence[Sequence[float]]:
+        """Run the model once: return a row of outputs for each pair of a passage and a claim."""
+        import numpy as np
+
+        encoded = self._tokenizer.encode_batch(list(pairs))
+        fed = {
+            name: np.asarray([getattr(entry, _READ[name]) for entry in encoded], dtype=np.int64)
+            for name in self._inputs
+        }
+        with _naming(self._graph):
+            logits = np.asarray(self._session.run([self._output], fed)[0], dtype=float)
+        if logits.shape[:1] != (len(pairs),) or logits.ndim > 2:  # noqa: PLR2004 - pairs by labels
+            raise ParameterError(
+                f"model must be a sequence classifier, one row of labels for each pair, got "
+                f"{self._graph}, whose output {self._output!r} has the shape {logits.shape} for "
+                f"{len(pairs)} pairs"
+            )
+        rows: list[list[float]] = logits.reshape(len(pairs), -1).tolist()
+        return rows
+
+
+@lru_cache(maxsize=8)
+def load(model: str, batch_size: int, max_length: int) -> PairModel:
+    """Return the model of a folder that holds an ONNX export."""
+    folder = Path(model).expanduser()
+    graphs = folder / "model.onnx", folder / "onnx/model.onnx"
+    graph = next(filter(Path.is_file, graphs), graphs[0])
+    for needed in (graph, folder / "tokenizer.json", folder / "config.json"):
+        if not needed.is_file():
+            raise ParameterError(
+                "model must be a folder with model.onnx, tokenizer.json and config.json, got "
+                f"{model!r} without {needed.name}: fetch an ONNX export with `hf download`"
+            )
+    return PairModel(folder, graph, batch_size, max_length)
+
+
+def support_of(logits: Sequence[float], support: int) -> float:
+    """Return how far a passage supports a claim, in [0, 1], by the logits of a pair.
+
+    `support` is the output that speaks for the claim. A single output x is read as two, 0 and x:
+    1 says that x speaks for the claim, 0 that it speaks against it.
+    """
+    outputs = logits if len(logits) > 1 else (0.0, *logits)
+    highest = max(outputs)  # taken off, so that no power overflows
+    powers = [math.exp(logit - highest) for logit in outputs]
+    return powers[support] / sum(powers)
+
+
+def support_output(config: Mapping[str, Any], where: str, logits: Logits) -> int:
+    """Return the output that means support: by the labels in a config, proved by probe sentences.
+
+    transformers writes no labels for a model of two outputs with default names: then the probes
+    alone decide. Raises `ParameterError` where labels and outputs differ in number, where the
+    labels say the opposite of what the model does, and where neither says what is support.
+    """
+    # Each sentence with the next one: pairs that no model takes for support.
+    others = [*_PROBES[1:], _PROBES[0]]
+    rows = logits([*zip(_PROBES, _PROBES, strict=True), *zip(_PROBES, others, strict=True)])
+
+    def margin(output: int) -> float:
+        """Return how much more support sentences have from themselves than from others."""
+        support = [support_of(row, output) for row in rows]
+        half = len(_PROBES)
+        return (sum(support[:half]) - sum(support[half:])) / half
+
+    width = len(rows[0])
+    named = {int(index): str(name).lower() for index, name in config.get("id2label", {}).items()}
+    labeled = _named(named, width)
+    # Of more than two outputs the probes do not tell which is what.
+    unlabeled = [1, 0] if width <= 2 else []  # noqa: PLR2004
+    outputs = unlabeled if labeled is None else [labeled]
+    best = max(outputs if len(named) in (0, width) else [], key=margin, default=None)
+    least = _OPPOSITE if labeled is not None else _CLEAR if width > 1 else -1.0
+    if best is None or margin(best) < least:
+        shown = ", ".join(named.values()) or "no names"
+        raise ParameterError(
+            f"id2label in the config of {where} must name its {width} outputs in the model's "
+            f"order, one of them as entailment or support, got {shown}: correct it there"
+        )
+    return best
+
+
+def _named(labels: Mapping[int, str], width: int) -> int | None:
+    """Return the output that the labels call support; None where they do not say which it is."""
+    denies = [index for index, name in labels.items() if _DENIES.search(name)]
+    supports = [i for i, name in labels.items() if i not in denies and _SUPPORTS.search(name)]
+    if width == 1:
+        return (0 if denies else 1) if denies or supports else None
+    return supports[0] if len(supports) == 1 else None
+
+
+@contextmanager
+def _naming(file: Path) -> Iterator[None]:
+    """Raise `ParameterError` that names the file for whatever a library raises on reading it."""
+    try:
+        yield
+    except ParameterError:
+        raise
+    except Exception as error:
+        lines = str(error).strip().splitlines() or [type(error).__name__]
+        raise ParameterError(
+            f"model must be complete, got {file}, which cannot be read: {lines[0][:200]}: "
+            "fetch or export it again"
+        ) from error
+
+
+def _digest(*files: Path) -> str:
+    """Return the digest of a model's files: two exports differ in it."""
+    hashed = hashlib.sha256()
+    for file in files:
+        with file.open("rb") as opened:
+            hashed.update(hashlib.file_digest(opened, "sha256").digest())
+    return hashed.hexdigest()[:8]

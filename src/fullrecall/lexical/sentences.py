@@ -1,0 +1,228 @@
+"""A text as its parts: sentences, and what states nothing by itself (headings, questions, code).
+
+Lines are read first, as Markdown writes them, so that a heading, a list item, a table row and a
+block of code each stand alone; a splitter then cuts what is prose. Every part is there once, so
+nothing that a text states can be lost without a name. Time is linear in the length of the text.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from typing import Literal, NamedTuple, TypeAlias
+
+from fullrecall.lexical.words.data import word_set
+from fullrecall.lexical.words.languages import language_of
+
+Role: TypeAlias = Literal[
+    "statement", "heading", "lead-in", "question", "filler", "code", "table header"
+]
+"""What a part of a text is; only a statement is a claim."""
+
+
+class Part(NamedTuple):
+    """A part of a text, stripped, and what it is."""
+
+    text: str
+    role: Role = "statement"
+
+
+_MARKER = re.compile(r"(?:\(?(?:\d{1,3}|[a-zA-Z]|[ivxIVX]{1,5})[.)]|[-*•–])")
+_CUT = re.compile(  # what ends in one of these goes on, whatever follows
+    r"(?:^|[\s(])(?:M|MM|Mme|p|pp|art|approx|ca|cf|vs|resp|incl|No|Nr|Art|Abs|Fig|Tab|Kap|Bd|vgl|bzw|"
+    r"ggf|usw|ул|им|стр|рис|[тТ]\.\s?е|[тТ]\.\s?д|z\.\s?B|d\.\s?h|u\.\s?a|o\.\s?ä|"
+    r"e\.\s?g|i\.\s?e|p\.\s?ej|p\.\s?ex)\.$"
+)
+_BOLD = re.compile(r"(\*\*|__)((?:(?!\1).)++)\1")
+_CODE_SIGNS = frozenset("(){}[]=<>;$|\\_")
+_INDENTED = ("    ", "\t")
+_FENCES = ("```", "~~~")
+_LONGEST_HEADING = 12  # words of a heading that is marked by the line below it, or by bold type
+_HEADING_LEVELS = 6
+_ENDS = (".", "!", "。", "！")
+_QUESTION = ("?", "？", "؟")
+_LEAD_IN = (":", "：")
+_DECORATION = " \t\"'*_>#-–•“”„"
+
+
+def sentences(text: str) -> list[str]:
+    """Return the parts of `text`, stripped, in order, whatever they are; no white space only.
+
+    A list marker ("1.", "b)", "-") begins the sentence that follows it, and is kept: a number
+    that belongs to the sentence ("2023 revenue rose.") is never taken for one. List items,
+    headings, table rows and blocks of code stand alone.
+    """
+    return [part.text for part in parts(text)]
+
+
+def statements(text: str) -> list[str]:
+    """Return the sentences of `text` that state something; all parts if none of them does.
+
+    A text of headings alone is returned as its parts: something must be claimed by it.
+    """
+    all_parts = parts(text)
+    return [part.text for part in all_parts if part.role == "statement"] or [
+        p.text for p in all_parts
+    ]
+
+
+def omitted(text: str) -> list[Part]:
+    """Return the parts of `text` that are not among its `statements`, with what they are."""
+    all_parts = parts(text)
+    unstated = [part for part in all_parts if part.role != "statement"]
+    return unstated if len(unstated) < len(all_parts) else []
+
+
+def parts(text: str) -> list[Part]:
+    """Return the parts of `text`, in order, each with its role; rules of dashes are none."""
+    code = language_of(text) or "en"
+    listed: list[Part] = []
+    for block, role in _blocks(text.splitlines()):
+        if role is not None:
+            listed.append(Part(block.strip(), role))
+        else:
+            listed += [Part(sentence, _role(sentence)) for sentence in _sentences(block, code)]
+    return listed
+
+
+def located_parts(text: str) -> Iterator[tuple[Part, int, int]]:
+    """Yield the parts of `text` with their half-open offsets; what lies between belongs to none."""
+    end = 0
+    for part in parts(text):
+        start = text.find(part.text, end)  # from the last end on: a repeated sentence, and linear
+        if start < 0:  # joined from parts that white space lay between
+            start = max(end, text.find(part.text.split(None, 1)[0], end))
+        end = min(len(text), start + len(part.text))
+        yield part, start, end
+
+
+def _blocks(lines: Sequence[str]) -> Iterator[tuple[str, Role | None]]:
+    """Yield lines that belong together, those of a paragraph as one, and what they are.
+
+    None says that sentences are still to be cut.
+    """
+    paragraph: list[str] = []
+    is_table = False
+    skip_to = 0
+    for at, line in enumerate(lines):
+        if at < skip_to:
+            continue
+        stripped = line.strip()
+        below = lines[at + 1].strip() if at + 1 < len(lines) else ""
+        is_drawn = not stripped or _is_rule(stripped) or stripped.startswith(_FENCES)
+        is_table = "|" in stripped and (is_table or _heads_table(stripped, below))
+        role: Role | None = None
+        closing = _fence_end(lines, at)
+        if closing is not None:  # what nothing closes must not swallow the rest as code
+            skip_to = closing + 1
+            role, line = "code", "\n".join(lines[at:skip_to])  # noqa: PLW2901
+        elif not is_drawn:
+            role = _role_of_line(line, below, is_table=is_table, after_text=bool(paragraph))
+        if paragraph and (is_drawn or role or _begins_item(stripped)):
+            yield "\n".join(paragraph), None
+            paragraph = []
+        if role:
+            yield line, role
+        elif not is_drawn:
+            paragraph.append(line)
+    if paragraph:
+        yield "\n".join(paragraph), None
+
+
+def _role_of_line(line: str, below: str, *, is_table: bool, after_text: bool) -> Role | None:
+    """Return what a line is by itself; None where it belongs to a paragraph."""
+    stripped = line.strip()
+    if _is_code(line, after_text=after_text):
+        return "code"
+    if not after_text and _is_heading(stripped, below):
+        return "heading"
+    if _heads_table(stripped, below):
+        return "table header"
+    is_row = len(stripped) > 1 and stripped[0] == stripped[-1] == "|"
+    return "statement" if is_table or is_row else None
+
+
+def _fence_end(lines: Sequence[str], at: int) -> int | None:
+    """Return the line that closes the block of code that begins at one; None if none does."""
+    mark = lines[at].strip()[:3]
+    if mark not in _FENCES:
+        return None
+    return next((n for n in range(at + 1, len(lines)) if lines[n].strip().startswith(mark)), None)
+
+
+def _is_rule(stripped: str) -> bool:
+    """Whether a line is drawn, not written: dashes, the line under a table's header."""
+    return len(stripped) > 1 and set(stripped) <= set("-=*_|: +\t")
+
+
+def _is_code(line: str, *, after_text: bool) -> bool:
+    stripped = line.strip()
+    if stripped.startswith("$ "):
+        return True
+    is_indented = line.startswith(_INDENTED) and not after_text and not _begins_item(stripped)
+    return is_indented and not stripped.endswith(_ENDS) and not _CODE_SIGNS.isdisjoint(stripped)
+
+
+def _is_heading(stripped: str, below: str) -> bool:
+    """Whether a line is a heading: by number signs, by the line below, or all in bold type."""
+    signs = len(stripped) - len(stripped.lstrip("#"))
+    if 0 < signs <= _HEADING_LEVELS:
+        rest = stripped[signs:]
+        return signs > 1 or rest[:1].isspace()
+    if stripped.endswith((*_ENDS, *_QUESTION)) or len(stripped.split()) > _LONGEST_HEADING:
+        return False
+    if len(below) > 1 and set(below) in ({"="}, {"-"}):
+        return not _begins_item(stripped)
+    bold = _BOLD.fullmatch(stripped)
+    return bold is not None and not bold[2].rstrip().endswith((*_ENDS, *_QUESTION))
+
+
+def _heads_table(stripped: str, below: str) -> bool:
+    return "|" in stripped and "|" in below and "-" in below and _is_rule(below)
+
+
+def _begins_item(stripped: str) -> bool:
+    marker = stripped.split(None, 1)[0]
+    return len(marker) <= 7 and _MARKER.fullmatch(marker) is not None  # noqa: PLR2004 - "(xviii)"
+
+
+def _sentences(text: str, language: str) -> Iterator[str]:
+    """Yield the sentences of a paragraph, each with the list marker that it begins with."""
+    from sentencex import segment
+
+    # The splitter takes "1." for a sentence, and ends one after an abbreviation such as "art.".
+    pending = ""  # a marker that waits for its sentence
+    whole = ""  # a sentence that may go on
+    for raw in segment(language, text):
+        part = f"{pending} {raw.strip()}".strip()
+        pending = ""
+        if not any(map(str.isalnum, part)):
+            continue
+        if _MARKER.fullmatch(part):
+            pending = part
+            continue
+        # After a colon a number begins a list; after anything else it ends its sentence.
+        before, *last = part.rsplit(None, 1)
+        if last and before.endswith((":", ";")) and _MARKER.fullmatch(last[0]):
+            part, pending = before, last[0]
+        if whole and _CUT.search(whole):
+            whole = f"{whole} {part}"
+            continue
+        if whole:
+            yield whole
+        whole = part
+    if whole or pending:
+        yield f"{whole} {pending}".strip()
+
+
+def _role(sentence: str) -> Role:
+    bare = sentence.rstrip(_DECORATION)
+    if bare.endswith(_LEAD_IN):
+        return "lead-in"
+    if sentence.rstrip("*_ ").endswith(_QUESTION):
+        return "question"
+    words = " ".join(bare.strip(_DECORATION + ".!,…").casefold().replace("\u2019", "'").split())
+    is_filler = words in word_set("fillers") or words.startswith(
+        tuple(word_set("filler beginnings"))
+    )
+    return "filler" if is_filler else "statement"

@@ -1,0 +1,121 @@
+"""Is a claim supported by contexts? Without a language model, a key or a download.
+
+A logistic regression over named features, with signs that were fixed before training, so that a
+missing number can never speak for a claim. `weights.json` holds it, readable;
+`bench/local_judge.py` made it and says how well it agrees with people on data sets that
+it was not trained on.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from fullrecall._util.data import table
+from fullrecall.lexical.claim_judge import Best, Judged
+from fullrecall.lexical.features import differing_detail, features
+from fullrecall.lexical.matching import Match, Passage, match_of, read_passage
+
+_CLOSING = frozenset(".!?…。！？।؟\"'”’»)]%")  # noqa: RUF001 - they are full-width stops
+_LIST_NUMBER = re.compile(r"\s*+\(?\d{1,2}[.)]\s++(?=\S)")
+_DENIED = 0.3  # what is left of the probability of a claim that differs in a detail
+_KEPT = 4  # contexts that are tried with each further one, those that cover most
+_COVERED = 0.6  # of the claim's weight, for contexts to be tried together
+_ADDED = 0.08  # of it, that each of them must add
+_LINKING = 2.5  # what a word weighs that shows two contexts to speak of the same
+
+
+def weights() -> Mapping[str, Any]:
+    """Return the intercept, the features' weights, the threshold and the measured agreement."""
+    return table("weights.json", __package__)
+
+
+def supported(claim: str, contexts: Sequence[str]) -> Best:
+    """Return how far all contexts jointly support the claim, with what speaks most for it."""
+    return _best(*matched(claim, contexts))
+
+
+def judged(claim: str, contexts: Sequence[str], *, threshold: float) -> Judged:
+    """Judge the claim by each context alone, and by two where none reaches the threshold.
+
+    Each text is read once, and time is linear in the contexts: with each one, only the few earlier
+    ones are tried that cover most of the claim. So more contexts never lower what fewer support.
+    """
+    alone = [matched(claim, [context]) for context in contexts]
+    best_of = [_best(*match) for match in alone]
+    if any(best.support >= threshold for best in best_of):
+        return Judged(best_of)
+    return Judged(
+        best_of, *_two_jointly(claim, contexts, [match for *_, match in alone], threshold)
+    )
+
+
+def matched(claim: str, contexts: Sequence[str]) -> tuple[Passage, list[Passage], Match]:
+    """Return a claim without the list number before it, the contexts, and how they match."""
+    marker = _LIST_NUMBER.match(claim)
+    passage = read_passage(claim[marker.end() :] if marker else claim)
+    read = [read_passage(context) for context in contexts]
+    return passage, read, match_of(passage, read)
+
+
+def _best(claim: Passage, contexts: Sequence[Passage], match: Match) -> Best:
+    if match.best is None:
+        return Best()
+    values = features(claim, match)
+    score = weights()["intercept"] + sum(
+        entry["weight"] * (values[name] - entry["mean"]) / entry["scale"]
+        for name, entry in weights()["features"].items()
+    )
+    # Rounded, so that a machine's last bits do not show.
+    probability = round(1 / (1 + math.exp(-score)), 6)
+    if differing_detail(claim, contexts, match):
+        probability = round(probability * _DENIED, 6)
+    return Best(probability, _evidence(match, contexts[match.best.context]))
+
+
+def _two_jointly(
+    claim: str, contexts: Sequence[str], matches: Sequence[Match], threshold: float
+) -> tuple[tuple[int, ...], float]:
+    """Return the first two contexts that support the claim jointly, and how far; or none.
+
+    Two that share no rare word of it speak of different things, and what three cover between
+    them is mostly chance: of labeled claims, as many false ones were supported so as true.
+    """
+    kept: list[int] = []
+    for index, match in enumerate(matches):
+        if not match.weight:
+            continue
+        weights_beside = {other: _joint_weight(matches[other], match) for other in kept}
+        best = max(kept, key=weights_beside.__getitem__, default=index)
+        if best != index and weights_beside[best] >= _COVERED * match.total:
+            pair = best, index
+            together = supported(claim, [contexts[n] for n in pair]).support
+            if together >= threshold:
+                return pair, together
+        kept = sorted([*kept, index], key=lambda number: -matches[number].weight)[:_KEPT]
+    return (), 0.0
+
+
+def _joint_weight(match: Match, other: Match) -> float:
+    """Return the weight that two contexts cover of a claim jointly.
+
+    0.0 if they share no name or rare word of it, or if one of them adds next to nothing.
+    """
+    covered = list(zip(match.units, match.found, other.found, strict=True))
+    if not any(unit.weight >= _LINKING and own and joined for unit, own, joined in covered):
+        return 0.0
+    weight = sum(unit.weight * max(own, joined) for unit, own, joined in covered)
+    return weight if weight >= max(match.weight, other.weight) + _ADDED * match.total else 0.0
+
+
+def _evidence(match: Match, passage: Passage) -> str:
+    """Return the words of the best stretch, with its closing marks."""
+    first, last = match.evidence
+    start = passage.words[passage.sentences[max(0, first)][0]].start
+    last = min(last, len(passage.sentences) - 1)
+    end = passage.words[passage.sentences[last][1] - 1].end
+    while end < len(passage.text) and passage.text[end] in _CLOSING:
+        end += 1
+    return passage.text[start:end]

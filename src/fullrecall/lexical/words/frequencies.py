@@ -1,0 +1,40 @@
+"""How much a word tells: the rarer in English, the more.
+
+The table beside this module gives the Zipf frequency of 16,000 English words (its head names
+source and license). A word that is not listed is rare in English or belongs to another language:
+there, short words are mostly function words, so an unlisted word weighs more the longer it is.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+
+from fullrecall.lexical.words.data import lines
+
+_CEILING = 7.3  # a word of this Zipf frequency or above ("of", "and") tells next to nothing
+_UNLISTED = 3.0  # the Zipf frequency given to a long word that is not listed
+_PER_LETTER = 0.6  # and how much each letter short of six adds to it
+_LONG = 6
+
+
+@cache
+def zipf_frequencies() -> dict[str, float]:
+    """Return the Zipf frequency (log10 of occurrences per billion words) of each listed word."""
+    frequencies: dict[str, float] = {}
+    for line in lines("english_frequencies.txt"):
+        frequency, *words = line.split()
+        frequencies.update(dict.fromkeys(words, float(frequency)))
+    return frequencies
+
+
+def weight(word: str) -> float:
+    """Return what a lower-case word tells: 0.05 for the commonest up to 4.3, linear in log rarity.
+
+    Linear in the logarithm of frequency is inverse document frequency (Spärck Jones 1972) with
+    the language as the collection.
+    """
+    frequency = zipf_frequencies().get(word)
+    # Short words of other languages are mostly functional, and no list here has them.
+    if frequency is None:
+        frequency = _UNLISTED + _PER_LETTER * max(0, _LONG - len(word))
+    return max(0.05, _CEILING - frequency)

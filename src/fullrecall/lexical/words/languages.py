@@ -1,0 +1,208 @@
+"""Which language a text is written in, as far as its script, function words and vocabulary tell.
+
+No dependency and no guess: a text that says neither by script nor by function words has no
+language here (None), and whoever asks decides by what stands around it. It is for two decisions:
+which abbreviations a sentence splitter knows (`language_of`), and whether a judge was ever measured
+on a text (`judged_language`).
+
+No list of other languages is complete, so what is judged as English must also read as English: by
+its vocabulary. Of 3,400 English claims with three words or more in lower case, one in a thousand
+has fewer than half of them among the 16,000 most frequent English words; of texts in forty other
+languages nearly all do.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from functools import cache, lru_cache
+
+from fullrecall._util.caches import remembered, remembered_words
+from fullrecall.lexical.words.data import languages, words_of
+from fullrecall.lexical.words.frequencies import zipf_frequencies
+from fullrecall.lexical.words.tokens import stem
+
+UNDETERMINED = "und"
+"""The ISO 639-2 code of a language that is none of those that are listed."""
+
+_WORD = re.compile(r"[^\W\d_]{2,}|[^\W\d_a-zA-Z]")  # "y" and "a" are names of things, too
+_READ = 2_000
+"""Characters of a text that are read: more tell nothing new."""
+_PARTICLES = "de|da|do|dos|das|di|du|des|del|della|der|den|la|le|les|el|al|los|van|von|zu|y|e"
+_NAME = re.compile(  # "Charles de Gaulle", "Cinco de Mayo", "Leonardo da Vinci"
+    rf"(?<=[^\W\d_])(?: (?:{_PARTICLES})){{1,8}}+(?= [^\W\d_a-z])"
+)
+_IN_NAME = re.compile(r"\b[A-Z]\w*+(?= [^\W\d_a-zß-öø-ÿ])")
+"""A capitalized word before another: no function word, but the first of a name or a title."""
+_LONGER = re.compile(r"[^\W\d_]{2,}")
+_LEAST = 0.55  # of its words that an English text has in the table
+_FEW = 5  # words: so few of a claim may all be terms, and what stands around them decides
+_ENOUGH = 3  # words that show the language of a text by themselves
+_AROUND = 0.65  # of the words around a short text, for it to be read as theirs
+_CONTEXTS = 20  # that are looked at around a text
+_CERTAIN = 2
+"""Function words by which a text has a language whatever stands around it."""
+
+
+def language_of(text: str) -> str | None:
+    """Return the ISO 639-1 code of the language of `text`; None where nothing tells."""
+    language, _ = _language_and_signs(text[:_READ])
+    return language
+
+
+def language_among(text: str, around: Iterable[str]) -> str | None:
+    """Return the language of a short text, by those of the texts around it where it has none.
+
+    A single function word tells little ("Los Angeles hosted the Games"): it counts only where
+    the texts around it are of that language too.
+    """
+    language, strength = _language_and_signs(text[:_READ])
+    if language == "en" or (language is not None and strength >= _CERTAIN):
+        return language
+    counts = Counter(filter(None, map(language_of, around)))
+    if not counts:
+        return language
+    return max(counts, key=lambda code: (counts[code], code == "en"))
+
+
+def judged_language(text: str, around: Sequence[str]) -> str:
+    """Return the language that a text is to be judged in, by the texts around it where it is short.
+
+    What is told as English, or not at all, must also read as English; else it is `UNDETERMINED`.
+    """
+    language = language_among(text, around) or "en"
+    return UNDETERMINED if language == "en" and not reads_as_english(text, around) else language
+
+
+def reads_as_english(text: str, around: Iterable[str] = ()) -> bool:
+    """Whether a text reads as English, by the texts around it where it is short.
+
+    Capitalized words are names in any language, and so are particles between them. A text of these,
+    or of numbers, reads as anything. Terms ("kubectl") are English where an English text has them.
+    """
+    own = _lower_words(text[:_READ])
+    if len(own & _telling()) >= _CERTAIN:
+        return True
+    listed = set(filter(_is_listed, own))
+    if len(own) >= _ENOUGH and len(listed) >= _LEAST * len(own):
+        return True
+    words, listed_around = set(own), set(listed)
+    for _, other in zip(range(_CONTEXTS), around, strict=False):
+        other_words = _lower_words(other[:_READ])
+        other_listed = set(filter(_is_listed, other_words))
+        if len(other_words) >= _ENOUGH and len(other_listed) >= _LEAST * len(other_words):
+            listed |= own & other_words
+        words, listed_around = words | other_words, listed_around | other_listed
+    if len(listed) >= _LEAST * len(own):
+        return True
+    return len(own) < _FEW and words > own and len(listed_around) >= _AROUND * len(words)
+
+
+def name_of(language: str) -> str:
+    """Return the English name of a language code, the code itself where it has none here."""
+    if language == UNDETERMINED:
+        return "in another language"
+    return languages().get(language, {}).get("name", language)
+
+
+def function_words(language: str | None) -> frozenset[str]:
+    """Return the function words by which a language is recognized; none for one without."""
+    return words_of(language or "", "function_words")
+
+
+@remembered(2_000_000)
+def _language_and_signs(text: str) -> tuple[str | None, int]:
+    """Return the language, and by how many words or letters it is recognized."""
+    if text.isascii():
+        return _latin(text)
+    letters = list(filter(str.isalpha, text))
+    written = Counter(map(_script, letters))
+    by_script = _by_sign("scripts")
+    scripts = Counter({by_script[name][0]: n for name, n in written.items() if name in by_script})
+    latin = written["LATIN"]
+    # One word in Latin letters is a name in any text; so many letters say more in Chinese.
+    if scripts.total() * 2 > latin:
+        return _by_script(text, scripts), _CERTAIN
+    # A script that is not listed is no English, whatever Latin names stand among it.
+    unlisted = len(letters) - scripts.total() - latin
+    return (UNDETERMINED, _CERTAIN) if unlisted > latin else _latin(text)
+
+
+@lru_cache(maxsize=4_096)
+def _script(character: str) -> str:
+    return unicodedata.name(character, "").partition(" ")[0]
+
+
+def _by_script(text: str, scripts: Counter[str]) -> str:
+    code = scripts.most_common(1)[0][0]
+    if code == "zh" and scripts["ja"]:
+        return "ja"
+    if code == "ru" and any(c in "іїєґІЇЄҐ" for c in text):
+        return "uk"
+    if code == "ar" and any(c in "پچژگ" for c in text):
+        return "fa"
+    return code
+
+
+def _latin(text: str) -> tuple[str | None, int]:
+    written = text.lower() if text.isupper() else _IN_NAME.sub(" ", _NAME.sub(" ", text))
+    # Each once: a name that is repeated, such as Python's module `os`, is no sign of Portuguese.
+    # In other scripts a letter may be two in lower case: a word is lowered by itself.
+    words = set(_WORD.findall(written))
+    by_word, by_letter = _by_sign("function_words"), _by_sign("letters")
+    lowered = {word.lower() for word in words} & by_word.keys()
+    counts = Counter(code for word in lowered for code in by_word[word])
+    if not text.isascii():
+        letters = {letter for word in words if word[0].islower() for letter in word}
+        counts.update(code for letter in letters & by_letter.keys() for code in by_letter[letter])
+    if not counts:
+        return None, 0
+    best = max(languages(), key=lambda code: counts[code])  # English is listed first
+    return best, counts[best] - (0 if best == "en" else counts["en"])
+
+
+@cache
+def _by_sign(field: str) -> Mapping[str, Sequence[str]]:
+    """Return for each word of a field, or each letter of "letters", the languages that have it."""
+    codes_of: dict[str, list[str]] = {}
+    for code, entry in languages().items():
+        signs = entry.get(field, "")
+        for sign in signs if field == "letters" else signs.split():
+            codes_of.setdefault(sign, []).append(code)
+    return codes_of
+
+
+@remembered(400_000)
+def _lower_words(text: str) -> frozenset[str]:
+    """Return the words of a text that are no names: not capitalized, nor a particle of a name."""
+    written = _NAME.sub(" ", text.lower() if text.isupper() else text)
+    return frozenset(word for word in _LONGER.findall(written) if word[0].islower())
+
+
+@cache
+def _telling() -> frozenset[str]:
+    """Return the English function words that no other listed language has; none short."""
+    return frozenset(
+        word
+        for word, codes in _by_sign("function_words").items()
+        if list(codes) == ["en"] and len(word) > 2  # noqa: PLR2004
+    )
+
+
+@remembered_words(65_536)
+def _is_listed(word: str) -> bool:
+    lowered = word.lower()
+    return lowered in zipf_frequencies() or (lowered.isascii() and stem(lowered) in _stems())
+
+
+@cache
+def _stems() -> frozenset[str]:
+    return frozenset(map(stem, zipf_frequencies()))
+
+
+def is_in_latin(text: str) -> bool:
+    """Whether at least half of a text's letters are Latin."""
+    letters = [c for c in text[:_READ] if c.isalpha()]
+    return 2 * sum(c < "\u0250" for c in letters) >= len(letters)

@@ -1,0 +1,120 @@
+"""Where a text denies, how plainly, and which of its words are denied.
+
+A denial is "plain" where it says not, no, never, nor (n't); "implied" where it may be one in other
+words: without, failed, hardly; "reported" where what it speaks of is called false: a myth, wrongly,
+denied. "Not only", "no later than" and "No. 5" deny nothing.
+"""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterator
+from typing import Literal, NamedTuple, TypeAlias, get_args
+
+from fullrecall._util.caches import remembered, remembered_words
+from fullrecall.lexical.words.data import languages, words_of
+from fullrecall.lexical.words.languages import language_of
+from fullrecall.lexical.words.tokens import read_words
+
+DenialKind: TypeAlias = Literal["plain", "implied", "reported"]
+
+_KINDS: tuple[DenialKind, ...] = get_args(DenialKind)
+_WORD = re.compile(r"[^\W\d_]++(?:['’][^\W\d_]++)*+")
+_NO_DENIAL = re.compile(
+    r"\bnot (?:only|just|merely|simply|necessarily|until|to mention|long (?:after|before))\b"
+    r"|\bno (?:later|earlier|fewer|less|more) than\b|\bno doubt\b|\bno\. ?(?=\d)"
+    r"|\b(?:whether|if|why) (?:or )?not\b|\bor not\b|\bno other than\b|\bnone other than\b"
+    r"|\bnothing (?:but|short of)\b|\bcontrary to popular\b"
+    r"|\b(?:not?|never)-(?=[^\W\d_])|\bn(?:ot|ever) be (?:an? )?more\b|\bnot (?:so much|one)\b"
+    r"|\bnicht nur\b|\bnon seulement\b|\bno s[oó]lo\b|\bnon solo\b|\bnão s[óo]\b"
+    r"|不仅|不僅|不久|不同|だけでなく",
+    re.IGNORECASE,
+)
+_CLAUSE_END = re.compile(
+    r"[;:!?。！？；，、\n]|[.,](?=\s|$)|\s[–—]\s|\b(?:but|although|though|while|whereas|however)\b",
+    re.IGNORECASE,
+)
+_REPORTED_PHRASE = re.compile(r"\bcontrary to\b(?! popular)", re.IGNORECASE)
+_MOST_DENIED = 6  # content words after a denial that it may deny
+
+
+class Denial(NamedTuple):
+    """A word that denies: its half-open offsets, how plainly, and where its clause ends."""
+
+    start: int
+    end: int
+    kind: DenialKind
+    clause_end: int
+
+
+@remembered(400_000)
+def denials(text: str, language: str | None = None) -> tuple[Denial, ...]:
+    """Return what denies in a text, in order; `language` is its ISO 639-1 code, None detects it."""
+    spoken = language or language_of(text) or "en"
+    exempt = [match.span() for match in _NO_DENIAL.finditer(text)]
+    # Bisected below: a text of nothing but denials would take quadratic time by two loops.
+    starts = [start for start, _ in exempt]
+    ends = [match.start() for match in _CLAUSE_END.finditer(text)] + [len(text)]
+    listed = []
+    for start, end, kind in sorted(_denying(text, spoken)):
+        phrase = bisect_right(starts, start) - 1
+        if phrase < 0 or exempt[phrase][1] <= start:
+            listed.append(Denial(start, end, kind, ends[bisect_left(ends, min(end, len(text)))]))
+    return tuple(listed)
+
+
+def denies(
+    text: str, language: str | None = None, kinds: tuple[DenialKind, ...] = ("plain",)
+) -> bool:
+    """Whether a text has a denial of one of these kinds."""
+    return any(denial.kind in kinds for denial in denials(text, language))
+
+
+@remembered(400_000)
+def denied_keys(text: str) -> frozenset[str]:
+    """Return the keys of the content words that the plain denials of an English text deny.
+
+    Those after a denial in its clause, six at most: "was not built in Rome" denies build and rome.
+    """
+    negations = [denial for denial in denials(text, "en") if denial.kind == "plain"]
+    if not negations:
+        return frozenset()
+    words = [
+        word for word in read_words(text) if word.tells and not denying_kind(word.written, "en")
+    ]
+    starts = [word.start for word in words]
+    denied: set[str] = set()
+    for denial in negations:
+        first = bisect_left(starts, denial.end)
+        end = bisect_left(starts, denial.clause_end)
+        denied.update(word.key for word in words[first : min(end, first + _MOST_DENIED)])
+    return frozenset(denied)
+
+
+def _denying(text: str, language: str) -> Iterator[tuple[int, int, DenialKind]]:
+    """Yield what denies in a text of a language, whether or not it stands in a phrase exempt."""
+    if language == "en":
+        for match in _REPORTED_PHRASE.finditer(text):
+            yield match.start(), match.end(), "reported"
+    if languages().get(language, {}).get("unspaced"):
+        for kind in _KINDS:
+            for sign in words_of(language, kind):
+                for match in re.finditer(re.escape(sign), text):
+                    yield match.start(), match.end(), kind
+        return
+    for match in _WORD.finditer(text):
+        kind_of = denying_kind(match[0].lower(), language)
+        if kind_of is not None:
+            yield match.start(), match.end(), kind_of
+
+
+@remembered_words(16_384)
+def denying_kind(word: str, language: str) -> DenialKind | None:
+    """Return how plainly a lower-case word denies; None for one that does not."""
+    word = word.replace("’", "'")
+    if language == "en" and word.endswith("n't"):
+        return "plain"
+    # In French the denial is what stands before the mark, in English a possessive.
+    forms = {word, word.partition("'")[0]}  # n'est, nobody's
+    return next((kind for kind in _KINDS if forms & words_of(language, kind)), None)

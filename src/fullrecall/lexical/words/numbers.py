@@ -1,0 +1,298 @@
+"""The numbers of an English text, with what they count: 1.5 million dollars, 10-15 km, 1980s.
+
+Numbers are found in digits and in words ("twenty-five", "two hundred thousand"). Citations such as
+[2,4,5], the numbers of list items, and digits within a word (H2O) are none.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from itertools import pairwise
+from typing import Literal, NamedTuple, TypeAlias
+
+from fullrecall._util.caches import remembered
+from fullrecall.lexical.words.data import table
+
+Bound: TypeAlias = Literal["", "about", "at least", "at most"]
+
+MONTHS = (
+    "january february march april may june july august september october november december"
+).split()
+WEEKDAYS = "monday tuesday wednesday thursday friday saturday sunday".split()
+CALENDAR = frozenset([*MONTHS, *WEEKDAYS])
+"""Months and weekdays: written with a capital, but no names."""
+
+_SHORT_MONTHS = {"sept": "september", **{month[:3]: month for month in MONTHS}}
+_ALSO_WORDS = frozenset({"may", "march"})  # of which only the capital and a date tell a month
+
+_CARDINALS: Mapping[str, int] = table("numbers.json")["cardinals"]
+_ORDINALS: Mapping[str, int] = table("numbers.json")["ordinals"]
+_SCALES: Mapping[str, float] = table("numbers.json")["scales"]
+_MONEY_SCALES: Mapping[str, float] = _SCALES | table("numbers.json")["money scales"]
+_BOUNDS: Mapping[str, Bound] = table("numbers.json")["bounds"]
+_BEFORE_YEARS = frozenset([*table("numbers.json")["before years"].split(), *MONTHS])
+_CURRENCIES = frozenset("$€£¥₹")
+_UNITS: Mapping[str, tuple[str, str]] = {
+    form: (unit, sort)
+    for sort, units in table("units.json").items()
+    for unit, forms in units.items()
+    for form in forms.split()
+}
+"""For each form of a unit what it is called here, and its sort."""
+
+# Possessive throughout: what a context holds is foreign, and no pattern may go back over it.
+_TOKEN = re.compile(
+    r"(?P<citation>\[\d{1,3}+(?:\s*+[,;–-]\s*+\d{1,3}+)*+\])"
+    r"|(?P<digits>(?<![\w.,])\d++(?:[.,:/]\d++)*+)"
+    r"|(?P<word>[^\W\d_]++(?:['’][^\W\d_]++)*+[²³]?+)"
+    r"|(?P<sign>[$€£¥₹%]|°\s?[CF]?\b)"
+    r"|(?P<dash>[-–—])"
+    r"|(?P<other>[\S\n])"
+)
+_MARKER = re.compile(r"(?:^|(?<=\n))[ \t]*+\(?\d{1,3}+[.)](?=\s)")
+_GROUPED = re.compile(r"\d{1,3}+(?:,\d{3})++(?:\.\d++)?+|\d{1,3}+(?:\.\d{3}){2,}+")
+_YEARS = range(1000, 2101)
+_BEFORE = 3  # words before a number that may bound it
+_ROUGHLY = 0.1  # how far "about" reaches, of the number
+_ROUNDED = 0.05  # the same between two scales: 1.3 million for 1,312,000
+_DECADE, _CENTURY = 10, 100
+
+
+class Number(NamedTuple):
+    """A number of a text.
+
+    - `text`, `start`, `end`: as written, with its scale and unit, and its half-open offsets.
+    - `value`, `high`: the number, its scale counted; in a decade or a century the lowest and the
+      highest, else equal. A version ("1.2.3"), a time or a date in digits has value None.
+    - `unit`: canonical ("km", "dollar", "percent"), "" without one; `scale` the word that
+      multiplied it ("million"), "" without one.
+    - `sort`: "year", "ordinal", "code" (value None), the unit's sort ("length", "money", "time",
+      "share" …), else "count". Only numbers of one sort exclude each other.
+    - `bound`: "about", "at least" (more than, over), "at most" (under, up to), or "".
+    """
+
+    text: str
+    start: int
+    end: int
+    value: float | None
+    high: float | None
+    unit: str = ""
+    scale: str = ""
+    sort: str = "count"
+    bound: Bound = ""
+
+    @property
+    def in_digits(self) -> bool:
+        """Whether it is written in digits, not in words."""
+        return any(map(str.isdecimal, self.text))
+
+
+class _Token(NamedTuple):
+    kind: str
+    text: str
+    start: int
+    end: int
+
+    @property
+    def lower(self) -> str:
+        return self.text.lower()
+
+
+_NOTHING = _Token("", "", -1, -1)
+
+
+@remembered(400_000)
+def numbers(text: str) -> tuple[Number, ...]:
+    """Return the numbers of a text, in order."""
+    return tuple(_Reader(text).numbers())
+
+
+def may_stand_for(claimed: Number, stated: Iterable[Number]) -> bool:
+    """Whether one of the numbers stated may be the one claimed.
+
+    Equal, of the decade claimed, about it (10%) where one of them is rough, or rounded to another
+    scale (5%). Units must not differ within their sort.
+    """
+    return any(_may_be(claimed, other) for other in stated)
+
+
+def excludes(claimed: Number, stated: Number) -> bool:
+    """Whether two numbers are of one sort and differ in value or unit."""
+    return claimed.sort == stated.sort and not _may_be(claimed, stated)
+
+
+@remembered(400_000)
+def months(text: str) -> frozenset[str]:
+    """Return the months that a text names, in lower case: "may" only with a capital, in a date."""
+    tokens = _tokens(text)
+    named = set()
+    for at, token in enumerate(tokens):
+        month = token.lower if token.lower in MONTHS else _SHORT_MONTHS.get(token.lower, "")
+        if not month or not token.text[0].isupper():
+            continue
+        around = [*tokens[max(0, at - 1) : at], *tokens[at + 1 : at + 3]]
+        is_dated = any(other.kind == "digits" for other in around)
+        is_led = at > 0 and tokens[at - 1].lower in _BEFORE_YEARS
+        if is_dated or (token.lower in MONTHS and (is_led or token.lower not in _ALSO_WORDS)):
+            named.add(month)
+    return frozenset(named)
+
+
+@remembered(400_000)
+def weekdays(text: str) -> frozenset[str]:
+    """Return the weekdays that a text names, in lower case."""
+    words = {token.lower.removesuffix("s") for token in _tokens(text) if token.kind == "word"}
+    return frozenset(words.intersection(WEEKDAYS))
+
+
+def _may_be(claimed: Number, stated: Number) -> bool:
+    if claimed.value is None or stated.value is None:
+        return claimed.text.casefold() == stated.text.casefold()
+    if claimed.unit != stated.unit and claimed.sort == stated.sort and claimed.unit and stated.unit:
+        return False
+    low, other_low = claimed.value, stated.value
+    if low <= other_low and (stated.high or other_low) <= (claimed.high or low):
+        return True
+    near = _ROUNDED if claimed.scale != stated.scale else 0.0
+    near = _ROUGHLY if "about" in (claimed.bound, stated.bound) else near
+    return abs(other_low - low) <= near * max(abs(low), abs(other_low))
+
+
+def _unit(word: str) -> tuple[str, str] | None:
+    lowered = word.lower().replace("° ", "°")
+    plural = {"feet": "foot", "inches": "inch", "centuries": "century"}.get(lowered, lowered)
+    return _UNITS.get(plural) or (_UNITS.get(plural[:-1]) if plural.endswith("s") else None)
+
+
+@remembered(200_000)
+def _tokens(text: str) -> tuple[_Token, ...]:
+    markers = {match.end() for match in _MARKER.finditer(text)}
+    tokens: list[_Token] = []
+    for match in _TOKEN.finditer(text):
+        kind = match.lastgroup or "other"
+        if kind == "digits" and match.end() + 1 in markers:
+            kind = "other"
+        tokens.append(_Token(kind, match[0], match.start(), match.end()))
+    return tuple(tokens)
+
+
+class _Reader:
+    """Reads numbers from the tokens of a text, one after the other."""
+
+    def __init__(self, text: str) -> None:
+        self._text = text
+        self._tokens = _tokens(text)
+
+    def numbers(self) -> Iterator[Number]:
+        read_to = 0
+        for at, token in enumerate(self._tokens):
+            if token.start < read_to or token.kind not in ("digits", "word"):
+                continue
+            number = self._in_digits(at) if token.kind == "digits" else self._in_words(at)
+            if number is not None:
+                read_to = number.end
+                yield number
+
+    def _in_digits(self, at: int) -> Number | None:
+        token = self._tokens[at]
+        value = value_of(token.text)
+        if value is None:
+            return Number(*token[1:], None, None, sort="code")
+        end, high, sort = at + 1, value, ""
+        after = self._get(at + 1)
+        ending = after.lower if after.kind == "word" and after.start == token.end else ""
+        if ending in ("st", "nd", "rd", "th"):
+            end, sort = end + 1, "ordinal"
+        elif ending in ("s", "'s", "’s") and value % _DECADE == 0:
+            width = _CENTURY if value % _CENTURY == 0 and value >= _YEARS.start else _DECADE
+            # The 30s may be of any century.
+            sort = "decade" if value < _CENTURY else "year"
+            end, high = end + 1, value + width - 1
+        elif ending and ending not in _MONEY_SCALES and _unit(ending) is None:
+            return None  # 3D, 4x4
+        return self._measured(at, end, value, high, sort)
+
+    def _in_words(self, at: int) -> Number | None:
+        """Return the number that a word begins.
+
+        "Twenty-five" is one number; longer ones ("two hundred and five") are read as two: of 4,911
+        texts 20 have one. "A million" is none: no outcome of 9,620 quotes rested on it.
+        """
+        before, word, after = self._get(at - 1), self._tokens[at].lower, self._get(at + 1)
+        follows_number = before.kind == "digits" or before.lower in _CARDINALS
+        if word in _ORDINALS and not follows_number:  # two thirds, 5 seconds
+            return self._measured(at, at + 1, _ORDINALS[word], _ORDINALS[word], "ordinal")
+        if word not in _CARDINALS:
+            return None
+        value, end = float(_CARDINALS[word]), at + 1
+        unit = _CARDINALS.get(self._get(at + 2).lower, 0)
+        if after.kind == "dash" and value >= 2 * _DECADE > unit > 0:
+            value, end = value + unit, at + 3
+        elif word == "one" and after.lower not in _SCALES and not _unit(after.text):
+            return None  # a pronoun, more often than a number
+        return self._measured(at, end, value, value, "")
+
+    def _measured(self, at: int, end: int, value: float, high: float, sort: str) -> Number:
+        """Return a number with its scale and unit."""
+        before, after = self._get(at - 1), self._get(end)
+        sign = _unit(before.text) if before.text in _CURRENCIES else None
+        scale, factor = "", 1.0
+        is_tight = after.start == self._tokens[end - 1].end or sign is not None
+        scales = _MONEY_SCALES if sign else _SCALES
+        if not sort and after.lower in scales and (len(after.text) > 2 or is_tight):  # noqa: PLR2004
+            scale, factor, end = after.lower, scales[after.lower], end + 1
+        unit, kind, end = (*sign, end) if sign else self._unit_at(end)
+        if not sort:
+            sort = kind or ("year" if self._is_year(at, end, value, scale) else "count")
+        start = before.start if sign else self._tokens[at].start
+        last = self._tokens[end - 1].end
+        return Number(
+            self._text[start:last],
+            start,
+            last,
+            value * factor,
+            high * factor,
+            unit,
+            scale,
+            sort,
+            self._bound(at),
+        )
+
+    def _unit_at(self, end: int) -> tuple[str, str, int]:
+        """Return the unit that follows a number, its sort, and where it ends."""
+        at = end + 1 if self._get(end).kind == "dash" else end  # a 5-mile run
+        token = self._get(at)
+        if token.lower == "per" and self._get(at + 1).lower == "cent":
+            return "percent", "share", at + 2
+        named = _unit(token.text) if token.kind in ("word", "sign") else None
+        if named is None or (len(token.text) == 1 and token.text.isupper()):
+            return "", "", end
+        return *named, at + 1
+
+    def _is_year(self, at: int, end: int, value: float, scale: str) -> bool:
+        token, after = self._tokens[at], self._get(end)
+        if scale or value not in _YEARS or len(token.text) != 4:  # noqa: PLR2004 - no 1,984
+            return False
+        counts = after.text.endswith("s") or after.lower in ("people", "men", "women", "children")
+        return not (counts and after.text.islower()) or self._get(at - 1).lower in _BEFORE_YEARS
+
+    def _bound(self, at: int) -> Bound:
+        """Return the bound that words before a number give: phrases before single words."""
+        words = [token.lower for token in self._tokens[max(0, at - _BEFORE) : at]]
+        phrases = [*map(" ".join, pairwise(words)), *words]
+        return next((_BOUNDS[phrase] for phrase in phrases if phrase in _BOUNDS), "")
+
+    def _get(self, at: int) -> _Token:
+        return self._tokens[at] if 0 <= at < len(self._tokens) else _NOTHING
+
+
+def value_of(written: str) -> float | None:
+    """Return the value of digits; None for a version, a date or a time."""
+    if _GROUPED.fullmatch(written):
+        separator = "." if written.count(".") > 1 else ","
+        return float(written.replace(separator, ""))
+    if ":" in written or "/" in written:
+        return None
+    decimal = written.replace(",", ".")
+    return float(decimal) if decimal.count(".") <= 1 else None

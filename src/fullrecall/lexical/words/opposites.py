@@ -1,0 +1,44 @@
+"""Words of which one makes a statement false where the other makes it true.
+
+Our own lists. Words are compared by key, so each inflected form is covered by its base.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from functools import cache
+from itertools import permutations
+
+from fullrecall.lexical.words.data import lines
+from fullrecall.lexical.words.tokens import stem
+
+
+@cache
+def opposites() -> Mapping[str, frozenset[str]]:
+    """Return for each listed word the keys of its opposites: increase, decrease and reduce."""
+    return _by_key("opposites.txt")
+
+
+@cache
+def rivals() -> Mapping[str, frozenset[str]]:
+    """Return for each listed word the keys of the others of its kinds: Tuesday, and other days."""
+    return _by_key("kinds.txt")
+
+
+@cache
+def as_written(name: str) -> Mapping[str, Sequence[str]]:
+    """Return for each word of a list, as written, the others that exclude it."""
+    excluding: defaultdict[str, list[str]] = defaultdict(list)
+    for line in lines(name):
+        for group in line.split(","):
+            for word, other in permutations(group.split(), 2):
+                excluding[word].append(other)
+    return excluding
+
+
+def _by_key(name: str) -> Mapping[str, frozenset[str]]:
+    excluding: defaultdict[str, set[str]] = defaultdict(set)
+    for word, others in as_written(name).items():
+        excluding[stem(word)].update(map(stem, others))
+    return {key: frozenset(others - {key}) for key, others in excluding.items() if others - {key}}

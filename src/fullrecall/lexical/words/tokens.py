@@ -1,0 +1,153 @@
+"""From a word as written to the key under which it is compared.
+
+`run`, `runs` and `Running` share a key, and so do `1,000` and `1000`, `three` and `3`, `%` and
+`percent`, `won` and `win`, `Beyoncé` and `beyonce`. Suffixes are stripped from English words only;
+words of other languages keep their ending, and inflection is met by comparing beginnings
+(`alike`). Scripts written without spaces are cut into pairs of neighbouring characters.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from fullrecall._util.caches import remembered_words
+from fullrecall.lexical.words.data import lines, table
+from fullrecall.lexical.words.frequencies import weight
+from fullrecall.lexical.words.numbers import value_of
+
+# Letters of the Indic, Thai, Lao, Tibetan, Burmese and Khmer blocks need their combining marks,
+# which \w leaves out; the dandas (U+0964, U+0965) are punctuation.
+_MARKS = (
+    "\u0300-\u036f\u0591-\u05bd\u0610-\u061a\u064b-\u065f\u0900-\u0963\u0966-\u0dff"
+    "\u0e31-\u0e3a\u0e47-\u0e4e\u0eb1-\u0ebc\u0f71-\u0f84\u102b-\u103e\u17b4-\u17d3"
+)
+_UNSPACED = "\u0e01-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff"
+_TOKEN = re.compile(
+    r"(?P<number>\d+(?:[.,]\d+)*)(?:st|nd|rd|th|s)?(?!\w)"
+    rf"|(?P<unspaced>[{_UNSPACED}]+)"
+    rf"|(?P<word>(?:(?![{_UNSPACED}_])[\w{_MARKS}])+(?:['’](?:(?![{_UNSPACED}])\w)+)*)"
+    r"|(?P<sign>[%$€£¥°])"
+)
+_SIGNS = {"%": "percent", "$": "dollar", "€": "euro", "£": "pound", "¥": "yen", "°": "degree"}
+
+TELLING = 1.2
+"""Words that weigh less are function words."""
+
+_VOWELS = frozenset("aeiouy")
+_NUMBER_WEIGHT = 4.0
+_PAIR_WEIGHT = 2.5  # of two neighbouring characters in a script without spaces
+_SHORT = 3  # letters that a stem keeps
+SHARED_PREFIX = 5
+_SHARED_PART = 0.65
+
+
+class Word(NamedTuple):
+    """A word in its text: what it is compared by, and where it stands."""
+
+    key: str
+    weight: float
+    start: int
+    end: int
+    written: str  # lower-case, for word vectors
+    is_number: bool = False
+    is_capitalised: bool = False
+
+    @property
+    def tells(self) -> bool:
+        """Whether it is a content word, a number or a name: no function word."""
+        return self.is_number or self.weight >= TELLING
+
+
+def read_words(text: str) -> Iterator[Word]:
+    """Yield the words of `text` in order."""
+    for match in _TOKEN.finditer(text):
+        start, end = match.span()
+        written = match.group()
+        if match.lastgroup == "unspaced" and end - start > 1:
+            for position in range(start, end - 1):
+                pair = text[position : position + 2]
+                yield Word(pair, _PAIR_WEIGHT, position, position + 2, pair)
+            continue
+        key, worth = _identify(written, match.lastgroup or "")
+        # By position: names cost a quarter of the time here.
+        yield Word(key, worth, start, end, written.lower(), key[0] == "#", written[0].isupper())
+
+
+# A language has few words that are read often: of these the stem is told once.
+@remembered_words(65_536)
+def _identify(written: str, kind: str) -> tuple[str, float]:
+    """Return the key and weight of a word."""
+    if kind == "sign":
+        return _SIGNS[written], weight(_SIGNS[written])
+    if kind == "number":
+        return _number_key(written), _NUMBER_WEIGHT
+    word = _without_accents(written)
+    word, apostrophe, ending = word.partition("'")
+    if apostrophe and ending == "t":  # isn't, can't
+        return "not", weight("not")
+    if word in _SPELLED:
+        return _SPELLED[word], weight(word)
+    return (stem(word) if word.isascii() else word), weight(word)
+
+
+_SPELLED = {
+    word: f"#{value}"
+    for kind in ("ordinals", "cardinals")
+    for word, value in table("numbers.json")[kind].items()
+    if value != 1
+}
+"""The keys of number words: of "three" and "third" that of 3; "one" is a pronoun."""
+
+_IRREGULAR = {
+    form: base for base, *inflected in map(str.split, lines("irregular.txt")) for form in inflected
+}
+
+
+def _number_key(written: str) -> str:
+    digits = written.rstrip("stndrh")
+    value = value_of(digits)
+    return f"#{digits}" if value is None else f"#{value:.12g}"
+
+
+def _without_accents(written: str) -> str:
+    """Return a word without case, compatibility forms and (in Latin script) accents."""
+    word = written.casefold().replace("’", "'")
+    if word.isascii():
+        return word
+    # Latin marks alone: without theirs, words of Hindi or Thai would be others.
+    decomposed = unicodedata.normalize("NFKD", word)
+    without = "".join(c for c in decomposed if not "\u0300" <= c <= "\u036f")
+    return unicodedata.normalize("NFC", without) or word
+
+
+def stem(word: str) -> str:
+    """Strip the inflection of a lower-case English word: plural, past, -ing, -ly and a final e.
+
+    Lighter than Porter's stemmer (1980): derivation (-tion, -ment, -ness) stays.
+    """
+    word = _IRREGULAR.get(word, word)
+    if len(word) > _SHORT and word.endswith("s") and not word.endswith(("ss", "us", "is")):
+        word = word[:-3] + "y" if word.endswith("ies") and len(word) > _SHORT + 1 else word[:-1]
+    for suffix in ("ing", "ed", "ly"):
+        base = word.removesuffix(suffix)
+        if base != word and len(base) >= _SHORT and not _VOWELS.isdisjoint(base):
+            doubled = base[-1] == base[-2] and base[-1] not in "aeiouls"
+            word = base[:-1] if doubled else base
+            break
+    if len(word) > _SHORT and word.endswith("e"):
+        word = word[:-1]
+    return word[:-1] + "i" if len(word) >= _SHORT and word.endswith("y") else word
+
+
+def alike(key: str, other: str) -> bool:
+    """Return whether two keys begin alike for most of their length: product, production."""
+    longer = max(len(key), len(other))
+    shared = 0
+    for a, b in zip(key, other, strict=False):
+        if a != b:
+            break
+        shared += 1
+    return shared >= SHARED_PREFIX and shared >= _SHARED_PART * longer

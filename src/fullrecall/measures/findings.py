@@ -1,0 +1,129 @@
+"""What a scorer finds out: for each target, how much of it was retrieved, and at which ranks.
+
+Every measure is computed from findings, and no measure knows which scorer made them. Measures read
+them as columns (`fullrecall.measures.found`); a `Finding` is made for whoever looks at one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple, TypeAlias
+
+
+class Target(NamedTuple):
+    """One thing that must be found: a reference ID, a reference context, a claim, an entity.
+
+    `any_of` names it, more than once where alternatives serve. `grade` is its relevance, above
+    0, and its gain in nDCG: 1.0 unless the references are graded. `size` is how much there is of
+    it to find: the characters of a passage, else 1.0.
+    """
+
+    any_of: tuple[str, ...]
+    grade: float = 1.0
+    size: float = 1.0
+
+    @property
+    def label(self) -> str:
+        """The target as a human reads it: its ID or text, alternatives with a bar between them."""
+        return " | ".join(self.any_of)
+
+
+class Evidence(NamedTuple):
+    """Where a context supports a target.
+
+    `rank` is 1-based. `start`, `end` are offsets in the context's text, `target_start`,
+    `target_end` in the target's, half-open, None where the scorer has none. `similarity` is in
+    [0, 1]. `quote` is what a judge says the context says, `verified` whether it was found there;
+    None without a judge.
+    """
+
+    rank: int
+    start: int | None = None
+    end: int | None = None
+    target_start: int | None = None
+    target_end: int | None = None
+    similarity: float | None = None
+    quote: str | None = None
+    verified: bool | None = None
+
+
+class Step(NamedTuple):
+    """From this 1-based `rank` on, a target has this cumulative `credit`, in (0, 1]."""
+
+    rank: int
+    credit: float
+
+
+class Part(NamedTuple):
+    """One verdict of several on a target: of a window, of a judge of a panel.
+
+    `label` is the verdict's, empty where there is none. `evidence` says by index on which items of
+    the finding's evidence it rests, `together` whether it needs them all. `vote` counts the judges
+    of a panel from 1; 0 for a single judge.
+    """
+
+    label: str
+    evidence: tuple[int, ...] = ()
+    together: bool = False
+    vote: int = 0
+
+
+class Finding(NamedTuple):
+    """How one target was found.
+
+    `steps` is the cumulative credit by rank, both strictly increasing; empty when nothing was
+    found. `ranks` are the 1-based ranks of all contexts that support the target, ascending,
+    which may be more than those that raised its credit. `evidence` is in rank order. `verdict`
+    is a judge's label, `agreement` the share of a panel that gave it; empty and None without.
+    `unverified` is the credit, of all that was earned, that rests on quotes which were not
+    verified, in [0, 1]; `contested` says why a verdict was judged apart from the others.
+    `parts` are the verdicts that it was made of, where it was not a single one of contexts that
+    are each enough.
+    """
+
+    target: Target
+    steps: tuple[Step, ...] = ()
+    ranks: tuple[int, ...] = ()
+    evidence: tuple[Evidence, ...] = ()
+    verdict: str = ""
+    agreement: float | None = None
+    unverified: float = 0.0
+    contested: str = ""
+    parts: tuple[Part, ...] = ()
+
+    def credit_at(self, k: int | None = None) -> float:
+        """Return the credit earned within the first `k` ranks, in [0, 1]; None: within all."""
+        credit = 0.0
+        for rank, reached in self.steps:
+            if k is not None and rank > k:
+                break
+            credit = reached
+        return credit
+
+    @property
+    def rank(self) -> int | None:
+        """The rank at which the target is found in full; None if it never is."""
+        return self.steps[-1].rank if self.steps and self.steps[-1].credit >= 1.0 else None
+
+    def found_at(self, k: int | None = None) -> bool:
+        """Return whether the target is found in full within the first `k` ranks."""
+        return self.rank is not None and (k is None or self.rank <= k)
+
+
+Findings: TypeAlias = Sequence[Finding]
+
+
+def by_rank(findings: Findings, ranks: Sequence[int]) -> Findings:
+    """Return findings by the ranks of united lists, made of findings by position in their union.
+
+    `ranks[i]` is the rank of the context at position i + 1 in its own list, ascending: several
+    contexts may share one.
+    """
+    ranked = []
+    for finding in findings:
+        credit = {ranks[position - 1]: reached for position, reached in finding.steps}
+        steps = tuple(Step(rank, reached) for rank, reached in credit.items())
+        supporting = tuple(dict.fromkeys(ranks[position - 1] for position in finding.ranks))
+        evidence = tuple(each._replace(rank=ranks[each.rank - 1]) for each in finding.evidence)
+        ranked.append(finding._replace(steps=steps, ranks=supporting, evidence=evidence))
+    return tuple(ranked)

@@ -1,0 +1,107 @@
+"""Where forbidden contexts stand in what was retrieved."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fullrecall.measures.lists import Lists, count_sums
+from fullrecall.samples.context import Context
+from fullrecall.samples.prompts import read_in
+from fullrecall.samples.sample import Sample
+
+
+@dataclass(frozen=True)
+class Forbidden:
+    """The forbidden contexts of some rows.
+
+    - `forbids`: whether a row could leak: something is forbidden, or nothing answers it.
+    - `at_stake`: whether, besides, its retrieval was observed.
+    - `unanswerable`: whether nothing answers the question; `empty`: whether nothing was returned.
+    - `positions`: the 1-based positions of its forbidden contexts, ascending; `ranks`: their ranks.
+    """
+
+    forbids: NDArray[np.bool_]
+    at_stake: NDArray[np.bool_]
+    unanswerable: NDArray[np.bool_]
+    empty: NDArray[np.bool_]
+    positions: Lists
+    ranks: Lists
+
+    @classmethod
+    def of(cls, samples: Iterable[Sample]) -> Forbidden:
+        """Return the forbidden contexts of samples."""
+        flags, positions, ranks = [], [], []
+        for sample in samples:
+            leaked = forbidden_positions(sample)
+            is_unanswerable, is_empty = sample.answerable is False, not sample.retrieved_context_ids
+            flags.append((sample.forbids, leaked is not None, is_unanswerable, is_empty))
+            positions.append(leaked or ())
+            ranks.append([rank_at(sample, position) for position in leaked or ()])
+        forbids, at_stake, unanswerable, empty = np.array(flags, np.bool_).reshape(-1, 4).T
+        lists = Lists.of(positions), Lists.of(ranks)
+        return cls(forbids, at_stake, unanswerable, empty, *lists)
+
+    def leaks(self, k: int | None) -> NDArray[np.bool_]:
+        """Return whether a forbidden context stands within the first `k` ranks of each row."""
+        within = np.ones(len(self.ranks.values), np.bool_) if k is None else self.ranks.values <= k
+        return count_sums(within, self.ranks.offsets) > 0
+
+
+def forbidden_positions(sample: Sample) -> Sequence[int] | None:
+    """Return the positions of the forbidden contexts, ascending; None where nothing could leak.
+
+    Nothing could where nothing is forbidden, and where no retrieval was observed. None also where
+    no context is known to be forbidden, and it is not known of all that they are not.
+    """
+    if not sample.forbids or not sample.has_retrieval or sample.retrieval_error is not None:
+        return None
+    ids = sample.retrieved_context_ids or ()
+    if sample.answerable is False:
+        return range(1, len(ids) + 1)
+    forbidden = frozenset(sample.forbidden)
+    positions = {position for position, name in enumerate(ids, start=1) if name in forbidden}
+    is_known = not (ids and forbidden) or any(ids)
+    for position, context in enumerate(sample.contexts or (), start=1):
+        matches = [holds(context, each) for each in sample.forbidden_contexts or ()]
+        if True in matches:
+            positions.add(position)
+        is_known = is_known and None not in matches
+    return sorted(positions) if positions or is_known else None
+
+
+def holds(context: Context, forbidden: Context) -> bool | None:
+    """Return whether a retrieved context is a forbidden one, or has a part of it.
+
+    - They have the same ID.
+    - Both have offsets: their ranges in the same document overlap.
+    - Otherwise by text, white space aside: the context has all of the forbidden text, or 32
+      consecutive characters of it; see `fullrecall.samples.retrieval.read_in`.
+
+    None where that cannot be told, since one of them has no text.
+    """
+    if forbidden.id is not None and context.id == forbidden.id:
+        return True
+    if forbidden.start is not None and context.start is not None:
+        return _overlap(context, forbidden)
+    text = (forbidden.text or "").strip()
+    if not text and forbidden.start is None and context.id is not None:
+        return False
+    if not text or context.text is None:
+        return None
+    return read_in([forbidden], [context.text]) != ("no",)
+
+
+def _overlap(context: Context, forbidden: Context) -> bool:
+    # Whoever has a start has an end.
+    first = max(context.start or 0, forbidden.start or 0)
+    last = min(context.end or 0, forbidden.end or 0)
+    return context.source == forbidden.source and first < last
+
+
+def rank_at(sample: Sample, position: int) -> int:
+    """Return the rank of the context at a 1-based position."""
+    return position if sample.ranks is None else sample.ranks[position - 1]

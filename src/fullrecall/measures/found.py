@@ -1,0 +1,437 @@
+"""Where targets are found, in columns: all that a measure reads of any number of samples.
+
+Contexts go by their position in the list of a sample, counted from 1. Where several calls were
+united without an order, a context's rank is that in its own call: `ranks` has the rank of each
+position, ascending. Elsewhere the position is the rank.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from itertools import starmap
+from math import log2
+from typing import Any, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fullrecall.measures.costs import Costs
+from fullrecall.measures.findings import Finding, Findings, Step
+from fullrecall.measures.forbidden import Forbidden
+from fullrecall.measures.lists import (
+    Floats,
+    Integers,
+    Lists,
+    count_sums,
+    distinct,
+    offsets_of,
+    row_maxima,
+    row_sums,
+)
+from fullrecall.samples.sample import Sample
+
+Statuses: TypeAlias = NDArray[np.int8]
+
+SCORED, UNDEFINED, UNSCORED = range(3)
+"""How a status stands in a column."""
+
+_EVERYWHERE = 2**31 - 1
+"""A cut beyond all positions."""
+
+
+STEP = np.dtype([("position", np.int32), ("credit", np.float64)])
+"""From a position on, a target has this cumulative credit, in (0, 1]."""
+
+
+def steps_of(positions: Integers, credits_: Floats, offsets: Integers) -> Lists:
+    """Return the steps of targets."""
+    steps = np.empty(len(positions), STEP)
+    steps["position"], steps["credit"] = positions, credits_
+    return Lists(steps, offsets)
+
+
+@dataclass(frozen=True)
+class FoundColumns:
+    """One scorer's findings over many samples; arrays are not to be written to.
+
+    - `status`: of each row, as a code; only scored rows have targets.
+    - `retrieved`: contexts of each row.
+    - `first`: for each target of a row the position from which on it is found in full, 0 if never.
+    - `supports`: for each target the positions that support it, or what works them out when a
+      measure reads them; None: `first` alone does.
+    - `steps`: by which the credit of each target rises; None: from 0 to 1 at `first`.
+    - `grade`, `size`: of each target; None: all are 1.0.
+    - `ranks`: the rank of each position of a row, empty where the position is the rank; None: it is
+      so everywhere.
+    - `forbidden`, `costs`: of the samples, for measures that read them; see `of_samples`.
+    """
+
+    status: Statuses
+    retrieved: Integers
+    first: Lists
+    supports: Lists | Callable[[], Lists] | None = None
+    steps: Lists | None = None
+    grade: Floats | None = None
+    size: Floats | None = None
+    ranks: Lists | None = None
+    forbidden: Forbidden | None = None
+    costs: Costs | None = None
+
+    @classmethod
+    def of(
+        cls,
+        findings: Sequence[Findings],
+        retrieved: Sequence[int],
+        ranks: Sequence[tuple[int, ...] | None],
+        statuses: Sequence[int],
+    ) -> FoundColumns:
+        """Return the columns of findings made one by one; only what is not trivial is kept."""
+        every = [finding for row in findings for finding in row]
+        offsets = offsets_of(map(len, findings))
+        first = [finding.rank or 0 for finding in every]
+        whole = all(not finding.steps or (finding.steps[0].credit >= 1.0) for finding in every)
+        single = all(
+            finding.ranks == ((position,) if position else ())
+            for finding, position in zip(every, first, strict=True)
+        )
+        grades = np.fromiter((finding.target.grade for finding in every), np.float64)
+        sizes = np.fromiter((finding.target.size for finding in every), np.float64)
+        return cls(
+            np.array(statuses, np.int8),
+            np.fromiter(retrieved, np.int64),
+            Lists(np.fromiter(first, np.int32), offsets),
+            None if single else Lists.of([finding.ranks for finding in every]),
+            None if whole else Lists.of([finding.steps for finding in every], STEP),
+            None if (grades == 1.0).all() else grades,
+            None if (sizes == 1.0).all() else sizes,
+            None if not any(ranks) else Lists.of([row or () for row in ranks]),
+        )
+
+    @classmethod
+    def joined(cls, parts: Sequence[FoundColumns]) -> FoundColumns:
+        """Return the rows of several, one after another."""
+        if len(parts) == 1:
+            return parts[0]
+
+        def has(name: str) -> bool:
+            return any(getattr(part, name) is not None for part in parts)
+
+        def supports() -> Lists:
+            return Lists.joined([part.supporting for part in parts])
+
+        ranks = [part.ranks or Lists.empty(len(part)) for part in parts]
+        return cls(
+            np.concatenate([part.status for part in parts]),
+            np.concatenate([part.retrieved for part in parts]),
+            Lists.joined([part.first for part in parts]),
+            # Not before a measure reads it: recall needs `first` alone.
+            supports if has("supports") else None,
+            Lists.joined([part.rising for part in parts]) if has("steps") else None,
+            np.concatenate([part.weights("grade") for part in parts]) if has("grade") else None,
+            np.concatenate([part.weights("size") for part in parts]) if has("size") else None,
+            Lists.joined(ranks) if has("ranks") else None,
+        )
+
+    def __len__(self) -> int:
+        return len(self.retrieved)
+
+    def of_samples(self, samples: Sequence[Sample]) -> FoundColumns:
+        """Return the columns with what their samples forbid, and what their contexts cost."""
+        return replace(self, forbidden=Forbidden.of(samples), costs=Costs.of(samples))
+
+    def selected(self, rows: Integers) -> FoundColumns:
+        """Return the columns of these rows, in the order given."""
+        targets = Lists(np.arange(len(self.first.values)), self.first.offsets).selected(rows).values
+        return FoundColumns(
+            self.status[rows],
+            self.retrieved[rows],
+            self.first.selected(rows),
+            ranks=None if self.ranks is None else self.ranks.selected(rows),
+            **self._of_targets(targets),
+        )
+
+    def _of_targets(self, targets: Integers) -> dict[str, Any]:
+        """Return what is known of these targets; their support is looked up when it is read."""
+        return {
+            "supports": None
+            if self.supports is None
+            else lambda: self.supporting.selected(targets),
+            "steps": None if self.steps is None else self.steps.selected(targets),
+            "grade": None if self.grade is None else self.grade[targets],
+            "size": None if self.size is None else self.size[targets],
+        }
+
+    def graded(self, min_grade: float) -> FoundColumns:
+        """Return the columns of the targets whose grade is at least `min_grade`."""
+        targets = self.weights("grade") >= min_grade
+        own = self._of_targets(np.flatnonzero(targets))
+        return replace(self, first=self.first.kept(targets), **own)
+
+    @cached_property
+    def targets(self) -> Integers:
+        """How many targets each row has."""
+        return self.first.counts
+
+    @property
+    def finds_any(self) -> bool:
+        """Whether any target is found, if only in part."""
+        partly = self.steps is not None and len(self.steps.values) > 0
+        return partly or bool(self.first.values.any())
+
+    @cached_property
+    def row_of_target(self) -> Integers:
+        """The row of each target."""
+        return self.first.rows
+
+    def weights(self, name: str) -> Floats:
+        """Return the "grade" or the "size" of each target."""
+        own: Floats | None = getattr(self, name)
+        return np.ones(len(self.first.values)) if own is None else own
+
+    @property
+    def _alone(self) -> Lists:
+        """For each target the first position, where it is found in full."""
+        hits = self.first.values > 0
+        return Lists(self.first.values[hits], offsets_of(hits.astype(np.int64)))
+
+    @cached_property
+    def supporting(self) -> Lists:
+        """The positions that support each target."""
+        if self.supports is None:
+            return self._alone
+        return self.supports() if callable(self.supports) else self.supports
+
+    @property
+    def supports_follow(self) -> bool:
+        """Whether each target is supported by its first position alone, or by none."""
+        return all(map(np.array_equal, self.supporting, self._alone))
+
+    @cached_property
+    def rising(self) -> Lists:
+        """The steps by which the credit of each target rises."""
+        if self.steps is not None:
+            return self.steps
+        positions, offsets = self._alone
+        return steps_of(positions, np.ones(len(positions)), offsets)
+
+    @cached_property
+    def relevant(self) -> Lists:
+        """The positions of each row that support any target, ascending, each once."""
+        support = self.supporting
+        rows = np.repeat(self.row_of_target, support.counts)
+        # Pairs as one number: NumPy would sort pairs as records, with a call for each comparison.
+        width = int(support.values.max(initial=0)) + 1
+        keys = distinct(rows * width + support.values)
+        rows, positions = keys // width, keys % width
+        counts = np.bincount(rows, minlength=len(self))
+        return Lists(positions, offsets_of(counts.astype(np.int64)))
+
+    def cut(self, k: int | None) -> Integers:
+        """Return how many positions of each row are within the first `k` ranks; None: all."""
+        if k is None or self.ranks is None:
+            return np.full(len(self), _EVERYWHERE if k is None else k)
+        within = count_sums(self.ranks.values <= k, self.ranks.offsets)
+        return np.where(self.ranks.counts > 0, within, k)
+
+    def contexts_within(self, k: int | None) -> Integers:
+        """Return how many contexts of each row are within the first `k` ranks."""
+        within: Integers = np.minimum(self.retrieved, self.cut(k))
+        return within
+
+    @cached_property
+    def lists(self) -> Integers:
+        """How many lists each row unites: the most contexts that share a rank, at least 1."""
+        if self.ranks is None:
+            return np.ones(len(self), np.int64)
+        rows, ranks = self.ranks.rows, self.ranks.values
+        frequencies = self.ranks.up_to(rows, ranks) - self.ranks.up_to(rows, ranks - 1)
+        return row_maxima(frequencies, self.ranks.offsets, empty=1)
+
+    def rank_of(self, rows: Integers, positions: Integers) -> Integers:
+        """Return the ranks of some positions of some rows; 0, which is no position, stays."""
+        if self.ranks is None or not len(self.ranks.values):
+            return positions
+        united = (self.ranks.counts[rows] > 0) & (positions > 0)
+        indices = np.where(united, self.ranks.offsets[rows] + positions - 1, 0)
+        return np.where(united, self.ranks.values[indices], positions)
+
+    def level(self, rows: Integers, positions: Integers) -> Integers:
+        """Return the last position of the same rank: how many contexts rank as high or higher."""
+        if self.ranks is None or not len(self.ranks.values):
+            return positions
+        last = self.ranks.up_to(rows, self.rank_of(rows, positions))
+        return np.where(self.ranks.counts[rows] > 0, last, positions)
+
+    def found_within(self, k: int | None) -> Integers:
+        """Return how many targets of each row are found in full within the first `k` ranks."""
+        return count_sums(self._is_found(k), self.first.offsets)
+
+    def credits(self, k: int | None) -> Floats:
+        """Return the credit of each target within the first `k` ranks, in [0, 1]."""
+        if self.steps is None:
+            return self._is_found(k).astype(np.float64)
+        steps, offsets = self.steps
+        limits = np.broadcast_to(self._limit(k), self.first.values.shape)[self.steps.rows]
+        within: Floats = np.where(steps["position"] <= limits, steps["credit"], 0.0)
+        return row_maxima(within, offsets)
+
+    def credit_sums(self, k: int | None, weights: Floats | None = None) -> Floats:
+        """Return the credit of each row within the first `k` ranks, targets by their weights."""
+        # Whole credits are counted: a sum of floats for each row takes longer.
+        if self.steps is None and weights is None:
+            return self.found_within(k).astype(np.float64)
+        credits_ = self.credits(k)
+        return self.sums(credits_ if weights is None else credits_ * weights)
+
+    def sums(self, values: Floats) -> Floats:
+        """Return the sum over the targets of each row, rounded once."""
+        return row_sums(values, self.first.offsets)
+
+    def relevant_within(self, k: int | None) -> Lists:
+        """Return the positions of each row within the first `k` ranks that support a target."""
+        if k is None:
+            return self.relevant
+        return self.relevant.kept(self.relevant.values <= self.cut(k)[self.relevant.rows])
+
+    @cached_property
+    def first_relevant(self) -> Integers:
+        """The rank of the first context of each row that supports a target, 0 if there is none."""
+        ranks = np.zeros(len(self), np.int64)
+        rows = np.flatnonzero(self.relevant.counts)
+        ranks[rows] = self.rank_of(rows, self.relevant.values[self.relevant.offsets[rows]])
+        return ranks
+
+    def placed(self, row: int, findings: Findings) -> list[Finding]:
+        """Return findings of a row as these columns have them, by position."""
+        start = int(self.first.offsets[row])
+        return [
+            finding._replace(
+                steps=tuple(starmap(Step, self.rising.of_row(target))),
+                ranks=tuple(self.supporting.of_row(target)),
+                evidence=(),
+            )
+            for target, finding in enumerate(findings, start=start)
+        ]
+
+    def share(self, part: NDArray[Any], whole: NDArray[Any]) -> Floats:
+        """Return `part / whole`, at most 1.0, and 0.0 where the whole is 0."""
+        shares = np.zeros(len(self))
+        np.divide(part, whole, out=shares, where=whole != 0)
+        return shares.clip(max=1.0)
+
+    def counted(self, count: Callable[[int, int], float]) -> Floats:
+        """Return `count(row, contexts)` of each row with a target, 0 of the others."""
+        values = np.zeros(len(self))
+        for row in np.flatnonzero(self.targets).tolist():
+            values[row] = count(row, int(self.retrieved[row]))
+        return values
+
+    def defined(self, values: Floats, otherwise: float | None) -> Floats:
+        """Return the values, `otherwise`, or NaN, in rows without a target."""
+        empty = np.nan if otherwise is None else otherwise
+        return np.where(self.targets == 0, empty, values)
+
+    def precisions(self, k: int | None) -> Lists:
+        """Return the precision down to each relevant context within `k`."""
+        relevant = self.relevant_within(k)
+        hits, contexts = self._above(relevant.rows, relevant.values)
+        return Lists(hits / contexts, relevant.offsets)
+
+    def rising_precisions(self, k: int | None) -> Lists:
+        """Return the precision where a target's credit rises within `k`, times by how much.
+
+        Of several steps at one rank the last one counts.
+        """
+        targets = self.rising.rows
+        positions, credits_ = self.rising.values["position"], self.rising.values["credit"]
+        if self.ranks is not None:
+            positions = self.level(self.row_of_target[targets], positions)
+            last = np.ones(len(positions), np.bool_)
+            last[:-1] = (targets[1:] != targets[:-1]) | (positions[1:] != positions[:-1])
+            targets, positions, credits_ = targets[last], positions[last], credits_[last]
+        rows, rises = self.row_of_target[targets], rises_of(targets, credits_)
+        within = positions <= self.cut(k)[rows]
+        rows, positions, rises = rows[within], positions[within], rises[within]
+        hits, contexts = self._above(rows, positions)
+        return Lists(rises * hits / contexts, self._offsets(rows))
+
+    def gains(self, k: int | None, worth: Callable[[float], float]) -> tuple[Lists, Lists]:
+        """Return what each context within `k` adds, discounted by its rank, and the same at best.
+
+        The best order has the largest first, what is missing at a rank of its own.
+        """
+        rows, positions, gains = self._gains(worth)
+        ideal = self._ideal(k, worth, rows, gains)
+        within = positions <= self.cut(k)[rows]
+        rows, positions, gains = rows[within], positions[within], gains[within]
+        gains = gains / discounts(self.rank_of(rows, positions))
+        return Lists(gains, self._offsets(rows)), ideal
+
+    def _ideal(
+        self, k: int | None, worth: Callable[[float], float], rows: Integers, gains: Floats
+    ) -> Lists:
+        reached = row_maxima(self.rising.values["credit"], self.rising.offsets)
+        missing = self._worths(worth) * (1.0 - reached)
+        rows, gains = np.concatenate([self.row_of_target, rows]), np.concatenate([missing, gains])
+        rows, gains = rows[gains > 0], gains[gains > 0]
+        is_sorted = bool((gains == gains[:1]).all())  # within each row, as mostly without grades
+        order = np.argsort(rows, kind="stable") if is_sorted else np.lexsort((-gains, rows))
+        rows, gains = rows[order], gains[order]
+        nth = Lists(gains, self._offsets(rows)).nth - 1
+        if k is not None:
+            within = nth < k * self.lists[rows]
+            rows, gains, nth = rows[within], gains[within], nth[within]
+        return Lists(gains / discounts(nth // self.lists[rows] + 1), self._offsets(rows))
+
+    def _above(self, rows: Integers, positions: Integers) -> tuple[Integers, Integers]:
+        """Return for some positions the relevant contexts down to their rank, and all contexts."""
+        level = self.level(rows, positions)
+        return self.relevant.up_to(rows, level), level
+
+    def _worths(self, worth: Callable[[float], float]) -> Floats:
+        """Return what each target gains, worked out once for each grade."""
+        if self.grade is None:
+            return np.full(len(self.first.values), worth(1.0))
+        grades, which = np.unique(self.grade, return_inverse=True)
+        return np.array(list(map(worth, grades.tolist())), np.float64)[which]
+
+    def _gains(self, worth: Callable[[float], float]) -> tuple[Integers, Integers, Floats]:
+        """Return what each context adds, in order: its row, its position, and its gain."""
+        targets, positions = self.rising.rows, self.rising.values["position"]
+        gains = self._worths(worth)[targets] * rises_of(targets, self.rising.values["credit"])
+        rows = self.row_of_target[targets]
+        width = int(positions.max(initial=0)) + 1
+        keys, which = np.unique(rows * width + positions, return_inverse=True)
+        return keys // width, keys % width, np.bincount(which, gains, len(keys)).astype(float)
+
+    def _offsets(self, rows: Integers) -> Integers:
+        """Return where the terms of each row begin, given the ascending row of each term."""
+        return offsets_of(np.bincount(rows, minlength=len(self)).astype(np.int64))
+
+    def _is_found(self, k: int | None) -> NDArray[np.bool_]:
+        """Return whether each target is found in full within the first `k` ranks."""
+        positions = self.first.values
+        return (positions > 0) & (positions <= self._limit(k))
+
+    def _limit(self, k: int | None) -> Integers | int:
+        """Return the last position that counts for each target."""
+        if k is None:
+            return _EVERYWHERE
+        return k if self.ranks is None else self.cut(k)[self.row_of_target]
+
+
+def discounts(ranks: Integers) -> Floats:
+    """Return log2(rank + 1) of each rank, to the bit what `math.log2` gives."""
+    # `np.log2` may differ in the last bit from one processor to another: a table of `math.log2`.
+    table = np.fromiter(map(log2, range(2, int(ranks.max(initial=0)) + 2)), np.float64)
+    return table[ranks - 1] if len(ranks) else np.zeros(0)
+
+
+def rises_of(targets: Integers, credits_: Floats) -> Floats:
+    """Return by how much each credit is above the one before it of the same target."""
+    rises = credits_.copy()
+    same = targets[1:] == targets[:-1]
+    rises[1:][same] -= credits_[:-1][same]
+    return rises

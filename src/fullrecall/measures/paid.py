@@ -1,0 +1,125 @@
+"""What is left of what was found where only what a budget pays for counts."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fullrecall.measures.budgets import Budget
+from fullrecall.measures.findings import Findings, by_rank
+from fullrecall.measures.found import FoundColumns, rises_of, steps_of
+from fullrecall.measures.lists import Floats, Integers, Lists, count_sums, offsets_of, row_maxima
+
+
+def within(outcomes: FoundColumns, budget: Budget) -> tuple[FoundColumns, NDArray[np.bool_]]:
+    """Return the columns of the contexts that a budget pays for, and which rows are known.
+
+    They keep their order and their ranks move up, as if the others had not been retrieved. A
+    target that its first context alone finds is found by any that supports it; any other
+    credit stays where all contexts are there on which it rests.
+    """
+    paid, support = _Paid.of(outcomes, budget), outcomes.supporting
+    moved = paid.moved(outcomes.row_of_target[support.rows], support.values)
+    left = Lists(moved.astype(np.int32), support.offsets).kept(moved > 0)
+    steps = _steps(outcomes, paid, moved == 0, left)
+    whole = row_maxima(steps.values["credit"], steps.offsets) >= 1.0
+    first = np.zeros(len(whole), np.int32)
+    first[whole] = steps.values["position"][steps.offsets[1:][whole] - 1]
+    columns = replace(
+        outcomes,
+        retrieved=paid.counts(outcomes.retrieved),
+        first=Lists(first, outcomes.first.offsets),
+        supports=left,
+        steps=steps,
+        ranks=None if outcomes.ranks is None else paid.ranks(outcomes.ranks),
+    )
+    return columns, paid.is_known
+
+
+def leaks_within(outcomes: FoundColumns, forbidden: Lists, budget: Budget) -> Floats:
+    """Return whether a budget pays for a forbidden position, NaN where that is not known."""
+    paid = _Paid.of(outcomes, budget)
+    left = paid.moved(forbidden.rows, forbidden.values) > 0
+    return np.where(paid.is_known, count_sums(left, forbidden.offsets) > 0, np.nan)
+
+
+def findings_of(outcomes: FoundColumns, row: int, findings: Findings) -> Findings:
+    """Return the findings of a row as these columns have them, by position."""
+    placed = outcomes.placed(row, findings)
+    ranks = [] if outcomes.ranks is None else outcomes.ranks.of_row(row)
+    return by_rank(placed, ranks) if ranks else placed
+
+
+@dataclass(frozen=True)
+class _Paid:
+    """The `positions` of the contexts of some rows among those paid for, 0 of the others."""
+
+    positions: Lists
+    is_known: NDArray[np.bool_]
+
+    @classmethod
+    def of(cls, outcomes: FoundColumns, budget: Budget) -> _Paid:
+        costs = outcomes.costs
+        assert costs is not None  # noqa: S101 - whoever reads a budget has asked for them
+        within, is_known = costs.within(budget)
+        sums = np.concatenate([[0], np.cumsum(within)])
+        positions = np.where(within, sums[1:] - sums[costs.offsets[costs.rows]], 0)
+        is_known = is_known & (outcomes.retrieved <= np.diff(costs.offsets))
+        return cls(Lists(positions, costs.offsets), is_known)
+
+    def moved(self, rows: Integers, positions: Integers) -> Integers:
+        """Return the new positions of some positions of some rows, 0 for those that are gone."""
+        new, offsets = self.positions
+        inside = positions <= self.positions.counts[rows]
+        indices = np.where(inside, offsets[rows] + positions - 1, len(new))
+        moved: Integers = np.concatenate([new, [0]])[indices]
+        return moved
+
+    def counts(self, retrieved: Integers) -> Integers:
+        """Return how many of the first contexts of each row are left."""
+        new, offsets = self.positions
+        is_left = (new > 0) & (self.positions.nth <= retrieved[self.positions.rows])
+        return count_sums(is_left, offsets)
+
+    def ranks(self, ranks: Lists) -> Lists:
+        """Return the ranks of the contexts that are left."""
+        return ranks.kept(self.moved(ranks.rows, ranks.nth) > 0)
+
+
+def _steps(outcomes: FoundColumns, paid: _Paid, gone: NDArray[np.bool_], left: Lists) -> Lists:
+    """Return the credit that is left of each target.
+
+    `gone` says which supporting contexts are, `left` has the new positions of the others.
+    """
+    steps, support = outcomes.rising, outcomes.supporting
+    credits_ = steps.values["credit"]
+    moved = paid.moved(outcomes.row_of_target[steps.rows], steps.values["position"])
+    is_kept = (moved > 0) & (_resting(steps, support, gone) == 0)
+    # Credits are cumulative: a rise that is lost is missing from all later ones of its target.
+    lost = np.where(is_kept, 0.0, rises_of(steps.rows, credits_))
+    sums = np.concatenate([[0.0], np.cumsum(lost)])
+    credits_ = credits_ - (sums[1:] - sums[steps.offsets[:-1]][steps.rows])
+    alone = (support.counts > 0) & (outcomes.first.values > 0)
+    alone[alone] = support.values[support.offsets[:-1][alone]] == outcomes.first.values[alone]
+    any_of = np.flatnonzero(alone & (left.counts > 0))
+    several = is_kept & ~alone[steps.rows]
+    targets = np.concatenate([steps.rows[several], any_of])
+    positions = np.concatenate([moved[several], left.values[left.offsets[:-1][any_of]]])
+    credits_ = np.concatenate([credits_[several], np.ones(len(any_of))])
+    order = np.argsort(targets, kind="stable")
+    counts = np.bincount(targets, minlength=len(alone)).astype(np.int64)
+    return steps_of(positions[order], credits_[order], offsets_of(counts))
+
+
+def _resting(steps: Lists, support: Lists, gone: NDArray[np.bool_]) -> Integers:
+    """Return of each step how many of the contexts that it rests on are gone.
+
+    It rests on those that support its target, down from the step before it.
+    """
+    positions = Lists(steps.values["position"], steps.offsets)
+    passed = positions.up_to(support.rows, support.values - 1)  # a context bears the next step
+    owned = passed < steps.counts[support.rows]
+    nth = steps.offsets[support.rows] + passed
+    return np.bincount(nth[gone & owned], minlength=len(steps.values))

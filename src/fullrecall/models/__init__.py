@@ -1,5 +1,0 @@
-"""Models: what a judge asks, and the clients of two providers."""
-
-from fullrecall.models.chat import ChatModel, ChatRequest, Completion, Failure, Message
-
-__all__ = ["ChatModel", "ChatRequest", "Completion", "Failure", "Message"]

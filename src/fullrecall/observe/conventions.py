@@ -1,0 +1,82 @@
+"""The names by which each tool writes down what a span did; the first that has a value counts.
+
+OpenInference (Arize's, which Phoenix reads), MLflow, Langfuse, Weave, and the GenAI conventions of
+OpenTelemetry, in this order.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+
+from fullrecall.observe import Kind
+
+KIND = (
+    "openinference.span.kind",
+    "mlflow.spanType",
+    "langfuse.observation.type",
+    "weave.kind",
+    "gen_ai.operation.name",
+)
+KINDS: Mapping[str, Kind] = {
+    "retriever": "retriever",
+    "search": "retriever",  # Weave
+    "retrieval": "retriever",  # GenAI
+    "reranker": "reranker",
+    "tool": "tool",
+    "execute_tool": "tool",
+    "llm": "llm",
+    "chat_model": "llm",  # MLflow
+    "generation": "llm",  # Langfuse
+    "chat": "llm",
+    "text_completion": "llm",
+    "generate_content": "llm",
+    "agent": "agent",
+    "invoke_agent": "agent",
+}
+"""The values of these attributes, in lower case."""
+
+INPUT = (
+    "input.value",
+    "mlflow.spanInputs",
+    "langfuse.observation.input",
+    "weave.inputs",
+)
+OUTPUT = (
+    "output.value",
+    "mlflow.spanOutputs",
+    "langfuse.observation.output",
+    "weave.output",
+)
+QUERY = ("reranker.query", "gen_ai.retrieval.query.text")
+TOOL = ("tool.name", "gen_ai.tool.name")
+
+DOCUMENTS = {"retriever": "retrieval.documents", "reranker": "reranker.output_documents"}
+GIVEN_DOCUMENTS = {"reranker": "reranker.input_documents"}
+"""By kind, the prefix of the attributes of each single document: `PREFIX.0.document.id`."""
+
+DOCUMENT_LIST = "gen_ai.retrieval.documents"
+
+MESSAGES = {
+    "llm.input_messages": ("message.content", "message_content.text"),
+    "llm.prompts": ("prompt.text",),
+}
+"""The prefixes and the ends of attributes for each message that a model was sent."""
+
+PROMPTS = ("llm.prompts", "gen_ai.system_instructions", "gen_ai.input.messages")
+"""Attributes that hold all of them."""
+
+ANSWERED = frozenset({"text_chunks"})
+"""Keys of an input under which LlamaIndex's synthesizers have what they answer from."""
+
+REORDERINGS = frozenset({"LongContextReorder", "LostInTheMiddleRanker"})
+"""Names of steps that serve the model's attention."""
+
+SAMPLE_ID = "fullrecall.sample_id"
+"""The attribute, or the key of OpenInference's `metadata`, that names the sample of a trace."""
+
+REFERENCE = re.compile(
+    r"<NodeWithScore\(node=\w+\(id_=(.{1,500}?)\), score=[^()]{1,100}\)>"
+    r"|Document\(id=([^,]{1,500}), "
+)
+"""How LlamaIndex's nodes and Haystack's documents stand in other spans: by their IDs."""

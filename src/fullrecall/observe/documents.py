@@ -1,0 +1,193 @@
+"""Which document is it? One document has many copies: objects, cut texts, lost or new IDs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+from fullrecall.observe.step import DocumentCopy, Step
+from fullrecall.observe.words import words_of
+
+_NO_CHANCE = 16
+"""Characters that a contained text needs: less is in many texts by chance."""
+
+
+class Document:
+    """One document through all its copies; `origin` is the step that retrieved it.
+
+    `sources` are that step, first, and the retrievers and tools that returned it by themselves.
+    """
+
+    def __init__(self, copy: DocumentCopy) -> None:
+        self.id = copy.id
+        self.ids: tuple[str, ...] = () if copy.id is None else (copy.id,)
+        self.text = copy.text
+        self.origin: Step | None = None
+        self.sources: list[Step] = []
+        self.from_outside = False
+        self.read_in: dict[str, None] = {}
+
+    @cached_property
+    def spaced_words(self) -> str:
+        """Its words, one space between them."""
+        return _spaced_words(self.text)
+
+    def also_known_as(self, copy: DocumentCopy) -> None:
+        """Note another ID: the first one is shown, unless the text of the other is larger."""
+        if copy.id is None or copy.id in self.ids:
+            return
+        self.ids += (copy.id,)
+        if self.id is None or len(copy.text) > len(self.text):
+            self.id = copy.id
+
+
+@dataclass(slots=True, eq=False)
+class Passage:
+    """A document with the text that one or several copies of it have."""
+
+    document: Document
+    copy: DocumentCopy
+    number: int
+
+    @property
+    def text(self) -> str:
+        """The text of these copies."""
+        return self.copy.text
+
+
+class Documents:
+    """All documents of a record, and the passages in which they came."""
+
+    def __init__(self) -> None:
+        self.passages: list[Passage] = []
+        self._by_copy_object: dict[int, tuple[DocumentCopy, Passage]] = {}
+        self._by_object: dict[int, Document] = {}
+        self._by_copy: dict[tuple[str, str], Document] = {}
+        self._by_text: dict[str, Document] = {}
+        self._passages: dict[tuple[int, str], Passage] = {}
+
+    def passage(self, copy: DocumentCopy, view: View, nth: int = 0) -> Passage:
+        """Return the passage that this is a copy of; `view` is what it may be made of.
+
+        By the object, while its ID or its text is as before; by ID and text; by text among the
+        documents in view; by text anywhere if it has no ID; by a text in view that contains it,
+        or that it contains. Of several documents with its text it is the `nth` (from 0).
+        """
+        cached = self._by_copy_object.get(id(copy))
+        if cached is not None:
+            return cached[1]
+        named = None if copy.text or copy.id is None else view.with_id(copy.id)
+        if named is not None:
+            return named  # an ID alone: the text is that of before
+        document = self._known(copy, view, nth)
+        if document is None:
+            document = Document(copy)
+            self._by_text.setdefault(copy.text, document)
+        else:
+            document.also_known_as(copy)
+        if copy.token:
+            self._by_object[copy.token] = document
+        if copy.id is not None:
+            self._by_copy[copy.id, copy.text] = document
+        passage = self._passages.get((id(document), copy.text))
+        if passage is None:
+            passage = Passage(document, copy, len(self.passages))
+            self.passages.append(passage)
+            self._passages[id(document), copy.text] = passage
+        # With the copy itself: while it is kept, no other one gets its identity.
+        self._by_copy_object[id(copy)] = (copy, passage)
+        return passage
+
+    def is_known(self, copy: DocumentCopy) -> bool:
+        """Return whether a copy is of an object that was seen before."""
+        return id(copy) in self._by_copy_object or copy.token in self._by_object
+
+    def with_text(self, text: str) -> Document | None:
+        """Return the first document of this text."""
+        return self._by_text.get(text)
+
+    def _known(self, copy: DocumentCopy, view: View, nth: int) -> Document | None:
+        # Not by the object alone: retrievers reuse theirs for other documents.
+        document = self._by_object.get(copy.token) if copy.token else None
+        if document is not None and (
+            copy.text == document.text
+            or copy.id in document.ids
+            or _contains(_spaced_words(copy.text), document.spaced_words)
+        ):
+            return document
+        if copy.id is not None:
+            document = self._by_copy.get((copy.id, copy.text))
+            if document is not None:
+                return document
+        document = view.with_text(copy.text, nth)
+        if document is None and copy.id is None and copy.text:
+            document = self._by_text.get(copy.text)
+        return document or view.overlapping(copy.text)
+
+
+class View:
+    """The documents that a step was given, or that steps inside or before it returned.
+
+    `passages` is gone through when it is first needed: most copies are known without it. A view
+    that is `certain` is for copies that have an ID of their own and were made by nobody known.
+    Such a copy may be of another document that shares a text: it is the one that alone overlaps it.
+    """
+
+    def __init__(
+        self, passages: Iterable[Passage] = (), wider: View | None = None, *, certain: bool = False
+    ) -> None:
+        self._source = passages
+        self._wider = wider
+        self._certain = certain
+
+    @cached_property
+    def passages(self) -> list[Passage]:
+        """All that is in view."""
+        return list(self._source)
+
+    @cached_property
+    def _texts(self) -> dict[str, dict[Document, None]]:
+        texts: dict[str, dict[Document, None]] = {}
+        for passage in self.passages:
+            texts.setdefault(passage.text, {})[passage.document] = None
+        return texts
+
+    @cached_property
+    def _ids(self) -> dict[str, Passage]:
+        return {own: each for each in self.passages for own in each.document.ids}
+
+    def of_text(self, text: str) -> Sequence[Document]:
+        """Return the documents in view that have this text; without any, those further away."""
+        in_view = list(self._texts.get(text, ())) if text else []
+        return in_view if in_view or self._wider is None else self._wider.of_text(text)
+
+    def with_text(self, text: str, nth: int = 0) -> Document | None:
+        """Return the nth document in view that has this text, the last one if there are fewer."""
+        documents = () if self._certain else self.of_text(text)  # equal texts alone prove nothing
+        return documents[min(nth, len(documents) - 1)] if documents else None
+
+    def with_id(self, own_id: str | None) -> Passage | None:
+        """Return the last passage in view of a document with this ID."""
+        in_view = self._ids.get(own_id or "")
+        return in_view if in_view or self._wider is None else self._wider.with_id(own_id)
+
+    def overlapping(self, text: str) -> Document | None:
+        """Return the first document in view whose text contains this one, or stands in it."""
+        words = _spaced_words(text) if self.passages else ""
+        documents = dict.fromkeys(passage.document for passage in self.passages)
+        overlapping = (each for each in documents if _contains(words, each.spaced_words))
+        # Two are enough to know that the first is not alone: each is a search in its text.
+        first, second = next(overlapping, None), next(overlapping, None)
+        in_view = None if self._certain and second is not None else first
+        return in_view if in_view or self._wider is None else self._wider.overlapping(text)
+
+
+def _spaced_words(text: str) -> str:
+    """Return the words of a text, one space between them."""
+    return " ".join(words_of(text))
+
+
+def _contains(first: str, second: str) -> bool:
+    small, large = (first, second) if len(first) <= len(second) else (second, first)
+    return len(small) >= _NO_CHANCE and small in large

@@ -1,0 +1,119 @@
+"""Which steps failed, and which of those failures were made good."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Hashable
+from dataclasses import dataclass
+from importlib.metadata import version
+
+from fullrecall.observe.step import Step
+from fullrecall.observe.tree import Tree
+
+
+@dataclass(frozen=True, slots=True)
+class Failures:
+    """The outermost failed steps that concern retrieval, in the order in which they began.
+
+    - `lost`: the IDs of all steps at or below a failed one: what they returned went nowhere.
+    - `counting`: the failed steps that nothing made good.
+    - `recovered`: those that something made good.
+    """
+
+    lost: frozenset[Hashable]
+    counting: tuple[Step, ...]
+    recovered: tuple[Step, ...]
+
+
+def failures_of(tree: Tree) -> Failures:
+    """Return what failed in a run, in time linear in its steps."""
+    failed = [
+        step
+        for step in tree.steps
+        if step.error and not any(over.error for over in tree.above(step))
+    ]
+    lost = frozenset(below.id for step in failed for below in tree.below(step))
+    concerned = _steps_that_concern_retrieval(tree)
+    successes = _Successes(tree)
+    counting: list[Step] = []
+    recovered: list[Step] = []
+    for step in failed:
+        if step.id in concerned:
+            (recovered if successes.make_good(step) else counting).append(step)
+    return Failures(lost, tuple(counting), tuple(recovered))
+
+
+def _steps_that_concern_retrieval(tree: Tree) -> set[Hashable]:
+    """Return the IDs of the steps at or above one that retrieves, calls a tool or has documents."""
+    concerned: set[Hashable] = set()
+    for step in tree.steps:
+        if step.kind in ("retriever", "reranker", "tool") or step.given or step.returned:
+            over: Step | None = step
+            while over is not None and over.id not in concerned:  # so each step is met once
+                concerned.add(over.id)
+                over = tree.parent(over)
+    return concerned
+
+
+class _Successes:
+    """When a step that succeeded last began: among those of one caller, task, output or query."""
+
+    def __init__(self, tree: Tree) -> None:
+        self._tree = tree
+        self._last: dict[Hashable, float] = {}
+        for step in tree.steps:
+            if step.error is None and step.ended is not None:
+                parent = tree.parent(step)
+                outputs = (("output", parent, own) for own in step.outputs)
+                for key in (("caller", parent), *outputs, *self._work(step)):
+                    self._last[key] = max(step.began, self._last.get(key, 0))
+
+    def _work(self, step: Step) -> list[Hashable]:
+        """Return what a step does, by its task and by its query: another attempt does the same."""
+        keys: list[Hashable] = []
+        if step.task is not None:
+            keys.append(("task", self._tree.parent(step), step.task))
+        if step.callee is not None:
+            keys.append(("query", step.callee, step.query))
+        return keys
+
+    def make_good(self, step: Step) -> bool:
+        """Return whether something that began after this failure made it good.
+
+        - The caller tries alternatives or attempts, and succeeded itself.
+        - The caller returned the very object that a later call returned: `except: return other()`.
+        - The same unit of work succeeded at a later attempt.
+        - The same callee answered the same query.
+        """
+        parent = self._tree.parent(step)
+        keys = self._work(step)
+        if parent is not None and parent.error is None:
+            if parent.tries:
+                keys.append(("caller", parent))
+            # The very object: a loop builds a new list, and then nothing shows that it recovered.
+            keys += (("output", parent, own) for own in parent.outputs)
+        ended = step.began if step.ended is None else step.ended
+        return any(self._last.get(key, 0) > ended for key in keys)
+
+
+def brief(error: BaseException | str, limit: int = 200) -> str:
+    """Return an error as one line: of an exception its class and message, without a traceback."""
+    if isinstance(error, BaseException):
+        error = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
+    # LangSmith stores an exception's repr with the traceback right behind it.
+    line = " ".join(error.partition("Traceback (most recent call last)")[0].split())
+    line = line.removesuffix("NoneType: None").rstrip()
+    raised = _RAISED.fullmatch(line)
+    if raised:
+        line = f"{raised[1]}: {raised[3]}" if raised[3] else raised[1]
+    return line if len(line) <= limit else line[: limit - 1] + "…"
+
+
+_RAISED = re.compile(r"(\w+)\((?:(['\"])(.*)\2)?\)")
+"""An exception's repr."""
+
+
+def incompatible(difference: str, adapter: str, *packages: str) -> str:
+    """Return why the installed versions of a framework cannot be recorded by an adapter."""
+    versions = " and ".join(f"{name} {version(name)}" for name in packages)
+    return f"{versions} cannot be recorded by {adapter} {version(adapter)}: {difference}"

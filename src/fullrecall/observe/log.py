@@ -1,0 +1,125 @@
+"""Where a translator writes down steps while they happen."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+from itertools import count
+from threading import Lock
+from time import perf_counter
+from typing import Any
+
+from fullrecall.observe.step import Kind, Step
+from fullrecall.observe.values import ValueReader
+
+ROOT = "root"
+"""The ID of the step that is the call itself, where it is none of the framework's."""
+
+
+_JUST_BEFORE = 1 / 4096
+"""Moments are whole numbers: steps that were streamed to begin between two, one inside another."""
+
+
+class StepLog:
+    """The steps of one record, written down by any number of threads.
+
+    What a value holds is copied by `reader` at the moment of the event.
+    """
+
+    def __init__(self, reader: ValueReader) -> None:
+        self.reader = reader
+        self._steps: dict[Hashable, Step] = {}
+        self._moments = count(1)  # no clock: it may give two events one time
+        self._lock = Lock()
+        self._start: float | None = None
+        self._called: dict[Hashable | None, list[Step]] = {}
+
+    @property
+    def steps(self) -> list[Step]:
+        """The steps until now, in the order in which they began."""
+        with self._lock:
+            return list(self._steps.values())
+
+    @property
+    def partial(self) -> str | None:
+        """Why this record is known to be partial; None if it is not."""
+        if not self.reader.is_full:
+            return None
+        return "the record is partial: more text passed than a record may keep"
+
+    def step(self, id: Hashable) -> Step | None:  # noqa: A002 - the field's name
+        """Return the step of this ID; None if it did not begin."""
+        return self._steps.get(id)
+
+    def begin_call(self, given: Any) -> None:
+        """Write down that the call itself began."""
+        self.begin(ROOT, None, "chain", "call", given)
+
+    def end_call(self, output: Any, error: str | None = None) -> None:
+        """Write down what the call itself returned, in whatever form, or why it failed."""
+        self.end(ROOT, output, error=error)
+
+    def begin(
+        self,
+        id: Hashable,  # noqa: A002
+        parent: Hashable | None,
+        kind: Kind,
+        name: str,
+        given: Any = None,
+        *,
+        prompt: Any = None,
+        **details: Any,
+    ) -> Step | None:
+        """Write down that a step began, with what stands in `given`, its input.
+
+        `prompt` is what a model is sent: its texts are the prompt. `details` are further fields of
+        `Step`. Returns None if a step of this ID has begun before.
+        """
+        with self._lock:
+            if id in self._steps:
+                return None
+            if self._start is None:
+                self._start = perf_counter()
+            step = Step(id, parent, kind, name, began=next(self._moments), **details)
+            self._steps[id] = step
+            self._called.setdefault(parent, []).append(step)
+            # Read under the lock: the reader's caches have none, and frameworks call from threads.
+            if given is not None and type(given) is not str:  # a text holds no lists
+                step.given = self.reader.read(given).lists
+            if prompt is not None:
+                sent = self.reader.read(prompt)
+                step.given += sent.lists
+                step.prompt = sent.texts
+        return step
+
+    def end(
+        self,
+        id: Hashable,  # noqa: A002
+        output: Any = None,
+        *,
+        error: str | None = None,
+        given: Any = None,
+    ) -> Step | None:
+        """Write down that a step ended, with what stands in its output, or why it failed.
+
+        `given` is the input of a step that was streamed to: it was known only when the step
+        ended, or called another one. Returns None if no step of this ID is open.
+        """
+        with self._lock:
+            step = self._steps.get(id)
+            if step is None or step.ended is not None:
+                return None
+            if given is not None:
+                step.given = self.reader.read(given).lists
+                now = next(self._moments)
+                # Steps that it called may have been streamed to as well: when did they begin?
+                step.began = min((s.began for s in self._called.get(id, ())), default=now)
+                step.began -= _JUST_BEFORE
+            step.ended = next(self._moments)
+            step.seconds = perf_counter() - (self._start or 0.0)
+            step.error = error
+            if error is None:
+                ends_call = step.parent is None and not step.retrieves
+                read = self.reader.read_result if ends_call else self.reader.read
+                step.returned, step.texts = read(output)
+                step.outputs = self.reader.identities(output)
+        return step

@@ -1,0 +1,194 @@
+"""Who said what: the question in an input, the answer in an output, and the messages of a turn.
+
+Messages are taken in every form in which they are met: as objects with a `type` and a `content`,
+`(role, text)`, mappings, and those that LangSmith or OpenInference stored.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, NamedTuple
+
+from fullrecall.observe import brief
+from fullrecall.samples.sample import Sample
+
+REDACTED = "__REDACTED__"
+"""What OpenInference writes in place of a value that OPENINFERENCE_HIDE_* hides."""
+
+_NAMES = Sample.names()
+_QUESTIONS = ("user_input", *_NAMES["user_input"], "query_str", "query_text", "text")
+_ANSWERS = ("response", *_NAMES["response"], "result", "output_text", "replies")
+_HOLDERS = ("query_bundle", "q", "data", "inputs", "kwargs", "args", "arguments")
+_ROLES = {
+    "human": "human",
+    "user": "human",
+    "HumanMessage": "human",
+    "ai": "ai",
+    "assistant": "ai",
+    "AIMessage": "ai",
+    "tool": "tool",
+    "ToolMessage": "tool",
+    **dict.fromkeys(("system", "developer", "function", "chat", "remove"), ""),
+}
+
+
+class Message(NamedTuple):
+    """One message as far as it matters here; `role` is "human", "ai", "tool" or ""."""
+
+    role: str
+    text: str
+    artifact: Any = None
+    name: str | None = None
+    call_id: str | None = None
+    failed: bool = False
+    calls: tuple[Mapping[str, Any], ...] = ()
+
+    @property
+    def failure(self) -> str | None:
+        """Why the tool failed that says so here instead of raising; None if it did not."""
+        return (brief(self.text) or "the tool failed") if self.failed else None
+
+
+class Turn(NamedTuple):
+    """The last turn of a conversation; `messages` are those after the question."""
+
+    question: str | None
+    answer: str | None
+    messages: tuple[Message, ...]
+
+
+def question_of(value: object, key: str | None = None) -> str | None:
+    """Return the question in an input: a text, what a mapping calls one, or a human's last message.
+
+    `key` is where a mapping has it. None where the input does not say beyond doubt.
+    """
+    if isinstance(value, str):
+        return None if value in ("", REDACTED) else value
+    if not isinstance(value, Mapping):
+        turn = turn_of(value)
+        if turn is None and isinstance(value, (list, tuple)) and len(value) == 1:
+            return question_of(value[0], key)
+        return None if turn is None else turn.question
+    named = (_text(value.get(name)) for name in (_QUESTIONS if key is None else (key,)))
+    question = next((text for text in named if text is not None), None)
+    if question is not None:
+        return question_of(question)
+    if key is None and "messages" in value:
+        return question_of(value["messages"])
+    return _question_inside(value, key)
+
+
+def _question_inside(value: Mapping[Any, Any], key: str | None) -> str | None:
+    """Return the question in the only part of an input, or in parts that all ask the same."""
+    if len(value) == 1:
+        only = next(iter(value.values()))
+        return question_of(only, key) if key is None or isinstance(only, Mapping) else None
+    if key is not None:
+        return None
+    for name in _HOLDERS:
+        holder = value.get(name)
+        question = question_of(holder) if isinstance(holder, (Mapping, list)) else None
+        if question is not None:
+            return question
+    several = {question_of(each) for each in value.values() if isinstance(each, Mapping)}
+    return several.pop() if len(several) == 1 else None
+
+
+def answer_of(value: object) -> str | None:
+    """Return the answer in an output: a text, a message, or what a mapping calls one."""
+    text = _text(value)
+    if text is not None:
+        return None if text in ("", REDACTED) else text
+    if not isinstance(value, Mapping):
+        return None
+    message = message_of(value)
+    if message is not None and message.role == "ai":
+        return message.text or None
+    for name in _ANSWERS:
+        content = value.get(name)
+        if isinstance(content, list) and len(content) == 1:
+            content = content[0]
+        answer = answer_of(content)
+        if answer is not None:
+            return answer
+    turn = turn_of(value)
+    return None if turn is None else turn.answer
+
+
+def turn_of(state: object) -> Turn | None:
+    """Return the last turn of an agent's state or list of messages; None for anything else."""
+    messages = messages_of(state.get("messages") if isinstance(state, Mapping) else state)
+    if messages is None:
+        return None
+    questions = [index for index, message in enumerate(messages) if message.role == "human"]
+    turn = messages[questions[-1] + 1 :] if questions else messages
+    # A model that calls a tool often says nothing beside it: that is no answer.
+    answers = [message.text for message in turn if message.role == "ai" and message.text]
+    question = messages[questions[-1]].text if questions else None
+    return Turn(question, answers[-1] if answers else None, tuple(turn))
+
+
+def messages_of(value: object) -> list[Message] | None:
+    """Return a list of messages, in whatever form each is; None where it is not one."""
+    if isinstance(value, (str, bytes, bytearray)) or not isinstance(value, Sequence) or not value:
+        return None
+    messages = [message_of(item) for item in value]
+    return None if None in messages else [each for each in messages if each is not None]
+
+
+def message_of(item: Any) -> Message | None:
+    """Return one message: an object, `(role, text)`, a mapping, or one that was stored."""
+    if _is_message(item):
+        return _message(item.type, {name: getattr(item, name, None) for name in _FIELDS})
+    if isinstance(item, (tuple, list)) and len(item) == 2 and isinstance(item[1], str):  # noqa: PLR2004 - a pair
+        item = {"role": item[0], "content": item[1]}
+    if not isinstance(item, Mapping):
+        return None
+    if isinstance(item.get("kwargs"), Mapping) and isinstance(item.get("id"), list):
+        kind = str(item["id"][-1])
+        return _message(kind, item["kwargs"]) if "Message" in kind else None
+    if isinstance(item.get("data"), Mapping) and "type" in item:
+        return _message(item["type"], item["data"])
+    role = item.get("role", item.get("type"))
+    is_known = isinstance(role, str) and role in _ROLES
+    return _message(role, item) if is_known and "content" in item else None
+
+
+def text_of(content: object) -> str:
+    """Return the text of a message's content: of blocks those of type text."""
+    if isinstance(content, str):
+        return content
+    if not isinstance(content, Iterable) or isinstance(content, Mapping):
+        return ""
+    blocks = (
+        block if isinstance(block, str) else block.get("text", "")
+        for block in content
+        if isinstance(block, str) or (isinstance(block, Mapping) and block.get("type") == "text")
+    )
+    return "".join(text for text in blocks if isinstance(text, str))
+
+
+_FIELDS = ("content", "artifact", "name", "tool_call_id", "status", "tool_calls")
+
+
+def _is_message(value: object) -> bool:
+    return hasattr(value, "content") and isinstance(getattr(value, "type", None), str)
+
+
+def _text(value: Any) -> str | None:
+    if _is_message(value):
+        return text_of(value.content)
+    return value if isinstance(value, str) else None
+
+
+def _message(role: object, fields: Mapping[str, Any]) -> Message:
+    calls = fields.get("tool_calls") or ()
+    return Message(
+        _ROLES.get(str(role).removesuffix("Chunk"), ""),
+        text_of(fields.get("content")),
+        fields.get("artifact"),
+        fields.get("name"),
+        fields.get("tool_call_id"),
+        fields.get("status") == "error",
+        tuple(call for call in calls if isinstance(call, Mapping)),
+    )

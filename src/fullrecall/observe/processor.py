@@ -1,0 +1,166 @@
+"""A span processor that makes records of retrievals while an application runs."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from contextvars import ContextVar
+from inspect import iscoroutinefunction
+from typing import TYPE_CHECKING, Any
+
+from fullrecall.errors import MissingExtraError, ParameterError
+from fullrecall.observe.captured import Captured
+from fullrecall.observe.span import of_sdk
+from fullrecall.observe.trace import Reading, Trace
+from fullrecall.observe.translation import TracedStep, step_of
+from fullrecall.samples.retrieval import FailedCalls, Retrieval
+
+try:
+    from opentelemetry.sdk.trace import SpanProcessor
+except ImportError:
+    raise MissingExtraError("opentelemetry-sdk", "otel", "a span processor") from None
+
+if TYPE_CHECKING:
+    from opentelemetry.context import Context
+    from opentelemetry.sdk.trace import ReadableSpan, Span
+
+
+class RetrievalProcessor(SpanProcessor):
+    """Records what an instrumented application retrieves for a question, while it runs.
+
+        processor = RetrievalProcessor()
+        provider.add_span_processor(processor)
+        report = evaluate(samples, IdRecall(), retriever=processor.observed(chain.invoke))
+
+    - `id_key`: the key of a document's metadata that has its ID.
+    - `failed_calls`: "unscored", or "score" for what other calls returned.
+
+    Needs OpenTelemetry's SDK (`fullrecall[otel]`) and an instrumentor, such as
+    openinference-instrumentation-langchain. Thread-safe. Spans outside of `capture` and `observed`
+    are left alone: export them, and read them by `fullrecall.read`.
+    """
+
+    def __init__(
+        self,
+        *,
+        id_key: str | None = None,
+        failed_calls: FailedCalls = "unscored",
+    ) -> None:
+        self._reading = Reading(id_key=id_key, failed_calls=failed_calls)
+        self._captures: dict[str, Capture] = {}  # by the ID of each span that goes on
+
+    def on_start(self, span: Span, parent_context: Context | None = None) -> None:  # noqa: ARG002
+        """Note to which capture a span belongs."""
+        capture = _capturing.get()
+        if capture is None and span.parent is not None:
+            # Where an instrumentor starts spans in threads of its own, the parent tells.
+            capture = self._captures.get(_id(span.parent))
+        if capture is not None and capture.owner is self:
+            capture.started(span)
+            self._captures[_id(span.context)] = capture
+
+    def on_end(self, span: ReadableSpan) -> None:
+        """Copy what a span says of a retrieval."""
+        capture = self._captures.pop(_id(span.context), None)
+        if capture is not None:
+            capture.ended(step_of(of_sdk(span)))
+
+    @contextmanager
+    def capture(self) -> Iterator[Capture]:
+        """Record what is retrieved within the block, in its thread and in what it calls.
+
+            with processor.capture() as seen:
+                answer = chain.invoke(question)
+            sample = seen.sample(user_input=question, reference_context_ids=["d1"])
+
+        Threads that the application starts belong to the block where they run in its context, or
+        where their spans have a parent from the block: LangChain's own do, a plain
+        `ThreadPoolExecutor` does not.
+        """
+        capture = Capture(self, self._reading)
+        token = _capturing.set(capture)
+        try:
+            yield capture
+        finally:
+            with suppress(ValueError):  # closed in another context, where nothing was set
+                _capturing.reset(token)
+            for span_id in capture.going_on():
+                self._captures.pop(span_id, None)
+
+    def observed(self, application: Callable[[str], Any]) -> Callable[[str], Any]:
+        """Return an application as a retriever: what its spans say it retrieves for a question.
+
+        `application` is a function of the question, sync or async, such as `chain.invoke` or
+        `engine.query`. Documents that it returns are what was handed on last; a text is the
+        response.
+        """
+        if not callable(application):
+            raise ParameterError(
+                f"application must be a function of the question, got {application!r}"
+            )
+
+        def recorded(question: str) -> Retrieval:
+            with self.capture() as captured:
+                output = application(question)
+            return captured.retrieval(output)
+
+        async def recorded_and_awaited(question: str) -> Retrieval:
+            with self.capture() as captured:
+                output = await application(question)
+            return captured.retrieval(output)
+
+        return recorded_and_awaited if iscoroutinefunction(application) else recorded
+
+
+class Capture(Captured):
+    """What was seen in a block, which may go on still. Safe under threads."""
+
+    def __init__(self, owner: RetrievalProcessor, reading: Reading) -> None:
+        self.owner = owner
+        self._reading = reading
+        self._lock = threading.Lock()
+        self._steps: list[TracedStep] = []
+        self._open: dict[str, Span] = {}
+
+    def started(self, span: Span) -> None:
+        """Note that a span has started."""
+        with self._lock:
+            self._open[_id(span.context)] = span
+
+    def ended(self, step: TracedStep) -> None:
+        """Add what an ended span says."""
+        with self._lock:
+            self._steps.append(step)
+            self._open.pop(str(step.step.id), None)
+
+    def going_on(self) -> list[str]:
+        """Return the IDs of the spans that have not ended."""
+        with self._lock:
+            return list(self._open)
+
+    def retrieval(self, output: object = None) -> Retrieval:
+        """Return the record of the block; where nothing was observed, its `error` says so.
+
+        `output` is what the block returned: documents in it are what was handed on last, and a
+        text is the response. A span that a span from outside of the block called is an outermost
+        one.
+        """
+        with self._lock:
+            steps, open_spans = list(self._steps), list(self._open.values())
+        for span in open_spans:  # a stream that nobody has read yet keeps the spans around it open
+            step = step_of(of_sdk(span))
+            step.is_open, step.problem = True, None
+            step.step.returned = ()
+            steps.append(step)
+        inside = {step.step.id for step in steps}
+        for step in steps:
+            step.remote_parent = step.step.parent not in inside
+        return Trace(steps).retrieval(self._reading, output)
+
+
+_capturing: ContextVar[Capture | None] = ContextVar("fullrecall_spans", default=None)
+
+
+def _id(context: Any) -> str:
+    return f"{context.span_id:016x}"

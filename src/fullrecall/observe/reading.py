@@ -1,0 +1,119 @@
+"""How recorded steps are read: the options that all doors of an adapter share."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Hashable, Iterable
+from dataclasses import dataclass, replace
+from typing import TypedDict, get_args
+
+from fullrecall._util.parameters import check_choice
+from fullrecall.errors import InputError, ParameterError
+from fullrecall.observe.record import Record, of_one_retriever
+from fullrecall.observe.step import DocumentCopy, DocumentList, Step
+from fullrecall.samples.context import Context
+from fullrecall.samples.retrieval import FailedCalls, Retrieval
+
+
+class StepOptions(TypedDict, total=False):
+    """Which failures and tools count.
+
+    - `failed_calls`: "unscored" (default) leaves a sample unscored where a call failed and no
+      retry or fallback succeeded; "score" scores what the other calls returned, and says so.
+    - `other_tools`: names of tools that return text but retrieve nothing. A tool that returns a
+      long text of which no document is known leaves a sample unscored otherwise.
+    """
+
+    failed_calls: FailedCalls
+    other_tools: Collection[str]
+
+
+@dataclass(frozen=True, kw_only=True)
+class StepReading:
+    """How steps are read, with documents as they are; an adapter has its own way to read these.
+
+    Raises `ParameterError`, naming the option, for a wrong one.
+    """
+
+    failed_calls: FailedCalls = "unscored"
+    other_tools: Collection[str] = ()
+
+    def __post_init__(self) -> None:
+        check_choice(self.failed_calls, "failed_calls", get_args(FailedCalls))
+        if isinstance(self.other_tools, str):
+            raise ParameterError(
+                f"other_tools must be several names, got {self.other_tools!r}: wrap it"
+            )
+
+    @property
+    def changes_documents(self) -> bool:
+        """Whether `documents_of` returns anything but the copy itself."""
+        return False
+
+    def documents_of(self, copy: DocumentCopy, rank: int) -> Iterable[DocumentCopy]:  # noqa: ARG002
+        """Return what a document stands for: itself under another ID, or its parts."""
+        return (copy,)
+
+    def context_of(self, copy: DocumentCopy, id: str | None) -> Context:  # noqa: A002
+        """Return a document as a context of this ID; a `Context` as it was."""
+        if isinstance(copy.detail, Context):
+            own = copy.detail
+            return own if own.id == id else replace(own, id=id)
+        return Context(copy.text or (None if id else ""), id=id)
+
+    def record_of(
+        self,
+        steps: Iterable[Step],
+        *,
+        root: Hashable | None = None,
+        response: str | None = None,
+        partial: str | None = None,
+        unseen: str = "no retrieval was observed",
+    ) -> Retrieval:
+        """Return what the steps of one call say was retrieved, in time linear in the steps.
+
+        - `root`: the ID of the step that is the call itself; None for a block of calls.
+        - `response`: what the application answered.
+        - `partial`: why the record is known to be partial: then nothing is scored.
+        - `unseen`: the error where no step returned documents.
+
+        Raises `InputError` for documents that cannot be read, naming the step.
+        """
+        steps = self._with_documents(steps) if self.changes_documents else list(steps)
+        retrieval = of_one_retriever(steps, root, response, self.context_of)
+        if retrieval is not None and partial is None:
+            return retrieval
+        record = Record(steps, root, self.context_of)
+        error = partial or record.problem(self.failed_calls, self.other_tools, unseen)
+        return record.retrieval(response, error)
+
+    def _with_documents(self, steps: Iterable[Step]) -> list[Step]:
+        """Return steps with what each document stands for in its place, each read once."""
+        kept = list(steps)  # lists are known by their identity, which is theirs while they are kept
+        lists: dict[int, DocumentList] = {}
+        copies: dict[int, tuple[DocumentCopy, ...]] = {}
+        for step in kept:
+            for listed in (*step.given, *step.returned):
+                if id(listed) not in lists:
+                    lists[id(listed)] = self._changed(listed, step, copies)
+        return [
+            replace(
+                step,
+                given=tuple(lists[id(listed)] for listed in step.given),
+                returned=tuple(lists[id(listed)] for listed in step.returned),
+            )
+            for step in kept
+        ]
+
+    def _changed(
+        self, listed: DocumentList, step: Step, copies: dict[int, tuple[DocumentCopy, ...]]
+    ) -> DocumentList:
+        documents: list[DocumentCopy] = []
+        for rank, copy in enumerate(listed.documents, start=1):
+            if id(copy) not in copies:
+                try:
+                    copies[id(copy)] = tuple(self.documents_of(copy, rank))
+                except InputError as error:
+                    message = f"{step.kind} {step.name!r}: {error}"
+                    raise InputError(message, field="retrieved_contexts") from error.__cause__
+            documents += copies[id(copy)]
+        return listed._replace(documents=tuple(documents))

@@ -1,0 +1,366 @@
+"""From the steps of one call to its retrieval: what was retrieved, kept, and read."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Sequence
+from typing import TypeAlias
+
+from fullrecall.observe.documents import Passage
+from fullrecall.observe.failures import Failures, failures_of
+from fullrecall.observe.flow import Flow
+from fullrecall.observe.handed import HandedList
+from fullrecall.observe.step import ITEM, DocumentCopy, Step
+from fullrecall.observe.tree import Tree
+from fullrecall.samples.calls import Call
+from fullrecall.samples.context import Context
+from fullrecall.samples.prompts import Read, read_in
+from fullrecall.samples.retrieval import FailedCalls, Retrieval
+
+ContextMaker: TypeAlias = Callable[[DocumentCopy, "str | None"], Context]
+"""Makes a context of a copy and the ID that the document has: an ID that a step dropped is back."""
+
+_DARK = 100
+"""Characters of text from a tool that may be documents; less is a number, a date, a name."""
+
+_ANYWHERE = object()
+"""Stands for the step beside whose lists a list may stand that is a part of any of them."""
+
+_SURE = 5
+"""Contexts from which the order of a reordering is not met by chance: 1 in 120."""
+
+_DEPTH = 100
+"""Stages that took one another; what lies deeper is left out."""
+
+
+def of_one_retriever(
+    steps: Sequence[Step], root: Hashable | None, response: str | None, make: ContextMaker
+) -> Retrieval | None:
+    """Return what one retriever returned, if the call handed on just that; None for all else.
+
+    It is what the general way gives, at a third of its cost: most calls are such ones.
+    """
+    if not 0 < len(steps) < 3 or (len(steps) == 2) != (steps[0].id == root):  # noqa: PLR2004
+        return None
+    step = steps[-1]
+    for each in steps:
+        if each.given or each.error or each.ended is None or len(each.returned) != 1:
+            return None
+    ((path, copies, certain),) = step.returned
+    first_path, first, _ = steps[0].returned[0]
+    if not step.retrieves or not certain or path or first_path or first != copies:
+        return None
+    if len({(copy.id, copy.text) for copy in copies}) < len(copies):
+        return None
+    contexts = tuple([make(copy, copy.id) for copy in copies])
+    return Retrieval(
+        contexts,
+        calls=(Call(step.name, step.query, contexts),),
+        response=response,
+        retrieved=contexts,
+        call_numbers=(1,) * len(contexts),
+        seconds=(step.seconds,) * len(contexts),
+    )
+
+
+class Record:
+    """What the steps of one call say was retrieved, kept, and read."""
+
+    def __init__(self, steps: Iterable[Step], root: Hashable | None, make: ContextMaker) -> None:
+        """Follow the steps; `make` is called once for each document of a list."""
+        self._tree = tree = Tree(steps, root)
+        self._failures = failures_of(tree)
+        self._flow = flow = Flow(tree, self._failures.lost)
+        self._make = make
+        self._contexts: dict[int, Context] = {}
+        flow.follow()
+        kept = [each for each in flow.bucket.lists if not each.replaced]
+        self._parts: dict[Hashable, list[HandedList]] = {}
+        for each in kept if len(kept) > 1 else ():
+            if not each.step.retrieves:
+                beside = _ANYWHERE if each.unexplained else each.beside
+                self._parts.setdefault(beside, []).append(each)
+        self._kept = self._in_order(each for each in kept if not self._is_unread(each))
+
+    def retrieval(self, response: str | None, error: str | None) -> Retrieval:
+        """Return the record; `error` is why it cannot be scored."""
+        calls = self._calls()
+        if not self._kept:
+            return Retrieval(calls=[c for _, c in calls], response=response, error=error)
+        passages, ranks = _united([self._ranked(handed) for handed in self._kept])
+        contexts = [self._context(passage) for passage in passages]
+        numbered = _Calls(self._tree, self._flow, self._failures)
+        if all(numbered.is_call(handed.step) for handed in self._kept):
+            shown = {step.id for step, _ in calls}
+            calls += [(step, _empty_call(step)) for step in numbered.empty if step.id not in shown]
+            calls.sort(key=lambda each: self._tree.positions[each[0].id])
+        origins = [numbered.of(passage) for passage in passages]
+        return Retrieval(
+            contexts,
+            calls=[call for _, call in calls],
+            ranks=ranks,
+            response=response,
+            read=self._read(passages, contexts),
+            error=error,
+            retrieved=map(self._context, numbered.in_order(self._flow.retrieved)),
+            call_numbers=[number for number, _ in origins],
+            seconds=[second for _, second in origins],
+            other_ids=_other_ids(passages, contexts),
+        )
+
+    def _in_order(self, lists: Iterable[HandedList]) -> list[HandedList]:
+        positions = self._tree.positions
+        return sorted(lists, key=lambda handed: positions[handed.step.id])
+
+    def _calls(self) -> list[tuple[Step, Call]]:
+        calls = [(handed.step, self._call(handed)) for handed in self._kept]
+        failures = self._failures
+        for steps, recovered in ((failures.counting, False), (failures.recovered, True)):
+            for step in steps:
+                failed = Call(step.name, step.query, None, step.error, recovered=recovered)
+                calls.append((step, failed))
+        positions = self._tree.positions
+        return sorted(calls, key=lambda each: positions[each[0].id])
+
+    def problem(
+        self, failed_calls: FailedCalls, other_tools: Collection[str], unseen: str
+    ) -> str | None:
+        """Return why the sample cannot be scored, None if it can."""
+        counting = self._failures.counting
+        if counting and (failed_calls == "unscored" or not self._kept):
+            return self._failed(counting)
+        unknown = self._unknown() or self._flow.doubt
+        if unknown is not None:
+            return unknown
+        dark = [name for name in self._dark_tools() if name not in other_tools]
+        if dark:
+            names = ", ".join(map(repr, dark[:3]))
+            return (
+                f"tools returned text of which no document is known: {names}. Record their "
+                "retrievers, return documents, or pass other_tools if they retrieve nothing"
+            )
+        if not self._kept:
+            return unseen
+        return self._ambiguous()
+
+    def _unknown(self) -> str | None:
+        """Return which retriever returned nothing that is known, if there is one."""
+        for step in self._tree.steps:
+            if step.id in self._failures.lost or not step.retrieves or step.returned:
+                continue
+            if step.ended is None:
+                return f"{step.name} has not ended"
+            around = [*self._tree.above(step), *self._tree.below(step)]
+            if not any(each.returned for each in around if each is not self._tree.root):
+                return f"{step.name} returned nothing that can be read as documents"
+        return None
+
+    def _parts_of(self, whole: HandedList) -> Iterator[HandedList]:
+        """Yield the lists that may stand for a list, as they have some of its documents.
+
+        A step returned them beside it, or made them of what went past the record.
+        """
+        for beside in (whole.beside, _ANYWHERE) if self._parts else ():
+            for part in self._parts.get(beside, ()):
+                if part.documents < whole.documents:
+                    yield part
+
+    def _is_unread(self, whole: HandedList) -> bool:
+        """Return whether a prompt had only a part of a list."""
+        return any(
+            any(document.read_in for document in part.documents)
+            and not any(document.read_in for document in whole.documents - part.documents)
+            for part in self._parts_of(whole)
+        )
+
+    def _ambiguous(self) -> str | None:
+        """Return why it is not known which list was handed on: a list, or a part of it.
+
+        The step that returned both does not say which of them it means; a prompt may.
+        """
+        for whole in self._kept:
+            for part in self._parts_of(whole):
+                if part.documents and not any(d.read_in for d in part.documents):
+                    keys = " and ".join(sorted({_key(part), _key(whole)}))
+                    return (
+                        f"{part.step.name} returned some documents of a list beside the list "
+                        f"({keys}): name the one that counts, or return it alone"
+                    )
+        return None
+
+    def _failed(self, counting: Sequence[Step]) -> str:
+        if not self._kept:
+            alone = len({step.name for step in counting}) == 1 and not self._failures.recovered
+            errors = [step.error or "" if alone else _failure(step) for step in counting]
+            return "; ".join(dict.fromkeys(errors))
+        number = sum(1 for _, call in self._calls() for _ in call.walk())
+        reasons = "; ".join(dict.fromkeys(map(_failure, counting)))
+        return (
+            f"{len(counting)} of {number} calls failed ({reasons}): failed_calls='score' scores "
+            "what the others returned"
+        )
+
+    def _dark_tools(self) -> list[str]:
+        return list(
+            dict.fromkeys(
+                step.name
+                for step in self._tree.steps
+                if step.kind == "tool"
+                and step.id not in self._failures.lost
+                and step.id not in self._flow.touched
+                and sum(map(len, step.texts)) >= _DARK
+                and not self._flow.shown_in(step.texts)
+            )
+        )
+
+    def _read(
+        self, passages: Sequence[Passage], contexts: Sequence[Context]
+    ) -> list[Read | None] | None:
+        if not self._flow.prompts_seen:
+            return None
+        return [
+            read_in([context], passage.document.read_in)[0]
+            for passage, context in zip(passages, contexts, strict=True)
+        ]
+
+    def _context(self, passage: Passage) -> Context:
+        context = self._contexts.get(passage.number)
+        if context is None:
+            context = self._contexts[passage.number] = self._make(passage.copy, passage.document.id)
+        return context
+
+    def _call(self, handed: HandedList, depth: int = 0) -> Call:
+        contexts = tuple(map(self._context, handed.passages))
+        # A graph that loops takes its own list again and again: Python's stack is not endless.
+        taken_lists = self._in_order(handed.taken) if depth < _DEPTH else []
+        children = tuple(self._call(each, depth + 1) for each in taken_lists)
+        step = handed.step
+        reorders = self._before(handed) is not None
+        return Call(step.name, step.query, contexts, children=children, reorders=reorders)
+
+    def _before(self, handed: HandedList) -> HandedList | None:
+        """Return the list that a step only put into another order, for the model's attention."""
+        if len(handed.taken) != 1:
+            return None
+        (before,) = handed.taken
+        if handed.step.reorders:
+            return before
+        lists = [[self._context(passage) for passage in each.passages] for each in (before, handed)]
+        return before if _is_reordering(*lists) else None
+
+    def _ranked(self, handed: HandedList) -> Sequence[Passage]:
+        """Return passages in the order of their ranks: that before a step that only reorders."""
+        before = self._before(handed)
+        if before is None:
+            return handed.passages
+        rank_by_document = {passage.document: rank for rank, passage in enumerate(before.passages)}
+        return sorted(
+            handed.passages,
+            key=lambda each: rank_by_document.get(each.document, len(rank_by_document)),
+        )
+
+
+class _Calls:
+    """The calls that retrieved, numbered from 1: of each document the outermost retriever or tool.
+
+    Failed ones count: they were paid for.
+    """
+
+    def __init__(self, tree: Tree, flow: Flow, failures: Failures) -> None:
+        self._tree = tree
+        self._outermost: dict[Hashable, Step] = {}
+        retrievers = [step for step in tree.steps if step.kind == "retriever"]
+        sources = [step for passage in flow.retrieved for step in passage.document.sources]
+        steps = [*sources, *retrievers, *failures.counting, *failures.recovered]
+        calls = {call.id: call for call in map(self._call, steps)}
+        searching = {call.name for call in calls.values() if call.kind == "tool"}
+        # A search that returned nothing, or nothing that can be read, was paid for as well.
+        calls |= {
+            call.id: call
+            for call in (self._call(step) for step in tree.steps if step.kind == "tool")
+            if call.name in searching
+        }
+        self.empty = [
+            call
+            for call in calls.values()
+            if call.kind == "tool" and call.id not in flow.touched and call.error is None
+        ]
+        """The searches that returned nothing."""
+        ordered = sorted(calls, key=tree.positions.__getitem__)
+        self._numbers = {call: number for number, call in enumerate(ordered, start=1)}
+
+    def of(self, passage: Passage) -> tuple[int, float | None]:
+        """Return the number of the call that first returned a document, and when it ended."""
+        calls = map(self._call, passage.document.sources)
+        first = min(calls, key=lambda call: self._numbers[call.id])
+        return self._numbers[first.id], first.seconds
+
+    def is_call(self, step: Step) -> bool:
+        """Return whether a step is one of the numbered calls, or stands below one."""
+        return self._call(step).id in self._numbers
+
+    def in_order(self, passages: Iterable[Passage]) -> list[Passage]:
+        """Return retrieved passages in the order of their calls."""
+        positions = self._tree.positions
+        return sorted(
+            passages,
+            key=lambda each: (self.of(each)[0], positions[each.document.sources[0].id]),
+        )
+
+    def _call(self, step: Step) -> Step:
+        if step.id not in self._outermost:
+            above = (over for over in self._tree.above(step) if over is not self._tree.root)
+            calls = [over for over in above if over.kind in ("retriever", "tool")]
+            self._outermost[step.id] = calls[-1] if calls else step
+        return self._outermost[step.id]
+
+
+def _empty_call(step: Step) -> Call:
+    """Return a search that returned nothing; no list where it returned none."""
+    has_list = any(not listed.documents for listed in step.returned)
+    return Call(step.name, step.query, () if has_list else None)
+
+
+def _other_ids(
+    passages: Sequence[Passage], contexts: Sequence[Context]
+) -> list[tuple[str, ...]] | None:
+    """Return the IDs of each document beside the one that is shown; None where each has one."""
+    other_ids = [
+        tuple(own for own in passage.document.ids if own != context.id)
+        for passage, context in zip(passages, contexts, strict=True)
+    ]
+    return other_ids if any(other_ids) else None
+
+
+def _key(handed: HandedList) -> str:
+    return ".".join(str(part) for part in handed.path if part is not ITEM) or "the output"
+
+
+def _failure(step: Step) -> str:
+    return f"{step.name}: {step.error}"
+
+
+def _united(kept: Sequence[Sequence[Passage]]) -> tuple[list[Passage], list[int] | None]:
+    """Return the passages of all lists, each document once at its best rank, and the ranks."""
+    if len(kept) == 1:
+        return list(kept[0]), None
+    # Calls side by side have no order: rank 1 of each comes before rank 2 of any.
+    ranked = [
+        (rank, number, passage)
+        for number, passages in enumerate(kept)
+        for rank, passage in enumerate(passages, start=1)
+    ]
+    first: dict[object, tuple[int, Passage]] = {}
+    for rank, _, passage in sorted(ranked, key=lambda each: each[:2]):
+        first.setdefault(passage.document, (rank, passage))
+    return [passage for _, passage in first.values()], [rank for rank, _ in first.values()]
+
+
+def _is_reordering(before: Sequence[Context], after: Sequence[Context]) -> bool:
+    """Return whether a step only put the best contexts at both ends, and the worst in the middle.
+
+    So does LangChain's LongContextReorder, for the model's attention: that is no ranking.
+    """
+    ordered: list[Context] = []
+    for index, context in enumerate(reversed(before)):
+        ordered.insert(len(ordered) if index % 2 else 0, context)
+    return len(before) >= _SURE and list(after) == ordered

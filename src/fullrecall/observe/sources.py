@@ -1,0 +1,240 @@
+"""Spans as tools return them: OpenTelemetry's SDK, OTLP JSON, Phoenix, MLflow, Langfuse, Weave."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from datetime import datetime
+from typing import Any
+
+from fullrecall._util.dataframes import is_missing, plain_value
+from fullrecall.errors import InputError
+from fullrecall.observe.span import Span, error_of, flat, of_sdk, parsed
+from fullrecall.samples.identifiers import shown
+
+RESOURCE_SPANS = "resourceSpans"
+"""The key by which an object of OTLP JSON is known."""
+
+_REMOTE, _KNOWS_REMOTE = 0x200, 0x100
+"""Bits of a span's flags in OTLP: whether its parent is remote, and whether that is known."""
+
+_FORMS = (
+    "expected spans of OpenTelemetry, OTLP JSON objects, rows of a Phoenix frame, traces of "
+    "MLflow, observations of Langfuse, or calls of Weave"
+)
+
+# The names under which these tools keep the parts of a span: the first that has a value counts.
+_TRACE_ID = ("context.trace_id", "trace_id", "traceId")
+_SPAN_ID = ("context.span_id", "span_id", "spanId", "id")
+_PARENT_ID = (
+    "parentSpanId",
+    "parent_span_id",
+    "parentObservationId",
+    "parent_observation_id",
+    "parent_id",
+)
+_NAME = ("display_name", "op_name", "name")
+_TIME = ("{}_time_unix_nano", "{}TimeUnixNano", "{}_time_ns", "{}Time", "{}ed_at", "{}_time")
+_STATUS = ("status_code", "status.code", "level", "status")
+_MESSAGE = ("status_message", "status.message", "statusMessage", "exception")
+
+_LANGFUSE = {f"langfuse.observation.{name}": name for name in ("type", "input", "output")}
+_WEAVE = {"weave.inputs": "inputs", "weave.output": "output"}
+"""Attributes of what is no span of OpenTelemetry, by the names of their columns."""
+
+_LANGFUSE_TYPES = frozenset(
+    "agent chain embedding evaluator event generation guardrail retriever span tool".split()
+)
+
+
+def spans_in(source: object) -> Iterator[Span]:
+    """Yield the spans of one item: a span, an OTLP object, a row of a frame, or a trace.
+
+    Raises `InputError` for what is none of these.
+    """
+    dump = getattr(source, "to_dict", None)
+    if isinstance(source, Span):
+        yield source
+    elif isinstance(source, Mapping):
+        spans = _spans_inside(source)
+        if spans is None:
+            yield _span_of(source)
+        else:
+            for span in spans:
+                yield from spans_in(span)
+    elif hasattr(source, "context") and hasattr(source, "attributes") and hasattr(source, "parent"):
+        yield of_sdk(source)
+    elif callable(dump):  # a Trace or a Span of MLflow, a Call of Weave
+        yield from spans_in(dump())
+    else:
+        raise InputError(f"{_FORMS}, got {shown(source)}")
+
+
+def is_span_row(row: object) -> bool:
+    """Return whether a row, or a line of a file, holds spans and no sample."""
+    if not isinstance(row, Mapping):
+        return False
+    return (
+        ("context.trace_id" in row and "context.span_id" in row)
+        or ("context" in row and "attributes" in row)
+        or _spans_inside(row) is not None
+        or _is_observation(row)
+        or _is_call(row)
+    )
+
+
+def _spans_inside(item: Mapping[Any, Any]) -> Iterable[Any] | None:
+    """Return the spans of an OTLP object, of MLflow's or Langfuse's trace; None for another."""
+    if isinstance(item.get(RESOURCE_SPANS), list):
+        resources = _mappings(item[RESOURCE_SPANS])
+        scopes = [scope for each in resources for scope in _mappings(each.get("scopeSpans"))]
+        return [span for scope in scopes for span in _mappings(scope.get("spans"))]
+    data = item.get("data")
+    fields = data if isinstance(data, Mapping) else item
+    spans = fields.get("spans", fields.get("observations"))
+    if isinstance(spans, (str, Mapping)) or not isinstance(spans, Iterable):
+        return None
+    return spans
+
+
+def _is_observation(row: Mapping[Any, Any]) -> bool:
+    """Return whether a row has a type of Langfuse's, its ID, and that of its trace."""
+    kind = row.get("type")
+    ids = (row.get("id"), _first(row, ("traceId", "trace_id")))
+    is_known = isinstance(kind, str) and kind.lower() in _LANGFUSE_TYPES
+    return is_known and all(isinstance(each, str) for each in ids)
+
+
+def _is_call(row: Mapping[Any, Any]) -> bool:
+    """Return whether a row is a call of Weave: an op, its ID, that of its trace, and its inputs."""
+    names = ("op_name", "id", "trace_id")
+    return "inputs" in row and all(isinstance(row.get(name), str) for name in names)
+
+
+def _span_of(item: Mapping[Any, Any]) -> Span:
+    """Return one row or object as a span; raise `InputError` for one without the IDs of one."""
+    row = {str(name): value for name, value in item.items()}
+    for holder in ("context", "status"):
+        if isinstance(nested := row.get(holder), Mapping):
+            row |= {f"{holder}.{name}": value for name, value in nested.items()}
+    own_columns: Mapping[str, str] = {}
+    if _is_observation(row):
+        own_columns = _LANGFUSE
+    elif _is_call(row):
+        own_columns, row = _WEAVE, _named_call(row)
+    elif not any(name in row for name in _SPAN_ID[:3]):
+        names = ", ".join(map(repr, list(row)[:8])) or "nothing"
+        raise InputError(f"{_FORMS}, got an object with {names}")
+    events = tuple(
+        (str(event.get("name", "")), _key_values(event.get("attributes")))
+        for event in _mappings(plain_value(row.get("events")))
+    )
+    parent, flags = _first(row, _PARENT_ID), _whole(row.get("flags"))
+    code = str(_first(row, _STATUS)).upper().rpartition("_")[2]
+    raised = own_columns is _WEAVE and not is_missing(row.get("exception"))
+    failed = raised or code in ("ERROR", "2")
+    return Span(
+        trace_id=_own_id(_first(row, _TRACE_ID)),
+        span_id=_own_id(_first(row, _SPAN_ID)),
+        parent_id=_own_id(parent) if parent else None,
+        remote_parent=bool(flags & _KNOWS_REMOTE and flags & _REMOTE),
+        name=str(_first(row, _NAME) or "span"),
+        attributes=_attributes(row, own_columns),
+        events=events,
+        error=error_of(_first(row, _MESSAGE), events) if failed else None,
+        start=_nanoseconds(row, "start"),
+        end=_nanoseconds(row, "end"),
+        dropped=_whole(row.get("droppedAttributesCount")),
+    )
+
+
+def _named_call(row: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a call of Weave: its op without the address, its exception in a line."""
+    output, problem = plain_value(row.get("output")), parsed(row.get("exception"))
+    if isinstance(output, Mapping) and isinstance(output.get("outputs"), Mapping):
+        output = output["outputs"]  # a run of LangChain
+    if isinstance(problem, Mapping):
+        parts = (problem.get(name) for name in ("type", "message"))
+        problem = ": ".join(str(part) for part in parts if part)
+    name = str(_first(row, _NAME)).rpartition("/")[2].partition(":")[0]
+    return {**row, "output": output, "exception": problem, "display_name": name}
+
+
+def _attributes(row: Mapping[str, Any], own_columns: Mapping[str, str]) -> dict[str, Any]:
+    """Return the attributes of a row under dotted names, those in columns of their own too."""
+    payload = parsed(_first(row, ("attributes", "metadata") if own_columns else ("attributes",)))
+    attributes = flat(_key_values(payload))
+    columns = {
+        name.removeprefix("attributes."): plain_value(value)
+        for name, value in row.items()
+        if name.startswith("attributes.") and not is_missing(value)
+    }
+    attributes |= flat(columns)
+    for attribute, name in own_columns.items():
+        value = plain_value(row.get(name))
+        if not is_missing(value):
+            text = value if isinstance(value, str) else json.dumps(value, default=str)
+            attributes[attribute] = text
+    if isinstance(row.get("span_kind"), str):
+        attributes.setdefault("openinference.span.kind", row["span_kind"])
+    return attributes
+
+
+def _first(row: Mapping[Any, Any], names: Sequence[str]) -> Any:
+    """Return the first of these columns that has a value; None if none has."""
+    return next((row[name] for name in names if not is_missing(row.get(name))), None)
+
+
+def _mappings(value: object) -> list[Mapping[str, Any]]:
+    return [each for each in value if isinstance(each, Mapping)] if isinstance(value, list) else []
+
+
+def _key_values(pairs: object) -> dict[str, Any]:
+    """Return attributes, as a mapping or as pairs of OTLP JSON."""
+    if isinstance(pairs, Mapping):
+        return dict(pairs)
+    return {str(pair.get("key")): _any_value(pair.get("value")) for pair in _mappings(pairs)}
+
+
+def _any_value(value: object) -> Any:
+    """Return what an `AnyValue` of OTLP JSON holds."""
+    if not isinstance(value, Mapping) or not value:
+        return None
+    kind, content = next(iter(value.items()))
+    inside = content.get("values") if isinstance(content, Mapping) else None
+    if kind == "arrayValue":
+        return [_any_value(each) for each in inside or ()]
+    if kind == "kvlistValue":
+        return _key_values(inside)
+    return _whole(content) if kind == "intValue" else content
+
+
+def _own_id(value: object) -> str:
+    """Return the ID of a span or a trace, as its exporter wrote it, hex in lower case."""
+    if not isinstance(value, str) or not value:
+        raise InputError(f"expected a span with a trace_id and a span_id, got {shown(value)}")
+    return value.lower() if _HEX.fullmatch(value) else value
+
+
+_HEX = re.compile(r"[0-9a-fA-F]+")
+
+
+def _nanoseconds(row: Mapping[str, Any], moment: str) -> float:
+    """Return a time in nanoseconds: whole numbers are; 0 where there is none."""
+    value = _first(row, [name.format(moment) for name in _TIME])
+    if isinstance(value, str) and not value.isdigit():
+        try:
+            value = datetime.fromisoformat(value)
+        except ValueError:
+            return 0
+    stamp = getattr(value, "timestamp", None)
+    return float(stamp()) * 1e9 if callable(stamp) else _whole(value)
+
+
+def _whole(value: object) -> int:
+    """Return a whole number; 0 for what is none."""
+    try:
+        return int(value)  # type: ignore[call-overload, no-any-return]
+    except (TypeError, ValueError, OverflowError):
+        return 0

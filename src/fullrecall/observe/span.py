@@ -1,0 +1,130 @@
+"""One span of any tracing tool in one form: IDs, times, status, and flat attributes."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Span:
+    """A finished span, as its exporter wrote it.
+
+    - `trace_id`, `span_id`, `parent_id`: as their exporter wrote them; the
+      parent is None for a root. `remote_parent`: the parent ran in another process.
+    - `attributes`: flat, under dotted names.
+    - `events`: the name and the attributes of each.
+    - `error`: why it failed, None where it did not.
+    - `start`, `end`: in nanoseconds of one clock, 0 where unknown.
+    - `dropped`: attributes that the exporter left out.
+    """
+
+    trace_id: str
+    span_id: str
+    parent_id: str | None = None
+    remote_parent: bool = False
+    name: str = "span"
+    attributes: Mapping[str, Any] = field(default_factory=dict)
+    events: Sequence[tuple[str, Mapping[str, Any]]] = ()
+    error: str | None = None
+    start: float = 0
+    end: float = 0
+    dropped: int = 0
+
+    @property
+    def departure(self) -> str | None:
+        """What is told of an exception with which a step left early, and did not fail.
+
+        LangGraph hands a `Command` to an outer graph so: its repr is all that a span has of it.
+        """
+        raised = (fields for name, fields in self.events if name == "exception")
+        messages = (fields.get("exception.message") for fields in raised)
+        return next((str(each) for each in messages if each is not None), None)
+
+
+def of_sdk(span: Any) -> Span:
+    """Return a `ReadableSpan` of OpenTelemetry's SDK."""
+    context, parent = span.context, span.parent
+    status = span.status
+    failed = getattr(getattr(status, "status_code", None), "name", "") == "ERROR"
+    events = tuple((event.name, dict(event.attributes or {})) for event in span.events or ())
+    return Span(
+        trace_id=f"{context.trace_id:032x}",
+        span_id=f"{context.span_id:016x}",
+        parent_id=None if parent is None else f"{parent.span_id:016x}",
+        remote_parent=parent is not None and parent.is_remote,
+        name=span.name or "span",
+        attributes=dict(span.attributes or {}),
+        events=events,
+        error=error_of(status.description, events) if failed else None,
+        start=span.start_time or 0,
+        end=span.end_time or 0,
+        dropped=span.dropped_attributes,
+    )
+
+
+def error_of(description: object, events: Iterable[tuple[str, Mapping[str, Any]]]) -> str:
+    """Return why a span failed, in one line."""
+    from fullrecall.observe import brief  # a file of samples needs no more than this module's names
+
+    text = description if isinstance(description, str) else ""
+    if not text.strip():
+        raised = next((fields for name, fields in events if name == "exception"), {})
+        parts = (raised.get("exception.type"), raised.get("exception.message"))
+        text = ": ".join(str(part) for part in parts if part) or "the span failed"
+    return brief(text)
+
+
+_CLASS = re.compile(r"[(:\s]")
+_DEPARTURES = frozenset(
+    {"GeneratorExit", "GraphInterrupt", "NodeInterrupt", "GraphDrained", "ParentCommand"}
+)
+
+
+def left_early(error: str) -> bool:
+    """Return whether this error, beginning with its class, says of a step no more than that.
+
+    A stream that nobody reads on, a step that waits for a human, one that hands over to the graph
+    around its own: LangGraph raises what these are, and traces write down errors.
+    """
+    return _CLASS.split(error, maxsplit=1)[0].rpartition(".")[2] in _DEPARTURES
+
+
+def flat(value: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
+    """Return nested attributes under dotted names: `{"a": [{"b": 1}]}` as `{"a.0.b": 1}`.
+
+    A list of plain values stays one; an empty list stays, since it says that nothing is there.
+    """
+    attributes: dict[str, Any] = {}
+    for name, content in value.items():
+        if content is None:
+            continue
+        key = f"{prefix}{name}"
+        if isinstance(content, Mapping):
+            attributes |= flat(content, f"{key}.")
+        elif isinstance(content, (list, tuple)) and any(isinstance(i, Mapping) for i in content):
+            attributes |= flat({str(index): item for index, item in enumerate(content)}, f"{key}.")
+        else:
+            attributes[key] = content
+    return attributes
+
+
+def parsed(value: object) -> Any:
+    """Return what a text of JSON holds; any other value as it is."""
+    if not isinstance(value, str) or value[:1] not in ("{", "[", '"'):
+        return value
+    try:
+        return json.loads(value)
+    except (ValueError, RecursionError):
+        return value
+
+
+def below(attributes: Mapping[str, Any], prefix: str) -> Iterator[tuple[str, Any]]:
+    """Yield the attributes whose names begin with a prefix and a dot, by the rest of the name."""
+    start = f"{prefix}."
+    for name, value in attributes.items():
+        if name.startswith(start):
+            yield name[len(start) :], value

@@ -1,0 +1,272 @@
+"""The spans of one trace as the record of a retrieval."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable, Iterator
+from dataclasses import dataclass, replace
+
+from fullrecall.observe import DocumentCopy, DocumentList, Step, StepReading
+from fullrecall.observe.translation import DocumentReader, TracedStep
+from fullrecall.samples.context import Context
+from fullrecall.samples.hits import IdKey, id_at
+from fullrecall.samples.identifiers import as_id
+from fullrecall.samples.retrieval import Retrieval
+from fullrecall.samples.sample import Sample
+
+_SEARCHES = ("retriever", "reranker", "tool")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Reading(StepReading):
+    """How traces are read.
+
+    - `id_key`: the key of a document's metadata that has its ID, a dotted path, or a function of
+      the document as a `Context`. Default: its own ID.
+    """
+
+    id_key: IdKey | None = None
+
+    @property
+    def changes_documents(self) -> bool:
+        """Whether documents get other IDs than their own."""
+        return self.id_key is not None
+
+    def documents_of(self, copy: DocumentCopy, rank: int) -> tuple[DocumentCopy]:  # noqa: ARG002
+        """Return a document with the ID that `id_key` names, without one where it names none."""
+        if self.id_key is None or not isinstance(copy.detail, Context):
+            return (copy,)
+        try:
+            own_id = as_id(id_at(copy.detail, self.id_key)) or None
+        except ValueError:
+            own_id = None
+        return (copy._replace(id=own_id),)
+
+
+class Trace:
+    """The spans of a trace, below each other; numbered in the order of their events."""
+
+    def __init__(self, spans: Iterable[TracedStep]) -> None:
+        # An exporter that tries again writes a span twice. A block may be read while it goes on.
+        copies = (replace(span, step=replace(span.step)) for span in spans)
+        self._spans = {span.step.id: span for span in copies}
+        self._below: dict[Hashable, list[TracedStep]] = {}
+        self._tops: list[TracedStep] = []
+        self._orphans: list[TracedStep] = []
+        for span in sorted(self._spans.values(), key=lambda s: (s.start, s.end, s.step.name)):
+            parent = span.step.parent
+            if parent in self._spans:
+                self._below.setdefault(parent, []).append(span)
+            else:
+                self._tops.append(span)
+                if parent is not None and not span.remote_parent:
+                    self._orphans.append(span)
+        self._number_events()
+        self._fill_in_texts(span.step for span in self._spans.values())
+        self._take_off_repeats()
+
+    def sample(self, trace_id: str, reading: Reading) -> Sample:
+        """Return the question, the retrieval and the answer as a sample.
+
+        Its ID is the one that a span names, the outermost first, else the trace's, which is in
+        `metadata["trace_id"]` in any case.
+        """
+        spans = (span for top in self._tops for span in self._walk(top))
+        return Sample(
+            id=next((span.sample_id for span in spans if span.sample_id), trace_id),
+            user_input=self._question,
+            retrieval=self.retrieval(reading),
+            metadata={"trace_id": trace_id},
+        )
+
+    @property
+    def _question(self) -> str | None:
+        """What was asked: of the outermost span, else the only question that retrievers had."""
+        tops = [top.question for top in self._tops if top.question is not None]
+        if len(tops) == 1:
+            return tops[0]
+        spans = self._spans.values()
+        questions = {span.question for span in spans if span.step.kind == "retriever"} - {None}
+        return questions.pop() if len(questions) == 1 else None
+
+    def retrieval(self, reading: Reading, output: object = None) -> Retrieval:
+        """Return what was retrieved.
+
+        `output` is what the call returned: that goes before what its outermost spans say.
+        """
+        steps = [span.step for span in self._spans.values()]
+        if not self._prompts_are_whole():
+            steps = [replace(step, prompt=None) for step in steps]
+        root = self._root
+        if output is not None:
+            lists, texts = DocumentReader().read_result(output)
+            call = Step("call", None, "chain", "call", returned=lists, texts=texts)
+            call.ended = 2 * len(steps) + 1
+            root, steps = call.id, [call, *steps]
+            self._fill_in_texts(steps)
+        return reading.record_of(
+            steps,
+            root=root,
+            response=output if isinstance(output, str) else self._response,
+            partial=self._partial(),
+            unseen=self._unseen(),
+        )
+
+    @property
+    def _root(self) -> Hashable | None:
+        """The span that is the call itself; None if that is a search, or there are several."""
+        if len(self._tops) != 1 or self._tops[0].step.kind in _SEARCHES:
+            return None
+        return self._tops[0].step.id
+
+    @property
+    def _response(self) -> str | None:
+        """What the outermost span answered, if that is no retriever."""
+        responses = [top.response for top in self._tops if not top.step.retrieves]
+        return responses[0] if len(responses) == 1 else None
+
+    def _walk(self, span: TracedStep) -> Iterator[TracedStep]:
+        stack = [span]
+        while stack:
+            current = stack.pop()
+            yield current
+            stack.extend(reversed(self._below.get(current.step.id, ())))
+
+    def _number_events(self) -> None:
+        """Number beginnings and ends by their times; at one time as the calls are nested."""
+        events: list[tuple[float, TracedStep, bool]] = []
+        first = min((span.start for span in self._spans.values()), default=0)
+        stack = [(top, False) for top in reversed(self._tops)]
+        while stack:
+            span, ends = stack.pop()
+            if ends:
+                span.end = max(span.end, span.start)
+                span.step.seconds = (span.end - first) / 1e9
+                if not span.is_open:
+                    events.append((span.end, span, True))
+                continue
+            events.append((span.start, span, False))
+            stack.append((span, True))
+            for child in reversed(self._below.get(span.step.id, ())):
+                child.start = max(child.start, span.start)  # clocks of two machines
+                stack.append((child, False))
+        events.sort(key=lambda event: event[0])
+        self._spans = {span.step.id: span for _, span, ends in events if not ends}
+        for moment, (_, span, ends) in enumerate(events, start=1):
+            if ends:
+                span.step.ended = moment
+            else:
+                span.step.began = moment
+
+    def _fill_in_texts(self, steps: Iterable[Step]) -> None:
+        """Give documents that stand in a step by their IDs alone the texts of their IDs."""
+        steps = list(steps)
+        copies: dict[str, DocumentCopy | None] = {}
+        for copy in _copies(steps):
+            if copy.id is not None and copy.text:
+                first_copy = copies.setdefault(copy.id, copy)
+                if first_copy is not None and first_copy.text != copy.text:
+                    copies[copy.id] = None  # an ID of several texts
+
+        def filled(listed: DocumentList) -> DocumentList:
+            documents = (c if c.text else copies.get(c.id or "") or c for c in listed.documents)
+            return listed._replace(documents=tuple(documents))
+
+        for step in steps:
+            step.given, step.returned = (
+                tuple(map(filled, step.given)),
+                tuple(map(filled, step.returned)),
+            )
+
+    def _take_off_repeats(self) -> None:
+        """Take off what a span repeats of the one around it.
+
+        That is the graph's task, and the list of a retriever's inner method.
+        """
+        tasks = {own: span.step.task for own, span in self._spans.items()}
+        for parent, spans in self._below.items():
+            around = self._spans[parent].step if parent in self._spans else None
+            for span in spans:
+                step = span.step
+                if step.task == tasks.get(parent):
+                    step.task = step.group = None
+                is_inner = span.is_inner and step.kind == "retriever" and step.error is None
+                if around and is_inner and (around.kind, around.name) == (step.kind, step.name):
+                    step.kind, step.given, step.returned, step.texts = "chain", (), (), ()
+
+    def _prompts_are_whole(self) -> bool:
+        """Return whether it is known of each model what it was sent, by itself or one inside."""
+        return not any(
+            span.step.kind == "llm"
+            and span.step.prompt is None
+            and not any(each.step.kind == "llm" for each in self._below.get(own, ()))
+            for own, span in self._spans.items()
+        )
+
+    def _partial(self) -> str | None:
+        cut = (span for orphan in self._orphans for span in self._walk(orphan))
+        if any(span.step.kind in _SEARCHES or span.step.returned for span in cut):
+            return (
+                "the trace is cut: the span that called a retriever is missing. Export whole traces"
+            )
+        unknown = self._unknown_attributes()
+        if unknown is not None:
+            return f"{unknown}: its attributes are not of a known version of a convention"
+        problems = (
+            f"{span.step.name}: {span.problem}" for span in self._spans.values() if span.problem
+        )
+        return next(problems, None)
+
+    def _unknown_attributes(self) -> str | None:
+        """Return what no span says, although an instrumentor says it of each; None if all is well.
+
+        The one span that the application made itself may say nothing.
+        """
+        spans = list(self._spans.values())
+        chains = [span for span in spans if span.step.kind not in ("llm", *_SEARCHES)]
+        holds = any(span.step.returned or span.step.given for span in spans)
+        # Conventions rename attributes between versions: a score of half-read spans would be wrong.
+        if holds and not any(span.step.kind in _SEARCHES for span in spans):
+            return "no span says that it retrieves"
+        tools = [span for span in spans if span.step.kind == "tool"]
+        outputs = {span.has_output for span in tools}
+        if any(span.has_input for span in tools) and outputs <= {False}:
+            return "no tool says what it returned"  # nor whether it failed
+        textless = self._without_text() if any(span.step.prompt for span in spans) else None
+        if textless is not None:
+            return f"no span has the text of the document {textless!r}"
+        if len(chains) < 2:  # noqa: PLR2004 - the application's own
+            return None
+        if not any(span.has_input for span in chains):
+            return "no span says what it was given"
+        has_outputs = [span.has_output for span in chains if span.has_output is not None]
+        is_known = len(has_outputs) < 2 or any(has_outputs)  # noqa: PLR2004 - as above
+        return None if is_known else "no span says what it returned"
+
+    def _without_text(self) -> str | None:
+        """Return the ID of a document that a search names, and of which no span has the text.
+
+        Without it nobody can tell whether a model was sent it.
+        """
+        steps = [span.step for span in self._spans.values()]
+        texts = {copy.id for copy in _copies(steps) if copy.text}
+        searches = [step for step in steps if step.retrieves]
+        references = (
+            copy.id
+            for step in searches
+            for listed in step.returned
+            for copy in listed.documents
+            if copy.detail is None and not copy.text
+        )
+        return next((own_id for own_id in references if own_id not in texts), None)
+
+    def _unseen(self) -> str:
+        """Return why there is no call."""
+        failed = next((top.step.error for top in self._tops if top.step.error), None)
+        return "no retriever was traced" if failed is None else f"the run failed: {failed}"
+
+
+def _copies(steps: Iterable[Step]) -> Iterator[DocumentCopy]:
+    """Yield every document in the steps."""
+    for step in steps:
+        for listed in (*step.given, *step.returned):
+            yield from listed.documents

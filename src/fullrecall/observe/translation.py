@@ -1,0 +1,315 @@
+"""One span as a step: what stands in its attributes, and why they are not whole."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from math import isfinite
+from typing import Any
+
+from fullrecall.observe import (
+    Contents,
+    DocumentCopy,
+    DocumentList,
+    Kind,
+    Step,
+    ValueReader,
+    conventions,
+)
+from fullrecall.observe.messages import REDACTED, answer_of, message_of, question_of
+from fullrecall.observe.span import Span, below, left_early, parsed
+from fullrecall.observe.values import NO_CONTENTS
+from fullrecall.samples.context import Context
+from fullrecall.samples.hits import contexts_of
+from fullrecall.samples.identifiers import as_id
+
+# The SDK's default is 128: LangChain's spans of 63 documents lose every ID, without a word.
+_COUNT_LIMIT = "set OTEL_SPAN_ATTRIBUTE_COUNT_LIMIT=10000 where the application runs"
+_HIDDEN = "its documents were hidden: OPENINFERENCE_HIDE_* is set"
+_METHOD = re.compile(r"_?a?(retrieve|postprocess_nodes|forward)|run|run_async|__call__")
+"""The methods of LlamaIndex, DSPy and Haystack that do what an object is for."""
+
+
+@dataclass(slots=True, eq=False)
+class TracedStep:
+    """A span as a step whose place among others is still unknown.
+
+    - `start`, `end`: in nanoseconds.
+    - `has_input`, `has_output`: it says what went in, and what came out, in a known attribute;
+      None for one that raised: nothing came out.
+    - `is_inner`: it is a method by which a call does its work: `_retrieve` within `retrieve`.
+    - `problem`: why what it returned cannot be read as a whole.
+    - `question`, `response`, `sample_id`: what it says of the whole run, if it is the outermost.
+    """
+
+    step: Step
+    start: float
+    end: float
+    remote_parent: bool
+    problem: str | None = None
+    question: str | None = None
+    response: str | None = None
+    sample_id: str | None = None
+    is_open: bool = False
+    is_inner: bool = False
+    has_input: bool = True
+    has_output: bool | None = True
+
+
+def step_of(span: Span) -> TracedStep:
+    """Return a span as a step; everything else of it is let go."""
+    return _Translation(span).step()
+
+
+class DocumentReader(ValueReader):
+    """Finds documents in JSON, where nodes stand as their repr, and as objects of frameworks."""
+
+    def document(self, value: Any) -> DocumentCopy | None:
+        """Return a document of LangChain, LlamaIndex or Haystack, as JSON, repr or object."""
+        if isinstance(value, str):
+            match = conventions.REFERENCE.match(value)
+            return match and DocumentCopy(0, match[1] or match[2], "")
+        if isinstance(value, Mapping):
+            is_document = isinstance(value.get("page_content"), str)
+        else:
+            is_document = any(all(hasattr(value, f) for f in fields) for fields in _DOCUMENT_FIELDS)
+        return copies_of([value])[0] if is_document else None
+
+    def copy(self, value: object) -> DocumentCopy | None:
+        """Return a copy without an identity: that of an object made for this span says nothing."""
+        return self._document(value)
+
+
+_DOCUMENT_FIELDS = (("page_content",), ("get_content", "metadata"), ("content", "meta", "id"))
+
+
+def copies_of(value: object) -> tuple[DocumentCopy, ...]:
+    """Return what a retriever returned; raise `InputError` for what is no list of documents."""
+    return tuple(DocumentCopy(0, each.id, each.text or "", each) for each in contexts_of(value))
+
+
+class _Translation:
+    """One span in translation."""
+
+    def __init__(self, span: Span) -> None:
+        self._span = span
+        self._raw_output = self._first(conventions.OUTPUT)
+        self._has_output: bool | None = self._raw_output is not None
+        if self._raw_output is None and (span.error or span.departure):
+            self._has_output = None
+            self._raw_output = None if span.error else span.departure
+        self._input, self._output = parsed(self._first(conventions.INPUT)), parsed(self._raw_output)
+        values = (parsed(span.attributes.get(name)) for name in conventions.KIND)
+        kinds = (conventions.KINDS.get(value.lower()) for value in values if isinstance(value, str))
+        self._kind: Kind = next((kind for kind in kinds if kind is not None), "chain")
+        self._problem: str | None = None
+
+    def step(self) -> TracedStep:
+        span, kind = self._span, self._kind
+        query = self._first(conventions.QUERY)
+        question = question_of(self._input) if query is None else str(query) or None
+        is_tool = kind == "tool"
+        name = str((is_tool and self._first(conventions.TOOL)) or source_of(span.name))
+        message = message_of(self._output) if is_tool else None
+        error = span.error or (message and message.failure)
+        if error and left_early(error):
+            error = None
+        metadata = parsed(span.attributes.get("metadata"))
+        metadata = metadata if isinstance(metadata, Mapping) else {}
+        contents = NO_CONTENTS if error else self._returned()
+        given_lists = self._given()
+        step = Step(
+            span.span_id,
+            span.parent_id,
+            kind,
+            name,
+            given=given_lists,
+            returned=contents.lists,
+            texts=contents.texts,
+            prompt=self._prompt() if kind == "llm" else None,
+            query=str(self._input) if is_tool else question,
+            error=error,
+            callee=name if is_tool else None,
+            task=_text_at(metadata, "langgraph_checkpoint_ns"),
+            answers=any(each.path and each.path[0] in conventions.ANSWERED for each in given_lists),
+            reorders=name in conventions.REORDERINGS,
+            group=_text_at(metadata, "langgraph_step"),
+        )
+        return TracedStep(
+            step,
+            span.start,
+            span.end,
+            span.remote_parent,
+            None if error else self._problem,
+            question,
+            answer_of(self._output),
+            _as_id(span.attributes.get(conventions.SAMPLE_ID, metadata.get(conventions.SAMPLE_ID))),
+            is_inner=span.name.startswith(f"{name}._"),
+            has_input=self._input is not None or query is not None,
+            has_output=self._has_output,
+        )
+
+    def _first(self, names: Sequence[str]) -> Any:
+        values = (self._span.attributes.get(name) for name in names)
+        return next((value for value in values if value is not None), None)
+
+    # What went in
+
+    def _given(self) -> tuple[DocumentList, ...]:
+        if self._kind == "llm":
+            return ()
+        if self._kind in conventions.GIVEN_DOCUMENTS:
+            copies, _ = _single_documents(self._span, conventions.GIVEN_DOCUMENTS[self._kind])
+            if copies:
+                return (DocumentList((), copies),)
+        return DocumentReader().read(self._input).lists
+
+    def _prompt(self) -> tuple[str, ...] | None:
+        """Return the messages that a model was sent; None if some of them are missing or hidden."""
+        if self._span.dropped:
+            return None
+        attributes = self._span.attributes
+        texts: list[str] = []
+        for prefix, ends in conventions.MESSAGES.items():
+            texts += [str(v) for name, v in below(attributes, prefix) if name.endswith(ends)]
+        for name in conventions.PROMPTS:
+            texts += ValueReader().read(parsed(attributes.get(name))).texts
+        texts = texts or list(ValueReader().read(self._input).texts)
+        return None if not texts or REDACTED in texts else tuple(texts)
+
+    # What came out
+
+    def _returned(self) -> Contents:
+        if self._kind == "llm":
+            return NO_CONTENTS
+        if self._kind in conventions.DOCUMENTS:
+            copies = self._documents(conventions.DOCUMENTS[self._kind])
+            return Contents(() if copies is None else (DocumentList((), copies),), ())
+        if self._output is None and self._span.dropped:
+            self._problem = self._dropped()
+        output = self._output
+        if isinstance(output, Mapping) and {"update", "goto"} <= output.keys():
+            output = output["update"]  # LangGraph's Command: what a node writes into the state
+        return DocumentReader().read(output)
+
+    def _documents(self, prefix: str) -> tuple[DocumentCopy, ...] | None:
+        """Return the list that a retriever or a reranker returned; None if it is not whole."""
+        if self._span.dropped:
+            self._problem = self._dropped()
+            return None
+        single, problem = _single_documents(self._span, prefix)
+        copies = None if problem else single
+        written = self._written()
+        if written is not None and (copies is None or len(written) == len(copies)):
+            # One attribute has the whole list, with the IDs that the others lack.
+            copies = tuple(map(_united, written, copies)) if copies else written
+        elif copies is None and REDACTED in (self._raw_output, self._span.attributes.get(prefix)):
+            self._problem = _HIDDEN
+        else:
+            self._problem = self._cut(copies) if copies else problem
+        if copies and all(not copy.id and copy.text in ("", REDACTED) for copy in copies):
+            self._problem = _HIDDEN
+        return None if self._problem else copies
+
+    def _written(self) -> tuple[DocumentCopy, ...] | None:
+        """Return the documents that one value holds; None for what is not beyond doubt a list."""
+        value: Any = parsed(self._span.attributes.get(conventions.DOCUMENT_LIST))
+        if value is None:
+            value = self._output
+        if isinstance(value, Mapping):
+            value = value.get("documents")
+        if not isinstance(value, list):
+            return None
+        if all(map(_is_document, value)):
+            return copies_of(value)
+        reader = DocumentReader()
+        references = [reader.document(each) if isinstance(each, str) else None for each in value]
+        copies = tuple(copy for copy in references if copy is not None)
+        return copies if len(copies) == len(value) else None
+
+    def _dropped(self) -> str:
+        return f"{self._span.dropped} of its attributes were dropped: {_COUNT_LIMIT}"
+
+    def _cut(self, copies: Sequence[DocumentCopy]) -> str | None:
+        """Return that values were cut by a limit of characters, where an output ends too early."""
+        raw = self._output
+        if not isinstance(raw, str) or raw[:1] not in ("{", "["):
+            return None
+        # A limit cuts all values of a span at one length.
+        if any(copy.id is None or len(copy.text) == len(raw) for copy in copies):
+            return (
+                f"its values were cut at {len(raw)} characters: unset "
+                "OTEL_SPAN_ATTRIBUTE_VALUE_LENGTH_LIMIT where the application runs"
+            )
+        return None
+
+
+def source_of(name: str) -> str:
+    """Return what was called: of `BM25Retriever.retrieve` the class."""
+    owner, _, method = name.rpartition(".")
+    return owner if owner and _METHOD.fullmatch(method) else name
+
+
+def _single_documents(
+    span: Span, prefix: str
+) -> tuple[tuple[DocumentCopy, ...] | None, str | None]:
+    """Return the documents in attributes of their own, and why they are not all."""
+    fields: dict[int, dict[str, Any]] = {}
+    for name, value in below(span.attributes, prefix):
+        position, _, field = name.partition(".")
+        if position.isdigit():
+            fields.setdefault(int(position), {})[field.removeprefix("document.")] = value
+    if not fields:
+        empty = span.attributes.get(prefix)
+        return (() if isinstance(empty, (list, tuple)) and not empty else None), None
+    copies = tuple(
+        copy
+        for position in sorted(fields)
+        if (copy := _single_document(fields[position])) is not None
+    )
+    if len(copies) != max(fields) + 1:
+        return copies, f"some of its {max(fields) + 1} documents are missing: {_COUNT_LIMIT}"
+    return copies, None
+
+
+def _single_document(fields: Mapping[str, Any]) -> DocumentCopy | None:
+    text, own_id, score = (fields.get(name) for name in ("content", "id", "score"))
+    metadata = parsed(fields.get("metadata"))
+    if not isinstance(metadata, Mapping):
+        metadata = dict(below(fields, "metadata"))  # Phoenix keeps it as a struct
+    document_id, text = _as_id(own_id), text if isinstance(text, str) else None
+    if document_id is None and text is None:
+        return None
+    is_score = isinstance(score, (int, float)) and not isinstance(score, bool) and isfinite(score)
+    context = Context(text, id=document_id, score=score if is_score else None, metadata=metadata)
+    return DocumentCopy(0, document_id, text or "", context)
+
+
+def _united(copy: DocumentCopy, other: DocumentCopy) -> DocumentCopy:
+    """Return a document with the text, score and metadata that the other one alone has."""
+    own = copy.detail or Context(copy.text or None, id=copy.id)
+    fields = {name: value for name, value in own.to_dict().items() if value not in ("", {})}
+    context = Context(**{**other.detail.to_dict(), **fields})
+    return DocumentCopy(0, context.id, context.text or "", context)
+
+
+def _is_document(value: object) -> bool:
+    if not isinstance(value, Mapping):
+        return False
+    texts = ("page_content", "content", "text")
+    # GenAI's have an ID and a score, which may be null.
+    return any(isinstance(value.get(name), str) for name in texts) or (
+        value.get("id") is not None and ("score" in value or "text" in value)
+    )
+
+
+def _text_at(metadata: Mapping[str, Any], name: str) -> str | None:
+    return None if metadata.get(name) is None else str(metadata[name])
+
+
+def _as_id(value: object) -> str | None:
+    try:
+        return None if value is None else as_id(value) or None
+    except ValueError:
+        return None

@@ -1,0 +1,255 @@
+"""Documents and texts anywhere in a value: lists, mappings, messages, models, dataclasses."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable, Mapping, Sequence
+from dataclasses import fields, is_dataclass
+from typing import Any, NamedTuple
+
+from fullrecall._util.dataframes import is_frame
+from fullrecall.observe.step import ITEM, ROWS, DocumentCopy, DocumentList, Path
+from fullrecall.samples.context import CONTEXT_NAMES, Context, as_context
+from fullrecall.samples.hits import contexts_of
+
+_DEPTH = 12
+"""How deep a value is looked into."""
+
+_NO_CONTENT = (type(None), bool, int, float, complex, bytes, bytearray)
+
+_LOG = "tool_calls"
+"""Where messages and agents' answers have the calls of tools: those are steps of their own."""
+
+Fields = Iterable[tuple[Hashable, Any]]
+
+
+_IDS = "retrieved_context_ids"
+"""The field of a sample under which an answer may name the documents that it is made from."""
+
+
+class Contents(NamedTuple):
+    """What a value holds: its lists of documents, and all its text in pieces."""
+
+    lists: tuple[DocumentList, ...]
+    texts: tuple[str, ...]
+
+
+NO_CONTENTS = Contents((), ())
+
+
+def are_equal(first: object, second: object) -> bool:
+    """Return whether two values are equal for sure: arrays, say, compare to no truth value."""
+    try:
+        return bool(first == second)
+    except Exception:  # noqa: BLE001 - metadata may hold objects of any class
+        return False
+
+
+def joined(parts: Sequence[Any]) -> Any:
+    """Return the parts of a stream: as one text where all are text, a part alone as it is."""
+    if len(parts) == 1:
+        return parts[0]
+    return "".join(parts) if parts and all(isinstance(part, str) for part in parts) else parts
+
+
+class ValueReader:
+    """Copies the documents and texts that stand in values; a translator adds its framework's own.
+
+    One reader belongs to one record. It keeps what it read alive, so that the identity of an
+    object stays its own, up to `limit` characters of text: then `is_full`, and nothing is copied
+    any more. `limit` must be above 0. `size` is how many there are.
+    """
+
+    def __init__(self, limit: int = 64_000_000) -> None:
+        self.is_full = False
+        self.size = 0
+        self._limit = limit
+        self._copies: dict[int, tuple[object, DocumentCopy]] = {}
+        self._messages: dict[tuple[int, Path], tuple[object, Contents]] = {}
+        self._kept: dict[int, object] = {}
+
+    # What a translator fills in
+
+    def document(self, value: Any) -> DocumentCopy | None:  # noqa: ARG002 - a hook
+        """Return a copy of a document of the framework, with token 0; None for anything else."""
+        return None
+
+    def message(self, value: Any) -> Fields | None:  # noqa: ARG002 - a hook
+        """Return the keys and values inside an object that is never changed: it is read once."""
+        return None
+
+    def opened(self, value: Any) -> Fields | None:  # noqa: ARG002 - a hook
+        """Return the keys and values inside another object of the framework."""
+        return None
+
+    # What everybody may use
+
+    def read(self, value: object) -> Contents:
+        """Return what stands in a value, copied now."""
+        return self._read_all([((), value)])
+
+    def read_result(self, value: object) -> Contents:
+        """Return what stands in a value that a call returned, which may hold rows of any kind.
+
+        An ID, a tuple or a mapping means a document if it is one that was retrieved.
+        """
+        contents = self.read(value)
+        if any(each.certain for each in contents.lists):
+            return contents
+        if not (isinstance(value, (list, tuple, Mapping)) or is_frame(value)):
+            return contents
+        try:
+            rows = contexts_of(value.get(_IDS, value) if isinstance(value, Mapping) else value)
+        except Exception:  # noqa: BLE001 - objects of any class, of which few are rows
+            return contents
+        copies = tuple(DocumentCopy(0, row.id, row.text or "", row) for row in rows)
+        self._spend(sum(len(copy.text) for copy in copies))
+        return Contents(
+            (DocumentList(ROWS, copies, certain=False), *contents.lists), contents.texts
+        )
+
+    def identities(self, value: object) -> tuple[int, ...]:
+        """Return the identity of a mapping, list or other object, if it proves anything."""
+        # Never of a string: Python hands out one object for equal ones (`"" + s is s`).
+        if not value or isinstance(value, (str, *_NO_CONTENT)):
+            return ()
+        self._kept[id(value)] = value
+        return (id(value),)
+
+    def is_unchanged(self, value: Any, copy: DocumentCopy) -> bool:
+        """Return whether a document is still as it was copied; a translator may know it faster."""
+        new = self._document(value)
+        return new is not None and new.id == copy.id and new.text == copy.text
+
+    def copy(self, value: object) -> DocumentCopy | None:
+        """Return a value that is a document as a copy with the identity of the object."""
+        # Retrievers refresh objects that they returned before: one that changed is copied anew.
+        cached = self._copies.get(id(value))
+        if cached is not None and self.is_unchanged(value, cached[1]):
+            return cached[1]
+        new = self._document(value)
+        if new is None:
+            return None
+        copy = DocumentCopy(id(value), new.id, new.text, new.detail)
+        self._spend(len(copy.text))
+        self._copies[id(value)] = (value, copy)
+        return copy
+
+    def copies(self, items: Sequence[Any]) -> list[DocumentCopy | None]:
+        """Return each item, or the first of a pair of it and its score, as a copy."""
+        copy = self.copy
+        return [copy(_without_score(item) if type(item) is tuple else item) for item in items]
+
+    def _document(self, value: object) -> DocumentCopy | None:
+        document = self.document(value)
+        if document is not None:
+            return document
+        context = _context_of(value)
+        if context is None:
+            return None
+        return DocumentCopy(0, context.id, context.text or "", context)
+
+    def _spend(self, size: int) -> None:
+        self.size += size
+        self.is_full = self.size > self._limit
+
+    def _read_all(self, values: Iterable[tuple[Path, Any]]) -> Contents:
+        lists: list[DocumentList] = []
+        texts: list[str] = []
+        for path, value in values:
+            self._walk(value, path, lists, texts)
+        return Contents(tuple(lists), tuple(texts))
+
+    def _walk(self, value: Any, path: Path, lists: list[DocumentList], texts: list[str]) -> None:
+        if isinstance(value, _NO_CONTENT) or self.is_full or len(path) > _DEPTH:
+            return
+        if isinstance(value, str):
+            if value and id(value) not in self._kept:
+                self._kept[id(value)] = value
+                self._spend(len(value))
+            texts += [value] if value else []
+        elif isinstance(value, (list, tuple)):
+            self._items(value, path, lists, texts)
+        elif (copy := self.copy(value)) is not None:
+            lists.append(DocumentList(path, (copy,)))
+        elif not isinstance(value, Mapping) and (inside := self.message(value)) is not None:
+            contents = self._message(value, inside, path)
+            lists += contents.lists
+            texts += contents.texts
+        else:
+            for key, item in self._fields(value):
+                if key != _LOG:
+                    self._walk(item, (*path, key), lists, texts)
+
+    def _items(
+        self, value: Sequence[Any], path: Path, lists: list[DocumentList], texts: list[str]
+    ) -> None:
+        if value and isinstance(value[0], (int, float)) and isinstance(value[-1], (int, float)):
+            return  # a vector: its ends tell, without a look at each number
+        copies = self.copies(value)
+        documents = tuple([copy for copy in copies if copy is not None])
+        if documents or not value:
+            lists.append(DocumentList(path, documents))
+        if len(documents) == len(value):
+            return
+        if not documents and all(isinstance(item, str) for item in value):
+            perhaps = tuple(DocumentCopy(0, None, text) for text in value)
+            lists.append(DocumentList(path, perhaps, certain=False))
+        for item, copy in zip(value, copies, strict=True):
+            if copy is None:
+                self._walk(item, (*path, ITEM), lists, texts)
+
+    def _message(self, value: object, inside: Fields, path: Path) -> Contents:
+        # An agent sends each message again at every turn: walked anew, turns would be quadratic.
+        cached = self._messages.get((id(value), path))
+        if cached is None:
+            contents = self._read_all(((*path, key), item) for key, item in inside)
+            cached = self._messages[id(value), path] = (value, contents)
+        return cached[1]
+
+    def _fields(self, value: Any) -> Fields:
+        """Return the keys and values inside a mapping, an object of the framework, or a model."""
+        if isinstance(value, Mapping):
+            return value.items()
+        opened = self.opened(value)
+        return _fields(value) if opened is None else opened
+
+
+def _context_of(value: object) -> Context | None:
+    """Return a context, or a mapping that is one: it has its fields, and more than a text."""
+    if isinstance(value, Context):
+        return value
+    if not isinstance(value, Mapping) or not value.keys() <= CONTEXT_NAMES:
+        return None
+    if value.get("type", "Document") != "Document":
+        return None  # a message
+    if value.keys() <= {"type", "text", "content"}:
+        return None
+    try:
+        return as_context(value)
+    except ValueError:
+        return None
+
+
+def _without_score(item: tuple[Any, ...]) -> Any:
+    """Return the document of a pair of it and its score, and any other tuple as it is."""
+    if len(item) == 2:  # noqa: PLR2004
+        first, second = item
+        if isinstance(second, (int, float)):
+            return first
+        if isinstance(first, (int, float)):
+            return second
+    return item
+
+
+def _fields(value: Any) -> Fields:
+    """Return the fields of a dataclass or a Pydantic model; of anything else none."""
+    if isinstance(value, (set, frozenset)):
+        return ((ITEM, item) for item in value)
+    if isinstance(value, type):
+        return ()
+    if is_dataclass(value):
+        return ((each.name, getattr(value, each.name, None)) for each in fields(value))
+    names = getattr(type(value), "model_fields", None)
+    if isinstance(names, Mapping):
+        return ((name, getattr(value, name, None)) for name in names)
+    return ()

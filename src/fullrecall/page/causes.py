@@ -1,0 +1,87 @@
+"""Why targets were missed, as a diagnosis says it: counted for each score apart.
+
+Several scores look for the same thing in their own ways, so that one document that was not
+retrieved is a miss of each: counts of different scores do not add up.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    from fullrecall.diagnosis.causes import Diagnosed
+    from fullrecall.diagnosis.diagnosis import Diagnosis
+    from fullrecall.page.choices import Column
+
+
+class Share(NamedTuple):
+    """How many of the `total` misses of one score have a cause: `missed`.
+
+    `label` is the score's name as it was diagnosed, such as `id_recall@5`.
+    """
+
+    column: Column
+    label: str
+    missed: int
+    total: int
+
+
+class CauseLine(NamedTuple):
+    """A cause with its share in the misses of each score, and what it suggests to do."""
+
+    cause: str
+    shares: tuple[Share, ...]
+    fix: str
+
+    @property
+    def name(self) -> str:
+        """The cause in words."""
+        return self.cause.replace("_", " ")
+
+
+class Causes:
+    """The causes of a diagnosis of the last report, each with a number, by what was missed."""
+
+    def __init__(self, diagnosis: Diagnosis | None, columns: Sequence[Column]) -> None:
+        misses = [] if diagnosis is None else list(_by_score(diagnosis, columns))
+        fixes = {} if diagnosis is None else diagnosis.fixes
+        counts = Counter((miss.cause, nth) for miss, nth in misses)
+        totals = Counter(nth for _, nth in misses)
+        self.labels = {nth: miss.score for miss, nth in misses}
+        """The name of each score that was diagnosed, as the diagnosis has it, by its index."""
+        self._of: defaultdict[tuple[int, str], dict[str, Diagnosed]] = defaultdict(dict)
+        for miss, nth in misses:
+            self._of[nth, miss.sample][miss.target] = miss
+        shares = {
+            cause: tuple(
+                Share(columns[nth], label, counts[cause, nth], totals[nth])
+                for nth, label in sorted(self.labels.items())
+            )
+            for cause, _ in counts
+        }
+        largest = {
+            cause: max(each.missed / each.total for each in shares[cause]) for cause in shares
+        }
+        ranked = sorted(shares, key=lambda cause: (-largest[cause], cause))
+        self.lines = [CauseLine(cause, shares[cause], fixes[cause]) for cause in ranked]
+        self._numbers = {cause: number for number, cause in enumerate(ranked)}
+
+    def of(self, nth: int, sample: str) -> Mapping[str, Diagnosed]:
+        """Return the misses of a sample by the `nth` score, each by the label of its target."""
+        return self._of.get((nth, sample), {})
+
+    def number(self, miss: Diagnosed) -> int:
+        """Return the number of the cause of a miss."""
+        return self._numbers[miss.cause]
+
+
+def _by_score(diagnosis: Diagnosis, columns: Sequence[Column]) -> Iterator[tuple[Diagnosed, int]]:
+    """Yield each miss with the index of its score, where the page has that score."""
+    indices = {column.method.name: nth for nth, column in enumerate(columns)}
+    for miss in diagnosis.misses:
+        name, _, cut = miss.score.rpartition("@")
+        nth = indices.get(miss.score, indices.get(name) if cut.isdecimal() else None)
+        if nth is not None:
+            yield miss, nth

@@ -1,0 +1,100 @@
+"""Where the lines and dots of a page's charts stand; the template draws them as SVG."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from math import log2
+from typing import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    from fullrecall.measures.budgets import Unit
+    from fullrecall.stats.bounds import Interval
+
+STYLES = 6
+"""Colors of lines; each has a dash of its own, so that color is not needed to tell them."""
+
+_LEFT, _RIGHT, _TOP, _BOTTOM = 44, 370, 12, 208
+"""In units of a chart, which has 420 by 252; it scales with the page, and its text with it."""
+
+_TICK_WIDTH = 22
+
+Point = tuple[float, float]
+
+
+class Figure(NamedTuple):
+    """A mean of a curve with its interval, None for either where there is none."""
+
+    mean: float | None
+    interval: Interval | None = None
+
+
+@dataclass(frozen=True)
+class Curve:
+    """A score, or a report, with its figures by k or a budget, and how it is drawn.
+
+    `hollow` dots stand for what was before.
+    """
+
+    letter: str
+    name: str
+    style: int
+    figures: Mapping[float, Figure]
+    hollow: bool = False
+
+
+@dataclass(frozen=True)
+class Chart:
+    """Curves of one measure over the `ks`, ascending, or over a budget; y is always 0 to 1.
+
+    `counted` says what the x axis counts.
+    """
+
+    counted: str
+    ks: Sequence[float]
+    curves: Sequence[Curve]
+
+    def x(self, k: float) -> float:
+        """Return where a k stands.
+
+        By its logarithm: the first ranks, where curves rise, get as much room as the later.
+        """
+        share = log2(k / self.ks[0]) / log2(self.ks[-1] / self.ks[0])
+        return round(_LEFT + share * (_RIGHT - _LEFT), 1)
+
+    def y(self, value: float) -> float:
+        """Return where a value stands."""
+        return round(_BOTTOM - value * (_BOTTOM - _TOP), 1)
+
+    def dots(self, curve: Curve) -> list[Point]:
+        """Return where the values of a curve stand."""
+        means = ((k, figure.mean) for k, figure in curve.figures.items())
+        return [(self.x(k), self.y(mean)) for k, mean in means if mean is not None]
+
+    def band(self, curve: Curve) -> list[Point]:
+        """Return the corners of the band that the intervals of a curve make."""
+        intervals = {self.x(k): figure.interval for k, figure in curve.figures.items()}
+        bounded = [(x, interval) for x, interval in intervals.items() if interval is not None]
+        highs = [(x, self.y(interval.high)) for x, interval in bounded]
+        return highs + [(x, self.y(interval.low)) for x, interval in reversed(bounded)]
+
+    @property
+    def labeled(self) -> list[float]:
+        """The ks that have room for their number, the last one always."""
+        kept = [self.ks[-1]]
+        for k in reversed(self.ks[:-1]):
+            if self.x(kept[-1]) - self.x(k) >= _TICK_WIDTH:
+                kept.append(k)
+        return kept[::-1]
+
+
+def chart(curves: Iterable[Curve], unit: Unit | None = None) -> Chart | None:
+    """Return the chart of `curves`; None where there are fewer than two ks, which make no line."""
+    kept = [c for c in curves if any(figure.mean is not None for figure in c.figures.values())]
+    ks = sorted({k for curve in kept for k in curve.figures})
+    return Chart(unit or "k, the contexts", ks, kept) if len(ks) > 1 else None
+
+
+def path(points: Sequence[Point]) -> str:
+    """Return a line through points, in SVG's words."""
+    return "M" + "L".join(f"{x:g} {y:g}" for x, y in points)

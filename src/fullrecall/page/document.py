@@ -1,0 +1,99 @@
+"""The HTML around the data: one file that fetches nothing and runs nothing but its own script."""
+
+from __future__ import annotations
+
+import json
+import re
+from base64 import b64encode
+from collections.abc import Sequence
+from functools import cache
+from hashlib import sha256
+from importlib.resources import files
+from typing import TYPE_CHECKING, Any
+
+from fullrecall.page.charts import path
+from fullrecall.show.html import table, visible
+from fullrecall.show.text import replaced
+
+if TYPE_CHECKING:
+    from jinja2 import Environment
+
+# `<`, `>` and `&` can end or open something in HTML, the separators end lines in old scripts, the
+# overrides would reorder the page's source, and half an emoji does not go into UTF-8.
+_UNSAFE_IN_SCRIPT = re.compile(
+    "[<>&\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069\ufeff\ud800-\udfff]"
+)
+
+
+def script_json(value: Any) -> str:
+    """Return `value` as JSON that can end neither its `<script>` nor a line of it."""
+    text = json.dumps(value, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
+    return _UNSAFE_IN_SCRIPT.sub(lambda match: f"\\u{ord(match[0]):04x}", text)
+
+
+def rendered(blocks: Sequence[tuple[str, Any]], **values: Any) -> str:
+    """Return the page of reports, with the blocks of data that its script reads."""
+    return document(_file("page.html"), _file("page.js"), "", blocks, **values)
+
+
+def document(
+    template: str, script: str, style: str, blocks: Sequence[tuple[str, Any]], **values: Any
+) -> str:
+    """Return one HTML file with a script, a style, and the script's data by element ID.
+
+    `template` is the text of one, which may extend a file of this package; `style` comes after
+    that which all pages share.
+    """
+    from markupsafe import Markup
+
+    from fullrecall import __version__
+
+    style = _file("page.css") + style
+    # Scripts and styles are allowed by their hashes alone, so that an inline one that an escaping
+    # slip let in would not run; a page under this policy can fetch nothing, and no string can be
+    # made markup by its script.
+    policy = (
+        f"default-src 'none'; script-src {_hash(script)}; style-src {_hash(style)}; "
+        "base-uri 'none'; form-action 'none'; require-trusted-types-for 'script'; "
+        "trusted-types 'none'"
+    )
+    # Both are our own files, and `script_json` escapes all that HTML could take for markup.
+    inlined = {
+        "script": Markup(script),  # noqa: S704
+        "style": Markup(style),  # noqa: S704
+        "blocks": [(name, Markup(script_json(block))) for name, block in blocks],  # noqa: S704
+    }
+    page = _environment().from_string(template)
+    return page.render(policy=policy, version=__version__, **inlined, **values)
+
+
+def _hash(code: str) -> str:
+    """Return the hash by which a content security policy allows an inline script or style."""
+    return f"'sha256-{b64encode(sha256(code.encode()).digest()).decode()}'"
+
+
+@cache
+def _environment() -> Environment:
+    from jinja2 import Environment, FunctionLoader, StrictUndefined
+
+    # Strict: a misspelled name fails, where it would print nothing.
+    environment = Environment(
+        loader=FunctionLoader(_file),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    environment.filters |= {
+        "visible": visible,
+        "title_text": replaced,
+        "table": table,
+        "count": lambda count: f"{count:,}",
+        "path": path,
+    }
+    return environment
+
+
+@cache
+def _file(name: str) -> str:
+    return (files(__package__) / "files" / name).read_text(encoding="utf-8")

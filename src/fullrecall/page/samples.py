@@ -1,0 +1,214 @@
+"""What the page's script reads: an index of all samples, and their details in blocks.
+
+The index is what the table sorts and filters by, and is read at once. Details, contexts and texts
+come in blocks that are read when a sample is opened or searched. Each text and each context stands
+once, however many samples hold it, and is named by its number. Names are as short as they are
+because a page has them ten thousand times; `page.js` says what each is.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from fullrecall.samples.context import Context
+
+if TYPE_CHECKING:
+    from fullrecall.measures.findings import Evidence, Finding
+    from fullrecall.page.causes import Causes
+    from fullrecall.page.choices import Rows
+    from fullrecall.page.readings import Cell, Reading
+    from fullrecall.samples.calls import Stage
+    from fullrecall.samples.sample import Sample
+    from fullrecall.table.row import Row
+
+PER_BLOCK = 200
+"""Samples, contexts, or texts that are read together."""
+
+_QUESTION_SHOWN = 300
+"""Characters of a question that the table can show; the details have all of it."""
+
+# Made once: `json.dumps` makes an encoder for each call with options (2.2 µs a value, not 1.4).
+_encoded = json.JSONEncoder(ensure_ascii=False, default=str).encode
+
+
+class Samples:
+    """The samples of a page, in the order in which they are added.
+
+    Causes are of the report on the `last` side.
+    """
+
+    def __init__(self, causes: Causes, last: int) -> None:
+        self._causes = causes
+        self._last = last
+        self._details: list[dict[str, Any]] = []
+        self._contexts: dict[tuple[Any, ...], int] = {}
+        self._texts: dict[str, int] = {}
+
+    def add(self, rows: Rows, reading: Reading) -> dict[str, Any]:
+        """Add a sample; return its entry in the index.
+
+        The entry has for each report and score the status, and by each choice the value and how
+        many targets it missed.
+        """
+        row = next(row for row in rows if row is not None)
+        sample = row.sample
+        details = _without_none(
+            q=self._text(sample.user_input),
+            a=self._text(sample.reference or None),
+            m=self._text(metadata_text(sample.metadata)),
+        )
+        details["x"] = [
+            None if own is None else self._side(own, side, reading.sides[side])
+            for side, own in enumerate(rows)
+        ]
+        self._details.append(details)
+        last = details["x"][self._last] or {"f": ()}
+        causes = {
+            (target["u"], nth)
+            for nth, result in enumerate(last["f"])
+            for target in result.get("t", ())
+            if "u" in target
+        }
+        question = sample.user_input or ""
+        brief = question if len(question) <= _QUESTION_SHOWN else f"{question[:_QUESTION_SHOWN]}…"
+        gaps = [gap and gap.replace("_", " ") for gap in reading.gaps]
+        return _without_none(
+            l=row.label,
+            q=brief,
+            g=sample.group,
+            c=sorted(causes) or None,
+            n=gaps if len(rows) > 1 else None,
+            v=[
+                None if own is None else list(map(_values, cells))
+                for own, cells in zip(rows, reading.sides, strict=True)
+            ],
+        )
+
+    def blocks(self) -> Iterator[tuple[str, Sequence[Any]]]:
+        """Yield each block of data with its ID: details of samples, contexts, texts."""
+        contexts = [
+            _without_none(**dict(zip("tidm", map(self._text, texts), strict=True)), p=start, e=end)
+            for *texts, start, end in self._contexts
+        ]
+        for name, items in (
+            ("details", self._details),
+            ("contexts", contexts),
+            ("texts", list(self._texts)),
+        ):
+            for nth, start in enumerate(range(0, len(items), PER_BLOCK)):
+                yield f"{name}-{nth}", items[start : start + PER_BLOCK]
+
+    def _text(self, text: str | None) -> int | None:
+        """Return the number of a text; None for none."""
+        return None if text is None else self._texts.setdefault(text, len(self._texts))
+
+    def _context(self, context: Context) -> int:
+        """Return the number of a context: those that differ by their score alone are one."""
+        metadata = metadata_text(context.metadata)
+        key = (context.text, context.id, context.source, metadata, context.start, context.end)
+        return self._contexts.setdefault(key, len(self._contexts))
+
+    def _side(self, row: Row, side: int, cells: Sequence[Cell]) -> dict[str, Any]:
+        """Return a sample in one report."""
+        sample, record = row.sample, row.sample.retrieval
+        contexts = sample.contexts
+        scores = [_rounded(context.score) for context in contexts or ()]
+        return _without_none(
+            r=self._text(sample.response or None),
+            c=None if contexts is None else list(map(self._context, contexts)),
+            o=scores if any(score is not None for score in scores) else None,
+            e=None if record is None else self._text(record.error),
+            k=None if record is None else record.ranks,
+            b=None if record is None else record.read,
+            s=[self._stage(stage) for stage in sample.stages] or None,
+            f=[self._result(row, cell, side, nth) for nth, cell in enumerate(cells)],
+        )
+
+    def _stage(self, stage: Stage) -> dict[str, Any]:
+        contexts = list(map(self._context, stage.contexts))
+        return _without_none(n=self._text(stage.name), i=self._text(stage.into), c=contexts)
+
+    def _result(self, row: Row, cell: Cell, side: int, nth: int) -> dict[str, Any]:
+        result = cell.result
+        misses = self._causes.of(nth, row.label) if side == self._last else {}
+        targets = []
+        for finding, ranked in zip(result.findings, result.ranked, strict=True):
+            target = self._target(finding, ranked, row.sample)
+            if cell.compared is not result and finding.target not in cell.compared.targets:
+                target["y"] = 1
+            miss = misses.get(finding.target.label)
+            if miss is not None:
+                # The number of the cause, the sentence, the rank.
+                detail = self._text(miss.detail or None)
+                target |= _without_none(u=self._causes.number(miss), d=detail, x=miss.rank)
+            targets.append(target)
+        return _without_none(
+            w=self._text(result.reason or None),
+            t=targets or None,
+            u=[[self._text(target), self._text(why)] for target, why in result.unmeasured] or None,
+            z=result.usage if any(result.usage) else None,
+        )
+
+    def _target(self, finding: Finding, ranked: Finding, sample: Sample) -> dict[str, Any]:
+        """Return what is shown of a target: credit by rank, contexts by position, evidence."""
+        target = finding.target
+        steps = [[rank, _rounded(credit)] for rank, credit in ranked.steps]
+        if steps == [[rank, 1.0] for rank in finding.ranks[:1]]:
+            steps = []  # as the script takes it where nothing else is said
+        contexts = sample.retrieved_contexts or ()
+        evidence = [self._evidence(each, contexts) for each in finding.evidence]
+        return _without_none(
+            t=self._text(target.label),
+            s=steps or None,
+            n=finding.ranks or None,
+            w=None if target.size == 1.0 else _rounded(target.size),
+            g=None if target.grade == 1.0 else _rounded(target.grade),
+            v=self._text(finding.verdict or None),
+            a=_rounded(finding.agreement),
+            e=evidence or None,
+        )
+
+    def _evidence(self, evidence: Evidence, contexts: Sequence[Context]) -> dict[str, Any]:
+        text = contexts[evidence.rank - 1].text if 0 < evidence.rank <= len(contexts) else None
+        return _without_none(
+            r=evidence.rank,
+            p=_range(text, evidence.start, evidence.end),
+            s=_rounded(evidence.similarity),
+            q=self._text(evidence.quote),
+            v=evidence.verified,
+        )
+
+
+def _values(cell: Cell) -> list[Any]:
+    values = [None if value is None else round(value, 6) for value in cell.values]
+    return [cell.compared.status, values, [misses.missed for misses in cell.misses]]
+
+
+def _range(text: str | None, start: int | None, end: int | None) -> tuple[int, int] | None:
+    """Return a range of characters, None where it is no part of the text."""
+    if text is None or start is None or end is None or not 0 <= start < end <= len(text):
+        return None
+    return start, end
+
+
+def metadata_text(metadata: Mapping[str, Any]) -> str | None:
+    """Return metadata as JSON with one line for each key; None for none."""
+    if not metadata:
+        return None
+    try:
+        lines = [f" {_encoded(str(name))}: {_encoded(value)}" for name, value in metadata.items()]
+    except (TypeError, ValueError):  # a value that holds itself, or keys that are no str
+        return str(metadata)
+    return "{\n" + ",\n".join(lines) + "\n}"
+
+
+def _rounded(value: float | None) -> float | None:
+    """Return a number with as many digits as a page needs."""
+    return None if value is None else float(f"{value:.6g}")
+
+
+def _without_none(**fields: Any) -> dict[str, Any]:
+    """Return the fields that have a value."""
+    return {name: value for name, value in fields.items() if value is not None}

@@ -1,0 +1,212 @@
+"""The tables and charts of a page as sheets: scores or changes by each choice, and over k."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from fullrecall._util.counts import counted
+from fullrecall.page.census import misses_of
+from fullrecall.page.charts import STYLES, Chart, Curve, Figure, chart
+from fullrecall.show.sheet import Bar, Cell, Line, Section, Sheet
+from fullrecall.show.text import NOTHING, between, shown
+from fullrecall.stats.bounds import CONFIDENCE
+from fullrecall.stats.change_sheets import difference_cells, difference_heads
+from fullrecall.stats.score_sheets import mean_cell
+
+if TYPE_CHECKING:
+    from fullrecall.measures import Measure
+    from fullrecall.page.choices import Subject
+    from fullrecall.page.readings import Misses, Reading
+    from fullrecall.stats.bounds import Interval
+    from fullrecall.stats.change import Difference
+    from fullrecall.stats.comparison import Comparison
+    from fullrecall.stats.estimates import Estimate, ScoreSummary
+    from fullrecall.stats.summary import Summary
+
+_ENDS = (0.02, 0.05, 0.1, 0.2, 0.5, 1.0)
+"""How far the axis of differences may reach."""
+
+_BEFORE = 5
+"""The style of what was before: a quiet dashed line."""
+
+_LISTS = {"retrieved": "Retrieved", "kept": "Kept", "read": "In the prompt"}
+
+
+class Panel(NamedTuple):
+    """The chart of a measure over k, its numbers, and the choices with which it is shown."""
+
+    chart: Chart
+    caption: str
+    sheet: Sheet
+    choices: Sequence[int]
+
+
+def tables(
+    subject: Subject, summary: Summary | None, readings: Sequence[Reading]
+) -> dict[str, Any]:
+    """Return the tables and charts of a page, by the names of the template.
+
+    `summary` is that of a page of one report, None on one of several.
+    """
+    if subject.comparison is not None:
+        panels = list(_changed_panels(subject, subject.comparison))
+        overview = _changes_sheet(subject, subject.comparison)
+        return {"overview": overview, "panels": panels, "funnel": None}
+    assert summary is not None  # noqa: S101 - a page without a comparison has one
+    return {
+        "overview": _scores_sheet(subject, summary, readings),
+        "panels": list(_panels(subject, summary)),
+        "funnel": _funnel_sheet(summary),
+    }
+
+
+def _scores_sheet(subject: Subject, summary: Summary, readings: Sequence[Reading]) -> Sheet:
+    """Return the scores of one report by each choice."""
+    scores = list(summary)
+    gaps = any(score.unscored for score in scores)  # else the last column would say nothing
+    percent = f"{CONFIDENCE:.0%} interval"
+    heads = ["Mean", "0 to 1", percent, "Missed", "Scored", "Undefined", "Unscored"]
+    heads += ["If all unscored were 0 or 1"] * gaps
+
+    def cells(measure: Measure, nth: int, choice: int) -> list[Cell]:
+        misses = misses_of(readings, nth, choice)
+        return _score_cells(scores[nth], scores[nth][measure], misses)[: len(heads)]
+
+    return _overview(subject, heads, "lrllrrrr" + "l" * gaps, cells)
+
+
+def _score_cells(score: ScoreSummary, estimate: Estimate, misses: Misses) -> list[Cell]:
+    low, high = estimate.bounds or (None, None)
+    groups = f"in {counted(estimate.groups, 'group')}" if estimate.groups < estimate.samples else ""
+    return [
+        Cell(shown(estimate.mean), "strong"),
+        Cell("", bar=_bar(estimate.mean, estimate.interval, 0.0)),
+        Cell(between(estimate.interval)),
+        Cell(f"{misses.missed:,} of {misses.targets:,}"),
+        Cell(f"{estimate.samples:,}", small=groups),
+        Cell(f"{estimate.undefined:,}", "unsure" if estimate.undefined else ""),
+        Cell(f"{score.unscored:,}", "unsure" if score.unscored else ""),
+        Cell(f"{shown(low)} to {shown(high)}" if score.unscored else NOTHING),
+    ]
+
+
+def _changes_sheet(subject: Subject, comparison: Comparison) -> Sheet:
+    """Return a comparison by each choice."""
+    scores = list(comparison)
+    pairs = zip(scores, subject.columns, strict=True)
+    end = _end([score[measure] for score, column in pairs for measure in column.measures])
+    _, _, _, percent, *counts = difference_heads(comparison.confidence)
+    heads = ["Difference", f"-{end:g} to +{end:g}", percent, "Before", "After", *counts]
+    heads.append("Compared")
+
+    def cells(measure: Measure, nth: int, _: int) -> list[Cell]:
+        return _change_cells(scores[nth][measure], end)
+
+    return _overview(subject, heads, f"lrll{'r' * (len(heads) - 3)}", cells)
+
+
+def _overview(
+    subject: Subject,
+    heads: Sequence[str],
+    sides: str,
+    cells: Callable[[Measure, int, int], Sequence[Cell]],
+) -> Sheet:
+    """Return a section for each choice of measures, with a line of `cells` for each score."""
+    sections = []
+    for choice, title in enumerate(subject.choice_labels):
+        lines = []
+        for nth, column in enumerate(subject.columns):
+            measure = column.measures[choice]
+            label = Cell(column.method.label(measure), letter=column.letter)
+            lines.append(Line(label, cells(measure, nth, choice)))
+        sections.append(Section(title, lines))
+    return Sheet(heads, sections, corner="Score", sides=sides)
+
+
+def _change_cells(change: Difference, end: float) -> list[Cell]:
+    before, after, difference, interval, *others = difference_cells(change)
+    axis = Cell("", bar=_bar(change.difference, change.interval, -end, end))
+    return [difference, axis, interval, before, after, *others, Cell(f"{change.samples:,}")]
+
+
+def _panels(subject: Subject, summary: Summary) -> Iterator[Panel]:
+    """Yield a chart for each measure that is offered at several ks, with a curve for each score."""
+    for family, numbers in subject.families.items():
+        curves = []
+        for nth, (column, score) in enumerate(zip(subject.columns, summary, strict=True)):
+            figures = {
+                k: Figure(score[cut].mean, score[cut].interval)
+                for k, cut in family.amounts(score).items()
+            }
+            curves.append(Curve(column.letter, column.method.name, nth % STYLES, figures))
+        drawn = chart(curves, family.unit)
+        if drawn is not None:
+            caption = f"Mean of {family.measure!r} @ {family.unit or 'k'}"
+            yield Panel(drawn, caption, _panel_sheet(drawn, {}), numbers)
+
+
+def _changed_panels(subject: Subject, comparison: Comparison) -> Iterator[Panel]:
+    """Yield a chart for each measure at several ks and each score: before and after."""
+    for family, numbers in subject.families.items():
+        for score, column in zip(comparison, subject.columns, strict=True):
+            changes = {k: score[cut] for k, cut in family.amounts(column.measures).items()}
+            before = {k: Figure(change.before) for k, change in changes.items()}
+            after = {k: Figure(change.after) for k, change in changes.items()}
+            curves = [
+                Curve("", "before", _BEFORE, before, hollow=True),
+                Curve("", "after", 0, after),
+            ]
+            drawn = chart(curves, family.unit)
+            if drawn is not None:
+                caption = f"{score.name}: mean of {family.measure!r} @ {family.unit or 'k'}"
+                yield Panel(drawn, caption, _panel_sheet(drawn, changes), numbers)
+
+
+def _panel_sheet(drawn: Chart, changes: Mapping[float, Difference]) -> Sheet:
+    """Return the numbers of a chart: a line for each curve, and for the change at last."""
+    lines = []
+    for curve in drawn.curves:
+        cells = [mean_cell(curve.figures.get(k)) for k in drawn.ks]
+        lines.append(Line(Cell(curve.name, letter=curve.letter), cells))
+    if changes:
+        differences = [difference_cells(changes[k]) for k in drawn.ks]
+        cells = [each[2]._replace(small=each[3].text) for each in differences]
+        lines.append(Line("difference", cells))
+    corner = f"at {drawn.counted.partition(',')[0]}"
+    return Sheet([f"{k:,.15g}" for k in drawn.ks], [Section("", lines)], corner=corner)
+
+
+def _funnel_sheet(summary: Summary) -> Sheet | None:
+    """Return the references by ID that each list has, and those that are lost on the way to it.
+
+    None where no record has two of the lists, or none of them lost anything.
+    """
+    if summary.funnel is None:
+        return None
+    references = before = summary.funnel.references
+    heads, lines = ["Recall", "0 to 1", "Found", "Lost here"], []
+    for name, count in summary.funnel.found.items():
+        share = count / references
+        cells = [
+            Cell(shown(share), "strong"),
+            Cell("", bar=Bar(0.0, 1.0, share, None)),
+            Cell(f"{count:,} of {references:,}"),
+            Cell(f"{before - count:,}"),
+        ]
+        lines.append(Line(_LISTS[name], cells))
+        before = count
+    return Sheet(heads, [Section("", lines)], corner="List", sides="lrlrr")
+
+
+def _bar(value: float | None, interval: Interval | None, low: float, high: float = 1.0) -> Bar:
+    return Bar(low, high, value, None if interval is None else (interval.low, interval.high))
+
+
+def _end(differences: Sequence[Difference]) -> float:
+    """Return the end of an axis that holds all differences with their intervals."""
+    reach = [0.0]
+    for each in differences:
+        values = (each.difference, *(each.interval or ())[:2])
+        reach += [abs(value) for value in values if value is not None]
+    return next(end for end in _ENDS if end >= min(max(reach), 1.0))

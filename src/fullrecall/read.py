@@ -1,0 +1,49 @@
+"""Readers: files and other tools' objects as samples, one at a time.
+
+`read` goes by a file's name; the others are for one format each. All return an iterator that
+raises `InputError`, with the file, the line and the field, at the first thing that is no sample,
+after every sample before it. Arguments and the file's existence are checked at the call itself.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from fullrecall._util import lazy
+
+if TYPE_CHECKING:  # `as` the same name says that it is public (PEP 484)
+    from fullrecall.calibration.label_files import read_labels as read_labels
+    from fullrecall.files.documents import Documents as Documents
+    from fullrecall.files.documents import documents_of as documents_of
+    from fullrecall.files.documents import read_contexts as read_contexts
+    from fullrecall.files.frames import from_rows as from_rows
+    from fullrecall.files.reading import read as read
+    from fullrecall.files.traces import from_spans as from_spans
+    from fullrecall.files.traces import with_references as with_references
+    from fullrecall.files.trec import from_qrels_run as from_qrels_run
+    from fullrecall.files.trec import read_trec as read_trec
+    from fullrecall.files.writing import Written as Written
+    from fullrecall.files.writing import write as write
+    from fullrecall.files.writing import write_jsonl as write_jsonl
+    from fullrecall.samples.corpus import Document as Document
+
+_MODULES = {
+    "Written": ".files.writing",
+    "write": ".files.writing",
+    "Document": ".samples.corpus",
+    "Documents": ".files.documents",
+    "documents_of": ".files.documents",
+    "from_qrels_run": ".files.trec",
+    "from_rows": ".files.frames",
+    "from_spans": ".files.traces",
+    "read": ".files.reading",
+    "read_contexts": ".files.documents",
+    "read_labels": ".calibration.label_files",
+    "read_trec": ".files.trec",
+    "with_references": ".files.traces",
+    "write_jsonl": ".files.writing",
+}
+
+if not TYPE_CHECKING:  # checkers read no list but a literal one
+    __all__ = list(_MODULES)
+    __getattr__ = lazy.names(__name__, _MODULES)

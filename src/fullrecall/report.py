@@ -1,0 +1,467 @@
+"""The facade: `evaluate`, `compare`, and `Report` with methods that reach every room."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal, cast, overload
+
+from fullrecall._util.dataframes import Backend, frame_of
+from fullrecall._util.garbage import uncollected
+from fullrecall.errors import ParameterError
+from fullrecall.judge.models.retries import MOST
+from fullrecall.measures import DEFAULT_KS, Measure, Recall
+from fullrecall.measures.budgets import Cut, check_cut
+from fullrecall.run.evaluate import Options, SampleLike, aevaluated, evaluated
+from fullrecall.show import spreadsheet
+from fullrecall.show.output import written
+from fullrecall.stats.bounds import CONFIDENCE, Interval
+from fullrecall.stats.change import Flip
+from fullrecall.stats.comparison import Comparison
+from fullrecall.stats.comparisons import Comparisons
+from fullrecall.stats.evaluation import Evaluation
+from fullrecall.stats.exports import scores_of
+from fullrecall.stats.missed import Missed
+from fullrecall.stats.summary import Summary, summary_markdown
+from fullrecall.table.row import Row
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+    from fullrecall.calibration import HumanLabels, ToLabel
+    from fullrecall.diagnosis import Diagnosis
+    from fullrecall.judge.models.retries import Retries
+    from fullrecall.run.address import StoreLike
+    from fullrecall.run.budget import Budget
+    from fullrecall.run.evaluate import CorpusLike, Sink
+    from fullrecall.run.retrievers import RetrieverLike
+    from fullrecall.samples.hits import IdKey
+    from fullrecall.samples.retrieval import View
+    from fullrecall.scorers.scorer import Scorer
+
+__all__ = [
+    "Comparison",
+    "Comparisons",
+    "Flip",
+    "Interval",
+    "Missed",
+    "Report",
+    "ReportComparison",
+    "Row",
+    "Summary",
+    "aevaluate",
+    "compare",
+    "evaluate",
+]
+
+
+class Report(Evaluation):
+    """The scored samples of `evaluate`; iterate over it, or read `rows`, for each sample."""
+
+    def to_label(
+        self,
+        n: int,
+        path: str | Path | None = None,
+        *,
+        seed: int = 0,
+        score: str | None = None,
+        show_verdicts: bool = False,
+        labels: HumanLabels = (),
+    ) -> tuple[ToLabel, ...]:
+        """Return `n` claims for people to label, drawn at random, and write them to `path`.
+
+        All claims if there are fewer, and two of each verdict at least. `path` ends in .csv, for a
+        spreadsheet; there must be no such file yet, since it may hold labels. The
+        column `label` is to be filled with "supported", "not_supported" or "partial", by what the
+        contexts say; then `fullrecall.read.read_labels` and `calibrate` take it from there.
+
+        Claims are drawn verdict by verdict, with chances that are kept beside them. `score` may be
+        left out where a judge has made one score only. The judge's verdicts are hidden, so that
+        they do not sway people, unless `show_verdicts`. `labels` that there are already are filled
+        in: the same `seed` with a larger `n` draws nearly all of the same claims again, and more.
+
+        Raises `ParameterError` for a bad `n` or path, `InputError` for labels of other claims,
+        `ReportError` where no judge made a recall of it.
+        """
+        from fullrecall.calibration import draw
+
+        return draw.to_label(
+            self,
+            n,
+            path,
+            seed=seed,
+            score=score,
+            show_verdicts=show_verdicts,
+            labels=labels,
+        )
+
+    def to_frame(self, *measures: Measure, backend: Backend = "pandas") -> Any:
+        """Return a data frame: one row per sample and one column per measure of each score.
+
+        `backend` is the library that it is of: "pandas", "polars", or "pyarrow". Columns are named
+        `id_recall`, `id_recall@5`, `id_recall.ndcg@10`; by default those that `summary` reads. A
+        score's status and reason stand beside them. No value is missing without a status that says
+        why. Raises `ParameterError` for another backend, and `MissingExtraError` where the library
+        is not installed.
+        """
+        return frame_of(*scores_of(self.table, measures), backend, "Report.to_frame()")
+
+    def to_csv(
+        self,
+        path: str | Path | None = None,
+        *,
+        measures: Sequence[Measure] = (),
+        delimiter: str = ",",
+    ) -> str:
+        """Return, and write to `path`, the columns of `to_frame` as CSV; needs no library.
+
+        A text that a spreadsheet would run as a formula gets an apostrophe in front. The file
+        begins with a byte order mark, for Excel; where a comma is the decimal sign, Excel expects
+        `delimiter=";"`. Raises `ParameterError` for another delimiter than a comma, a semicolon,
+        or a tab.
+        """
+        columns, rows = scores_of(self.table, measures)
+        text = spreadsheet.table([[*columns], *rows], delimiter)
+        return written(text, path, spreadsheet.BOM)
+
+    def to_markdown(
+        self, path: str | Path | None = None, *, measures: Sequence[Measure] = ()
+    ) -> str:
+        """Return, and write to `path`, the summary as tables in GitHub's Markdown."""
+        return written(summary_markdown(self.summary(*measures)), path)
+
+    @uncollected()
+    def to_html(
+        self,
+        path: str | Path | None = None,
+        *,
+        measures: Sequence[Measure] = (),
+        diagnosis: Diagnosis | Literal[False] | None = None,
+        title: str | None = None,
+    ) -> str:
+        """Return the report as one HTML page, and write it to `path` if one is given.
+
+        The page is whole: it needs no server and fetches nothing. It answers first what fails,
+        why, and what to change; then the summary, the curves over k, and every sample with
+        its contexts, targets and evidence, to be sorted, filtered and searched, all by whichever
+        of the `measures` the reader chooses; by default those that `summary` reads.
+        `diagnosis` says why each target was missed; None diagnoses by what the report alone
+        tells, at the k of the measure that the page opens with; False leaves it out. A file of
+        that name is replaced once all is written.
+
+        Raises `ReportError` for a report of more than 10,000 samples.
+        """
+        from fullrecall.page import report_page
+
+        page = report_page(self, measures=measures, diagnosis=diagnosis, title=title)
+        return written(page, path)
+
+    def plot(
+        self,
+        measure: Measure = Recall,
+        ax: Axes | None = None,
+        *,
+        scores: Iterable[str] | None = None,
+        ks: Sequence[Cut] = DEFAULT_KS,
+        label: str | None = None,
+    ) -> Axes:
+        """Draw the mean of `measure` at each of `ks` with its 95% intervals; return the axes.
+
+        `ks` are numbers of contexts, or budgets of one unit: `[calls(n) for n in range(1, 9)]`.
+        One line per score, or for the `scores` named. On `ax`, or on new axes if it is None;
+        nothing is shown or saved. `label` names the report where several are drawn. Raises
+        `ReportError` where none has a mean, `KeyError` for another score, `ParameterError` for
+        budgets of several units, `MissingExtraError` without Matplotlib.
+        """
+        from fullrecall.show.plots import Curve, drawn
+
+        cuts = [measure @ check_cut(k) for k in ks]
+        units = {each.unit for each in cuts}
+        if len(units) > 1:
+            names = ", ".join(sorted(unit or "contexts" for unit in units))
+            raise ParameterError(f"ks must be of one unit, got {names}: draw a plot for each")
+        summary = self.summary(*cuts)
+        chosen = summary if scores is None else map(summary.__getitem__, scores)
+        curves = [
+            Curve(
+                score.name if label is None else f"{label}: {score.name}",
+                score.scored,
+                score.scored + score.undefined + score.unscored,
+                [
+                    (float(each.amount or 0), score[each].mean, score[each].interval)
+                    for each in cuts
+                ],
+            )
+            for score in chosen
+        ]
+        return drawn(curves, ax, measure.whole.name.replace("_", " "), units.pop())
+
+    def save(
+        self,
+        path: str | Path,
+        *,
+        replace: bool = False,
+        default: Callable[[Any], Any] | None = None,
+        sign: str | Path | None = None,
+    ) -> None:
+        """Write the report to a file, or to a directory of Parquet files.
+
+        A path that ends in ".jsonl" is JSON lines, for people and diffs: the methods, one line per
+        sample, and an end. One that ends in ".parquet" is a directory of Parquet files of 24,576
+        samples each, and a manifest. What `load` reads of either is equal to this report.
+
+        `sign` is a file with a secret key of at least 16 bytes: a signature is written beside the
+        report, `report.jsonl.hmac`, which `load(signed=…)` and `fullrecall gate --signed` require.
+
+        Raises `ReportError` for another suffix, for a path that exists unless `replace`, which
+        replaces it once all is written, for a directory with other files, and for metadata that
+        JSON would change or cannot hold, unless `default`, such as `str`, makes values of it that
+        JSON can hold; `MissingExtraError` without pyarrow.
+        """
+
+        from fullrecall.files.reports import saved
+
+        saved.save(self, path, replace=replace, default=default, sign=sign)
+
+    @classmethod
+    def load(cls, path: str | Path, *, signed: str | Path | None = None) -> Report:
+        """Read a saved report into memory; `ReportError` names line and field of what is wrong.
+
+        What scorers found is derived again from the sample beside it: values that do not follow
+        are wrong, and so is a directory with a part that is missing, cut off, edited, or of another
+        report. `signed` is the key file that the report must be signed with (`save(sign=…)`). What
+        an interrupted or killed run has left is read too: `stopped` then says what ended it, and a
+        last line that is cut off is left out with a warning.
+        """
+
+        from fullrecall.files.reports import saved
+
+        return saved.load(path, cls, signed=signed)
+
+    @classmethod
+    def open(cls, path: str | Path | Iterable[str | Path], *, rows: int | None = None) -> Report:
+        """Open a saved report: one of Parquet files is read as it is asked, piece by piece.
+
+        It has the methods of any report. One JSON Lines file is read into memory, as by `load`,
+        which says what raises `ReportError`.
+        """
+
+        from fullrecall.files.reports import saved
+
+        return saved.open_report(path, cls, rows=rows)
+
+
+class ReportComparison(Comparison):
+    """The comparison of two reports, which can also be a page."""
+
+    @uncollected()
+    def to_html(
+        self,
+        path: str | Path | None = None,
+        *,
+        diagnosis: Diagnosis | Literal[False] | None = None,
+        title: str | None = None,
+    ) -> str:
+        """Return the comparison as one HTML page, and write it to `path` if one is given.
+
+        The page is whole, as that of `Report.to_html`. It answers first what fails now that did
+        not, why, and what to change; then the differences with their intervals, the curves before
+        and after, and every sample with both retrievals side by side. `diagnosis`, of the report
+        after, says why each target was missed; None makes one by what the report alone tells,
+        False leaves it out.
+        """
+        from fullrecall.page import comparison_page
+
+        page = comparison_page(self, diagnosis=diagnosis, title=title)
+        return written(page, path)
+
+
+def evaluate(
+    samples: Iterable[SampleLike],
+    scorers: Sequence[Scorer] | Scorer,
+    *,
+    retriever: RetrieverLike | None = None,
+    max_concurrency: int = 16,
+    timeout: float | None = 60.0,
+    deadline: float | None = None,
+    retries: Retries | int = MOST,
+    store: StoreLike | None = None,
+    budget: Budget | None = None,
+    progress: bool = True,
+    sink: Sink | None = None,
+    output: str | Path | None = None,
+    corpus: CorpusLike | None = None,
+    view: View = "contexts",
+    id_key: IdKey | None = None,
+) -> Report:
+    """Score every sample with every scorer and return the report, in the samples' order.
+
+    `samples` may be any iterable of `Sample`s or of mappings with the fields of one, or a data
+    frame of any library that narwhals reads, and is read once. Where scorers ask models, many
+    samples are in flight at a time; the report is the same whatever `max_concurrency` is. Works
+    in a running event loop too, as in a notebook or a server, which it blocks: `aevaluate` does
+    not.
+
+    - `retriever`: is asked each sample's `user_input`, up to `max_concurrency` at a time, each
+      within `timeout`; what it returns is scored. A function of the question, sync or async, a
+      `Retriever`, such as `observed(…)` of an adapter returns, or a retriever of LangChain or
+      LlamaIndex. It returns IDs, texts, (id, text) or (id, score), mappings, `Context`s, rows of a
+      database, or what another library's search returns. One that requires a `k` gets 100.
+      Default: samples have their retrieval. Where it raises, the sample is unscored with that
+      reason.
+    - `max_concurrency`: requests on their way at a time, 16 by default; each model is asked less
+      for as long as its endpoint answers that its rate limit is exceeded.
+    - `timeout`: seconds for one request, 60 by default, None for no bound. `deadline`: seconds for
+      the whole run; what was not measured by then is unscored. Default: None.
+    - `retries`: how requests that fail for the moment are sent again, or how often. Default: 4.
+    - `store`: a file, a `Store`, or the URL of a Redis server (`redis://host:6379/0`) that keeps
+      what models answer, so that a later run goes on where this one ended, and runs beside it ask
+      nothing that this one asks. None keeps it in memory, for this run. It is opened, and a file
+      made, also where no scorer asks a model.
+    - `budget`: what the run may spend; beyond it, samples are unscored.
+    - `progress`: show a bar on standard error, every 30 seconds where that is no terminal.
+    - `output`: rows are written here as they come, and the report is that of the file; a killed
+      run leaves what it had written. A name that ends in ".parquet" becomes a directory of Parquet
+      files, for more samples than memory holds; one that ends in ".jsonl" is one file, which is
+      read into memory in the end.
+    - `sink`: called with each sample's `Row`, in order, as soon as the rows before it are there.
+    - `corpus`: what the retriever searches: whatever `fullrecall.read.documents_of` takes (a
+      folder, a file, documents, contexts), or a `CorpusIndex` of it. It is read once, before
+      anything is scored. A sample whose label is stale in it (`fullrecall.samples.corpus.stale_label`) is
+      unscored, with that reason, in each score that depends on the label: never 0.0. The report
+      keeps the corpus' fingerprint. Spans are compared where the corpus has their documents whole;
+      its texts are in memory meanwhile, unless `samples` is a list of `Sample`s.
+    - `view`: which list of each sample's record is scored (`Retrieval.view`): "contexts", the final
+      one, is the default; "retrieved" is all that was retrieved, "read" what the model's prompt
+      had whole. The report's samples have that list. A sample whose record does not tell, or that
+      has none, is unscored with the reason.
+    - `id_key`: where each retrieved context has its ID: a dotted path, such as "metadata.source",
+      or a function of what the retriever, or the sample's row, has there. Default: usual names.
+
+    A sample that cannot be measured is in the report as "unscored" with the reason, and so is
+    one on which a scorer raised. `report.spent` tells what the run sent and paid.
+
+    Raises `ParameterError` for an argument out of its range and for two scorers of one name.
+    Raises `StoreError` for a store that cannot be opened, and `ReportError` for an `output` that
+    exists or has another suffix, and `InputError` for a `corpus` that cannot be read, before
+    anything is scored.
+    Raises, with what had been scored until then as its `report`: `InputError` for an item that is
+    not a sample, `RunStopped` where a model answers nobody, `Interrupted` at Ctrl-C, and whatever
+    reading `samples` or `sink` raises.
+    """
+    options = Options(
+        retriever=retriever,
+        max_concurrency=max_concurrency,
+        timeout=timeout,
+        deadline=deadline,
+        retries=retries,
+        store=store,
+        budget=budget,
+        progress=progress,
+        sink=sink,
+        output=output,
+        corpus=corpus,
+        view=view,
+        id_key=id_key,
+    )
+    return evaluated(samples, scorers, options, Report)
+
+
+async def aevaluate(
+    samples: Iterable[SampleLike],
+    scorers: Sequence[Scorer] | Scorer,
+    *,
+    retriever: RetrieverLike | None = None,
+    max_concurrency: int = 16,
+    timeout: float | None = 60.0,
+    deadline: float | None = None,
+    retries: Retries | int = MOST,
+    store: StoreLike | None = None,
+    budget: Budget | None = None,
+    progress: bool = True,
+    sink: Sink | None = None,
+    output: str | Path | None = None,
+    corpus: CorpusLike | None = None,
+    view: View = "contexts",
+    id_key: IdKey | None = None,
+) -> Report:
+    """Return what `evaluate` does, without blocking the event loop that runs it.
+
+    Models are asked in this loop. Samples are read and scored in one thread beside it. Connections
+    that models keep for this loop stay open: `await model.aclose()` closes those of an
+    `OpenAIChatModel`. A cancelled task ends the run; what a `store` has is kept.
+    """
+    options = Options(
+        retriever=retriever,
+        max_concurrency=max_concurrency,
+        timeout=timeout,
+        deadline=deadline,
+        retries=retries,
+        store=store,
+        budget=budget,
+        progress=progress,
+        sink=sink,
+        output=output,
+        corpus=corpus,
+        view=view,
+        id_key=id_key,
+    )
+    return await aevaluated(samples, scorers, options, Report)
+
+
+@overload
+def compare(
+    before: Report,
+    after: Report,
+    /,
+    *measures: Measure,
+    confidence: float = ...,
+    range: float = ...,  # noqa: A002 - the word that users know
+) -> ReportComparison: ...
+@overload
+def compare(
+    reports: Mapping[str, Report],
+    /,
+    *measures: Measure,
+    baseline: str | None = ...,
+    confidence: float = CONFIDENCE,
+    range: float = 1.0,  # noqa: A002 - the word that users know
+) -> Comparisons: ...
+def compare(
+    before: Report | Mapping[str, Report],
+    after: Report | Measure | None = None,
+    /,
+    *measures: Measure,
+    baseline: str | None = None,
+    confidence: float = CONFIDENCE,
+    range: float = 1.0,  # noqa: A002 - the word that users know
+) -> ReportComparison | Comparisons:
+    """Compare two reports of the same samples, sample by sample and target by target.
+
+    Samples are paired by their IDs, by position where none has one; of each pair only the targets
+    that both reports have count. For each of the `measures` of each score (default: its headline,
+    and that at k = 1, 3, 5, 10): the mean difference with its interval, whether that shows a change
+    for the better or the worse and how many samples would settle it, the sign-flip p-value, wins,
+    ties and losses, and the samples that changed.
+
+    `compare({"bm25": a, "dense": b, "hybrid": c}, Recall @ 5)` compares any number of reports with
+    the first, or with the one that `baseline` names: better and worse are then said with one error
+    rate for all of them (Holm).
+
+    - `confidence`: of the intervals, between 0 and 1. Default: 0.95.
+    - `range`: the largest change of a sample that is possible, above 0 and at most 1, if you know
+      one beforehand: intervals are narrower then.
+
+    Raises `ReportError` where it is ambiguous which samples or scores belong together,
+    `ParameterError` for a value out of range and for changes beyond `range`.
+    """
+    if isinstance(before, Mapping):
+        first_measure = [] if after is None else [cast("Measure", after)]
+        return Comparisons(
+            before, *first_measure, *measures, baseline=baseline, confidence=confidence, range=range
+        )
+    if baseline is not None:
+        raise ParameterError("baseline names one of several reports: pass {name: report, …}")
+    return ReportComparison(
+        before, cast("Report", after), *measures, confidence=confidence, range=range
+    )

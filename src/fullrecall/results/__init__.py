@@ -1,1 +1,0 @@
-"""What results show: bounds of a mean, a change, a choice among retrievers, a gate's outcome."""

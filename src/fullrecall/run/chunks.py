@@ -1,0 +1,165 @@
+"""Samples scored many at a time, as columns: what asks nobody makes no object for a row."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import partial
+from itertools import chain
+from operator import itemgetter
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+from fullrecall.run.work import score_one
+from fullrecall.samples.sample import Sample
+from fullrecall.scorers.ids import IdRecall, id_columns
+from fullrecall.scorers.scorer import Scorer
+
+if TYPE_CHECKING:
+    from fullrecall.table.part import MemoryPart, Rescored
+
+SampleLike: TypeAlias = Sample | Mapping[str, Any]
+
+_LARGEST = 8_192
+_SECONDS = 0.05
+"""Samples in a chunk at most, and how long reading may take before they are scored.
+
+Each sample is passed over several times: 8,192 stay in a processor's cache, of 16,384 each costs a
+quarter more.
+"""
+
+_OFTEN = 16
+"""Samples that are read between two looks at the clock."""
+
+_PLAIN = {"id", "user_input", "retrieved_context_ids", "reference_context_ids", "group"}
+"""The fields of samples that are scored without an object for each."""
+
+
+def takes_chunks(scorers: Sequence[Scorer]) -> bool:
+    """Return whether all of these fill columns, and none of them may raise."""
+    return all(type(scorer) is IdRecall for scorer in scorers)
+
+
+def chunks(items: Iterable[SampleLike]) -> Iterator[Sequence[SampleLike]]:
+    """Yield what `items` yields, some at a time; what it raises comes after what it yielded."""
+    # Nobody waits for a list to be read. A subclass may iterate otherwise.
+    if type(items) is list:
+        for start in range(0, len(items), _LARGEST):
+            yield items[start : start + _LARGEST]
+        return
+    chunk: list[SampleLike] = []
+    began = time.monotonic()
+    try:
+        for item in items:
+            chunk.append(item)
+            is_late = len(chunk) % _OFTEN == 0 and time.monotonic() - began > _SECONDS
+            if is_late or len(chunk) >= _LARGEST:
+                yield chunk
+                chunk, began = [], time.monotonic()
+    except (Exception, KeyboardInterrupt):
+        if chunk:
+            yield chunk
+        raise
+    if chunk:
+        yield chunk
+
+
+def part_of(
+    chunk: Sequence[SampleLike],
+    first: int,
+    scorers: Sequence[Scorer],
+    as_sample: Callable[[object, int], Sample],
+) -> MemoryPart:
+    """Return the scores of samples, of which the first stands at position `first`.
+
+    Raises `InputError`, naming the position, for an item that is not a sample.
+    """
+    from fullrecall.table.part import MemoryPart, columns_of
+
+    part = _of_mappings(chunk, scorers)
+    if part is not None:
+        return part
+    samples = [as_sample(item, first + nth) for nth, item in enumerate(chunk)]
+    columns = id_columns(samples)
+    scores = [
+        columns or columns_of([score_one(scorer, sample) for sample in samples])
+        for scorer in scorers
+    ]
+    return MemoryPart(samples, scores, _later(scorers, follows=columns is not None))
+
+
+def _later(scorers: Sequence[Scorer], *, follows: bool) -> list[Rescored]:
+    """Return what scores a sample again for whoever looks at its results."""
+    from fullrecall.table.part import Rescored
+
+    return [Rescored(partial(score_one, scorer), follows) for scorer in scorers]
+
+
+def _of_mappings(chunk: Sequence[SampleLike], scorers: Sequence[Scorer]) -> MemoryPart | None:
+    """Return the part of mappings of texts and lists of texts; None for any others."""
+    from fullrecall.scorers.id_columns import distinct, score_ids
+    from fullrecall.scorers.id_samples import IdSamples, Names
+    from fullrecall.table.part import MemoryPart
+
+    fields = _columns_of(chunk)
+    if fields is None:
+        return None
+    lists = _texts(fields["retrieved_context_ids"])
+    reference_lists = _texts(fields["reference_context_ids"])
+    if lists is None or reference_lists is None:
+        return None
+    (retrieved, retrieved_ids), references = lists, distinct(reference_lists[0])
+    scores = score_ids(retrieved, references)
+    samples = IdSamples(
+        Names.of(retrieved, retrieved_ids),
+        Names(list(chain.from_iterable(references)), scores.first.offsets),
+        fields.get("id") or [None] * len(chunk),
+        fields.get("user_input", ()),
+        fields.get("group", ()),
+    )
+    return MemoryPart(samples, [scores] * len(scorers), _later(scorers, follows=True))
+
+
+def _columns_of(chunk: Sequence[Any]) -> dict[str, list[Any]] | None:
+    """Return the columns of mappings that have the same plain fields; None for any others."""
+    first = chunk[0]
+    if type(first) is not dict:
+        return None
+    keys = first.keys()
+    aliases = Sample.names()
+    by_name = {name: field for field, names in aliases.items() for name in (field, *names)}
+    fields = [by_name.get(key) for key in keys]
+    if not {"retrieved_context_ids", "reference_context_ids"} <= set(fields) <= _PLAIN:
+        return None
+    if len(set(fields)) < len(fields):
+        return None
+    # With as many keys, and all of these, a mapping has no other.
+    if set(map(type, chunk)) != {dict} or set(map(len, chunk)) != {len(keys)}:
+        return None
+    try:
+        columns = {
+            field: list(map(itemgetter(key), chunk))
+            for field, key in zip(fields, keys, strict=True)
+            if field is not None
+        }
+    except KeyError:
+        return None
+    texts = frozenset({str, type(None)})
+    is_plain = all(texts.issuperset(map(type, columns.get(name, ()))) for name in _TEXT_FIELDS)
+    return columns if is_plain else None
+
+
+_TEXT_FIELDS = ("id", "user_input", "group")
+
+
+def _texts(column: Sequence[Any]) -> tuple[Sequence[Sequence[str]], Sequence[str]] | None:
+    """Return lists of IDs as texts, and all of them; None for another form, or a blank ID."""
+    if not frozenset({list, tuple}).issuperset(map(type, column)):
+        return None
+    ids = tuple(chain.from_iterable(column))  # a list would keep room for more
+    try:
+        "".join(ids)  # the fastest way to see that all are texts
+    except TypeError:
+        if set(map(type, ids)) == {int}:
+            return [list(map(str, row)) for row in column], tuple(map(str, ids))
+        return None
+    return (column, ids) if all(ids) else None

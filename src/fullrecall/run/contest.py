@@ -1,0 +1,298 @@
+"""`choose`: retrievers are asked the same questions until one is known to be the best."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from math import ceil, isnan
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from fullrecall._util.ending import ending
+from fullrecall._util.parameters import check_share
+from fullrecall.errors import FullrecallError, ParameterError
+from fullrecall.judge.models.retries import MOST, Retries
+from fullrecall.measures import Measure, as_measures
+from fullrecall.measures.costs import tokens_of
+from fullrecall.run.evaluate import Options, SampleLike, as_samples, evaluated
+from fullrecall.run.identity import identity_of
+from fullrecall.run.retrievers import as_retriever
+from fullrecall.samples.hits import IdKey
+from fullrecall.samples.sample import Sample
+from fullrecall.scorers.result import Status
+from fullrecall.scorers.scorer import Scorer
+from fullrecall.stats.accounts import Accounts
+from fullrecall.stats.bounds import CONFIDENCE, alpha_of
+from fullrecall.stats.choice import Choice
+from fullrecall.stats.evaluation import Evaluation
+from fullrecall.stats.race import Answer, Race, Record, question_key
+from fullrecall.table.row import Row
+
+if TYPE_CHECKING:
+    from tqdm import tqdm
+
+    from fullrecall.run.address import StoreLike
+    from fullrecall.run.budget import Budget
+    from fullrecall.run.retrievers import RetrieverLike
+
+_AT_ONCE = 32
+"""Questions put to a retriever before the file is written."""
+
+_MOST_SAVES = 256
+"""Times that the file is written for each retriever in a call of very many questions."""
+
+
+def choose(
+    samples: Iterable[SampleLike],
+    scorer: Scorer,
+    retrievers: Mapping[str, RetrieverLike],
+    measure: Measure | None = None,
+    *,
+    file: str | Path | None = None,
+    versions: Mapping[str, str] | None = None,
+    confidence: float = CONFIDENCE,
+    progress: bool = True,
+    max_concurrency: int = 16,
+    timeout: float | None = 60.0,
+    deadline: float | None = None,
+    retries: Retries | int = MOST,
+    store: StoreLike | None = None,
+    budget: Budget | None = None,
+    id_key: IdKey | None = None,
+) -> Choice:
+    """Return which retriever is best by a measure, or that the questions do not decide it.
+
+    Each question is put to every retriever that is still in the race. At 16 looks, those that are
+    known to be worse than another are dropped and not asked any further; once one is left, it is
+    asked the rest, for its mean. If a retriever is named, none of the others has a higher true
+    mean: that is wrong in at most 5% of uses, for any number of retrievers, and however often you
+    call `choose` again with more questions.
+
+    - `samples`: the questions, with their references; what they have of a retrieval is not used.
+      They are put in the order of a hash of their IDs. Samples of one `group`, and of one ID, count
+      as one question, by their mean. Those without `user_input` are left out.
+    - `retrievers`: two or more by name, each a function of the question, sync or async, or a
+      `Retriever`, as `evaluate` takes it. `measure`: default, the scorer's headline.
+    - `file`: JSON from which the next call goes on: with more questions, or where this one was
+      interrupted. Questions of earlier calls are not asked again. It is written as answers come, at
+      most 32 of them at once (of very many questions, one in 256), so that a killed process asks no
+      more than these anew. Retrievers must be the same as before.
+    - `versions`: by name, what tells whether a retriever is the same as in the file. Default: its
+      name, code, and plain settings. An index is not looked into: name its version here.
+    - `confidence`: the name is wrong with probability 1 - confidence at most.
+    - `progress`: show a bar on standard error, where that is a terminal.
+    - `max_concurrency`, `timeout`, `deadline`, `retries`, `store`, `budget`, and `id_key` are those
+      of `evaluate`, for each retriever and look. Seconds of calls include what they wait
+      for each other: `max_concurrency=1` measures them one by one.
+
+    A question that is unscored for a retriever counts neither for nor against it, at its worst
+    where it challenges and at its best where it is challenged.
+
+    Raises `ParameterError` for arguments out of range and for a retriever, a scorer, or a measure
+    that is not that of the file, `ReportError` for a file that is not one of `choose`. Whatever
+    ends it early carries what is known by then as `choice`; the file goes on from there.
+    """
+    check_share(confidence, "confidence", whole=False)
+    if not isinstance(scorer, Scorer):
+        raise ParameterError(f"expected a scorer such as IdRecall(), got {scorer!r}")
+    (asked_for,) = as_measures([scorer.method.headline if measure is None else measure])
+    rule = {
+        "scorer": scorer.method.name,
+        "parameters": {name: repr(value) for name, value in scorer.method.parameters.items()},
+        "measure": asked_for.name,
+    }
+    entrants = _entrants(retrievers, versions or {})
+    path = None if file is None else Path(file)
+    race = None if path is None else Race.load(path)
+    if race is None:
+        race = Race(rule, entrants, Accounts.open(len(entrants), alpha_of(confidence)))
+    else:
+        _check_same(race, rule, entrants, alpha_of(confidence))
+    options = Options(
+        max_concurrency=max_concurrency,
+        timeout=timeout,
+        deadline=deadline,
+        retries=retries,
+        store=store,
+        budget=budget,
+        id_key=id_key,
+        progress=False,
+    )
+    contest = _Contest(race, scorer, asked_for, retrievers, options, path, shown=progress)
+    return contest.run(_questions(samples))
+
+
+def _entrants(
+    retrievers: Mapping[str, RetrieverLike],
+    versions: Mapping[str, str],
+) -> dict[str, Record]:
+    if not isinstance(retrievers, Mapping) or len(retrievers) < 2:  # noqa: PLR2004
+        raise ParameterError(
+            f"retrievers must be two or more by name, such as "
+            f'{{"bm25": search, "dense": other}}, got {retrievers!r}'
+        )
+    for retriever in retrievers.values():
+        as_retriever(retriever)
+    for name in versions:
+        if name not in retrievers:
+            raise ParameterError(f"version of {name!r}: choose one of {', '.join(retrievers)}")
+    return {
+        name: Record(f"version {versions[name]}" if name in versions else identity_of(retriever))
+        for name, retriever in retrievers.items()
+    }
+
+
+def _check_same(
+    race: Race, rule: dict[str, Any], entrants: Mapping[str, Record], alpha: float
+) -> None:
+    """Raise `ParameterError` where it is not the same race."""
+    file_rule = {**race.rule, "confidence": 1 - race.accounts.alpha}
+    for name, value in {**rule, "confidence": 1 - alpha}.items():
+        if file_rule[name] != value:
+            raise ParameterError(
+                f"the file's {name} is {file_rule[name]!r}, not {value!r}: name another file"
+            )
+    for name in race.surviving:
+        if name not in entrants:
+            raise ParameterError(f"retriever {name!r} of the file is missing: pass it again")
+    for name, entrant in entrants.items():
+        if name not in race.records:
+            raise ParameterError(f"retriever {name!r} is not in the file: name another file")
+        identity = race.records[name].identity
+        if entrant.identity != identity:
+            raise ParameterError(
+                f"retriever {name!r} is not that of the file ({identity}, now "
+                f"{entrant.identity}): name another file, or say with versions that it is the same"
+            )
+
+
+def _questions(samples: Iterable[SampleLike]) -> dict[str, list[Sample]]:
+    """Return the samples of each question: those of one group, else of one ID, else of one text."""
+    groups: dict[str, str] = {}
+    read = [sample for sample in as_samples(samples) if sample.user_input is not None]
+    for sample in read:  # an ID that stands in a group takes along what else has the ID
+        if sample.id is not None and sample.group is not None:
+            groups.setdefault(sample.id, sample.group)
+    questions: dict[str, list[Sample]] = {}
+    for sample in read:
+        group = sample.group or groups.get(sample.id or "")
+        if group is not None:
+            name = f"group {group}"
+        else:
+            name = f"text {sample.user_input}" if sample.id is None else f"id {sample.id}"
+        questions.setdefault(question_key(name), []).append(sample)
+    return questions
+
+
+@dataclass
+class _Contest:
+    """Asks retrievers look by look, and writes the file after each."""
+
+    race: Race
+    scorer: Scorer
+    measure: Measure
+    retrievers: Mapping[str, RetrieverLike]
+    options: Options
+    path: Path | None
+    shown: bool
+    notes: list[str] = field(default_factory=list)
+
+    def run(self, questions: Mapping[str, list[Sample]]) -> Choice:
+        """Go on with a call that was interrupted, then with the questions that are new."""
+        from tqdm import tqdm
+
+        hidden = None if self.shown else True  # None hides it where there is no terminal
+        with self._ending(), tqdm(unit=" questions", delay=1.0, leave=False, disable=hidden) as bar:
+            self._call(questions, bar)
+            if len(self.race.surviving) > 1:
+                self.race.begin(questions)
+                self._call(questions, bar)
+        return self._choice()
+
+    def _call(self, questions: Mapping[str, list[Sample]], bar: tqdm[Any]) -> None:
+        race = self.race
+        while race.surviving and (keys := race.batch(questions)):
+            for name in race.surviving:
+                self._ask(name, {key: questions[key] for key in keys})
+            race.learn(keys)
+            self._save()
+            bar.total, bar.n = len(race.plan), race.position
+            bar.refresh()
+        if not race.surviving:
+            race.plan = race.plan[: race.position]
+        self._save()
+
+    def _ask(self, name: str, questions: Mapping[str, list[Sample]]) -> None:
+        """Put the questions to one retriever that has no answer to them yet, some at a time."""
+        record = self.race.records[name]
+        missing = [key for key in questions if key not in record.pending]
+        for start in range(0, len(missing), self._at_once):
+            keys = missing[start : start + self._at_once]
+            asked = [sample for key in keys for sample in questions[key]]
+            options = replace(self.options, retriever=self.retrievers[name])
+            rows = iter(evaluated(asked, self.scorer, options, Evaluation).rows)
+            for key in keys:
+                record.pending[key] = self._answer(record, [next(rows) for _ in questions[key]])
+            self._save()
+
+    @property
+    def _at_once(self) -> int:
+        """How many questions are asked between two writings of the file: all, without one."""
+        # The file is written whole: every 32 of very many questions would be quadratic.
+        size = len(self.race.plan)
+        return max(1, size) if self.path is None else max(_AT_ONCE, ceil(size / _MOST_SAVES))
+
+    def _answer(self, record: Record, rows: Sequence[Row]) -> Answer | None:
+        """Return the mean of a question's samples, if one has a target; count what they cost."""
+        values: list[float] = []
+        unscored = 0
+        for row in rows:
+            result = row.results[0]
+            value = result[self.measure] if result.status is Status.SCORED else None
+            if value is not None:
+                values.append(value)
+            elif result.status is Status.UNSCORED:
+                unscored += 1
+                record.reason = record.reason or result.reason
+            self._add_costs(record, row)
+        record.unscored += unscored
+        if not values and not unscored:
+            return None
+        size, total = len(values) + unscored, sum(values)
+        # What is unscored counts as 0, and as 1.
+        return Answer(total / size, (total + unscored) / size, tuple(values))
+
+    def _add_costs(self, record: Record, row: Row) -> None:
+        """Count the seconds and tokens of a row, where they are known."""
+        contexts, retrieval = row.sample.retrieved_contexts, row.sample.retrieval
+        if contexts is None:
+            return
+        if retrieval is not None and retrieval.seconds:
+            record.seconds.append(max(seconds or 0.0 for seconds in retrieval.seconds))
+        counted = contexts[: self.measure.top]
+        tokens = sum(map(tokens_of, counted))
+        if not isnan(tokens):
+            record.with_tokens += 1
+            record.tokens += tokens
+
+    def _choice(self) -> Choice:
+        return self.race.choice(self.scorer.method.label(self.measure), self.notes)
+
+    def _save(self) -> None:
+        if self.path is not None:
+            self.race.save(self.path)
+
+    @contextmanager
+    def _ending(self) -> Iterator[None]:
+        """Give whatever ends it early what is known by then."""
+        try:
+            yield
+        except (Exception, KeyboardInterrupt) as error:
+            self.notes.append(f"not all questions were asked: {ending(error)}")
+            if hasattr(error, "__dict__"):
+                error.choice = self._choice()  # type: ignore[union-attr]
+            if not isinstance(error, FullrecallError):
+                way_on = "" if self.path is None else f"; {self.path} goes on from there"
+                error.add_note(f"error.choice has what is known by then{way_on}.")
+            raise

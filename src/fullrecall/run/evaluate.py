@@ -1,0 +1,316 @@
+"""Samples in, their evaluation out: the algorithm behind `fullrecall.evaluate`."""
+
+from __future__ import annotations
+
+from collections.abc import (
+    AsyncIterable,
+    Callable,
+    Generator,
+    Iterable,
+    Iterator,
+    Mapping,
+    Sequence,
+)
+from contextlib import aclosing, closing, contextmanager, suppress
+from dataclasses import dataclass, replace
+from operator import length_hint
+from typing import TYPE_CHECKING, Any, Generic, TypeAlias, cast, get_args
+
+from fullrecall._util.dataframes import is_frame
+from fullrecall._util.ending import ending
+from fullrecall._util.parameters import check_choice
+from fullrecall.errors import FullrecallError, InputError, Interrupted, ParameterError
+from fullrecall.measures import Measure
+from fullrecall.run.interruption import interruptible
+from fullrecall.run.limits import Limits
+from fullrecall.samples.corpus import CorpusIndex
+from fullrecall.samples.hits import IdKey, check_id_key
+from fullrecall.samples.retrieval import View
+from fullrecall.samples.sample import Sample
+from fullrecall.scorers.scorer import Scorer
+from fullrecall.stats.evaluation import AnyEvaluation, Evaluation
+from fullrecall.table.origin import Origin
+from fullrecall.table.row import Row
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from fullrecall.files.documents import DocumentsLike
+    from fullrecall.files.reports.row_writer import Writer
+    from fullrecall.run.progress import Meter
+    from fullrecall.run.retrievers import RetrieverLike
+    from fullrecall.run.work import Run
+    from fullrecall.table.part import Part
+
+SampleLike: TypeAlias = Sample | Mapping[str, Any]
+Sink: TypeAlias = Callable[[Row], object]
+CorpusLike: TypeAlias = "DocumentsLike | CorpusIndex"
+"""What `evaluate` holds labels against."""
+
+
+@dataclass(frozen=True)
+class Options(Limits):
+    """The options of `evaluate`, with their defaults: its limits, and what becomes of the rows."""
+
+    retriever: RetrieverLike | None = None
+    progress: bool = True
+    sink: Sink | None = None
+    output: str | Path | None = None
+    corpus: CorpusLike | None = None
+    view: View = "contexts"
+    id_key: IdKey | None = None
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        check_choice(self.view, "view", get_args(View))
+        check_id_key(self.id_key)
+        if self.sink is not None and not callable(self.sink):
+            raise ParameterError(f"sink must be a function or None, got {self.sink!r}")
+
+    @property
+    def reads_no_row(self) -> bool:
+        """Whether nothing looks at rows while they are scored."""
+        is_unseen = self.retriever is None and self.sink is None and self.deadline is None
+        return is_unseen and self.corpus is None and self.view == "contexts"
+
+
+def evaluated(
+    samples: Iterable[SampleLike],
+    scorers: Sequence[Scorer] | Scorer,
+    options: Options,
+    make: type[AnyEvaluation],
+) -> AnyEvaluation:
+    """Return the evaluation of every sample by every scorer; see `fullrecall.evaluate`."""
+    from fullrecall.run.chunks import takes_chunks
+    from fullrecall.run.drivers import rows_of
+
+    samples, run = _run(samples, scorers, options)
+    run.corpus = corpus_index(options.corpus, samples)
+    with interruptible() as run.interruption, _reporting(run, options, samples, make) as scored:
+        if run.asks_nobody and options.reads_no_row and takes_chunks(run.scorers):
+            _score_chunks(samples, run, scored)
+        else:
+            with closing(rows_of(as_samples(samples), run)) as rows:
+                for row in rows:
+                    scored.add(row)
+    return scored.report
+
+
+def _run(
+    samples: Iterable[SampleLike], scorers: Sequence[Scorer] | Scorer, chosen: Options
+) -> tuple[Iterable[SampleLike], Run]:
+    """Return the samples, with the IDs that `id_key` names, and the run that scores them."""
+    from fullrecall.run.work import Run
+
+    retriever = None
+    if chosen.retriever is not None:
+        from fullrecall.run.retrievers import as_retriever
+
+        retriever = as_retriever(chosen.retriever, id_key=chosen.id_key)
+    elif chosen.id_key is not None:
+        samples = _rows_as_samples(samples, chosen.id_key)
+    return samples, Run(check_scorers(scorers), chosen, view=chosen.view, retriever=retriever)
+
+
+def corpus_index(corpus: CorpusLike | None, samples: object = None) -> CorpusIndex | None:
+    """Return a corpus by its IDs, with the texts that the samples' spans may be in."""
+    if corpus is None or isinstance(corpus, CorpusIndex):
+        return corpus
+    from fullrecall.files.documents import documents_of
+
+    all_samples = isinstance(samples, (list, tuple)) and all(
+        isinstance(sample, Sample) for sample in samples
+    )
+    listed = cast("Sequence[Sample]", samples) if all_samples else None
+    return CorpusIndex.of(documents_of(corpus), listed)
+
+
+def _score_chunks(samples: Iterable[SampleLike], run: Run, scored: _Scored[AnyEvaluation]) -> None:
+    """Score samples many at a time; all that were read are scored, whatever ends the run."""
+    from fullrecall.run.chunks import chunks, part_of
+
+    for chunk in chunks(samples if type(samples) is list else _items(samples)):
+        first = scored.count + 1
+        try:
+            part = part_of(chunk, first, run.scorers, as_sample_at)
+        except InputError as error:
+            if error.line is not None and error.line > first:
+                read = chunk[: error.line - first]
+                scored.add_part(part_of(read, first, run.scorers, as_sample_at))
+            raise
+        scored.add_part(part)
+        if run.interruption.is_asked:
+            raise KeyboardInterrupt
+
+
+async def aevaluated(
+    samples: Iterable[SampleLike],
+    scorers: Sequence[Scorer] | Scorer,
+    options: Options,
+    make: type[AnyEvaluation],
+) -> AnyEvaluation:
+    """Return the evaluation of every sample, without blocking; see `fullrecall.aevaluate`."""
+    from fullrecall.run.drivers import arows_of
+
+    samples, run = _run(samples, scorers, options)
+    if options.corpus is not None:
+        import asyncio
+
+        run.corpus = await asyncio.to_thread(corpus_index, options.corpus, samples)
+    with _reporting(run, options, samples, make) as scored:
+        async with aclosing(arows_of(as_samples(samples), run)) as rows:
+            async for row in rows:
+                scored.add(row)
+    return scored.report
+
+
+class _Scored(Generic[AnyEvaluation]):
+    """Where scored rows go: into the report, or into the file that it then reads."""
+
+    def __init__(self, report: AnyEvaluation, meter: Meter | None, options: Options) -> None:
+        self.report = report
+        self.count = 0
+        self._meter = meter
+        self._options = options
+        self._writer: Writer | None = None
+
+    def add(self, row: Row) -> None:
+        """Add one row."""
+        if self._writer is None:
+            self.report.add(row)
+        else:
+            self._writer.write(row.sample, row.results)
+        self.count += 1
+        if self._options.sink is not None:
+            self._options.sink(row)
+        if self._meter is not None:
+            self._meter.add(row)
+
+    def add_part(self, part: Part) -> None:
+        """Add rows that were scored together."""
+        (self._writer or self.report.table).add(part)
+        self.count += len(part)
+        if self._meter is not None:
+            self._meter.add_part(part, len(self.report.methods))
+
+    @contextmanager
+    def writing(self) -> Iterator[None]:
+        """Write to the file, if one was named, and have the report read it in the end."""
+        path = self._options.output
+        if path is None:
+            yield
+            return
+        from fullrecall.files.reports import saved as files
+
+        try:
+            with files.writer(path, self.report.methods, self.report.origin) as self._writer:
+                yield
+        finally:
+            self.report.table = files.open_report(path, Evaluation).table
+
+
+@contextmanager
+def _reporting(
+    run: Run, options: Options, samples: object, make: type[AnyEvaluation]
+) -> Iterator[_Scored[AnyEvaluation]]:
+    """Yield what takes the rows of the report; whatever ends the run goes with the report."""
+    from fullrecall.run.progress import Meter
+
+    report = make([scorer.method for scorer in run.scorers])
+    corpus = None if run.corpus is None else run.corpus.fingerprint
+    report.origin = Origin(corpus, run.view)
+    meter = Meter(run, total=length_hint(samples) or None)
+    scored = _Scored(report, meter if options.progress else None, options)
+    try:
+        with closing(meter), scored.writing():
+            yield scored
+    except (Exception, KeyboardInterrupt) as error:
+        # A second Ctrl-C may strike what ends the run, which then fails in ways of its own.
+        if run.interruption.is_repeated or isinstance(error, KeyboardInterrupt):
+            report.stopped = ending(KeyboardInterrupt())
+            raise Interrupted(report) from None
+        report.stopped = ending(error)
+        with suppress(AttributeError):  # what has slots takes nothing
+            error.report = report  # type: ignore[attr-defined]
+        if not isinstance(error, FullrecallError):
+            error.add_note(
+                f"It ended the run. error.report has the {len(report):,} samples so far."
+            )
+        raise
+    finally:
+        report.spent = replace(run.spent, seconds=run.seconds)
+
+
+def as_samples(samples: Iterable[SampleLike]) -> Generator[Sample]:
+    """Yield the items of `samples` as `Sample`s; `InputError` names the first that is none."""
+    for position, item in enumerate(_items(samples), start=1):
+        yield as_sample_at(item, position)
+
+
+def _items(samples: Iterable[SampleLike]) -> Iterator[SampleLike]:
+    if is_frame(samples):  # an Arrow table is no iterable
+        yield from _rows_as_samples(samples)
+        return
+    if isinstance(samples, (str, bytes, Mapping, Sample)) or not isinstance(samples, Iterable):
+        is_single = isinstance(samples, (Mapping, Sample))
+        way_out = "wrap it in a list" if is_single else "fullrecall.read.read(path) reads a file"
+        if isinstance(samples, AsyncIterable):
+            way_out = "collect it: [sample async for sample in samples]"
+        raise InputError(
+            f"samples must be an iterable of Samples, got {type(samples).__name__}: {way_out}"
+        )
+    yield from samples
+
+
+def _rows_as_samples(rows: Any, id_key: IdKey | None = None) -> Iterator[Sample]:
+    from fullrecall.files.frames import from_rows
+
+    return from_rows(rows, id_key=id_key)
+
+
+def as_sample_at(item: object, position: int) -> Sample:
+    """Return an item as a `Sample`; raise `InputError`, naming its position, where it is none."""
+    if isinstance(item, Sample):
+        return item
+    if type(item) is dict or isinstance(item, Mapping):
+        from fullrecall.files.rows import Columns, sample_of
+
+        try:
+            return sample_of(item, Columns(None))
+        except InputError as error:
+            raise error.at(line=position) from None
+    raise InputError(
+        f"expected a Sample or a mapping, got {type(item).__name__} (fullrecall.read.from_rows "
+        "takes data frames and the data sets of other tools)",
+        line=position,
+    )
+
+
+def check_scorers(scorers: Sequence[Scorer] | Scorer) -> Sequence[Scorer]:
+    """Return `scorers` as a sequence; raise `ParameterError` unless their names differ."""
+    if isinstance(scorers, (Scorer, str, Measure)):
+        scorers = (scorers,)  # what is no scorer is refused below
+    if not scorers:
+        raise ParameterError("scorers is empty: pass at least one, such as IdRecall()")
+    names: set[str] = set()
+    columns = {"sample", "user_input", "group"}
+    for scorer in scorers:
+        if isinstance(scorer, Measure):
+            raise ParameterError(
+                f"{scorer!r} is a measure, not a scorer: pass a scorer, such as IdRecall(), and "
+                f"ask its report: report.summary({scorer!r})"
+            )
+        if isinstance(scorer, type) or not isinstance(scorer, Scorer):
+            raise ParameterError(f"{scorer!r} is not a scorer: pass an instance such as IdRecall()")
+        if scorer.method.name in names:
+            raise ParameterError(
+                f"two scorers are named {scorer.method.name!r}: pass name=… to one of them; one "
+                "scorer answers for every k and every measure"
+            )
+        names.add(scorer.method.name)
+        if scorer.method.name in columns:
+            raise ParameterError(
+                f"{scorer.method.name!r} is the name of a column of every report: choose another "
+                "name="
+            )
+    return scorers

@@ -1,0 +1,1 @@
+"""Samples: a question with its references and its retrieved contexts."""

@@ -1,0 +1,214 @@
+"""One call of a retriever, and the calls that were stages of another one."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+from fullrecall.samples.context import Context, as_contexts
+from fullrecall.samples.identifiers import as_list, shown
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """One call of a retriever, or one step that made a list of another one; immutable.
+
+    - `source`: what was called: the name of a retriever, a tool, an index, a reranker.
+    - `query`: the text that it was asked.
+    - `contexts`: what it returned, best first, copied at that moment; empty where it returned
+      nothing, None where it failed or returned nothing that could be read as contexts.
+    - `error`: why it failed.
+    - `children`: the calls whose contexts it took: the stages before it.
+    - `recovered`: it failed, and a retry or a fallback succeeded in its place.
+    - `reorders`: its order serves the model's attention (LongContextReorder) and is no ranking:
+      the rank of a context is that in the list that it took.
+
+    Raises `ValueError` for values of another kind.
+    """
+
+    source: str
+    query: str | None = None
+    contexts: tuple[Context, ...] | None = None
+    error: str | None = None
+    children: tuple[Call, ...] = ()
+    recovered: bool = False
+    reorders: bool = False
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.source, str) or not self.source:
+            raise ValueError(f"source must be a non-empty str, got {shown(self.source)}")
+        optional_text(self.query, "query")
+        optional_text(self.error, "error")
+        if self.error is not None and self.contexts is not None:
+            raise ValueError(f"call {self.source!r} has contexts and an error: pass one")
+        for name in ("recovered", "reorders"):
+            if not isinstance(getattr(self, name), bool):
+                raise ValueError(f"{name} must be true or false, got {shown(getattr(self, name))}")
+        if self.contexts is not None:
+            object.__setattr__(self, "contexts", as_contexts(self.contexts))
+        if self.children != ():
+            object.__setattr__(self, "children", tuple(map(call_of, self.children)))
+
+    @property
+    def ranked(self) -> tuple[Context, ...] | None:
+        """The contexts in the order of their ranks: that before a step that only reorders."""
+        if not self.reorders or self.contexts is None or len(self.children) != 1:
+            return self.contexts
+        before = self.children[0].ranked or ()
+        # Reversed, so that of contexts that are the same the first one counts.
+        index_by_identity = {
+            identity(context): index for index, context in reversed(list(enumerate(before)))
+        }
+        return tuple(
+            sorted(self.contexts, key=lambda c: index_by_identity.get(identity(c), len(before)))
+        )
+
+    def walk(self) -> Iterator[Call]:
+        """Yield this call and all below it, each after those whose contexts it took."""
+        for child in self.children:
+            yield from child.walk()
+        yield self
+
+
+class Stage(NamedTuple):
+    """One call as a stage of a pipeline: its name among the sample's stages, and what it returned.
+
+    `into` names the stage that took these contexts, None if the final list did.
+    """
+
+    name: str
+    contexts: tuple[Context, ...]
+    into: str | None = None
+
+
+def failures(calls: Iterable[Call]) -> list[Call]:
+    """Return the outermost calls that failed and were not recovered; why is below them."""
+    return [call for call in failed_calls(calls) if not call.recovered]
+
+
+def failed_calls(calls: Iterable[Call]) -> list[Call]:
+    """Return the failed calls that stand below no other failed one."""
+    failed = []
+    for call in calls:
+        failed += [call] if call.error is not None else failed_calls(call.children)
+    return failed
+
+
+@dataclass(slots=True, eq=False)
+class StageNode:
+    """A call of a pipeline; `name` is that of its stage, empty for none."""
+
+    call: Call
+    above: StageNode | None
+    name: str = ""
+    is_final: bool = False
+
+    @property
+    def into(self) -> str | None:
+        """The name of the next stage that took its contexts."""
+        return None if self.above is None else self.above.name or self.above.into
+
+
+def stage_nodes(calls: Sequence[Call], contexts: tuple[Context, ...] | None) -> list[StageNode]:
+    """Return all calls, each after those whose contexts it took, the stages with a name.
+
+    A call that returned `contexts`, the final list, is no stage.
+    """
+    nodes = [node for call in calls for node in _nodes(call, None)]
+    answered = [call for call in calls if call.contexts]
+    answered = answered or [call for call in calls if call.contexts is not None]
+    names: dict[str, int] = {}
+    for node in nodes:
+        call = node.call
+        is_only = node.above is None and answered == [call]
+        node.is_final = is_only and contexts in (call.contexts, call.ranked)
+        if node.call.contexts is not None and not node.is_final:
+            nth = names[node.call.source] = names.get(node.call.source, 0) + 1
+            node.name = node.call.source if nth == 1 else f"{node.call.source} {nth}"
+    return nodes
+
+
+def _nodes(call: Call, above: StageNode | None) -> Iterator[StageNode]:
+    if call.recovered:
+        return  # what a failed try retrieved went into nothing
+    node = StageNode(call, above)
+    for child in call.children:
+        yield from _nodes(child, node)
+    yield node
+
+
+def optional_text(value: object, name: str) -> str | None:
+    """Return a text or None; raise `ValueError`, naming the field, for anything else."""
+    if value is not None and not isinstance(value, str):
+        raise ValueError(f"{name} must be a str, got {shown(value)}")
+    return value
+
+
+class KnownContexts:
+    """Contexts that are written once: elsewhere their position stands for them."""
+
+    def __init__(self, contexts: Sequence[Context]) -> None:
+        self._contexts = contexts
+        self._positions = {identity(context): index for index, context in enumerate(contexts)}
+
+    def plain(self, contexts: Iterable[Context]) -> list[object]:
+        """Return the positions of contexts; those that are not known as a whole."""
+        return [self._plain(context) for context in contexts]
+
+    def _plain(self, context: Context) -> object:
+        index = self._positions.get(identity(context))
+        if index is not None and self._contexts[index] == context:
+            return index
+        return context.to_dict()
+
+    def contexts(self, value: object) -> tuple[Context, ...]:
+        """Return the contexts at these positions."""
+        return as_contexts([self._at(item) for item in as_list(value, ordered=True)])
+
+    def _at(self, item: object) -> object:
+        if type(item) is not int:
+            return item
+        if not 0 <= item < len(self._contexts):
+            raise ValueError(f"no context {item} in the final list of {len(self._contexts)}")
+        return self._contexts[item]
+
+
+_NO_CONTEXTS = KnownContexts(())
+
+
+def plain_call(call: Call, known_contexts: KnownContexts) -> dict[str, Any]:
+    """Return a call as plain JSON values, its contexts by their positions among the known ones."""
+    fields = {
+        "source": call.source,
+        "query": call.query,
+        "contexts": None if call.contexts is None else known_contexts.plain(call.contexts),
+        "error": call.error,
+        "children": [plain_call(child, known_contexts) for child in call.children] or None,
+        "recovered": call.recovered or None,
+        "reorders": call.reorders or None,
+    }
+    return {name: value for name, value in fields.items() if value is not None}
+
+
+def call_of(value: object, known_contexts: KnownContexts = _NO_CONTEXTS) -> Call:
+    """Return a call, or what `plain_call` wrote, as a call; `ValueError` for anything else."""
+    if isinstance(value, Call):
+        return value
+    names = Call.__slots__
+    if not isinstance(value, Mapping) or "source" not in value or value.keys() - set(names):
+        raise ValueError(
+            f"expected a Call, or a mapping with source and any of {', '.join(names[1:])}, "
+            f"got {shown(value)}"
+        )
+    fields = dict(value)
+    if fields.get("contexts") is not None:
+        fields["contexts"] = known_contexts.contexts(fields["contexts"])
+    children = as_list(fields.get("children") or (), ordered=True)
+    fields["children"] = tuple(call_of(child, known_contexts) for child in children)
+    return Call(**fields)
+
+
+def identity(context: Context) -> tuple[str | None, str | None]:
+    """Return the key by which contexts are the same: chunks of one document may share its ID."""
+    return context.id, context.text

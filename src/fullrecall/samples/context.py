@@ -1,0 +1,166 @@
+"""A piece of text that was retrieved, or should have been."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from math import isfinite
+from operator import attrgetter
+from typing import Any, TypeAlias
+from uuid import UUID
+
+from fullrecall.samples.identifiers import as_id, as_list, each_of, shown
+
+ID: TypeAlias = str | int | UUID
+"""An ID as users have it; IDs are compared as `str`, so `1` and `"1"` are equal."""
+
+
+@dataclass(frozen=True, slots=True, init=False)
+class Context:
+    """A piece of text that a retriever returned, or should have returned.
+
+    Either `id` or `text` may be absent, not both. `source`, `start` and `end` say where the text
+    was cut from: the document's ID and the half-open character range in it. `SpanRecall` uses
+    them where both sides have them. Raises `ValueError` for values of another kind.
+    """
+
+    text: str | None
+    id: str | None
+    score: float | None
+    metadata: Mapping[str, Any]
+    source: str | None
+    start: int | None
+    end: int | None
+
+    def __init__(
+        self,
+        text: str | None = None,
+        *,
+        id: ID | None = None,  # noqa: A002 - the field's name everywhere in this trade
+        score: float | None = None,
+        metadata: Mapping[str, Any] | None = None,
+        source: ID | None = None,
+        start: int | None = None,
+        end: int | None = None,
+    ) -> None:
+        own_id = (id if type(id) is str else None if id is None else as_id(id)) or None
+        if text is None and own_id is None:
+            raise ValueError("a context needs an id or a text")
+        if type(text) is not str and text is not None and not isinstance(text, str):
+            raise ValueError(f"a context's text must be a str, got {shown(text)}")
+        if start is not None or end is not None:
+            _check_range(start, end)
+        _put_text(self, text)
+        _put_id(self, own_id)
+        _put_score(self, None if score is None else as_number(score, "a score"))
+        own_metadata = dict(metadata) if type(metadata) is dict else as_metadata(metadata)
+        _put_metadata(self, own_metadata)
+        _put_source(self, None if source is None else as_id(source) or None)
+        _put_start(self, start)
+        _put_end(self, end)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the fields that are given as plain values; `Context(**these)` is equal."""
+        return {
+            name: value
+            for name, value in zip(_CONTEXT_FIELDS, _values(self), strict=True)
+            if value is not None and (value or name != "metadata")
+        }
+
+    @property
+    def label(self) -> str:
+        """What names this context to a human: its text, or its ID where it has none."""
+        return self.text if self.text is not None else str(self.id)
+
+
+ContextLike: TypeAlias = Context | str | Mapping[str, Any]
+"""A `Context`, a bare text, or a mapping with the fields of one."""
+
+_CONTEXT_FIELDS = ("text", "id", "score", "metadata", "source", "start", "end")
+# A frozen object is set up by its slots: at three quarters of the time of object.__setattr__,
+# which each context that was ever retrieved pays.
+_put_text, _put_id, _put_score, _put_metadata, _put_source, _put_start, _put_end = (
+    Context.__dict__[name].__set__ for name in _CONTEXT_FIELDS
+)
+CONTEXT_KEYS = frozenset(_CONTEXT_FIELDS)
+"""The fields of a context."""
+_values = attrgetter(*_CONTEXT_FIELDS)
+_CONTEXT_NAMES = {"page_content": "text", "content": "text", "start_index": "start"}
+CONTEXT_NAMES = CONTEXT_KEYS | _CONTEXT_NAMES.keys() | {"type"}
+"""The keys that a mapping may have that is a context."""
+
+
+def as_context(value: object) -> Context:
+    """Return a `Context`, a text or a mapping as a context; `ValueError` says what is wrong."""
+    if isinstance(value, Context):
+        return value
+    if isinstance(value, str):
+        return Context(value)
+    if type(value) is dict and value.keys() <= CONTEXT_KEYS:  # as in every saved report
+        return Context(**value)
+    if isinstance(value, Mapping):
+        fields: dict[str, Any] = {
+            _CONTEXT_NAMES.get(str(name), str(name)): content for name, content in value.items()
+        }
+        fields.pop("type", None)  # LangChain's dumped documents carry `"type": "Document"`
+        unknown = fields.keys() - CONTEXT_KEYS
+        if unknown:
+            raise ValueError(
+                f"a context has no field {listed(unknown)}: it takes "
+                f"{', '.join(_CONTEXT_FIELDS)} (anything else belongs in metadata)"
+            )
+        return Context(**fields)
+    kind = type(value)
+    hint = ""
+    if kind.__module__.startswith("langchain"):
+        hint = "; langchain_fullrecall.contexts(documents) converts LangChain documents"
+    elif kind.__module__.startswith("llama_index"):
+        hint = "; llama_index.evaluation.fullrecall.contexts(nodes) converts LlamaIndex nodes"
+    raise ValueError(f"expected a str, a Context, or a mapping, got {shown(value)}{hint}")
+
+
+def as_contexts(value: object) -> tuple[Context, ...]:
+    """Return a list of contexts; `ValueError` names the first item that is not one."""
+    if type(value) is tuple and set(map(type, value)) <= {Context}:  # of another sample or call
+        return value
+    return tuple(each_of(as_list(value, ordered=True), as_context))
+
+
+def as_number(value: object, name: str) -> float:
+    """Return a finite number; `ValueError`, which says what `name` must be, for anything else."""
+    if type(value) is float and isfinite(value):
+        return value
+    if isinstance(value, (str, bool)):
+        raise ValueError(f"{name} must be a number, got {shown(value)}")
+    try:
+        number = float(value)  # type: ignore[arg-type]
+    except (TypeError, ValueError, OverflowError):
+        raise ValueError(f"{name} must be a number, got {shown(value)}") from None
+    if not isfinite(number):
+        raise ValueError(f"{name} must be a finite number, got {value!r}")
+    return number
+
+
+def as_metadata(value: object) -> dict[str, Any]:
+    """Return a mapping as a dict, None as an empty one."""
+    if value is None:
+        return {}
+    if not isinstance(value, Mapping):
+        raise ValueError(f"expected a mapping, got {shown(value)}")
+    return dict(value)
+
+
+def listed(names: Iterable[str]) -> str:
+    """Return names as a message lists them."""
+    return ", ".join(repr(name) for name in sorted(names))
+
+
+def _check_range(start: object, end: object) -> None:
+    if start is None or end is None:
+        raise ValueError(
+            f"start and end go together, got start={start!r}, end={end!r}: pass both or none"
+        )
+    if type(start) is not int or type(end) is not int or not 0 <= start <= end:
+        raise ValueError(
+            f"start and end must be whole numbers, 0 <= start <= end, got {start!r}, {end!r}"
+        )

@@ -1,0 +1,143 @@
+"""What a corpus holds, by digests: its fingerprint, and whether a label still names its text."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass, field
+from hashlib import sha256
+from typing import Any, NamedTuple
+
+from fullrecall.samples.context import Context
+from fullrecall.samples.sample import Sample
+
+ANCHORS = "anchors"
+"""The key of a sample's metadata that holds, by reference ID, a digest and a quote of its text."""
+
+LABELS = ("reference_context_ids", "reference_contexts")
+"""The fields of a sample that name texts of a corpus."""
+
+STALE = "stale label"
+"""How the reason begins for a sample whose label no longer names its text."""
+
+
+class Document(NamedTuple):
+    """One text with the ID that its chunks have as their `source`.
+
+    `source` is set where it is itself a chunk: the ID of the document that it was cut from.
+    """
+
+    id: str
+    text: str
+    source: str | None = None
+
+
+def text_digest(text: str) -> str:
+    """Return a digest of the words of texts, 16 hex digits; white space does not count."""
+    return _hash(" ".join(text.split()))
+
+
+@dataclass(frozen=True)
+class CorpusIndex:
+    """A corpus by its IDs.
+
+    - `fingerprint`: 16 hex digits of all IDs and texts, whatever their order.
+    - `digests`: the digest of each text, by its ID. `sources`: the documents of the chunks.
+    - `texts`: the texts in which samples have spans, by ID.
+    """
+
+    fingerprint: str
+    digests: Mapping[str, str]
+    sources: frozenset[str] = frozenset()
+    texts: Mapping[str, str] = field(default_factory=dict, repr=False)
+
+    @classmethod
+    def of(
+        cls, documents: Iterable[Document], samples: Iterable[Sample] | None = ()
+    ) -> CorpusIndex:
+        """Read a corpus once; of its texts only those that the samples' spans are in are kept.
+
+        Where `samples` is None, nobody knows which these are, and all texts are kept.
+        """
+        groups = (group for sample in samples or () for group in sample.reference_contexts or ())
+        span_sources = {span.source for group in groups for span in group if span.start is not None}
+        digests: dict[str, str] = {}
+        texts: dict[str, str] = {}
+        sources: set[str] = set()
+        for document in documents:
+            digests[document.id] = text_digest(document.text)
+            if document.source is not None:
+                sources.add(document.source)
+            if samples is None or document.id in span_sources:
+                texts[document.id] = document.text
+        lines = (f"{name}\0{digest}\n" for name, digest in sorted(digests.items()))
+        return cls(_hash("".join(lines)), digests, frozenset(sources - digests.keys()), texts)
+
+    def __contains__(self, name: object) -> bool:
+        return name in self.digests or name in self.sources
+
+
+def anchors_of(sample: Sample) -> Mapping[str, Mapping[str, Any]]:
+    """Return the digest and the quote of each reference that has them, by its ID."""
+    anchors = sample.metadata.get(ANCHORS)
+    kept = anchors.items() if isinstance(anchors, Mapping) else ()
+    return {name: anchor for name, anchor in kept if isinstance(anchor, Mapping)}
+
+
+def origin_of(sample: Sample) -> Mapping[str, Any]:
+    """Return what a test set says of how a sample was made, and of what was judged for it."""
+    origin = sample.metadata.get("testset")
+    return origin if isinstance(origin, Mapping) else {}
+
+
+def stale_label(sample: Sample, index: CorpusIndex, fields: Collection[str] = LABELS) -> str | None:
+    """Return why a sample's references no longer name what they were made for; None if they do.
+
+    A group of alternatives is stale if one of them has other words, or if the corpus has none of
+    them. Other words show where the reference has a digest, or offsets in a text. References of
+    grade 0 count nowhere, and are never stale. `fields` says which of `LABELS` are looked at.
+    """
+    by_id = LABELS[0] in fields and _stale_id(sample, index)
+    return by_id or (_stale_span(sample, index) if LABELS[1] in fields else None)
+
+
+def _stale_id(sample: Sample, index: CorpusIndex) -> str | None:
+    anchors = anchors_of(sample)
+    for reference in sample.reference_context_ids or ():
+        if reference.grade <= 0:
+            continue
+        changed = [name for name in reference.any_of if _has_changed(name, anchors, index)]
+        if changed:
+            return f"{STALE}: {changed[0]!r} has other words than when it was labeled"
+        if not any(name in index for name in reference.any_of):
+            return f"{STALE}: {reference.any_of[0]!r} is not in the corpus"
+    return None
+
+
+def _stale_span(sample: Sample, index: CorpusIndex) -> str | None:
+    for group in sample.reference_contexts or ():
+        placed = [context for context in group if context.source is not None]
+        moved = [context for context in placed if _has_moved(context, index)]
+        if moved:
+            span = f"{moved[0].source}[{moved[0].start}:{moved[0].end}]"
+            return f"{STALE}: {span} has other words than when it was labeled"
+        if placed and not any(context.source in index for context in placed):
+            return f"{STALE}: {placed[0].source!r} is not in the corpus"
+    return None
+
+
+def _has_changed(name: str, anchors: Mapping[str, Mapping[str, Any]], index: CorpusIndex) -> bool:
+    anchor, digest = anchors.get(name), index.digests.get(name)
+    return bool(anchor and digest and anchor.get("digest") not in (None, digest))
+
+
+def _has_moved(context: Context, index: CorpusIndex) -> bool:
+    text = index.texts.get(context.source or "")
+    if text is None or context.start is None or context.text is None:
+        return False
+    return text_digest(text[context.start : context.end]) != text_digest(context.text)
+
+
+def _hash(text: str) -> str:
+    # Half an emoji is legal in JSON input. Of 64 bits, two of a million texts share a digest with
+    # a chance of 3 in 100 million.
+    return sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:16]

@@ -1,0 +1,382 @@
+"""What retrievers of other libraries return, read as contexts by the names of its fields.
+
+One table of names in one place: no library is imported, but narwhals for a data frame. An object,
+or a mapping, is read where its fields say without doubt what its ID, its text and its score are.
+Rows without names are read by what their columns hold.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Set as AbstractSet
+from dataclasses import replace
+from operator import index
+from typing import Any, TypeAlias
+from uuid import UUID
+
+from fullrecall._util.dataframes import frame_rows, is_frame
+from fullrecall.errors import InputError, ParameterError
+from fullrecall.samples.context import CONTEXT_KEYS, Context, as_context
+from fullrecall.samples.identifiers import each_of, looks_like_id, shown
+
+IdKey: TypeAlias = str | Callable[[Any], Any]
+"""Where a retrieved context has its ID: a dotted path, such as "metadata.source", or a function."""
+
+LISTS = (
+    ("points",),  # Qdrant
+    ("matches",),  # Pinecone
+    ("result", "hits"),  # Pinecone's search
+    ("hits", "hits"),  # Elasticsearch, OpenSearch
+    ("body", "hits", "hits"),  # Elasticsearch's response object
+    ("objects",),  # Weaviate
+    ("hits",),  # Vespa, Meilisearch
+    ("source_documents",),  # LangChain's chains
+    ("documents",),  # Haystack
+    ("source_nodes",),  # LlamaIndex
+    ("passages",),  # DSPy
+    ("retrieved_contexts",),  # ragas
+    ("retrieval_context",),  # deepeval
+    ("contexts",),
+    ("context",),
+    ("results",),
+    ("chunks",),
+    ("nodes",),
+    ("docs",),
+    ("sources",),
+    ("value",),  # Azure AI Search
+    ("data",),
+)
+"""Where a result keeps its rows: one name inside of another."""
+
+INNER = ("document", "node", "payload", "_source", "properties", "fields", "entity")
+"""What a row keeps the user's own fields in: Qdrant, Elasticsearch, Weaviate, Vespa, Milvus."""
+
+IDS = (
+    "id",
+    "_id",
+    "id_",
+    "node_id",
+    "uuid",
+    "doc_id",
+    "chunk_id",
+    "docid",
+    "document_id",
+    "passage_id",
+    "rowid",
+    "pk",
+)
+TEXTS = (
+    "text",
+    "page_content",
+    "content",
+    "document",
+    "chunk_text",
+    "chunk",
+    "passage",
+    "contents",
+    "body",
+)
+SCORES = ("score", "_score", "relevance", "relevance_score", "_relevance_score")
+"""Distances are no scores: the smaller is the better."""
+METADATA = ("metadata", "meta", "payload", "_source", "properties", "fields")
+
+
+def contexts_of(
+    result: object, *, id_key: IdKey | None = None, strings_are_ids: bool = False
+) -> tuple[Context, ...]:
+    """Return what a retriever returned as contexts, in its order.
+
+    Takes lists and other iterables of texts, whole numbers and UUIDs (which are IDs), mappings,
+    `Context`s and objects with an ID, a text and a score; rows of a database, with names or
+    without: (id, text), (id, score), (id, text, score); pairs of any of these and its score; data
+    frames; results and answers that hold such a list, of one query.
+
+    - `id_key`: where each item has its ID. Default: the usual names.
+    - `strings_are_ids`: read strings as IDs where all of them look like IDs, not as texts.
+
+    Raises `InputError`, naming the item, for what cannot be read; None is nothing that can be
+    read.
+    """
+    rows = _rows(result)
+    if rows is None:
+        raise InputError(
+            "expected a list of texts, mappings, Contexts or results with an id, a text and a "
+            f"score, got {type(result).__name__} {shown(result)}",
+            field="retrieved_contexts",
+        )
+    items: list[Any] = [_named(row) for row in rows]
+    if id_key is None and _are_unnamed(items):
+        return _of_columns(items)
+    if strings_are_ids and items and all(map(looks_like_id, items)):
+        return tuple(Context(id=item) for item in items)
+    try:
+        return tuple(each_of(items, lambda item: context_of(item, id_key)))
+    except ValueError as error:
+        raise InputError(str(error), field="retrieved_contexts") from None
+
+
+def context_of(row: object, id_key: IdKey | None = None) -> Context:
+    """Return one row of a result as a context; `ValueError` says what is missing.
+
+    `id_key` says where it has its ID.
+    """
+    if id_key is not None:
+        return _identified(row, id_key)
+    if isinstance(row, (Context, str)) or (isinstance(row, Mapping) and row.keys() <= CONTEXT_KEYS):
+        return as_context(row)
+    # By its exact type: a named tuple says itself which of its fields is the score.
+    if type(row) is tuple and len(row) == 2 and _is_number(row[1]):  # noqa: PLR2004 - a pair
+        return replace(context_of(row[0]), score=float(row[1]))
+    if isinstance(row, UUID):
+        return Context(id=row)
+    number = _whole(row)
+    if number == -1:
+        raise ValueError("-1 means no result in FAISS: leave it out")
+    if number is not None:
+        return Context(id=number)
+    inner = next((value for name in INNER if _has_fields(value := _get(row, name))), None)
+    own_id = _first(row, IDS)
+    if own_id is None and inner is not None:
+        own_id = _first(inner, IDS)
+    holders = (row, inner, _get(row, "metadata"), _get(row, "meta"))
+    text = next((text for holder in holders if (text := _text(holder)) is not None), None)
+    if own_id is None and text is None:
+        # What it is and not what is in it, so that a thousand samples have one reason.
+        kind = type(row).__name__
+        size = f" of {len(row)}" if isinstance(row, (tuple, list)) else ""
+        raise ValueError(
+            f"expected a text, a Context, or a result with an id or a text, got a {kind}{size}: "
+            'return {"id": …, "text": …}, or pass id_key='
+        )
+    score = _first(row, SCORES)
+    if score is None:
+        score = _get(_get(row, "metadata"), "score")  # Weaviate
+    return Context(
+        text,
+        id=own_id,
+        score=float(score) if _is_number(score) else None,
+        metadata=_metadata(row, inner),
+    )
+
+
+def check_id_key(id_key: object) -> None:
+    """Raise `ParameterError` for what says of no context where its ID is."""
+    if id_key is not None and not isinstance(id_key, str) and not callable(id_key):
+        raise ParameterError(f"id_key must be a dotted path or a function, got {id_key!r}")
+
+
+def id_at(item: Any, id_key: IdKey) -> Any:
+    """Return what an item has at `id_key`; raise `ValueError` where there is nothing.
+
+    A path begins with a field of the item, else with a key of its metadata.
+    """
+    if callable(id_key):
+        value, name = id_key(item), "id_key"
+    else:
+        path, name = id_key.split("."), repr(id_key)
+        holders = [item, *(_get(item, own) for own in (*METADATA, *INNER))]
+        if isinstance(item, Context):
+            holders = [item.metadata, item]
+        value = next(
+            (content for holder in holders if (content := _at(holder, path)) is not None), None
+        )
+    if value is None:
+        raise ValueError(f"a context has nothing at {name}: {shown(item)}")
+    return value
+
+
+def _at(holder: Any, path: Sequence[str]) -> Any:
+    for name in path:
+        holder = _get(holder, name)
+    return holder
+
+
+def _identified(row: Any, id_key: IdKey) -> Context:
+    """Return a row as a context with the ID that `id_key` names."""
+    own_id = id_at(row, id_key)
+    try:
+        return replace(context_of(row), id=own_id)
+    except ValueError:  # no text, and no ID but the one that is named
+        return Context(id=own_id)
+
+
+def _rows(result: Any) -> Iterable[object] | None:
+    if isinstance(result, Mapping) and is_list(result.get("ids")):
+        return _columns(result)
+    if is_frame(result):
+        return frame_rows(result)
+    if hasattr(result, "fetchall") and result.description is None:
+        raise InputError("expected the rows of a query, got a cursor that has selected nothing")
+    return _listed(result)
+
+
+def _listed(result: Any) -> Iterable[object] | None:
+    """Return the list that an answer holds under one of the usual names, or that it is."""
+    for path in LISTS:
+        value = _at(result, path)
+        if is_list(value):
+            return value  # type: ignore[no-any-return]
+    if isinstance(result, Mapping):  # an answer within an answer
+        inner = [_rows(part) for part in result.values() if isinstance(part, Mapping)]
+        rows = [listed for listed in inner if listed is not None]
+        return rows[0] if len(rows) == 1 else None
+    if type(result) is tuple and len(result) == 2:  # noqa: PLR2004 - an answer and its contexts
+        lists = [part for part in result if is_list(part)]
+        if len(lists) == 1 and any(isinstance(part, str) for part in result):
+            return lists[0]  # type: ignore[no-any-return]
+    return result if is_list(result) else None
+
+
+def _named(row: object) -> object:
+    """Return a row with usual names in lower case; a database's by position if none is usual."""
+    is_mapping = isinstance(row, Mapping)
+    if not is_mapping and not (hasattr(row, "keys") and hasattr(row, "__getitem__")):
+        return row
+    fields: Any = row
+    names = list(fields.keys())
+    if is_mapping and not _KNOWN.isdisjoint(names):
+        return row
+    usual = {str(name).lower(): fields[name] for name in names}
+    if not _KNOWN.isdisjoint(usual):
+        return usual
+    return row if is_mapping else tuple(usual.values())
+
+
+_KNOWN = frozenset({*IDS, *TEXTS, *INNER})
+
+
+def _are_unnamed(items: Sequence[Any]) -> bool:
+    """Return whether all items are rows of texts and numbers, without names."""
+    kinds = set(map(type, items))
+    if kinds == {list}:  # a tuple that was written as JSON
+        return all(any(type(cell) is float for cell in item) for item in items)
+    return kinds == {tuple} and all(_is_cell(cell) for item in items for cell in item)
+
+
+def _is_cell(value: object) -> bool:
+    return value is None or isinstance(value, (str, UUID)) or _is_number(value)
+
+
+def _of_columns(rows: Sequence[Any]) -> tuple[Context, ...]:
+    """Return rows without names, by what their columns hold.
+
+    The first column of whole numbers or of texts that look like IDs has the IDs; another column
+    of numbers the scores; the only other column of texts the texts. Raises `InputError` where
+    that leaves a choice.
+    """
+    if len(set(map(len, rows))) > 1:
+        raise InputError("expected rows of one width", field="retrieved_contexts")
+    if not all(_is_cell(cell) for row in rows for cell in row):
+        raise _ambiguous(rows)
+    columns = [list(column) for column in zip(*rows, strict=True)]
+    ids = next((column for column in columns if all(map(looks_like_id, column))), None)
+    rest = [column for column in columns if column is not ids]
+    scores = [column for column in rest if all(map(_is_number, column))]
+    texts = [column for column in rest if any(isinstance(cell, str) for cell in column)]
+    if len(texts) > 1:
+        texts = [column for column in texts if not all(map(looks_like_id, column))]
+    two_ids = any(isinstance(cell, UUID) for column in rest for cell in column)
+    if len(texts) > 1 or two_ids or (ids is None and not texts):
+        raise _ambiguous(rows)
+    blank = [None] * len(rows)
+    scored = scores[0] if len(scores) == 1 else blank
+    cells = zip(ids or blank, texts[0] if texts else blank, scored, strict=True)
+    return tuple(
+        Context(text, id=name if isinstance(name, (str, UUID)) else _whole(name), score=score)
+        for name, text, score in cells
+    )
+
+
+def _ambiguous(rows: Sequence[Any]) -> InputError:
+    return InputError(
+        f"item 0: cannot tell which column of {shown(rows[0])} is the id and which the text: name "
+        "the columns, as by row_factory=sqlite3.Row or dict_row, or return "
+        '{"id": …, "text": …}',
+        field="retrieved_contexts",
+    )
+
+
+def _columns(result: Mapping[str, Any]) -> list[object]:
+    """Return Chroma's columns as rows: a list of IDs for each query, and texts beside them."""
+    columns = {"id": result["ids"], "text": result.get("documents")}
+    columns["metadata"] = result.get("metadatas")
+    if all(map(is_list, columns["id"])):
+        if len(columns["id"]) != 1:
+            problem = f"expected the results of one query, got {len(columns['id'])}"
+            raise InputError(problem, field="retrieved_contexts")
+        columns = {name: column[0] for name, column in columns.items() if column is not None}
+    present = {name: column for name, column in columns.items() if column is not None}
+    return [dict(zip(present, row, strict=True)) for row in zip(*present.values(), strict=True)]
+
+
+def is_list(value: object) -> bool:
+    """Return whether a value may be a list of documents: ordered, no text, and no model."""
+    # A model's iterator yields its fields, a set has no order, and a text is one item.
+    return (
+        isinstance(value, Iterable)
+        and not isinstance(value, (str, bytes, bytearray, memoryview, Mapping, AbstractSet))
+        and not hasattr(type(value), "model_fields")
+    )
+
+
+def _whole(value: object) -> int | None:
+    """Return a whole number, NumPy's too; None for anything else."""
+    if isinstance(value, (bool, str)):
+        return None
+    try:
+        return index(value)  # type: ignore[arg-type]
+    except TypeError:
+        return None
+
+
+def _text(row: object) -> str | None:
+    """Return the only text that a row has; two names with different texts would be a guess."""
+    texts = [value for name in TEXTS if isinstance(value := _get(row, name), str)]
+    if not texts:
+        get_content = getattr(row, "get_content", None)  # LlamaIndex
+        value = get_content() if callable(get_content) else None
+        return value if isinstance(value, str) else None
+    decisive = isinstance(row, Mapping) is False and isinstance(_get(row, "text"), str)
+    if any(text != texts[0] for text in texts) and not decisive:
+        raise ValueError(f"several fields may be the text of {shown(row)}: pass Context(…)")
+    return texts[0]
+
+
+def _metadata(row: object, inner: object) -> dict[str, Any]:
+    for name in METADATA:
+        value = _get(row, name)
+        if value is None:
+            value = _get(inner, name)
+        if isinstance(value, Mapping):
+            return {str(key): content for key, content in value.items()}
+    return {}
+
+
+def _first(row: object, names: Sequence[str]) -> Any:
+    values = (_get(row, name) for name in names)
+    return next((value for value in values if value is not None and value != ""), None)
+
+
+def _get(row: object, name: str) -> Any:
+    if row is None or isinstance(row, (str, bytes, int, float)):
+        return None
+    if isinstance(row, Mapping):
+        return row.get(name)
+    if isinstance(row, (list, tuple)) and not hasattr(row, "_fields"):
+        return None
+    value = getattr(row, name, None)
+    return None if callable(value) else value  # a method of such a name is no field
+
+
+def _has_fields(value: object) -> bool:
+    return value is not None and not isinstance(value, (str, bytes, int, float, list, tuple, bool))
+
+
+def _is_number(value: object) -> bool:
+    if isinstance(value, (bool, str)):
+        return False
+    try:
+        float(value)  # type: ignore[arg-type]
+    except (TypeError, ValueError):
+        return False
+    return True

@@ -1,0 +1,97 @@
+"""How much of a context stood in the prompts that a model was sent."""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Literal, TypeAlias
+
+from fullrecall.samples.context import Context
+
+Read: TypeAlias = Literal["yes", "partly", "no"]
+"""Whether the model's prompt had the text of a context: all of it, a part of it, none of it."""
+
+
+def read_in(contexts: Iterable[Context], prompts: Iterable[str]) -> tuple[Read | None, ...]:
+    """Return of each context whether the prompts have its text; None for one without text.
+
+    White space does not count, nor whether a prompt has the text as it is or escaped, as in JSON.
+    "yes": a prompt has all of it, or several prompts have it in parts that leave nothing out, as
+    a synthesizer sends what is too long for one; each part of at least 32 characters, but the
+    last. "partly": some 32 consecutive characters of it, counted from its beginning in steps of
+    16, stand in a prompt; a shorter text is there or is not.
+    """
+    # Each without white space: as it is, and with escapes undone once and twice.
+    folded = [[*map(_squeezed, (prompt, *unescaped(prompt)))] for prompt in prompts]
+    return tuple(
+        None if context.text is None else _read_of(_squeezed(context.text), folded)
+        for context in contexts
+    )
+
+
+_RUN = 32
+"""Characters in common that are no chance; `SpanRecall` has the same."""
+
+
+def _read_of(text: str, prompts: Sequence[Sequence[str]]) -> Read:
+    if not text or any(text in form for forms in prompts for form in forms):
+        return "yes"
+    parts = (text[at : at + _RUN] for at in range(0, len(text) - _RUN + 1, _RUN // 2))
+    if not any(part in form for part in parts for forms in prompts for form in forms):
+        return "no"
+    return "yes" if _is_in_parts(text, prompts) else "partly"
+
+
+def _is_in_parts(text: str, prompts: Sequence[Sequence[str]]) -> bool:
+    """Return whether each part of a text stands in another prompt than the part before it."""
+    at, last = 0, None
+    while at < len(text):
+        longest, where = 0, None
+        for number, forms in enumerate(prompts):
+            if number == last:
+                continue
+            for form in forms:
+                length = _common_length(text, at, form, longest)
+                if length > longest:
+                    longest, where = length, number
+        if longest < min(_RUN, len(text) - at):
+            return False
+        at, last = at + longest, where
+    return True
+
+
+def _common_length(text: str, at: int, prompt: str, least: int) -> int:
+    """Return how many characters from `at` on stand in a prompt, if more than `least`, else 0."""
+    lengths = range(least + 1, len(text) - at + 1)
+    if not lengths or text[at : at + lengths[0]] not in prompt:
+        return 0
+    # What stands in a prompt does so with each of its beginnings: halving finds the longest, and
+    # `in`, which is C, looks a few times instead of Python at each character.
+    return least + bisect(lengths, x=False, key=lambda length: text[at : at + length] not in prompt)
+
+
+def unescaped(text: str) -> Iterator[str]:
+    """Yield a text with its escapes undone once and twice, as long as there are any."""
+    for _ in range(2):
+        if "\\" not in text:
+            break
+        text = _ESCAPE.sub(_character, text)
+        if _SURROGATES.search(text):
+            text = text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+        yield text
+
+
+_ESCAPE = re.compile(r"\\(?:u([0-9a-fA-F]{4})|x([0-9a-fA-F]{2})|(.))", re.DOTALL)
+_SURROGATES = re.compile("[\ud800-\udfff]")
+
+
+def _character(match: re.Match[str]) -> str:
+    code = match[1] or match[2]
+    if code:
+        return chr(int(code, 16))
+    return " " if match[3] in "nrtfbv" else match[3]
+
+
+def _squeezed(text: str) -> str:
+    return "".join(text.split())

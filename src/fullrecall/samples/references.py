@@ -1,0 +1,191 @@
+"""What should have been retrieved, brought into one form from whatever people write it in."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, NamedTuple, TypeAlias
+
+from fullrecall.samples.context import ID, Context, as_context, as_number
+from fullrecall.samples.identifiers import as_id, as_list, each_of, is_texts, shown
+
+
+class Claim(NamedTuple):
+    """One claim of a reference answer; an answer must make it if it is `vital`."""
+
+    text: str
+    vital: bool = True
+
+
+class Reference(NamedTuple):
+    """One thing that must be retrieved: any one of `any_of` serves.
+
+    `grade` is its relevance: at `min_grade` or above it counts in recall, and nDCG gains by it.
+    """
+
+    any_of: tuple[str, ...]
+    grade: float = 1.0
+
+
+ReferenceIds: TypeAlias = (
+    Iterable[ID | Iterable[ID] | Mapping[str, Any] | Reference] | Mapping[Any, float]
+)
+"""IDs; `{id: grade}`; or a list in which an item may be an any-of group of IDs."""
+
+
+class SingleIds(NamedTuple):
+    """Reference IDs without alternatives; `grades` is None where all are 1.0."""
+
+    ids: tuple[str, ...]
+    grades: tuple[float, ...] | None = None
+
+    @classmethod
+    def of(cls, references: Sequence[Reference] | None) -> SingleIds | None:
+        """Return references as single IDs; None where one has alternatives, or none are given."""
+        if references is None:
+            return None
+        ids = [any_of[0] for any_of, _ in references if len(any_of) == 1]
+        if len(ids) < len(references):
+            return None
+        grades = [grade for _, grade in references]
+        return SingleIds(tuple(ids), tuple(grades) if set(grades) - {1.0} else None)
+
+
+def as_reference_ids(value: object) -> tuple[Reference, ...]:
+    """Return distinct references, of equal ones that of the highest grade; no blank ones."""
+    if isinstance(value, Mapping):
+        references = [Reference((as_id(key),), _grade(grade)) for key, grade in value.items()]
+    else:
+        items = as_list(value, ordered=False)
+        if is_texts(items):  # nearly always, and told soonest
+            return tuple([Reference((name,)) for name in dict.fromkeys(items) if name])
+        references = each_of(items, _reference)
+    best: dict[tuple[str, ...], Reference] = {}
+    for any_of, grade in references:
+        members = tuple(member for member in dict.fromkeys(any_of) if member)
+        if members and (members not in best or best[members].grade < grade):
+            best[members] = Reference(members, grade)
+    return tuple(best.values())
+
+
+def _reference(item: object) -> Reference:
+    if isinstance(item, Reference):
+        return Reference(tuple(map(as_id, item.any_of)), _grade(item.grade))
+    if isinstance(item, Mapping):
+        if "any_of" not in item or item.keys() - {"any_of", "grade"}:
+            raise ValueError(f'expected a group {{"any_of": [ids], "grade": n}}, got {shown(item)}')
+        members = as_list(item["any_of"], ordered=False)
+        return Reference(tuple(map(as_id, members)), _grade(item.get("grade", 1.0)))
+    if isinstance(item, Iterable) and not isinstance(item, (str, bytes)):
+        return Reference(tuple(map(as_id, item)))
+    return Reference((as_id(item),))
+
+
+def _grade(value: object) -> float:
+    return as_number(value, "a grade")
+
+
+def plain_references(references: Sequence[Reference]) -> object:
+    """Return references in the plainest form that `Sample` reads back."""
+    single = SingleIds.of(references)
+    if single is None:
+        return [{"any_of": list(any_of), "grade": grade} for any_of, grade in references]
+    ids, grades = single
+    return list(ids) if grades is None else dict(zip(ids, grades, strict=True))
+
+
+def as_reference_contexts(value: object) -> tuple[tuple[Context, ...], ...]:
+    """Return groups of contexts of which any one serves; no blank texts."""
+    groups = each_of(as_list(value, ordered=False), _group)
+    return tuple(group for group in groups if group)
+
+
+def _group(item: object) -> tuple[Context, ...]:
+    several = isinstance(item, Sequence) and not isinstance(item, str)
+    items: Sequence[object] = item if several else (item,)  # type: ignore[assignment]
+    members = map(as_context, items)
+    return tuple(member for member in members if member.text is None or member.text.strip())
+
+
+def as_claims(value: object) -> tuple[Claim, ...]:
+    """Return distinct claims; one that is vital somewhere is vital."""
+    vital: dict[str, bool] = {}
+    for claim in each_of(as_list(value, ordered=False), _claim):
+        if claim.text.strip():
+            vital[claim.text] = claim.vital or vital.get(claim.text, False)
+    return tuple(Claim(text, is_vital) for text, is_vital in vital.items())
+
+
+def _claim(item: object) -> Claim:
+    if isinstance(item, str):
+        return Claim(item)
+    if isinstance(item, Claim) and isinstance(item.text, str):
+        return item
+    if isinstance(item, Mapping) and isinstance(item.get("text"), str):
+        importance = item.get("importance", "vital")
+        if importance in ("vital", "okay") and not item.keys() - {"text", "importance"}:
+            return Claim(item["text"], vital=importance == "vital")
+    raise ValueError(
+        'expected a claim, a str or {"text": …, "importance": "vital" or "okay"}, got '
+        f"{shown(item)}"
+    )
+
+
+def plain_claims(claims: Iterable[Claim]) -> list[object]:
+    """Return claims as plain JSON values."""
+    return [
+        claim.text if claim.vital else {"text": claim.text, "importance": "okay"}
+        for claim in claims
+    ]
+
+
+def as_entities(value: object) -> tuple[str, ...]:
+    """Return distinct texts; no blank ones."""
+    texts = each_of(as_list(value, ordered=False), _text)
+    return tuple(dict.fromkeys(text for text in texts if text.strip()))
+
+
+def _text(item: object) -> str:
+    if not isinstance(item, str):
+        raise ValueError(f"expected a str, got {shown(item)}")
+    return item
+
+
+def as_forbidden_ids(value: object) -> tuple[str, ...]:
+    """Return distinct IDs; `ValueError` for a blank one."""
+    return tuple(dict.fromkeys(each_of(as_list(value, ordered=False), _id)))
+
+
+def _id(value: object) -> str:
+    name = as_id(value)
+    if not name:
+        raise ValueError("expected an ID, got a blank text")
+    return name
+
+
+def as_forbidden_contexts(value: object) -> tuple[Context, ...]:
+    """Return contexts; `ValueError` for one that says nothing."""
+    return tuple(each_of(as_list(value, ordered=False), _forbidden_context))
+
+
+def _forbidden_context(item: object) -> Context:
+    context = as_context(item)
+    if context.id is None and context.start is None and not (context.text or "").strip():
+        raise ValueError("expected a text, got a blank one")
+    return context
+
+
+def as_superseded(value: object) -> Mapping[str, str]:
+    """Return old IDs with the successor that each has in the end."""
+    if not isinstance(value, Mapping):
+        raise ValueError(f'expected a mapping {{"old": "new"}}, got {shown(value)}')
+    successors = {_id(old): _id(new) for old, new in value.items()}
+    last = {}
+    for old, successor in successors.items():
+        visited, new = {old}, successor
+        while new in successors and new not in visited:
+            visited.add(new)
+            new = successors[new]
+        if new in visited:
+            raise ValueError(f"{shown(new)} comes to supersede itself")
+        last[old] = new
+    return last

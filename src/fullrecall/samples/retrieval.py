@@ -1,0 +1,337 @@
+"""What was retrieved for a question, and how: written down while it happened.
+
+A `Retrieval` is one or several `Call`s and the list that they ended with. Several calls that no
+step merges are united without an invented order: a context's rank is its rank within its own
+call, and the order in which the calls came changes nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Hashable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import pairwise
+from typing import Any, Literal, Protocol, TypeAlias, get_args, runtime_checkable
+
+from fullrecall._util.parameters import check_choice
+from fullrecall.samples.calls import (
+    Call,
+    KnownContexts,
+    Stage,
+    call_of,
+    failed_calls,
+    failures,
+    identity,
+    optional_text,
+    plain_call,
+    stage_nodes,
+)
+from fullrecall.samples.context import Context, ContextLike, as_contexts, as_number
+from fullrecall.samples.identifiers import as_list, shown
+from fullrecall.samples.prompts import Read
+
+View: TypeAlias = Literal["contexts", "retrieved", "read"]
+"""Which list of a record is meant: what was kept, all that was retrieved, what the prompt had."""
+
+FailedCalls: TypeAlias = Literal["unscored", "score"]
+"""What a failed call makes of its sample: unscored, or scored by what the other calls returned."""
+
+
+@dataclass(frozen=True, slots=True, init=False)
+class Retrieval:
+    """What was retrieved for one question: the calls, and the list they ended with; immutable.
+
+    - `contexts`: the final list; empty where nothing was retrieved, None where no retrieval was
+      observed. Its order is the rank, unless `ranks` says otherwise.
+    - `calls`: the outermost calls, each with its stages; empty where only the list is known.
+    - `ranks`: the 1-based rank of each context within its own call, ascending, where several
+      calls were united; None where the list itself is ranked.
+    - `response`: what the application answered.
+    - `read`: of each final context, whether the model's prompt had it: "yes", "partly" or "no";
+      None for one without text. None as a whole where no prompt was seen.
+    - `error`: why this cannot be measured: the retriever failed, or one of several calls did.
+    - `retrieved`: all that was retrieved, in the order of the calls, whether or not a later step
+      dropped it; None where only the final list is known.
+    - `call_numbers`: of each final context the 1-based number of the call that first returned it,
+      failed calls included; None where that is unknown.
+    - `seconds`: of each final context when that call ended, in seconds since the beginning; None
+      where that is unknown, for one context or for all.
+    - `other_ids`: of each final context the IDs that the same document had at other steps; None
+      where each has one. A reference may name any of them.
+
+    Raises `ValueError` for values of another kind.
+    """
+
+    contexts: tuple[Context, ...] | None
+    calls: tuple[Call, ...]
+    ranks: tuple[int, ...] | None
+    response: str | None
+    read: tuple[Read | None, ...] | None
+    error: str | None
+    retrieved: tuple[Context, ...] | None
+    call_numbers: tuple[int, ...] | None
+    # Two runs that retrieved the same are equal, however long they took.
+    seconds: tuple[float | None, ...] | None = field(compare=False)
+    other_ids: tuple[tuple[str, ...], ...] | None
+
+    def __init__(
+        self,
+        contexts: Iterable[ContextLike] | None = None,
+        *,
+        calls: Iterable[Call | Mapping[str, Any]] = (),
+        ranks: Iterable[int] | None = None,
+        response: str | None = None,
+        read: Iterable[Read | None] | None = None,
+        error: str | None = None,
+        retrieved: Iterable[ContextLike] | None = None,
+        call_numbers: Iterable[int] | None = None,
+        seconds: Iterable[float | None] | None = None,
+        other_ids: Iterable[Iterable[str]] | None = None,
+    ) -> None:
+        put = object.__setattr__
+        put(self, "contexts", None if contexts is None else as_contexts(contexts))
+        put(self, "calls", tuple(map(call_of, calls)))
+        put(self, "ranks", _one_each(ranks, "ranks", self.contexts, _whole_number))
+        if any(later < earlier for earlier, later in pairwise(self.ranks or ())):
+            raise ValueError(f"ranks must be ascending, got {shown(list(self.ranks or ()))}")
+        put(self, "response", optional_text(response, "response"))
+        put(self, "read", _one_each(read, "read", self.contexts, _read_state))
+        put(self, "error", optional_text(error, "error"))
+        put(self, "retrieved", None if retrieved is None else as_contexts(tuple(retrieved)))
+        numbers = _one_each(call_numbers, "call_numbers", self.contexts, _whole_number)
+        put(self, "call_numbers", numbers)
+        put(self, "other_ids", None if other_ids is None else tuple(map(tuple, other_ids)))
+        put(self, "seconds", _one_each(seconds, "seconds", self.contexts, _seconds))
+
+    def named(self, wanted: Collection[str]) -> Retrieval:
+        """Return the same record, documents under the IDs that are wanted where they have them."""
+        names: dict[Hashable, Context] = {}
+        for context, other_ids in zip(self.contexts or (), self.other_ids or (), strict=True):
+            wanted_id = next((name for name in other_ids if name in wanted), None)
+            if wanted_id is not None and context.id not in wanted:
+                names[identity(context)] = replace(context, id=wanted_id)
+        if not names:
+            return self
+
+        renamed = self.changed(lambda context: names.get(identity(context), context))
+        return replace(renamed, other_ids=None)
+
+    def changed(self, change: Callable[[Context], Context]) -> Retrieval:
+        """Return the same record with each of its contexts changed."""
+
+        def all_changed(contexts: tuple[Context, ...] | None) -> tuple[Context, ...] | None:
+            return None if contexts is None else tuple(map(change, contexts))
+
+        def changed_call(call: Call) -> Call:
+            children = tuple(map(changed_call, call.children))
+            return replace(call, contexts=all_changed(call.contexts), children=children)
+
+        return replace(
+            self,
+            contexts=all_changed(self.contexts),
+            calls=tuple(map(changed_call, self.calls)),
+            retrieved=all_changed(self.retrieved),
+        )
+
+    def lasting(self, seconds: float) -> Retrieval:
+        """Return the record with its contexts there after so many seconds; as it is where known."""
+        if self.seconds is not None or not self.contexts:
+            return self
+        return replace(self, seconds=(round(seconds, 6),) * len(self.contexts))
+
+    def view(self, name: View) -> Retrieval | None:
+        """Return the same record of another of its three lists; None where it is not known.
+
+        - "contexts": the final list, as it is.
+        - "retrieved": all that was retrieved, each context at its best rank within its call.
+        - "read": the final contexts that the model's prompt had whole, with their ranks; one
+          without a text cannot be looked up and is left out.
+
+        Raises `ParameterError` for another name.
+        """
+        check_choice(name, "view", get_args(View))
+        if name == "contexts":
+            return self
+        if name == "read":
+            if self.read is None or self.contexts is None:
+                return None
+            left_out = dict.fromkeys(("retrieved", "response", "read", "other_ids"))
+            rank_of_each = self.ranks or tuple(range(1, len(self.contexts) + 1))
+            final = replace(self, ranks=rank_of_each, calls=(), **left_out)
+            return final.at([index for index, each in enumerate(self.read) if each == "yes"])
+        if self.retrieved is None:
+            return None
+        every_call = (call for root in self.calls for call in root.walk())
+        sources = [call for call in every_call if call.contexts and not call.children]
+        best: dict[Hashable, int] = {}
+        for call in sources:
+            for rank, context in enumerate(call.contexts or (), start=1):
+                best[identity(context)] = min(rank, best.get(identity(context), rank))
+        ranked = [
+            (best.get(identity(context), position), context)
+            for position, context in enumerate(self.retrieved, start=1)
+        ]
+        ranked.sort(key=lambda pair: pair[0])  # not by context: equal ranks keep their order
+        ranks = None if len(sources) < 2 else [rank for rank, _ in ranked]  # noqa: PLR2004
+        return Retrieval([context for _, context in ranked], ranks=ranks, error=self.error)
+
+    @property
+    def line(self) -> str:
+        """What must be known beside a score, in one line; empty for one ranked list of one call.
+
+        "union of 3 calls, 1 failed; 4 of 6 in the prompt".
+        """
+        parts = []
+        failed = len(failures(self.calls))
+        if self.ranks is not None and self.calls:
+            count = len(self.calls)
+            parts.append(f"union of {count} calls" + (f", {failed} failed" if failed else ""))
+        elif failed:
+            steps = sum(1 for root in self.calls for _ in root.walk())
+            parts.append(f"{failed} of {steps} calls failed")
+        recovered = len(failed_calls(self.calls)) - failed
+        if recovered:
+            parts.append(f"{recovered} failed and recovered")
+        reordered = dict.fromkeys(c.source for c in self.calls if c.reorders and c.children)
+        if reordered and self.contexts is not None:
+            parts.append(f"ranks before {', '.join(reordered)}")
+        if self.read is not None:
+            read_states = [each for each in self.read if each is not None]
+            partly = read_states.count("partly")
+            parts.append(
+                f"{read_states.count('yes')} of {len(read_states)} in the prompt"
+                + (f", {partly} in part" if partly else "")
+            )
+        return "; ".join(parts)
+
+    def at(self, indices: Sequence[int]) -> Retrieval:
+        """Return the same record with only the final contexts at these positions, from 0."""
+        values = {name: getattr(self, name) for name in ("contexts", *_EACH_ONE)}
+        fields: dict[str, Any] = {
+            name: None if of is None else [of[index] for index in indices]
+            for name, of in values.items()
+        }
+        return replace(self, **fields)
+
+    @property
+    def stages(self) -> tuple[Stage, ...]:
+        """The calls as the stages of a pipeline, each before the one that took its contexts.
+
+        A call that returned the final list is none. Several of one name are numbered from the
+        second on: "search", "search 2".
+        """
+        nodes = stage_nodes(self.calls, self.contexts)
+        return tuple(
+            Stage(node.name, node.call.contexts or (), node.into) for node in nodes if node.name
+        )
+
+    def at_stage(self, name: str) -> tuple[Context, ...] | None:
+        """Return what the stage of this name returned; None where no such call was made.
+
+        Here the call that returned the final list has a name too: in other samples, a later step
+        may have made another list of what it returned.
+        """
+        for node in stage_nodes(self.calls, self.contexts):
+            if node.name == name or (node.is_final and node.call.source == name):
+                return node.call.contexts
+        return None
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain JSON values that `from_dict` reads back.
+
+        `dropped` are the contexts that were retrieved and are not in the final list. Elsewhere a
+        context is given by its 0-based position in the final list and those after it.
+        """
+        final = self.contexts or ()
+        kept = {identity(context) for context in final}
+        dropped = [each for each in self.retrieved or () if identity(each) not in kept]
+        known_contexts = KnownContexts((*final, *dropped))
+        fields: dict[str, Any] = {}
+        if self.contexts is not None:
+            fields["contexts"] = [context.to_dict() for context in final]
+        if dropped:
+            fields["dropped"] = [context.to_dict() for context in dropped]
+        if self.retrieved is not None:
+            fields["retrieved"] = known_contexts.plain(self.retrieved)
+        if self.calls:
+            fields["calls"] = [plain_call(call, known_contexts) for call in self.calls]
+        for name in (*_EACH_ONE, "response", "error"):
+            value = getattr(self, name)
+            if value is not None:
+                fields[name] = list(value) if name in _EACH_ONE else value
+        return fields
+
+    @classmethod
+    def from_dict(cls, plain: Mapping[str, Any]) -> Retrieval:
+        """Return the retrieval that `to_dict` wrote; raises `ValueError` for anything else."""
+        unknown = plain.keys() - set(_FIELDS)
+        if unknown:
+            raise ValueError(
+                f"unknown field {min(unknown)!r}: a retrieval has {', '.join(_FIELDS)}"
+            )
+        contexts = plain.get("contexts")
+        final = None if contexts is None else as_contexts(contexts)
+        known_contexts = KnownContexts((*(final or ()), *as_contexts(plain.get("dropped") or ())))
+        calls = as_list(plain.get("calls") or (), ordered=True)
+        retrieved = plain.get("retrieved")
+        return cls(
+            final,
+            calls=[call_of(call, known_contexts) for call in calls],
+            retrieved=None if retrieved is None else known_contexts.contexts(retrieved),
+            **{name: plain.get(name) for name in (*_EACH_ONE, "response", "error")},
+        )
+
+
+@runtime_checkable
+class Retriever(Protocol):
+    """What `evaluate`, `diagnose` and `testset` ask; a plain function of the question is one too.
+
+    An object whose `retrieve` cannot be used, since all it has is asynchronous, says so by an
+    attribute `asynchronous = True`: then only `aretrieve` is called, always in one event loop.
+    """
+
+    def retrieve(self, sample: Any, /) -> Retrieval:
+        """Return what is retrieved for the sample's `user_input`."""
+        ...
+
+    async def aretrieve(self, sample: Any, /) -> Retrieval:
+        """Return the same as `retrieve`, without blocking the event loop."""
+        ...
+
+
+def _one_each(
+    values: Iterable[Any] | None,
+    name: str,
+    contexts: tuple[Context, ...] | None,
+    check: Callable[[Any, str], Any],
+) -> tuple[Any, ...] | None:
+    """Return a value for each context, checked once if it is always the same; None for None."""
+    if values is None:
+        return None
+    listed = as_list(values, ordered=True)
+    if len(listed) != len(contexts or ()):
+        raise ValueError(f"{len(contexts or ())} contexts but {len(listed)} {name}: pass one each")
+    if len(set(map(id, listed))) == 1:
+        return (check(listed[0], name),) * len(listed)
+    return tuple([check(value, name) for value in listed])
+
+
+def _whole_number(value: object, name: str) -> int:
+    if type(value) is not int or value < 1:
+        raise ValueError(f"{name} must be whole numbers >= 1, got {shown(value)}")
+    return value
+
+
+def _read_state(value: object, name: str) -> Read | None:
+    if value not in (*get_args(Read), None):
+        raise ValueError(f"{name} must be 'yes', 'partly', 'no' or None, got {shown(value)}")
+    return value  # type: ignore[return-value]
+
+
+def _seconds(value: object, name: str) -> float | None:
+    return None if value is None else as_number(value, name)
+
+
+_EACH_ONE = ("ranks", "read", "call_numbers", "seconds", "other_ids")
+"""The fields that have a value for each final context."""
+
+_FIELDS = (*Retrieval.__slots__, "dropped")

@@ -1,0 +1,470 @@
+"""What is measured: a question, what was retrieved for it, and what should have been."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from fullrecall.errors import InputError
+from fullrecall.samples.calls import Stage
+from fullrecall.samples.context import ID, Context, ContextLike, as_contexts, as_metadata, listed
+from fullrecall.samples.identifiers import as_id, as_listed_ids, shown
+from fullrecall.samples.references import (
+    Claim,
+    Reference,
+    ReferenceIds,
+    SingleIds,
+    as_claims,
+    as_entities,
+    as_forbidden_contexts,
+    as_forbidden_ids,
+    as_reference_contexts,
+    as_reference_ids,
+    as_superseded,
+    plain_claims,
+    plain_references,
+)
+from fullrecall.samples.retrieval import Retrieval, View
+
+__all__ = ["Claim", "Reference", "ReferenceIds", "Sample", "SingleIds", "has_only_ids"]
+
+
+@dataclass(frozen=True, slots=True, init=False)
+class Sample:
+    """One question with what was retrieved for it and what should have been; immutable.
+
+    A field that is None is *missing*: a scorer that needs it answers `unscored`. An empty list
+    is an answer: nothing retrieved scores 0.0, no reference items leave recall undefined.
+
+    - `retrieved_contexts`: what the retriever returned, best first. The order is the rank.
+      `retrieved_context_ids`: the same as IDs, with or without the texts.
+    - `reference_context_ids`: IDs; `{id: grade}`; or a list whose items may be any-of groups
+      (`[["a", "b"], ["c"]]`), graded as `{"any_of": ["a", "b"], "grade": 2}`.
+      `reference_contexts`: texts; an item may be a list of texts of which any one serves.
+    - `reference`: the reference answer. `reference_claims`, `reference_entities`: its parts.
+    - `forbidden_ids`: what must not be retrieved: no access, another tenant, out of date.
+      `forbidden_contexts`: the same as texts, or as character ranges of a document.
+      `superseded`: `{"old": "new"}`; the old ID is forbidden, and a reference to it is to the new.
+    - `answerable`: False says that nothing answers the question: whatever is returned is a leak,
+      and recall is undefined.
+    - `response`: what the generator said. `group`: samples that are not independent share it.
+    - `retrieval`: how the retrieved contexts came about, where that was recorded: a `Retrieval`
+      or a mapping with its fields. It has the contexts; `retrieved_contexts` is then left out.
+    - `metadata`: whatever belongs to the sample. The mapping is copied; what lies in it is shared
+      with the caller: do not change that in place.
+
+    Takes the names that other tools use for these fields too (`Sample.names()` lists them) and
+    raises `InputError`, naming the field, for unknown names and for values of the wrong form.
+    """
+
+    id: str | None
+    user_input: str | None
+    retrieved_contexts: tuple[Context, ...] | None
+    retrieved_context_ids: tuple[str | None, ...] | None
+    reference: str | None
+    reference_contexts: tuple[tuple[Context, ...], ...] | None
+    reference_context_ids: tuple[Reference, ...] | None
+    reference_claims: tuple[Claim, ...] | None
+    reference_entities: tuple[str, ...] | None
+    forbidden_ids: tuple[str, ...] | None
+    forbidden_contexts: tuple[Context, ...] | None
+    superseded: Mapping[str, str] | None
+    answerable: bool | None
+    response: str | None
+    group: str | None
+    retrieval: Retrieval | None
+    metadata: Mapping[str, Any]
+
+    # Type checkers need a parameter for each field; Python takes the names of other tools too.
+    if TYPE_CHECKING:
+
+        def __init__(
+            self,
+            /,
+            *,
+            id: ID | None = None,  # noqa: A002 - the field's name everywhere in this trade
+            user_input: str | None = None,
+            retrieved_contexts: Iterable[ContextLike] | None = None,
+            retrieved_context_ids: Iterable[ID | None] | None = None,
+            reference: str | None = None,
+            reference_contexts: Iterable[ContextLike | Sequence[ContextLike]] | None = None,
+            reference_context_ids: ReferenceIds | None = None,
+            reference_claims: Iterable[str | Claim | Mapping[str, Any]] | None = None,
+            reference_entities: Iterable[str] | None = None,
+            forbidden_ids: Iterable[ID] | None = None,
+            forbidden_contexts: Iterable[ContextLike] | None = None,
+            superseded: Mapping[ID, ID] | None = None,
+            answerable: bool | None = None,
+            response: str | None = None,
+            group: ID | None = None,
+            retrieval: Retrieval | Mapping[str, Any] | None = None,
+            metadata: Mapping[str, Any] | None = None,
+            **names_of_other_tools: Any,
+        ) -> None: ...
+
+    else:
+
+        def __init__(self, /, **arguments: Any) -> None:
+            if not arguments.keys() <= _FIELDS.keys():
+                arguments = _translated(arguments)
+            values = dict(_NOTHING)
+            problems: dict[str, str] = {}
+            for name, value in arguments.items():
+                if value is not None:
+                    try:
+                        values[name] = _FIELDS[name].convert(value)
+                    except ValueError as error:
+                        problems[name] = str(error)
+            if problems:
+                named = [name for name in _FIELDS if name in problems]
+                problem = "; ".join(f"{name}: {problems[name]}" for name in named)
+                raise InputError(problem, field=named[0])
+            if values["metadata"] is None:
+                values["metadata"] = {}
+            for put, value in zip(_SETTERS, values.values(), strict=True):
+                put(self, value)
+            if self.forbidden_ids or self.forbidden_contexts or self.superseded:
+                self._check_forbidden()
+            if self.retrieved_contexts is not None or self.retrieval is not None:
+                self._unite()
+
+    def _unite(self) -> None:
+        """Bring together what contexts, their IDs, and the record of their retrieval say.
+
+        Raises `InputError` where they differ.
+        """
+        put, contexts = object.__setattr__, self.retrieved_contexts
+        if contexts is not None and self.retrieved_context_ids is not None:
+            contexts = _identified(contexts, self.retrieved_context_ids)
+        record = self.retrieval
+        if record is not None:
+            if contexts is None:
+                contexts = record.contexts
+            elif record.contexts is None:
+                put(self, "retrieval", replace(record, contexts=contexts))
+            elif contexts != record.contexts:
+                raise InputError(
+                    "retrieved_contexts and retrieval differ: pass one of them",
+                    field="retrieved_contexts",
+                )
+            if self.response is None:
+                put(self, "response", record.response)
+        if contexts is not None:
+            put(self, "retrieved_contexts", contexts)
+            put(self, "retrieved_context_ids", tuple([context.id for context in contexts]))
+
+    def _check_forbidden(self) -> None:
+        """Point references to their successors; raise `InputError` for one that is forbidden."""
+        references = [context for group in self.reference_contexts or () for context in group]
+        contradicting = [text for text in self.forbidden_contexts or () if text in references]
+        if contradicting:
+            raise _in_both(contradicting[0].label, "forbidden_contexts")
+        if self.reference_context_ids is None:
+            return
+        if self.superseded:
+            renamed = [
+                Reference(tuple(self.superseded.get(name, name) for name in any_of), grade)
+                for any_of, grade in self.reference_context_ids
+            ]
+            object.__setattr__(self, "reference_context_ids", as_reference_ids(renamed))
+        forbidden = set(self.forbidden)
+        for name in (name for group in self.reference_context_ids for name in group.any_of):
+            if name in forbidden:
+                raise _in_both(name, "forbidden_ids")
+
+    @classmethod
+    def names(cls) -> dict[str, tuple[str, ...]]:
+        """Return each field with the other names under which `Sample` takes it."""
+        return {name: field.other_names for name, field in _FIELDS.items()}
+
+    def with_retrieval(self, retrieval: Retrieval | Iterable[ContextLike]) -> Sample:
+        """Return this sample with another retrieval, or with the contexts of one.
+
+        `response` is that of the retrieval, where it has one. Raises `InputError` for items that
+        are not contexts.
+        """
+        # Past `__init__`: all but the retrieval has been checked, and each question comes here.
+        sample, put = object.__new__(Sample), object.__setattr__
+        for name in _FIELDS:
+            put(sample, name, None if name in _RETRIEVED else getattr(self, name))
+        put(sample, "metadata", dict(self.metadata))
+        if isinstance(retrieval, Retrieval):
+            if retrieval.other_ids is not None:
+                references = self.reference_context_ids or ()
+                reference_ids = {own for group in references for own in group.any_of}
+                retrieval = retrieval.named(reference_ids.union(self.forbidden))
+            put(sample, "retrieval", retrieval)
+            if retrieval.response is not None:
+                put(sample, "response", retrieval.response)
+        else:
+            contexts = Sample(retrieved_contexts=list(retrieval)).retrieved_contexts
+            put(sample, "retrieved_contexts", contexts)
+        sample._unite()
+        return sample
+
+    def at_stage(self, name: str) -> Sample:
+        """Return this sample as if the stage `name` had handed on the final list.
+
+        Without that stage in the sample it has no retrieval, and says so.
+        """
+        contexts = None if self.retrieval is None else self.retrieval.at_stage(name)
+        if contexts is not None:
+            return self.with_retrieval(contexts)
+        return self.with_retrieval(Retrieval(error=f"the sample has no stage {name!r}"))
+
+    def in_view(self, name: View) -> Sample:
+        """Return this sample as if another list of its record had been the final one.
+
+        `name` is as in `Retrieval.view`. Where the record does not tell, or there is none, it has
+        no retrieval, and says so. Raises `ParameterError` for another name.
+        """
+        if name == "contexts":
+            return self
+        record = self.retrieval
+        viewed = None if record is None else record.view(name)
+        return self.with_retrieval(
+            viewed or Retrieval(error=self.retrieval_error or _UNKNOWN_VIEW[name])
+        )
+
+    @property
+    def stages(self) -> tuple[Stage, ...]:
+        """What was handed on before the final list, in the order of the pipeline."""
+        return () if self.retrieval is None else self.retrieval.stages
+
+    @property
+    def retrieval_error(self) -> str | None:
+        """Why there is no retrieval to measure; None where nothing failed."""
+        return None if self.retrieval is None else self.retrieval.error
+
+    @property
+    def ranks(self) -> tuple[int, ...] | None:
+        """The rank of each retrieved context, ascending; None where that is its position."""
+        return None if self.retrieval is None else self.retrieval.ranks
+
+    @property
+    def forbids(self) -> bool:
+        """Whether it says of anything that it must not be retrieved."""
+        return bool(self.answerable is False or self.forbidden or self.forbidden_contexts)
+
+    @property
+    def forbidden(self) -> tuple[str, ...]:
+        """All IDs that must not be retrieved: `forbidden_ids`, and what is superseded."""
+        return tuple(dict.fromkeys((*(self.forbidden_ids or ()), *(self.superseded or {}))))
+
+    @property
+    def single_ids(self) -> SingleIds | None:
+        """The reference IDs where none is an any-of group; None where there are groups, or none."""
+        return SingleIds.of(self.reference_context_ids)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the fields that are given as plain JSON values; `Sample(**these)` is equal."""
+        fields: dict[str, Any] = {}
+        for name, field in _FIELDS.items():
+            value = getattr(self, name)
+            if value is None or value == {}:
+                continue
+            value = value if field.to_json is None else field.to_json(value)
+            fields[name] = list(value) if isinstance(value, tuple) else value
+        if self.retrieved_contexts is not None:
+            del fields["retrieved_context_ids"]
+        if self.retrieval is not None:
+            if self.retrieval.contexts is not None:
+                del fields["retrieved_contexts"]
+            if self.retrieval.response == self.response:
+                fields.pop("response", None)
+        return fields
+
+    @property
+    def contexts(self) -> Sequence[Context] | None:
+        """What was retrieved, as contexts where only their IDs are known; None if unknown."""
+        if self.retrieved_contexts is not None or self.retrieved_context_ids is None:
+            return self.retrieved_contexts
+        # A rank without an ID has nothing to show, and still takes its place.
+        return [Context(id=name) if name else Context("") for name in self.retrieved_context_ids]
+
+    @property
+    def has_retrieval(self) -> bool:
+        """Whether a retrieval was observed; an empty one was."""
+        return self.retrieved_contexts is not None or self.retrieved_context_ids is not None
+
+
+_RETRIEVED = frozenset({"retrieved_contexts", "retrieved_context_ids", "retrieval"})
+
+_UNKNOWN_VIEW: dict[View, str] = {
+    "retrieved": "no record of all that was retrieved",
+    "read": "no prompt of a model was seen",
+}
+"""Why a record does not have a view."""
+
+
+def _in_both(name: str, field: str) -> InputError:
+    problem = f"{shown(name)} is a reference and forbidden: leave it out of one of them"
+    return InputError(problem, field=field)
+
+
+def _truth(value: object) -> bool:
+    if isinstance(value, str) and value.strip().lower() in ("true", "false"):
+        return value.strip().lower() == "true"  # a cell of a CSV file
+    if type(value).__name__ in ("bool", "bool_") or (type(value) is int and value in (0, 1)):
+        return bool(value)
+    raise ValueError(f"expected true or false, got {shown(value)}")
+
+
+def _retrieval(value: object) -> Retrieval:
+    if isinstance(value, Retrieval):
+        return value
+    if isinstance(value, Mapping):
+        return Retrieval.from_dict(value)
+    raise ValueError(f"expected a Retrieval or a mapping with its fields, got {shown(value)}")
+
+
+def _one_text(value: object) -> str:
+    if isinstance(value, str):
+        return value
+    if isinstance(value, Sequence) and len(value) == 1 and isinstance(value[0], str):
+        return value[0]  # ragas's old `ground_truths` is a list of one
+    several = isinstance(value, Sequence) and len(value) > 1
+    hint = ": several samples, written by columns, are one Sample for each row" if several else ""
+    raise ValueError(f"expected one str, got {type(value).__name__} {shown(value)}{hint}")
+
+
+def _plain_contexts(contexts: Iterable[Context]) -> list[dict[str, Any]]:
+    return [context.to_dict() for context in contexts]
+
+
+class _Field(NamedTuple):
+    """How a field of a sample is declared.
+
+    - `convert`: what brings a user's value into its one form.
+    - `other_names`: those of ragas (old), LangChain, LlamaIndex, deepeval, TREC.
+    - `to_json`: what turns it into plain JSON values, where it does not consist of them.
+    """
+
+    convert: Callable[[Any], object]
+    other_names: tuple[str, ...] = ()
+    to_json: Callable[[Any], object] | None = None
+
+
+_FIELDS: dict[str, _Field] = {
+    "id": _Field(as_id, ("sample_id", "query_id", "qid")),
+    "user_input": _Field(_one_text, ("question", "query", "input")),
+    "retrieved_contexts": _Field(
+        as_contexts,
+        ("contexts", "documents", "retrieved_documents", "source_documents", "retrieval_context"),
+        _plain_contexts,
+    ),
+    "retrieved_context_ids": _Field(as_listed_ids, ("retrieved_ids",)),
+    "reference": _Field(
+        _one_text, ("ground_truth", "ground_truths", "reference_answer", "expected_output")
+    ),
+    "reference_contexts": _Field(
+        as_reference_contexts,
+        ("expected_texts",),
+        lambda groups: [_plain_contexts(group) for group in groups],
+    ),
+    "reference_context_ids": _Field(
+        as_reference_ids, ("expected_ids", "reference_ids"), plain_references
+    ),
+    "reference_claims": _Field(as_claims, to_json=plain_claims),
+    "reference_entities": _Field(as_entities),
+    "forbidden_ids": _Field(as_forbidden_ids),
+    "forbidden_contexts": _Field(as_forbidden_contexts, to_json=_plain_contexts),
+    "superseded": _Field(as_superseded),
+    "answerable": _Field(_truth),
+    "response": _Field(_one_text, ("answer", "prediction", "output", "actual_output")),
+    "group": _Field(as_id),
+    "retrieval": _Field(_retrieval, to_json=Retrieval.to_dict),
+    "metadata": _Field(as_metadata),
+}
+"""Each field of a `Sample`, once."""
+
+_NOTHING = dict.fromkeys(_FIELDS)
+_SETTERS = [
+    vars(Sample)[name].__set__ for name in _FIELDS
+]  # in half the time of object.__setattr__
+_OTHER_NAMES = {other: name for name, field in _FIELDS.items() for other in field.other_names}
+_ID_FIELDS = frozenset(
+    {"id", "user_input", "group", "retrieved_context_ids", "reference_context_ids"}
+)
+
+
+def has_only_ids(sample: Sample) -> bool:
+    """Return whether a sample has nothing but its IDs, a question, and a group."""
+    others = (getattr(sample, name) for name in _FIELDS if name not in _ID_FIELDS)
+    return all(value in (None, {}) for value in others)
+
+
+_CARRIED = frozenset(
+    {
+        "multi_responses",
+        "rubrics",
+        "persona_name",
+        "query_style",
+        "query_length",
+        "synthesizer_name",
+        "evolution_type",
+        "episode_done",
+        "query_by",
+        "reference_answer_by",
+    }
+)
+"""Columns of ragas and LlamaIndex data sets that no scorer uses: kept in `metadata`."""
+
+
+def _translated(arguments: Mapping[str, Any]) -> dict[str, Any]:
+    """Return fields by their own names; raise `InputError` for an unknown name, and for two."""
+    known = (_FIELDS, _OTHER_NAMES, _CARRIED)
+    unknown = [name for name in arguments if not any(name in names for names in known)]
+    if unknown:
+        raise _unknown(unknown)
+    fields = {name: value for name, value in arguments.items() if name in _FIELDS}
+    for name, value in arguments.items():
+        if value is None or name in _FIELDS:
+            continue
+        if name in _CARRIED:
+            fields["metadata"] = {**(fields.get("metadata") or {}), name: value}
+            continue
+        field = _OTHER_NAMES[name]
+        own_field = fields.get(field)
+        if own_field is not None and own_field is not value and own_field != value:
+            raise InputError(
+                f"{name} means {field}, which has another value: pass one of them",
+                field=name,
+            )
+        fields[field] = value
+    return fields
+
+
+def _unknown(names: list[str]) -> InputError:
+    from difflib import get_close_matches
+
+    first = min(names)
+    near = get_close_matches(first, [*_FIELDS, *_OTHER_NAMES], n=1)
+    meant = f" (did you mean {near[0]!r}?)" if near else ""
+    return InputError(
+        f"unknown field {listed(names)}{meant}. A sample takes {', '.join(_FIELDS)}; and for "
+        f"these the names {', '.join(_OTHER_NAMES)}. Anything else belongs in metadata",
+        field=first,
+    )
+
+
+def _identified(contexts: tuple[Context, ...], ids: tuple[str | None, ...]) -> tuple[Context, ...]:
+    """Return `contexts` with the IDs that were given beside them."""
+    if len(ids) != len(contexts):
+        raise InputError(
+            f"{len(contexts)} retrieved_contexts but {len(ids)} retrieved_context_ids: pass one "
+            "ID for each context, in the same order",
+            field="retrieved_context_ids",
+        )
+    identified = []
+    for rank, (context, own_id) in enumerate(zip(contexts, ids, strict=True), start=1):
+        if context.id is not None and own_id is not None and context.id != own_id:
+            raise InputError(
+                f"rank {rank}: the context's id is {context.id!r}, retrieved_context_ids says "
+                f"{own_id!r}",
+                field="retrieved_context_ids",
+            )
+        has_id = own_id is None or context.id is not None
+        identified.append(context if has_id else replace(context, id=own_id))
+    return tuple(identified)

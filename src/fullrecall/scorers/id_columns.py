@@ -1,0 +1,72 @@
+"""Where document IDs are found, without an object for a row."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from operator import length_hint
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fullrecall.measures.found import SCORED, UNDEFINED, FoundColumns
+from fullrecall.measures.lists import Floats, Lists, narrow, offsets_of
+
+_FEW = 400
+"""Pairs of a retrieved and a reference ID in a row: with more, a dictionary is faster."""
+
+
+def distinct(references: Sequence[Sequence[str]]) -> Sequence[Sequence[str]]:
+    """Return lists of references, each once within its row, the first of its kind."""
+    return [
+        row if len(row) == 1 or len(set(row)) == len(row) else list(dict.fromkeys(row))
+        for row in references
+    ]
+
+
+def score_ids(
+    retrieved: Sequence[Sequence[str]],
+    references: Sequence[Sequence[str]],
+    grades: Floats | None = None,
+) -> FoundColumns:
+    """Return what `IdRecall` scores: where references are found, and which rows have any.
+
+    References are distinct within a row, and no ID is blank; `grades` has one for each of all
+    references, of which those above 0 count.
+    """
+    positions = Lists(first_ranks(retrieved, references), offsets_of(map(len, references)))
+    if grades is not None:
+        relevant = grades > 0
+        positions, grades = positions.kept(relevant), grades[relevant]
+        grades = None if (grades == 1.0).all() else grades
+    lengths = np.fromiter(map(len, retrieved), np.int64, len(retrieved))
+    status = np.where(positions.counts > 0, SCORED, UNDEFINED).astype(np.int8)
+    return FoundColumns(status, narrow(lengths), positions, grade=grades)
+
+
+def first_ranks(
+    retrieved: Sequence[Sequence[str]], references: Sequence[Sequence[str]]
+) -> NDArray[np.int32]:
+    """Return the 1-based position of each reference among its row's retrieved IDs, 0 for none."""
+    longest = max(map(len, retrieved), default=0) * max(map(len, references), default=0)
+    pairs = zip(retrieved, references, strict=True)
+    if longest <= _FEW:
+        positions = [
+            row.index(name) + 1 if name in row else 0 for row, names in pairs for name in names
+        ]
+    else:
+        positions = []
+        for row, names in pairs:
+            positions += _first_ranks_of(row, names)
+    return np.array(positions, np.int32)
+
+
+def _first_ranks_of(row: Sequence[str], names: Sequence[str]) -> Iterable[int]:
+    """Return the 1-based position of each name where it is first in a row, 0 where it is not."""
+    rank_of = dict.fromkeys(names, 0)
+    # Most of a row is not looked for, and is passed over without a step of Python. The iterator
+    # of a list or a tuple knows how much is left, and so where it stands.
+    size, rest = len(row), iter(row)
+    for name in filter(rank_of.__contains__, rest):
+        if not rank_of[name]:
+            rank_of[name] = size - length_hint(rest)
+    return rank_of.values()

@@ -1,0 +1,214 @@
+"""The findings of one scorer on one sample, and every measure of them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, fields
+from enum import StrEnum
+from functools import cached_property
+from math import isnan
+from typing import TYPE_CHECKING, Any
+
+from fullrecall.errors import ParameterError
+from fullrecall.judge.usage import Usage
+from fullrecall.measures import Budget, Measure, Recall
+from fullrecall.measures.findings import Finding, Findings, Target, by_rank
+
+if TYPE_CHECKING:
+    from fullrecall.measures.found import FoundColumns
+    from fullrecall.samples.sample import Sample
+
+_NAMED = 5
+"""Missed targets that a printed result names."""
+
+_LONGEST = 120
+"""Characters of a text within a printed result."""
+
+
+class Status(StrEnum):
+    """Whether a sample has a score, and if not, why not."""
+
+    SCORED = "scored"
+    UNDEFINED = "undefined"
+    """The sample has no targets: there is nothing to recall."""
+    UNSCORED = "unscored"
+    """The sample could not be measured: no retrieval seen, a field missing, a failure."""
+
+
+@dataclass(frozen=True)
+class Method:
+    """How findings were made: the scorer's name, its kind and parameters, its judge's prompts.
+
+    `headline` is the measure that the score is: recall, unless the scorer finds something that
+    recall does not describe. `kind` names the scorer's class ("id_recall"), whatever the score is
+    called; it is empty for a scorer of your own.
+    """
+
+    name: str
+    parameters: Mapping[str, Any] = field(default_factory=dict)
+    headline: Measure = Recall
+    kind: str = ""
+
+    def label(self, measure: Measure) -> str:
+        """Return the name of a score: `id_recall`, `id_recall@5`, `id_recall.ndcg@10`."""
+        if measure.whole == self.headline:
+            return self.name if measure.k is None else f"{self.name}@{measure.k}"
+        return f"{self.name}.{measure.name}"
+
+
+_NOTHING = Usage()
+
+Reading = Callable[[Measure], float | None]
+"""Reads a measure of one row of a table."""
+
+
+@dataclass(frozen=True)
+class Result:
+    """What one scorer found in one sample: `result[Recall @ 5]` is a measure of it.
+
+    `findings` has one item per target, `retrieved` counts the contexts (0 for none), `reason` is
+    one sentence. Where several calls were united, `ranks` is the rank of each context in its own
+    call, ascending, and findings name contexts by their 1-based position there; None: the
+    position is the rank. `unmeasured` names targets that could not be judged, each with why, and
+    `usage` is what the judging cost; an unscored result keeps the findings that were made.
+    """
+
+    method: Method
+    status: Status
+    findings: Sequence[Finding] = ()
+    retrieved: int = 0
+    note: str = ""
+    unmeasured: tuple[tuple[str, str], ...] = ()
+    usage: Usage = _NOTHING
+    ranks: tuple[int, ...] | None = None
+    _read: Reading | None = field(default=None, init=False, repr=False, compare=False)
+    """Reads measures of the table that this is a view of; None: they are counted here."""
+    _sample: Any = field(default=None, kw_only=True, repr=False, compare=False)
+    """What was scored, for measures that read it; `dataclasses.replace` keeps it."""
+
+    def __getitem__(self, measure: Measure) -> float | None:
+        """Return a measure in [0, 1], None where the sample is unscored or it is undefined.
+
+        Raises `ParameterError` for what is not a measure.
+        """
+        if not isinstance(measure, Measure):
+            raise ParameterError(
+                f"expected a measure such as Recall @ 5 of fullrecall.measures, got {measure!r}"
+            )
+        if self._read is not None:
+            return self._read(measure)
+        if self.status is Status.UNSCORED and not measure.of_sample:
+            return None
+        value = float(measure.values(self._columns(measure), self._ranked_of)[0])
+        return None if isnan(value) else value
+
+    @cached_property
+    def _outcomes(self) -> FoundColumns:
+        """The findings as columns of one row."""
+        from fullrecall.measures.found import SCORED, FoundColumns
+
+        return FoundColumns.of([self.findings], [self.retrieved], [self.ranks], [SCORED])
+
+    def _columns(self, measure: Measure) -> FoundColumns:
+        """Return what a measure reads."""
+        if not measure.of_sample and measure.unit is None:
+            return self._outcomes
+        if self._sample is None:
+            raise ParameterError(
+                f"{measure!r} reads the sample, which this result does not have: read it of "
+                "the report, report[0].results[name]"
+            )
+        return self._outcomes.of_samples([self._sample])
+
+    def __getstate__(self) -> dict[str, Any]:
+        # Without the table and the sample that it is a view of: one result would pickle them all.
+        state = {field.name: getattr(self, field.name) for field in fields(self)}
+        return {**state, "_read": None, "_sample": None}
+
+    def asked_of(self, sample: Sample) -> Result:
+        """Return this result with the sample that was scored."""
+        object.__setattr__(self, "_sample", sample)
+        return self
+
+    def read_by(self, read: Reading) -> Result:
+        """Return this result with its measures read of the table that it is a view of."""
+        object.__setattr__(self, "_read", read)
+        return self
+
+    @property
+    def score(self) -> float | None:
+        """The headline measure over all that was retrieved: recall. None: see `status`."""
+        return None if self.status is not Status.SCORED else self[self.method.headline]
+
+    @property
+    def ranked(self) -> Findings:
+        """The findings by rank: those of united calls by each context's rank in its own call."""
+        return self.findings if self.ranks is None else by_rank(self.findings, self.ranks)
+
+    def _ranked_of(self, row: int) -> Findings:  # noqa: ARG002 - there is one
+        return self.ranked
+
+    def paid(self, measure: Measure) -> Findings:
+        """Return the findings in the contexts that the budget of a measure pays for.
+
+        All, by rank, for a measure without a budget, and where what contexts cost is not known.
+        """
+        if isinstance(measure.k, Budget) and self._sample is not None:
+            from fullrecall.measures import paid
+
+            left, is_known = paid.within(self._columns(measure), measure.k)
+            if is_known[0]:
+                return paid.findings_of(left, 0, self.findings)
+        return self.ranked
+
+    @property
+    def is_judged(self) -> bool:
+        """Whether a judge was asked about any target."""
+        judged = bool(self.unmeasured) or any(self.usage)
+        return judged or any(finding.verdict for finding in self.findings)
+
+    @property
+    def missed(self) -> tuple[str, ...]:
+        """The targets not found in full, as text or IDs."""
+        return tuple(finding.target.label for finding in self.findings if not finding.found_at())
+
+    @property
+    def targets(self) -> tuple[Target, ...]:
+        """What was to be found, in order; without targets that could not be judged."""
+        return tuple(finding.target for finding in self.findings)
+
+    @property
+    def reason(self) -> str:
+        """One sentence for a human: why there is no score, or what the score stands for."""
+        if self.status is not Status.SCORED or not len(self.findings):
+            return self.note
+        found_count = sum(finding.found_at() for finding in self.findings)
+        partly = any(0 < finding.credit_at() < 1 for finding in self.findings)
+        sentence = (
+            f"{found_count} of {len(self.findings)} found{' in full' if partly else ''} "
+            f"in {self.retrieved} retrieved"
+        )
+        return f"{sentence}; {self.note}" if self.note else sentence
+
+    @property
+    def named_score(self) -> str:
+        """The score with its name, as "0.500 id_recall"; the status where there is none."""
+        score = str(self.status) if self.score is None else f"{self.score:.3f}"
+        return f"{score} {self.method.name}"
+
+    def __repr__(self) -> str:
+        return f"Result({self.named_score}: {_short(self.reason)})"
+
+    def __str__(self) -> str:
+        missed = [_short(target) for target in self.missed] if self.score is not None else []
+        named = [*missed[:_NAMED], *([f"{len(missed) - _NAMED:,} more"] * (len(missed) > _NAMED))]
+        lost = f"; missed: {', '.join(named)}" if named else ""
+        return f"{self.named_score}: {_short(self.reason)}{lost}"
+
+
+def _short(text: str) -> str:
+    """Return a text as one line of printable characters that is not too long."""
+    # Cut first: a target may be a whole document.
+    start = text[: 4 * _LONGEST]
+    line = " ".join("".join(c if c.isprintable() else " " for c in start).split())
+    return line if len(line) <= _LONGEST else f"{line[: _LONGEST - 1]}…"

@@ -1,0 +1,1 @@
+"""Sheets on terminals, in Markdown, HTML, notebooks and plots."""

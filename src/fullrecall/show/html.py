@@ -1,0 +1,81 @@
+"""Sheets as HTML: in a notebook, in whose colors they are shown, and on pages.
+
+Every text in them is escaped, and its direction stays its own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cache
+from importlib.resources import files
+from typing import TYPE_CHECKING, Any
+
+from fullrecall.show.sheet import Bar, Cell, Sheet, cell_of
+from fullrecall.show.text import spelled
+
+if TYPE_CHECKING:
+    from markupsafe import Markup
+
+_AXIS = 232
+"""Length of the axis of a bar."""
+
+
+def visible(text: object) -> Markup:
+    """Return `text` escaped and isolated, so that its direction stays its own.
+
+    Characters that show nothing, or reorder what stands beside them, are shown by their number.
+    """
+    from markupsafe import Markup
+
+    number = Markup('<span class="code">{}</span>')
+    pieces = (
+        Markup("{}{}").format(piece, number.format(code) if code else "")
+        for piece, code in spelled(str(text))
+    )
+    return Markup("<bdi>{}</bdi>").format(Markup("").join(pieces))
+
+
+def text_of(*sheets: Sheet) -> str:
+    """Return sheets for a notebook: small tables, no script, each note a paragraph."""
+    return str(_macros().notebook(sheets))
+
+
+def table(
+    sheet: Sheet,
+    classes: str = "",
+    *,
+    first: int | None = None,
+    marks: Sequence[object] = (),
+    curves: Sequence[Any] = (),
+) -> Markup:
+    """Return the table of a sheet for a page, whose style says how it looks.
+
+    Of a sheet with one section for each choice of the reader, `first` is shown. `marks` name the
+    columns that a script underlines, such as the k of each; how `curves` look stands before the
+    labels of their lines.
+    """
+    markup: Markup = _macros().table(sheet, classes, first, marks, curves)
+    return markup
+
+
+# Kept: the template takes 30 ms to compile.
+@cache
+def _macros() -> Any:
+    """Return what writes each part of a sheet; all that is put into them is escaped."""
+    from jinja2 import Environment
+
+    environment = Environment(autoescape=True, trim_blocks=True)
+    environment.filters |= {"visible": visible, "cell": _cell, "on_axis": _on_axis}
+    source = (files("fullrecall.show") / "files" / "sheet.html").read_text("utf-8")
+    return environment.from_string(source).module
+
+
+def _cell(value: str | Cell, emphasis: Any = "") -> Cell:
+    return Cell(value, emphasis) if emphasis and isinstance(value, str) else cell_of(value)
+
+
+def _on_axis(value: float, bar: Bar) -> float:
+    """Return where a value stands on the axis of its bar."""
+    share = (min(max(value, bar.low), bar.high) - bar.low) / (bar.high - bar.low)
+    # The template's axis begins 4 from the left, so that the cap of an interval is not cut.
+    return round(4 + share * _AXIS, 1)

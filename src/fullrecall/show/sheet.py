@@ -1,0 +1,86 @@
+"""A table as data: what it says stands once, and the terminal, Markdown, and HTML each write it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal, NamedTuple, TypeAlias
+
+Emphasis: TypeAlias = Literal["", "strong", "good", "bad", "unsure", "mark", "void"]
+"""Why a cell stands out. On a result's quotes: "mark" was found in its context, "void" was not."""
+
+
+class Bar(NamedTuple):
+    """Where a value and its interval stand between `low` and `high`; drawn on pages alone."""
+
+    low: float
+    high: float
+    value: float | None
+    ends: tuple[float, float] | None
+
+
+class Cell(NamedTuple):
+    """One value as it is shown.
+
+    `small` stands quietly below it, such as its interval. On a page `letter` stands before it.
+    """
+
+    text: str
+    emphasis: Emphasis = ""
+    small: str = ""
+    letter: str = ""
+    bar: Bar | None = None
+
+
+CellLike: TypeAlias = str | Cell
+
+
+class Line(NamedTuple):
+    """A row: its label, one cell for each column, and what the small parts of the cells are."""
+
+    label: CellLike
+    cells: Sequence[CellLike]
+    small: str = ""
+
+
+class Section(NamedTuple):
+    """Rows that belong together, under a title unless it is empty."""
+
+    title: str
+    lines: Sequence[Line]
+
+
+@dataclass(frozen=True)
+class Sheet:
+    """A table: a head for each column beside the labels, rows in sections, and notes.
+
+    `sides` aligns each column, the labels first: "l" left, "r" right, "t" left and of running
+    text. All but the labels are right by default. `title` says what the table is of, `lead` what
+    it comes to: the sentences before it.
+    """
+
+    heads: Sequence[CellLike]
+    sections: Sequence[Section]
+    notes: Sequence[str] = ()
+    title: str = ""
+    corner: str = ""
+    sides: str = ""
+    lead: Sequence[str] = ()
+
+    @property
+    def aligned(self) -> str:
+        """The side of each column, the labels first."""
+        return self.sides or f"l{'r' * len(self.heads)}"
+
+    @property
+    def lines(self) -> list[Line]:
+        """The rows of all sections."""
+        return [line for section in self.sections for line in section.lines]
+
+    def __bool__(self) -> bool:
+        return any(section.lines for section in self.sections)
+
+
+def cell_of(value: CellLike) -> Cell:
+    """Return a cell; a text is one without emphasis."""
+    return value if isinstance(value, Cell) else Cell(value)

@@ -1,0 +1,27 @@
+"""Values that print as sheets, and draw themselves in a notebook."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Sequence
+
+from fullrecall.show import html, terminal
+from fullrecall.show.sheet import Sheet
+
+
+class Shown:
+    """A value with sheets: they are printed, and shown in a notebook."""
+
+    @property
+    @abstractmethod
+    def sheets(self) -> Sequence[Sheet]:
+        """The sheets of this value."""
+
+    def __str__(self) -> str:
+        return terminal.text_of(*self.sheets)
+
+    def __repr__(self) -> str:
+        return str(self)
+
+    def _repr_html_(self) -> str:
+        return html.text_of(*self.sheets)

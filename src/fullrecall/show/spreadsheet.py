@@ -1,0 +1,57 @@
+"""Tables as CSV for spreadsheets: nothing in them is run, and all of it reads back as it was."""
+
+from __future__ import annotations
+
+import csv
+import re
+from collections.abc import Iterable, Sequence
+from io import StringIO
+from typing import Any
+
+from fullrecall._util.parameters import check_choice
+
+BOM = "\ufeff"
+"""Without a byte order mark, Excel misreads what is not ASCII."""
+
+DELIMITERS = (",", ";", "\t")
+"""What parts cells; spreadsheets of half Europe expect semicolons."""
+
+# A spreadsheet that expects another delimiter than the file's parts a text at it, and runs what
+# follows: each such part is looked at as a cell of its own. A number is one as a whole text only:
+# `-1;x` is none, by whatever delimiter.
+_PARTS = re.compile(r"([;,\t\r\n])")
+
+# East Asian spreadsheets take the fullwidth forms too.
+_SIGN = re.compile("[=+\\-@\uff1d\uff0b\uff0d\uff20]")
+_FORMULA = re.compile(rf"[\s'\"\u200b\ufeff]*+{_SIGN.pattern}")
+_NUMBER = re.compile(r"\s*+[+-]?(\d++(\.\d*+)?|\.\d++)([eE][+-]?\d++)?\s*+", re.ASCII)
+
+
+def cell(value: Any) -> Any:
+    """Return a value for a cell: an apostrophe stands before each text that could be a formula.
+
+    `bare` takes it away again, so that different texts stay different. Numbers stay numbers.
+    """
+    if not isinstance(value, str) or not _SIGN.search(value) or _NUMBER.fullmatch(value):
+        return value
+    return "".join(f"'{part}" if _FORMULA.match(part) else part for part in _PARTS.split(value))
+
+
+def bare(text: str) -> str:
+    """Return the text of which `cell` made a cell."""
+    parts = _PARTS.split(text)
+    return "".join(
+        part[1:] if part[:1] == "'" and _FORMULA.match(part[1:]) else part for part in parts
+    )
+
+
+def table(rows: Iterable[Sequence[Any]], delimiter: str = ",") -> str:
+    """Return rows of cells, the head first, as CSV without a byte order mark.
+
+    Raises `ParameterError` for a delimiter that is not a comma, a semicolon or a tab.
+    """
+    check_choice(delimiter, "delimiter", DELIMITERS)
+    text = StringIO()
+    # CRLF, as RFC 4180 has it: it also gets a lone CR quoted.
+    csv.writer(text, delimiter=delimiter).writerows(map(cell, row) for row in rows)
+    return text.getvalue()

@@ -1,0 +1,88 @@
+"""Numbers and texts as they are shown, the same on terminals, in Markdown, and on pages."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+NOTHING = "-"
+"""What stands where there is no value."""
+
+_INVISIBLE = re.compile(
+    "[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ufeff\ud800-\udfff"
+    "\U000e0000-\U000e007f]"
+)
+"""Control characters but tab and line feed; marks that reorder text; halves of a character; and
+the tags, an invisible alphabet in which a document can address a model."""
+
+
+def shown(value: float | None) -> str:
+    """Return a measure with three decimals; a dash where there is none."""
+    return NOTHING if value is None else f"{value:.3f}"
+
+
+def signed(value: float | None) -> str:
+    """Return a difference, such as `+.012`; a dash where there is none."""
+    return NOTHING if value is None else f"{value:+.3f}".replace("0.", ".", 1)
+
+
+def between(interval: Sequence[float] | None) -> str:
+    """Return an interval of a mean, such as `.912–.931`; a dash where there is none."""  # noqa: RUF002 - from to
+    if interval is None:
+        return NOTHING
+    low, high = (f"{end:.3f}".replace("0.", ".", 1) for end in interval[:2])
+    return f"{low}–{high}"  # noqa: RUF001 - from to
+
+
+def signed_between(interval: Sequence[float] | None) -> str:
+    """Return an interval of a difference, such as `-.010 to +.034`."""
+    if interval is None:
+        return NOTHING
+    return f"{signed(interval[0])} to {signed(interval[1])}"
+
+
+_LEAST_SHOWN = 0.0001
+
+
+def chance(p: float | None) -> str:
+    """Return a p-value with four decimals, never 0; nothing where there is none."""
+    if p is None:
+        return ""
+    return f"{p:.4f}" if p >= _LEAST_SHOWN else f"<{_LEAST_SHOWN}"
+
+
+def printable(text: str) -> str:
+    """Return a text without what a terminal obeys; its lines stay lines."""
+    if text.isprintable():
+        return text
+    return "".join(c if c.isprintable() or c == "\n" else " " for c in text)
+
+
+def one_line(text: str, limit: int) -> str:
+    """Return `text` as one line of at most `limit` characters, all of them printable.
+
+    Texts come from anywhere, and a control sequence in one must not reach the terminal.
+    """
+    # Of a text of megabytes only its beginning is looked at; four times, for spaces that go.
+    line = " ".join(printable(text[: limit * 4]).split())
+    return line if len(line) <= limit else f"{line[: limit - 1].rstrip()}…"
+
+
+def first_of(texts: Sequence[str], most: int, limit: int) -> str:
+    """Return the first `most` texts, each in at most `limit` characters, and how many follow."""
+    more = [f"… and {len(texts) - most:,} more"] if len(texts) > most else []
+    return "; ".join([*(one_line(text, limit) for text in texts[:most]), *more])
+
+
+def spelled(text: str) -> list[tuple[str, str]]:
+    """Return a text cut before each invisible character: the piece, and the number after it."""
+    pieces, last = [], 0
+    for match in _INVISIBLE.finditer(text):
+        pieces.append((text[last : match.start()], f"U+{ord(match[0]):04X}"))
+        last = match.end()
+    return [*pieces, (text[last:], "")]
+
+
+def replaced(text: str) -> str:
+    """Return a text with a mark for each invisible character, where no markup may stand."""
+    return " ".join(_INVISIBLE.sub("\ufffd", text).split())

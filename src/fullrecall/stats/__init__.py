@@ -1,0 +1,1 @@
+"""Statistics of a table: bounds, summaries, comparisons, gates, choices, slices."""

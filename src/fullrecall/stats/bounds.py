@@ -1,0 +1,331 @@
+"""What a mean of scores can be promised to be: Gaffke's test, and the bounds that invert it.
+
+For independent values x_1 … x_n, each at least b, and independent standard exponential E_0 … E_n,
+
+    K(m) = P( Σ (x_i - m) E_i <= (m - b) E_0 )
+
+is a p-value of "the true mean is at most m": wherever that holds, P(K <= alpha) <= alpha, for every
+n, every alpha, and every distribution of the values, which may differ from value to value. The
+lower bound is the m with K(m) = alpha; for 0/1 scores it is that of Clopper and Pearson. Upper
+bounds are the mirror image. Raising a value never raises K, the order of values does not matter,
+and nothing is drawn at random.
+
+Only independence is assumed. Samples of one group are not independent: give each group once, by its
+mean. Samples without a score: put in the value that is worst for the claim,
+which keeps the promise whatever the reason why they have none. K holds for one look at the data,
+not for looking again while samples come in.
+
+Sources: Gaffke, "Three test statistics for a nonparametric one-sided hypothesis on the mean of a
+nonnegative variable", Mathematical Methods of Statistics 14(4), 2005, who conjectured it;
+Learned-Miller and Thomas, "A new confidence interval for the mean of a bounded random variable",
+arXiv:1905.06208; proof: Vlassis and Thomas, "An exact distribution-free test for means of
+nonnegative random variables", arXiv:2607.08415, 2026.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property, lru_cache
+from math import exp, floor, fsum, inf, isfinite, log, sqrt
+from statistics import NormalDist
+from typing import NamedTuple
+
+import numpy as np
+
+from fullrecall.errors import ParameterError
+from fullrecall.measures.lists import Floats
+from fullrecall.stats.gamma_sum import log_probability_below_zero
+
+CONFIDENCE = 0.95
+"""The default confidence of an interval."""
+
+MOST_GROUPS = 10_000_000
+"""`groups_needed` advises no more than these."""
+
+MOST_VALUES = 4_096
+"""More distinct values than these are rounded, downwards for `low`, upwards for `high`."""
+
+
+_FINEST = 60
+"""Binary digits that values are never rounded to: two floats may differ by less."""
+
+
+_ROOT_DIGITS = 1e-14
+"""How exactly a bound is found."""
+
+
+_ROUNDING = 1e-12
+"""How far a value may lie out of its range, as a mean of a group may."""
+
+
+class Interval(NamedTuple):
+    """With this `confidence`, such as 0.95, the true mean lies from `low` to `high`."""
+
+    low: float
+    high: float
+    confidence: float = CONFIDENCE
+
+
+def alpha_of(confidence: float) -> float:
+    """Return 1 - `confidence` as it is written: 0.1 for 0.9, not 0.09999999999999998."""
+    return round(1 - confidence, 12)
+
+
+@dataclass(frozen=True)
+class Counts:
+    """How often each value occurs: all that a bound needs to know of independent values.
+
+    `values` are distinct and ascending, `counts` above 0 and need not be whole; `Counts.of` makes
+    both. Raises `ParameterError` for values that are not finite and counts not above 0.
+    """
+
+    values: tuple[float, ...]
+    counts: tuple[float, ...]
+
+    def __post_init__(self) -> None:
+        for value in self.values:
+            if not isfinite(value):
+                raise ParameterError(f"values must be finite numbers, got {value!r}")
+        for count in self.counts:
+            if not 0 < count < inf:
+                raise ParameterError(f"counts must be above 0, got {count!r}")
+
+    @classmethod
+    def of(cls, values: Iterable[float] | Mapping[float, float]) -> Counts:
+        """Return the counts of `values`, in any order, or of a mapping from value to count."""
+        counted = values if isinstance(values, Mapping) else Counter(values)
+        return cls(
+            tuple(sorted(map(float, counted))), tuple(counted[value] for value in sorted(counted))
+        )
+
+    @cached_property
+    def size(self) -> float:
+        """The number of values, equal ones counted each."""
+        return fsum(self.counts)
+
+    @cached_property
+    def mean(self) -> float:
+        """The mean of all values; `ZeroDivisionError` where there are none."""
+        return fsum(map(float.__mul__, self.values, map(float, self.counts))) / self.size
+
+    @property
+    def mirrored(self) -> Counts:
+        """The same counts of the negated values."""
+        return Counts(tuple(-value for value in reversed(self.values)), self.counts[::-1])
+
+    def scaled(self, factor: float) -> Counts:
+        """Return the same values in the same proportions, `factor` times as many."""
+        return Counts(self.values, tuple(count * factor for count in self.counts))
+
+
+class Bracket(NamedTuple):
+    """Values from below and from above; they differ where there are too many to keep apart."""
+
+    low: Counts
+    high: Counts
+
+
+def bracketed(
+    values: Floats, counts: Floats | None = None, *, least: float, most: float
+) -> Bracket:
+    """Return counts of values that are nowhere above `values`, and nowhere below.
+
+    Both are exact for at most `MOST_VALUES` distinct values. More are rounded outwards to the
+    finest multiples of a power of 2 that leave no more, in [`least`, `most`].
+    """
+    exact = _counted(values, counts)
+    if len(exact.values) <= MOST_VALUES:
+        return Bracket(exact, exact)
+    distinct, frequencies = np.array(exact.values), np.array(exact.counts)
+
+    def kept_apart(bits: int) -> int:
+        return len(np.unique(np.floor(distinct * 2.0**bits)))
+
+    bits = bisect_right(range(_FINEST), MOST_VALUES, key=kept_apart) - 1
+    # Outwards: raising a value never raises K, so that a bound only widens.
+    low = np.floor(distinct * 2.0**bits) / 2.0**bits
+    high = np.minimum(low + 2.0**-bits, most)
+    return Bracket(_counted(np.maximum(low, least), frequencies), _counted(high, frequencies))
+
+
+def _counted(values: Floats, counts: Floats | None) -> Counts:
+    distinct, position = np.unique(values, return_inverse=True)
+    frequencies = np.bincount(position.ravel(), weights=counts, minlength=len(distinct))
+    present = frequencies > 0
+    frequencies = frequencies[present].astype(float)
+    return Counts(tuple(distinct[present].tolist()), tuple(frequencies.tolist()))
+
+
+def mean_above(counts: Counts, mean: float, *, least: float = 0.0) -> float:
+    """Return the p-value of "the true mean is at most `mean`" for values that are >= `least`.
+
+    That is K as defined at the top of this module, to 11 digits: a small one shows that the true
+    mean is above. `least` is 0 for scores and -1 for differences of scores. Without values it is 1.
+    Raises `ParameterError` for values below `least`.
+    """
+    _check_range(counts, least=least)
+    return exp(_log_k(counts, mean, least))
+
+
+def mean_below(counts: Counts, mean: float, *, most: float = 1.0) -> float:
+    """Return the p-value of "the true mean is at least `mean`" for values that are <= `most`.
+
+    The mirror image of `mean_above`: a small one shows that the true mean is below.
+    """
+    _check_range(counts, most=most)
+    return mean_above(counts.mirrored, -mean, least=-most)
+
+
+def lower_bound(counts: Counts, alpha: float, *, least: float = 0.0) -> float:
+    """Return the m with K(m) = `alpha`: the true mean is below it with probability `alpha` at most.
+
+    It lies from `least`, which it is without values, to the largest value. Raises `ParameterError`
+    for values below `least` and an `alpha` that is not between 0 and 1.
+    """
+    _check_range(counts, least=least)
+    _check_alpha(alpha)
+    if not counts.values or counts.values[-1] <= least:
+        return least
+    return _inverted(counts, alpha, least)
+
+
+@lru_cache(maxsize=128)  # recall at 5, at 10, and of all that was retrieved are often the same
+def _inverted(counts: Counts, alpha: float, least: float) -> float:
+    # The square root of -ln K is about linear in the mean, so that the secant method is there in a
+    # few steps. Each is an integral: with 2,293 distinct values a bound takes some 450 ms.
+    target = sqrt(-log(alpha))
+
+    def beyond(mean: float) -> float:
+        return target - sqrt(-_log_k(counts, mean, least))
+
+    # At the mean of the values K is about 1/2.
+    at_the_mean = (counts.mean, target - sqrt(log(2)))
+    return root(beyond, least, counts.values[-1], _normal_bound(counts, alpha), at_the_mean)
+
+
+def upper_bound(counts: Counts, alpha: float, *, most: float = 1.0) -> float:
+    """Return the mirror image: the true mean is above it with probability `alpha` at most.
+
+    It lies from the smallest value to `most`, which it is without values.
+    """
+    _check_range(counts, most=most)
+    return -lower_bound(counts.mirrored, alpha, least=-most)
+
+
+def groups_needed(
+    counts: Counts, threshold: float, alpha: float, *, least: float = 0.0, most: float = 1.0
+) -> int | None:
+    """Return how many independent values would show on which side of `threshold` the mean lies.
+
+    The smallest n at which K <= `alpha`, provided that the values keep the proportions that they
+    have in `counts`. None if no n up to `MOST_GROUPS` does, as where the mean is the threshold,
+    and without values.
+    """
+    _check_range(counts, least=least, most=most)
+    _check_alpha(alpha)
+    if counts.values and counts.mean < threshold:
+        counts, threshold, least = counts.mirrored, -threshold, -most
+    target, share = sqrt(-log(alpha)), 1 / counts.size if counts.values else 1.0
+
+    def beyond(size_root: float) -> float:
+        return (
+            sqrt(-_log_k(counts.scaled(share * size_root * size_root), threshold, least)) - target
+        )
+
+    def decided(groups: int) -> bool:
+        return _log_k(counts.scaled(share * groups), threshold, least) <= log(alpha)
+
+    if not decided(MOST_GROUPS):
+        return None
+    # The square root of -ln K is about linear in that of n.
+    square_root = root(beyond, 1.0, sqrt(MOST_GROUPS), sqrt(counts.size), (0.0, -target))
+    needed = max(1, round(square_root * square_root))
+    # The root is of a real number of groups, to about 14 digits: the whole one may be beside it.
+    while not decided(needed):
+        needed += 1
+    while needed > 1 and decided(needed - 1):
+        needed -= 1
+    return needed
+
+
+def holm(p_values: Sequence[float]) -> list[float]:
+    """Return p-values adjusted for their number; any of them may be rejected at its face value.
+
+    Of all true hypotheses, any is rejected with probability alpha at most, however the p-values
+    depend on each other. Source: Holm, "A simple sequentially rejective multiple test procedure",
+    Scandinavian Journal of Statistics 6(2), 1979.
+    """
+    adjusted = [0.0] * len(p_values)
+    largest = 0.0
+    order = sorted(range(len(p_values)), key=p_values.__getitem__)
+    for rejected, position in enumerate(order):
+        # A p-value is at least that of each smaller one: what is not rejected stops the rest.
+        largest = max(largest, min(1.0, p_values[position] * (len(p_values) - rejected)))
+        adjusted[position] = largest
+    return adjusted
+
+
+def rounded_down(value: float, digits: int = 3) -> float:
+    """Return a bound rounded down to some decimals, but for what is rounding itself."""
+    return floor(value * 10.0**digits + 1e-6) / 10.0**digits
+
+
+def _log_k(counts: Counts, mean: float, least: float) -> float:
+    """Return ln K, in [-inf, 0]; -inf where `mean` is too small for any law from `least` on."""
+    if mean < least:
+        return -inf
+    # The last one is E_0, without which a mean of equal values would be certain.
+    weights = np.array([*counts.values, least], dtype=np.float64) - mean
+    shapes = np.array([*counts.counts, 1.0], dtype=np.float64)
+    return log_probability_below_zero(weights, shapes)
+
+
+def _normal_bound(counts: Counts, alpha: float) -> float:
+    """Return about where the lower bound lies: as if the mean were normal, with one value more."""
+    mean, size = counts.mean, counts.size
+    squares = fsum(
+        count * (value - mean) ** 2
+        for value, count in zip(counts.values, counts.counts, strict=True)
+    )
+    return mean + NormalDist().inv_cdf(alpha) * sqrt(squares + 1) / size
+
+
+def root(
+    function: Callable[[float], float],
+    low: float,
+    high: float,
+    start: float,
+    other: tuple[float, float],
+) -> float:
+    """Return where an increasing function is 0 between `low` and `high`, to about 14 digits.
+
+    The secant method from `start` and an `other` point with roughly its value; where a step does
+    not shrink by half, the range is halved instead (Dekker's safeguard). The function may be
+    infinite in part of the range.
+    """
+    point, step = min(max(start, low), high), 2 * (high - low)
+    for steps in range(200):
+        value = function(point)
+        low, high = (point, high) if value < 0 else (low, point)
+        slope = (value - other[1]) / (point - other[0]) if point != other[0] else 0.0
+        following = point - value / slope if 0 < slope < inf else inf
+        if not (low <= following <= high and abs(following - point) <= step / 2):
+            following = (low + high) / 2
+        other, step, point = (point, value), abs(following - point), following
+        if value == 0 or (steps and step <= _ROOT_DIGITS * max(1.0, abs(point))):
+            break
+    return other[0] if value == 0 else point
+
+
+def _check_alpha(alpha: float) -> None:
+    if not 0 < alpha < 1:
+        raise ParameterError(f"alpha must be between 0 and 1, got {alpha!r}")
+
+
+def _check_range(counts: Counts, *, least: float = -inf, most: float = inf) -> None:
+    for value in counts.values[:1] + counts.values[-1:]:
+        if not least - _ROUNDING <= value <= most + _ROUNDING:
+            raise ParameterError(f"values must be from {least:g} to {most:g}, got {value!r}")

@@ -1,0 +1,72 @@
+"""A change of one measure, as cells and as a sentence: better, worse, or CANNOT TELL."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from fullrecall._util.counts import counted
+from fullrecall.show.sheet import Cell, CellLike
+from fullrecall.show.text import chance, shown, signed, signed_between
+from fullrecall.stats.change import Difference, Direction
+
+_VERDICTS: Mapping[Direction, Cell] = {
+    Direction.BETTER: Cell("Better", "good"),
+    Direction.WORSE: Cell("Worse", "bad"),
+    Direction.CANNOT_TELL: Cell("CANNOT TELL", "unsure"),
+}
+
+
+def verdict_of(difference: Difference) -> Cell:
+    """Return better or worse as the outcome has it; unchanged where no sample changed."""
+    if difference.samples and not difference.wins and not difference.losses:
+        return Cell("Unchanged", "unsure")
+    return _VERDICTS[difference.outcome]
+
+
+def change_sentence(label: str, difference: Difference) -> str:
+    """Return how a mean changed, with its interval, and how many samples would settle it."""
+    change, interval = difference.difference, difference.interval
+    if change is None or interval is None:
+        return f"{label}: no sample was compared"
+    sure = f"{100 * interval.confidence:g}% interval"
+    way = "rose" if change > 0 else "fell" if change < 0 else "stayed"
+    text = (
+        f"{label} {way} from {shown(difference.before)} to {shown(difference.after)}: "
+        f"{signed(change)} ({sure} {signed_between(interval)}, "
+        f"{counted(difference.samples, 'sample')})"
+    )
+    if verdict_of(difference) is not _VERDICTS[Direction.CANNOT_TELL]:
+        return text
+    # The interval is at its own confidence, the outcome at one error rate for all measures.
+    if not interval.low <= 0 <= interval.high:
+        return f"{text}; not shown at one error rate for all that was compared (Holm)"
+    if difference.needed is None:
+        return f"{text}; more samples with this mean change would not settle it"
+    needed = counted(difference.needed, "sample")
+    return f"{text}; about {needed} with these changes would settle it"
+
+
+def difference_heads(confidence: float) -> list[str]:
+    """Return the heads of `difference_cells`."""
+    interval = f"{100 * confidence:g}% interval"
+    return ["before", "after", "difference", interval, "p", "better/\nsame/worse"]
+
+
+def difference_cells(compared: Difference) -> list[Cell]:
+    """Return what one line of a comparison shows of a difference: its p is what decides."""
+    # Corrected where several measures were asked for, or it would contradict the verdict.
+    p = compared.p if compared.p_adjusted is None else compared.p_adjusted
+    return [
+        Cell(shown(compared.before)),
+        Cell(shown(compared.after)),
+        Cell(signed(compared.difference), "strong"),
+        Cell(signed_between(compared.interval)),
+        Cell(chance(p)),
+        Cell(f"{compared.wins:,}/{compared.ties:,}/{compared.losses:,}"),
+    ]
+
+
+def change_cells(change: Difference | None) -> list[CellLike]:
+    if change is None:
+        return ["", "", ""]
+    return [signed(change.difference), signed_between(change.interval), verdict_of(change)]

@@ -1,0 +1,141 @@
+"""Which of several retrievers is best: the one that is named, or CANNOT TELL, and what each costs.
+
+`fullrecall.choose` makes a `Choice`; how it decides is in `fullrecall.stats.accounts`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from fullrecall._util.counts import counted
+from fullrecall.show.sheet import Cell, Line, Section, Sheet
+from fullrecall.show.shown import Shown
+from fullrecall.show.text import shown
+from fullrecall.stats.bounds import Interval
+from fullrecall.stats.plain import plain_of
+from fullrecall.stats.question_cost import shown_seconds
+
+
+@dataclass(frozen=True)
+class Standing:
+    """One retriever in a choice.
+
+    It was asked `questions` in all calls. `mean` is over those of the last call, unscored ones left
+    out; None without any. `interval` is of the mean over all such questions, from the same, with
+    what is unscored at its worst and at its best; it holds together with those of all others,
+    whichever is named, and is None for a retriever that was dropped. `tokens` is the
+    mean per question, `seconds` the 50th and 95th percentile of a call; None where not known.
+    """
+
+    name: str
+    mean: float | None
+    interval: Interval | None
+    questions: int
+    unscored: int
+    reason: str
+    is_dropped: bool
+    tokens: float | None
+    seconds: tuple[float, float] | None
+
+
+@dataclass(frozen=True, repr=False)
+class Choice(Shown):
+    """Which retriever is best by a measure; prints as a table under one sentence.
+
+    `winner` is the name of the only retriever that is left, None where several are; it is
+    wrong, in that another one has a higher true mean, with probability 1 - confidence at most, for
+    any number of retrievers and however often more questions are added. `needed` is about how many
+    more questions would settle it if the lead stays, None where no number would. `questions` were
+    asked in `calls` calls: samples of one group are one question.
+    """
+
+    winner: str | None
+    needed: int | None
+    label: str
+    confidence: float
+    questions: int
+    calls: int
+    standings: tuple[Standing, ...]
+    notes: tuple[str, ...] = ()
+
+    @property
+    def sentence(self) -> str:
+        """What is chosen, with its recall and its cost, or that nothing is decided."""
+        questions = counted(self.questions, "question")
+        if self.winner is None:
+            left = sum(not each.is_dropped for each in self.standings)
+            if not left:
+                way = "all were ruled out at once; start again with new questions"
+            elif not self.questions:
+                way = "there was none to ask"
+            elif self.needed is None:
+                way = f"{left} are left, and no number of questions would settle their order"
+            else:
+                way = (
+                    f"{left} are left; about {self.needed:,} more would settle it if the lead stays"
+                )
+            return f"CANNOT TELL which has the best {self.label} after {questions}: {way}"
+        winner = self[self.winner]
+        costs = [] if winner.tokens is None else [f"{winner.tokens:,.0f} tokens"]
+        if winner.seconds is not None:
+            costs.append(f"{shown_seconds(winner.seconds[0])} s per question")
+        cost = ", ".join(costs)
+        sure = f"{self.confidence:.0%} confidence"
+        return (
+            f"{winner.name}: no other has a better {self.label} ({sure}, {questions})"
+            f"; {self.label} {_between(winner.interval)}{cost and f', {cost}'}"
+        )
+
+    def __getitem__(self, name: str) -> Standing:
+        standings = {standing.name: standing for standing in self.standings}
+        if name not in standings:
+            raise KeyError(f"no retriever {name!r}: choose one of {', '.join(standings)}")
+        return standings[name]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain JSON values."""
+        outcome = "cannot_tell" if self.winner is None else "chosen"
+        return {"outcome": outcome, "sentence": self.sentence, **plain_of(self)}
+
+    @property
+    def sheets(self) -> Sequence[Sheet]:
+        """The standings as a table, the best first."""
+        heads = [self.label, f"{self.confidence:.0%} interval", "questions", "unscored", "tokens"]
+        lines = [
+            Line(
+                each.name,
+                [
+                    Cell(shown(each.mean), "strong" if each.name == self.winner else ""),
+                    _between(each.interval),
+                    f"{each.questions:,}",
+                    f"{each.unscored:,}",
+                    "" if each.tokens is None else f"{each.tokens:,.0f}",
+                    *(map(shown_seconds, each.seconds) if each.seconds else [""] * 2),
+                    self._state(each),
+                ],
+            )
+            for each in self.standings
+        ]
+        return [
+            Sheet(
+                [*heads, "p50 s", "p95 s", ""],
+                [Section("", lines)],
+                self.notes,
+                title=self.sentence,
+                corner="retriever",
+            )
+        ]
+
+    def _state(self, standing: Standing) -> str:
+        if standing.is_dropped:
+            return "dropped"
+        return "best" if standing.name == self.winner else "left"
+
+    def __str__(self) -> str:
+        return f"{self.sentence}\n\n{super().__str__()}"
+
+
+def _between(interval: Interval | None) -> str:
+    return "" if interval is None else f"{interval.low:.3f} to {interval.high:.3f}"

@@ -1,0 +1,263 @@
+"""Two reports of the same samples: what changed, by how much, and for which questions."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from functools import cached_property
+from itertools import chain
+from pathlib import Path
+from typing import Any
+
+from fullrecall._util.counts import counted
+from fullrecall._util.parameters import check_share
+from fullrecall.errors import ParameterError
+from fullrecall.measures import Measure, as_measures
+from fullrecall.measures.lists import Integers
+from fullrecall.show import markdown
+from fullrecall.show.output import written
+from fullrecall.show.sheet import Line, Section, Sheet
+from fullrecall.show.shown import Shown
+from fullrecall.show.text import first_of
+from fullrecall.stats.bounds import CONFIDENCE
+from fullrecall.stats.change import difference
+from fullrecall.stats.change_sheets import (
+    change_sentence,
+    difference_cells,
+    difference_heads,
+    verdict_of,
+)
+from fullrecall.stats.estimates import default_measures
+from fullrecall.stats.evaluation import Evaluation, check_evaluation
+from fullrecall.stats.named import ByName
+from fullrecall.stats.pairs import ScorePairs, check_questions, paired, same_methods
+from fullrecall.stats.plain import plain, plain_of
+from fullrecall.stats.question_cost import QuestionCost, cost_change, question_cost
+from fullrecall.stats.score_comparison import (
+    NAMED,
+    ScoreComparison,
+    adjusted,
+    flips_sheet,
+    unpaired_notes,
+)
+from fullrecall.stats.score_sheets import measure_lines, partial
+from fullrecall.table.groups import codes_of
+from fullrecall.table.row import Row
+
+
+class Comparison(Shown, ByName[ScoreComparison]):
+    """One `ScoreComparison` for each score that both reports have: `comparison["id_recall"]`.
+
+    Prints as a table. `before` and `after` are the reports, `rows` their samples side by side,
+    `paired_by` says how; `only_before` and `only_after` are the labels of the samples that one
+    report alone has, `unmatched` the names of such scores.
+    """
+
+    def __init__(
+        self,
+        before: Evaluation,
+        after: Evaluation,
+        *measures: Measure,
+        confidence: float = CONFIDENCE,
+        range: float = 1.0,  # noqa: A002 - the word that users know
+    ) -> None:
+        for report in (before, after):
+            check_evaluation(report, "compare")
+        self.before, self.after = before, after
+        self.measures = as_measures(measures)
+        self.confidence = check_share(confidence, "confidence", whole=False)
+        if not 0 < range <= 1:
+            raise ParameterError(f"range must be above 0 and at most 1, got {range!r}")
+        self.range = range
+        self.score_indices, self.unmatched = same_methods(before.methods, after.methods)
+        self.pairing = paired(before.table, after.table)
+        check_questions(before.table, after.table, self.pairing)
+        self.paired_by = self.pairing.by
+        groups = self._groups()
+        scores = [
+            self._compared(ScorePairs(before.table, after.table, self.pairing, indices, groups))
+            for indices in self.score_indices.values()
+        ]
+        self.named = {score.name: score for score in adjusted(scores, all_asked=bool(measures))}
+
+    def _compared(self, pairs: ScorePairs) -> ScoreComparison:
+        method = self.before.methods[pairs.scores[0]]
+        differences = {
+            measure: difference(measure, pairs, confidence=self.confidence, range=self.range)
+            for measure in self.measures or default_measures(method)
+        }
+        return ScoreComparison(method, differences, pairs.unpaired(), pairs.differing)
+
+    @cached_property
+    def costs(self) -> tuple[QuestionCost | None, QuestionCost | None]:
+        """What a question costs before and after; None where nothing was retrieved."""
+        return question_cost(self.before.table), question_cost(self.after.table)
+
+    @property
+    def drift(self) -> tuple[str, ...]:
+        """What differs beside the retriever, a sentence each: corpus, view, references."""
+        before, after = self.before, self.after
+        beside = "what changed is not the retriever alone; evaluate"
+        sentences = []
+        if None not in (before.corpus, after.corpus) and before.corpus != after.corpus:
+            sentences.append(
+                f"the corpora differ: {before.corpus} before, {after.corpus} after: {beside} the "
+                "one before again on the other's corpus"
+            )
+        if before.view != after.view:
+            sentences.append(
+                f"the lists differ: view={before.view} before, {after.view} after: {beside} one "
+                "of them again"
+            )
+        for score in self:
+            changed = score.differing + score.unpaired["no_common_targets"]
+            if changed:
+                sentences.append(
+                    f"the references of {counted(changed, 'sample')} differ in {score.name}: only "
+                    "those that both reports have are compared"
+                )
+        return tuple(sentences)
+
+    @property
+    def sentences(self) -> tuple[str, ...]:
+        """What it comes to: each change that was asked for, what it costs, and what drifted."""
+        return tuple(comparison_sentences(self))
+
+    @property
+    def tokenizers(self) -> tuple[list[str], list[str]]:
+        """What counted tokens before and after; empty where no measure has a budget of them."""
+        if not any(measure.unit == "tokens" for score in self for measure in score):
+            return [], []
+        return self.before.table.tokenizers, self.after.table.tokenizers
+
+    @property
+    def only_before(self) -> Sequence[str]:
+        """The labels of the samples that only the report before has."""
+        return tuple(self.before.table.labels(self.pairing.only_before.tolist()))
+
+    @property
+    def only_after(self) -> Sequence[str]:
+        """The labels of the samples that only the report after has."""
+        return tuple(self.after.table.labels(self.pairing.only_after.tolist()))
+
+    @property
+    def rows(self) -> Iterator[tuple[Row | None, Row | None]]:
+        """Every sample as before and after: the pairs, then those of one report alone."""
+        before, after = self.before.table.row, self.after.table.row
+        pairing = self.pairing
+        for row, other in zip(pairing.before.tolist(), pairing.after.tolist(), strict=True):
+            yield before(row), after(other)
+        for row in pairing.only_before.tolist():
+            yield before(row), None
+        for row in pairing.only_after.tolist():
+            yield None, after(row)
+
+    def _groups(self) -> Integers | None:
+        """Return the group of each pair, then of each sample that only the first has, as a number.
+
+        None where no sample names a group.
+        """
+        before, after = self.before.table.cells("group"), self.after.table.cells("group")
+        if all(group is None for group in chain(before, after)):
+            return None
+        rows = zip(self.pairing.before.tolist(), self.pairing.after.tolist(), strict=True)
+        # Samples that only the first report has are losses at their worst, in their own groups.
+        names = [before[row] if before[row] is not None else after[other] for row, other in rows]
+        return codes_of(names + [before[row] for row in self.pairing.only_before.tolist()])
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain JSON values."""
+        names = ("paired_by", "only_before", "only_after", "unmatched", "confidence", "range")
+        before, after = self.costs
+        return {
+            **plain_of(self, *names, "sentences"),
+            "pairs": len(self.pairing.before),
+            "corpora": {"before": self.before.corpus, "after": self.after.corpus},
+            "costs": plain({"before": before, "after": after}),
+            "scores": plain(tuple(self)),
+        }
+
+    def to_markdown(self, path: str | Path | None = None, *, flips: int = 5) -> str:
+        """Return, and write to `path`, the comparison in GitHub's Markdown, for a pull request.
+
+        A table of all differences, the samples that changed most, `flips` of each score, and what
+        the numbers stand on. Raises `ParameterError` for `flips` below 0.
+        """
+        return written(comparison_markdown(self, flips), path)
+
+    @property
+    def sheets(self) -> Sequence[Sheet]:
+        """Each difference with its interval, and what the comparison stands on."""
+        return [comparison_sheet(self)]
+
+
+def comparison_sentences(comparison: Comparison) -> list[str]:
+    """Return what a comparison comes to: each change asked for, then what else differs."""
+    verdicts = [
+        f"{verdict_of(each).text}: {change_sentence(score.method.label(each.measure), each)}"
+        for score in comparison
+        for each in score.values()
+        if each.p_adjusted is not None or (each is score.main and not each.samples)
+    ]
+    cost = cost_change(*comparison.costs)
+    costs = [f"A question costs {cost}"] if cost else []
+    return [*verdicts, *costs, *comparison.drift]
+
+
+def comparison_sheet(comparison: Comparison) -> Sheet:
+    """Return a comparison: for each measure the means, their difference, its interval, p."""
+    sections = [
+        Section(
+            score.name,
+            [
+                Line(label, difference_cells(score[measure]))
+                for label, (measure,) in measure_lines([score])
+                if measure is not None and score[measure].difference is not None
+            ],
+        )
+        for score in comparison
+    ]
+    heads = difference_heads(comparison.confidence)
+    lead = comparison_sentences(comparison)
+    return Sheet(heads, sections, comparison_notes(comparison), lead=lead)
+
+
+def comparison_notes(comparison: Comparison) -> list[str]:
+    """Return one sentence for all that a comparison stands on, and for what it leaves out."""
+    how = "their IDs" if comparison.paired_by == "id" else "their position: they have no IDs"
+    notes = [f"{counted(len(comparison.pairing.before), 'sample')}, paired by {how}"]
+    for report, side in ((comparison.before, "before"), (comparison.after, "after")):
+        if report.stopped is not None:
+            count = f"the report {side} has {counted(len(report), 'sample')}"
+            notes.append(partial(count, report.stopped))
+    before, after = comparison.tokenizers
+    if set(before) != set(after) or len(before) > 1:
+        notes.append(
+            f"tokens were counted by {', '.join(before) or 'nobody'} before, "
+            f"{', '.join(after) or 'nobody'} after: these budgets do not compare; "
+            "Report.with_tokens counts all alike"
+        )
+    for score in comparison:
+        notes += unpaired_notes(score)
+    for labels, side in ((comparison.only_before, "before"), (comparison.only_after, "after")):
+        if labels:
+            first = first_of(labels, NAMED, 40)
+            notes.append(f"{len(labels):,} only in the report {side}: {first}")
+    if comparison.unmatched:
+        notes.append(f"scored in one report only: {', '.join(comparison.unmatched)}")
+    return notes
+
+
+def comparison_markdown(comparison: Comparison, flips: int = 5) -> str:
+    """Return a comparison in GitHub's Markdown, with `flips` samples of each score.
+
+    What the comparison comes to is the heading. Raises `ParameterError` for `flips` below 0.
+    """
+    sheet = comparison_sheet(comparison)
+    heading, *sentences = sheet.lead or ["Context recall, before and after"]
+    folded = [
+        markdown.folded(flips_sheet(score, flips), "What was found and lost")
+        for score in comparison
+    ]
+    text = markdown.text_of(markdown.escaped(heading), replace(sheet, lead=sentences))
+    return "\n".join([text, *filter(None, folded)])

@@ -1,0 +1,119 @@
+"""Several reports, each compared with a baseline."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, ClassVar
+
+from fullrecall.errors import ParameterError
+from fullrecall.measures import Measure
+from fullrecall.show.sheet import CellLike, Line, Section, Sheet
+from fullrecall.show.shown import Shown
+from fullrecall.show.text import NOTHING, one_line, shown
+from fullrecall.stats.bounds import CONFIDENCE
+from fullrecall.stats.change import Difference
+from fullrecall.stats.change_sheets import change_cells, change_sentence, verdict_of
+from fullrecall.stats.comparison import Comparison
+from fullrecall.stats.evaluation import Evaluation
+from fullrecall.stats.named import ByName
+from fullrecall.stats.plain import plain, plain_of
+from fullrecall.stats.question_cost import question_cost
+from fullrecall.stats.score_comparison import adjusted
+
+
+class Comparisons(Shown, ByName[Comparison]):
+    """The comparison of each report but the baseline with the baseline: `comparisons["dense"]`.
+
+    `reports` has all of them by name, the baseline first. Prints as a table. Raises
+    `ParameterError` for fewer than two reports and a baseline that is none of them, `ReportError`
+    where `compare` does.
+    """
+
+    kind: ClassVar[str] = "comparison"
+
+    def __init__(
+        self,
+        reports: Mapping[str, Evaluation],
+        *measures: Measure,
+        baseline: str | None = None,
+        confidence: float = CONFIDENCE,
+        range: float = 1.0,  # noqa: A002 - the word that users know
+    ) -> None:
+        if len(reports) < 2:  # noqa: PLR2004 - one has nothing beside it
+            raise ParameterError(f"reports must be at least 2, got {len(reports)}")
+        self.baseline = next(iter(reports)) if baseline is None else baseline
+        if self.baseline not in reports:
+            raise ParameterError(
+                f"baseline must be one of {', '.join(map(repr, reports))}, got {baseline!r}"
+            )
+        # The baseline first: what is shown of the others is against it.
+        first = reports[self.baseline]
+        self.reports = {self.baseline: first, **reports}
+        self.measures = measures
+        self.named = {
+            name: Comparison(first, report, *measures, confidence=confidence, range=range)
+            for name, report in reports.items()
+            if name != self.baseline
+        }
+        self.confidence = self[0].confidence
+        scores = [score for comparison in self for score in comparison]
+        adjusted_scores = iter(adjusted(scores, all_asked=bool(measures)))
+        for comparison in self:
+            comparison.named = {name: next(adjusted_scores) for name in comparison.named}
+        self.scores = tuple(
+            method
+            for method in first.methods
+            if all(method.name in comparison.named for comparison in self)
+        )
+        """How the scores were made that all reports have; the others are left out."""
+        if not self.scores:
+            raise ParameterError("the reports have no score in common: compare them two by two")
+
+    def changes(self, score: str, measure: Measure) -> dict[str, Difference]:
+        """Return the difference of each other report from the baseline, by name."""
+        return {name: each[score][measure] for name, each in self.named.items()}
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain JSON values."""
+        return {**plain_of(self, "baseline", "confidence"), "comparisons": plain(self.named)}
+
+    def __str__(self) -> str:
+        return super().__str__().rstrip("\n")
+
+    @property
+    def sheets(self) -> Sequence[Sheet]:
+        """The reports below each other, with their changes and costs."""
+        return [runs_sheet(self)]
+
+
+def runs_sheet(runs: Comparisons) -> Sheet:
+    """Return reports below each other: each measure of their scores, its change, and the cost."""
+    heads: list[str] = []
+    lead: list[str] = []
+    cells: dict[str, list[CellLike]] = {name: [] for name in runs.reports}
+    for method in runs.scores:
+        for measure in runs.measures or (method.headline,):
+            label = method.label(measure)
+            heads += [label, f"since {one_line(runs.baseline, 20)}"]
+            heads += [f"{100 * runs.confidence:g}% interval", ""]
+            changes = runs.changes(method.name, measure)
+            for name, report in runs.reports.items():
+                cells[name].append(shown(report.summary(measure)[method.name][measure].mean))
+                cells[name] += change_cells(changes.get(name))
+            lead += [
+                f"{one_line(name, 60)}: {verdict_of(change).text}: {change_sentence(label, change)}"
+                for name, change in changes.items()
+            ]
+    for name, report in runs.reports.items():
+        cells[name].append(str(question_cost(report.table) or NOTHING))
+    notes = [
+        "intervals: each at its own confidence; better and worse: at one error rate for all (Holm)",
+        *(
+            f"{one_line(name, 60)}: {sentence}"
+            for name, comparison in runs.named.items()
+            for sentence in comparison.drift
+        ),
+    ]
+    lines = [Line(one_line(name, 60), shown_of) for name, shown_of in cells.items()]
+    heads.append("a question costs")
+    return Sheet(heads, [Section("mean", lines)], notes, lead=lead)

@@ -1,0 +1,225 @@
+"""Estimates: the mean of each measure of each score, with its interval and coverage."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from itertools import chain
+from math import fsum
+from typing import Any, ClassVar
+
+import numpy as np
+
+from fullrecall.diagnosis.id_levels import Rewrite, rewrite_of
+from fullrecall.measures import DEFAULT_KS, Measure
+from fullrecall.measures.found import SCORED, UNDEFINED, UNSCORED
+from fullrecall.samples.corpus import STALE
+from fullrecall.scorers.result import Method, Result, Status
+from fullrecall.show.text import shown
+from fullrecall.stats.bounds import Interval
+from fullrecall.stats.calls import OverCalls, over_calls
+from fullrecall.stats.named import ByMeasure
+from fullrecall.stats.plain import plain, plain_of
+from fullrecall.stats.totals import Totals
+from fullrecall.table.table import Table
+
+OTHER = "other reasons"
+"""What stands for the reasons that are not shown."""
+
+_REASONS_SHOWN = 12
+"""How many kinds of reasons a summary names; the rest it counts together."""
+
+_ROWS_READ = 40
+"""Samples that are looked at to see whether their IDs would match in another form."""
+
+_DEEPEST = 50
+"""Contexts of each of them that are looked at."""
+
+_MOMENTARY = re.compile(r"\b0x[0-9a-f]{6,}\b|\b\d{10,}\b", re.IGNORECASE)
+"""Addresses and thread IDs in what libraries raise: they alone make no other reason."""
+
+
+_STALE = re.compile(rf"^({re.escape(STALE)}: ).*(?= is not in the corpus$| has other words than )")
+"""Stale labels are one reason, whichever they are; a row says which."""
+
+
+def default_measures(method: Method) -> tuple[Measure, ...]:
+    """Return what is read of a score by default: its headline at each k, and over all."""
+    return (*(method.headline @ k for k in DEFAULT_KS), method.headline)
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """One measure of one score over samples.
+
+    `mean` is over the groups of the `samples` that have a value, a sample without a group being
+    one; None without any. `undefined` counts samples of which the measure is undefined.
+    """
+
+    measure: Measure
+    mean: float | None
+    samples: int
+    groups: int
+    undefined: int
+    totals: Totals = field(repr=False, compare=False)
+
+    @cached_property
+    def interval(self) -> Interval | None:
+        """The 95% interval of `mean`, which holds whatever the distribution of the scores.
+
+        Gaffke's test at 2.5% on either side (`fullrecall.stats.bounds`); None without a value.
+        """
+        return self.totals.interval()
+
+    @property
+    def bounds(self) -> tuple[float, float] | None:
+        """What `mean` would be if all unscored samples scored 0.0, and if they scored 1.0."""
+        low, high = (self.totals.mean_with(gap) for gap in (0.0, 1.0))
+        return None if low is None or high is None else (low, high)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain JSON values."""
+        return plain_of(self, "mean", "interval", "samples", "groups", "undefined")
+
+
+@dataclass(frozen=True, repr=False)
+class ScoreSummary(ByMeasure[Estimate]):
+    """One score over all samples: `score[Recall @ 5].mean`.
+
+    `scored`, `undefined` and `unscored` count samples, `reasons` the reasons of the unscored
+    ones. `unverified` is the share of judged credit that rests on quotes which were not verified,
+    None without a judge. `rewrite` is what would make IDs match, where by ID no target of
+    any sample was found; else None.
+    """
+
+    kind: ClassVar[str] = "summary"
+
+    method: Method
+    measured: Mapping[Measure, Estimate]
+    scored: int
+    undefined: int
+    unscored: int
+    reasons: Mapping[str, int]
+    unverified: float | None = None
+    rewrite: Rewrite | None = None
+    """What would make the IDs match where none of them does."""
+    over_calls: OverCalls | None = None
+    """The headline over calls, where the contexts of several were united; None elsewhere."""
+
+    def __repr__(self) -> str:
+        main = self.main
+        mean = "no mean"
+        if main.mean is not None and main.interval is not None:
+            mean = f"{main.mean:.3f} ({shown(main.interval.low)} to {shown(main.interval.high)})"
+        return (
+            f"ScoreSummary({mean}, {self.method.label(main.measure)}: {self.scored:,} scored, "
+            f"{self.undefined:,} undefined, {self.unscored:,} unscored)"
+        )
+
+    @property
+    def mean(self) -> float | None:
+        """The mean of `main`; None without a scored sample."""
+        return self.main.mean
+
+    @property
+    def interval(self) -> Interval | None:
+        """The 95% interval of `mean`."""
+        return self.main.interval
+
+    @property
+    def coverage(self) -> float | None:
+        """The share of samples with a score among those that should have one."""
+        due = self.scored + self.unscored
+        return self.scored / due if due else None
+
+    @property
+    def bounds(self) -> tuple[float, float] | None:
+        """Those of `main`, if all unscored samples scored 0.0, and if they scored 1.0."""
+        return self.main.bounds
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain JSON values."""
+        names = ("name", "scored", "undefined", "unscored", "bounds", "reasons", "unverified")
+        rewrite = None if self.rewrite is None else self.rewrite.sentence
+        more = {"measures": plain(self.measured), "rewrite": rewrite}
+        return {**plain_of(self, *names, "over_calls"), **more}
+
+
+def score_summary(
+    table: Table, score: int, measures: Sequence[Measure], *, united: bool
+) -> ScoreSummary:
+    """Return what a score's rows come to; each part is read once."""
+    method = table.methods[score]
+    shape = len(measures), len(table)
+    values, due = np.full(shape, np.nan), np.zeros(shape, np.bool_)
+    row_counts: Counter[int] = Counter()
+    notes: Counter[str] = Counter()
+    finds_any = False
+    # Part by part, all measures at once: a part on disk is read and decoded once for a summary.
+    for rows, part, measured in table.by_part(score, measures):
+        for index, own in enumerate(measured):
+            values[index, rows], due[index, rows] = own
+        columns = part.columns(score)
+        row_counts.update(dict(enumerate(np.bincount(columns.status).tolist())))
+        unscored = np.flatnonzero(columns.status == UNSCORED).tolist()
+        notes.update(part.result(row, score).note for row in unscored)
+        finds_any = finds_any or columns.finds_any
+    estimates = {}
+    for index, measure in enumerate(measures):
+        totals = Totals.of(values[index], due=due[index], groups=table.group_codes)
+        undefined = int((np.isnan(values[index]) & ~due[index]).sum())
+        counts = totals.samples, totals.independent, undefined
+        estimates[measure] = Estimate(measure, totals.mean, *counts, totals)
+    return ScoreSummary(
+        method,
+        estimates,
+        row_counts[SCORED],
+        row_counts[UNDEFINED],
+        row_counts[UNSCORED],
+        _reasons(notes),
+        _unverified(table.judged_results(score)),
+        _rewrite(table, score) if row_counts[SCORED] and not finds_any else None,
+        over_calls(table, score, method.headline) if united else None,
+    )
+
+
+def _rewrite(table: Table, score: int) -> Rewrite | None:
+    """Return what would make IDs match where none does, as the first samples tell."""
+    scored = np.flatnonzero(table.status(score) == SCORED)[:_ROWS_READ].tolist()
+    samples = [table.sample(row) for row in scored]
+    references = [
+        [each.any_of for each in sample.reference_context_ids or () if each.grade > 0]
+        for sample in samples
+    ]
+    findings = table.result(scored[0], score).findings
+    targets = {target_id for finding in findings for target_id in finding.target.any_of}
+    if not targets or not targets.issubset(chain.from_iterable(references[0])):
+        return None  # its targets are no IDs
+    return rewrite_of([(sample.contexts or ())[:_DEEPEST] for sample in samples], references)
+
+
+def _reasons(notes: Mapping[str, int]) -> dict[str, int]:
+    """Return the most frequent reasons with their counts; the rest together."""
+    counts: Counter[str] = Counter()
+    for note, count in notes.items():
+        counts[_STALE.sub(r"\1…", _MOMENTARY.sub("…", note))] += count
+    ordered = sorted(counts.items(), key=lambda item: (-item[1], item[0]))
+    frequent = dict(ordered[:_REASONS_SHOWN])
+    others = sum(count for _, count in ordered[_REASONS_SHOWN:])
+    return {**frequent, OTHER: others} if others else frequent
+
+
+def _unverified(results: Iterable[Result]) -> float | None:
+    """Return the share of judged credit that rests on unverified quotes; None without any."""
+    verdicts = [
+        finding
+        for result in results
+        if result.status is Status.SCORED
+        for finding in result.findings
+        if finding.verdict
+    ]
+    credit = fsum(finding.credit_at() for finding in verdicts)
+    return min(1.0, fsum(each.unverified for each in verdicts) / credit) if credit else None

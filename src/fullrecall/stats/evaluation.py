@@ -1,0 +1,279 @@
+"""An evaluation: every sample with its results, and their means, misses and slices."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from random import Random
+from typing import TYPE_CHECKING, Self, TypeVar, overload
+
+import numpy as np
+
+from fullrecall._util.parameters import check_k
+from fullrecall.errors import ParameterError
+from fullrecall.judge.usage import Spent
+from fullrecall.measures import Measure, Recall, as_measures
+from fullrecall.measures.budgets import Cut, Unit, check_cut
+from fullrecall.measures.lists import Floats, Integers
+from fullrecall.scorers.result import Method
+from fullrecall.stats.bounds import CONFIDENCE
+from fullrecall.stats.estimates import default_measures
+from fullrecall.stats.missed import Leaked, Missed, leaked, missed
+from fullrecall.stats.named import index_of
+from fullrecall.stats.slices import By, Slices, slices_of
+from fullrecall.stats.smallest_k import SmallestK, smallest_k
+from fullrecall.stats.summary import Summary
+from fullrecall.table.origin import Origin
+from fullrecall.table.row import Row
+from fullrecall.table.table import Table
+
+if TYPE_CHECKING:
+    from fullrecall.samples.retrieval import View
+
+
+class Evaluation:
+    """The scored samples of an evaluation; iterate over it, or read `rows`, for each sample.
+
+    `fullrecall.Report` is an evaluation that can also be shown, saved, and loaded.
+    """
+
+    def __init__(self, methods: Sequence[Method], *, table: Table | None = None) -> None:
+        self.methods = tuple(methods)
+        self.table = Table(methods) if table is None else table
+        """The samples with their results, as columns."""
+        self.spent: Spent | None = None
+        """What the run that made this report sent and paid; None for one that was loaded."""
+        self.stopped: str | None = None
+        """Why samples are missing: what ended the run early. None where it came to its end."""
+        self.origin = Origin()
+        """What the scores are of; see `corpus` and `view`."""
+
+    @classmethod
+    def of(cls, methods: Sequence[Method], rows: Iterable[Row]) -> Self:
+        """Return the report of rows that were scored before."""
+        evaluation = cls(methods)
+        for row in rows:
+            evaluation.add(row)
+        return evaluation
+
+    def add(self, row: Row) -> None:
+        """Add one sample's results."""
+        self.table.append(row.sample, row.results)
+
+    def __len__(self) -> int:
+        """The number of samples."""
+        return len(self.table)
+
+    def __iter__(self) -> Iterator[Row]:
+        return iter(self.table)
+
+    @overload
+    def __getitem__(self, key: int | str) -> Row: ...
+    @overload
+    def __getitem__(self, key: slice) -> Self: ...
+    def __getitem__(self, key: int | str | slice) -> Row | Self:
+        """Return a sample by its ID, or by its index; or a report of a slice of indices.
+
+        Raises `KeyError` for an ID that no sample or several have, `IndexError` for an index.
+        """
+        if isinstance(key, slice):
+            return self.selected(range(len(self))[key])
+        if not isinstance(key, str):
+            if not -len(self) <= key < len(self):
+                raise IndexError(f"no sample {key}: the report has {len(self):,}")
+            return self.rows[key]
+        labels = (name or f"#{row}" for row, name in enumerate(self.table.ids, start=1))
+        rows = [row for row, label in enumerate(labels) if label == key]
+        if len(rows) == 1:
+            return self.table.row(rows[0])
+        if rows:
+            raise KeyError(f"{len(rows):,} samples have the ID {key!r}: use filter")
+        if any(method.name == key for method in self.methods):
+            raise KeyError(f"{key!r} is a score: report.summary()[{key!r}]")
+        raise KeyError(f"no sample {key!r} among {len(self):,}")
+
+    def filter(self, keep: Callable[[Row], object]) -> Self:
+        """Return a report of the rows for which `keep` is true, in their order.
+
+        Its means are those of these samples alone.
+        """
+        return self.selected(index for index, row in enumerate(self) if keep(row))
+
+    def selected(self, rows: Iterable[int]) -> Self:
+        """Return a report of the rows at these indices, in the order given.
+
+        Where this report is incomplete, so is that one: see `stopped`.
+        """
+        numbers: Integers = np.fromiter(rows, np.int64)
+        part = type(self)(self.methods, table=self.table.selected(numbers))
+        part.stopped, part.origin = self.stopped, self.origin
+        return part
+
+    def drawn(self, n: int, *, seed: int = 0) -> Self:
+        """Return a report of `n` samples drawn at random, in their order; all if there are fewer.
+
+        A mean over them estimates that over all, with the interval that it says. Raises
+        `ParameterError` for an `n` below 1.
+        """
+        count = min(check_k(n, "n"), len(self))
+        rows = Random(seed).sample(range(len(self)), count)  # noqa: S311 - no secret
+        return self.selected(sorted(rows))
+
+    def slices(
+        self,
+        by: By,
+        measure: Measure | None = None,
+        *,
+        score: str | None = None,
+        confidence: float = CONFIDENCE,
+    ) -> Slices:
+        """Return the mean of a measure over each kind of samples, the lowest first.
+
+        `by` is "group", "source" (the documents of the reference contexts), a key of the metadata
+        such as "kind" or "testset.kind", or a function of a row that returns a value or several.
+        Intervals hold for all slices together, at `confidence`. `measure` is the score's headline
+        if it is None; `score` may be left out where there is one. Raises `ReportError` for a field
+        that no sample has.
+        """
+        index = index_of(self.methods, score)
+        measure = measure or self.methods[index].headline
+        return slices_of(self.table, by, index, measure, confidence)
+
+    @property
+    def corpus(self) -> str | None:
+        """The fingerprint of the corpus that labels were held against; see `evaluate`."""
+        return self.origin.corpus
+
+    @property
+    def view(self) -> View:
+        """Which list of each record was scored; see `evaluate`."""
+        return self.origin.view
+
+    @property
+    def rows(self) -> Sequence[Row]:
+        """The samples with their results: views, made when somebody looks."""
+        return self.table
+
+    @overload
+    def values(self, measure: Measure, /, *, score: str | None = None) -> Floats: ...
+    @overload
+    def values(self, *measures: Measure, score: str | None = None) -> dict[str, Floats]: ...
+    def values(self, *measures: Measure, score: str | None = None) -> Floats | dict[str, Floats]:
+        """Return a measure of each sample as an array of floats in [0, 1], in the samples' order.
+
+        NaN where a sample is unscored, or the measure is undefined: `table.status` says which.
+        Several measures, or none (the score's headline and that at k = 1, 3, 5, 10), make a dict
+        of arrays by their names, such as `id_recall@5`. `score` may be left out where there is
+        one. Raises `ReportError` for a score that the report does not have.
+        """
+        index, measures = index_of(self.methods, score), as_measures(measures)
+        if len(measures) == 1:
+            return self.table.values(index, measures[0])
+        method = self.methods[index]
+        return {
+            method.label(measure): self.table.values(index, measure)
+            for measure in measures or default_measures(method)
+        }
+
+    def summary(self, *measures: Measure) -> Summary:
+        """Return the mean of each measure of each score, with how many samples it stands on.
+
+        By default each score's headline, recall, at k = 1, 3, 5, 10 and over all that was
+        retrieved.
+        """
+        return Summary(self.table, as_measures(measures), self.stopped)
+
+    def metrics(self, *measures: Measure) -> dict[str, float]:
+        """Return what `summary` reads as one flat dict of finite numbers, for experiment trackers.
+
+        Keys such as `id_recall/recall` (over all that was retrieved), `id_recall/recall_at_5`,
+        `id_recall/ndcg_at_10`; `…_low` and `…_high` are the ends of the 95% interval,
+        `id_recall/n_scored`, `n_undefined` and `n_unscored` count samples. A mean of no sample is
+        left out. MLflow's `log_metrics` and the `log` of Weights & Biases take it as it is.
+        """
+        from fullrecall.stats.exports import metrics
+
+        return metrics(self.summary(*measures))
+
+    def missed(self, k: Cut | None = None, *, score: str | None = None) -> list[Missed]:
+        """Return every target that was not found, sample by sample, for each score or for one.
+
+        Within `k` ranks or a budget such as `calls(2)`, in all that was retrieved if it is None.
+        Only scored samples count: what was not measured was not missed.
+        """
+        return list(missed(self.table, k if k is None else check_cut(k), score))
+
+    def leaked(self, k: int | None = None) -> list[Leaked]:
+        """Return every forbidden context that was retrieved, with its rank and its step.
+
+        Within `k` ranks, or in all that was retrieved if it is None; see `Sample.forbidden_ids`.
+        """
+        return list(leaked(self.table, k))
+
+    def with_tokens(self, count: Callable[[str], int], *, tokenizer: str) -> Self:
+        """Return this report with the tokens of each context as `count(text)` counts them.
+
+        Without it a token is taken for 4 characters. `tokenizer` names what counts, such as
+        "cl100k_base": the metadata of each context has `tokens` and `tokenizer`, also where it is
+        saved, and a summary or a comparison of several tokenizers says so. Each distinct text is
+        counted once; all samples are in memory. Raises `ParameterError` for a count that is no
+        whole number of at least 0, and for a tokenizer without a name.
+        """
+        from fullrecall.table.tokens import with_tokens
+
+        counted = type(self)(self.methods, table=with_tokens(self.table, count, tokenizer))
+        counted.stopped, counted.origin, counted.spent = self.stopped, self.origin, self.spent
+        return counted
+
+    def smallest_k(
+        self,
+        target: float,
+        measure: Measure = Recall,
+        *,
+        confidence: float = CONFIDENCE,
+        score: str | None = None,
+        unit: Unit | None = None,
+    ) -> SmallestK:
+        """Return the smallest k at which the mean of `measure @ k` reaches `target`.
+
+        k counts contexts, or with `unit` "calls", "tokens" or "seconds" it is the smallest such
+        budget: each number of calls, round numbers of the others. `score` may be left out where
+        there is one. Each k is tested from what holds all that was retrieved down until one
+        fails. `confidence` holds over the whole search. "No k reaches it" is
+        an answer too: its `k` is None, its `reason` says why.
+
+        Raises `ReportError` where the report does not have the score, `ParameterError` for a value
+        out of range, and for a measure that may be smaller at a larger k, such as `Precision`.
+        """
+        index = index_of(self.methods, score)
+        return smallest_k(self.table, index, target, measure, confidence=confidence, unit=unit)
+
+    def _repr_html_(self) -> str:
+        return self.summary()._repr_html_()
+
+    def __repr__(self) -> str:
+        return (
+            f"{type(self).__name__}({len(self)} samples, {_names(self.methods)})\n{self.summary()}"
+        )
+
+    @property
+    def complete(self) -> bool:
+        """Whether the report has every sample that it was to have, scored or not."""
+        return self.stopped is None
+
+
+AnyEvaluation = TypeVar("AnyEvaluation", bound=Evaluation)
+"""An evaluation, or a `fullrecall.Report`: whichever the caller asks for."""
+
+
+def _names(methods: Iterable[Method]) -> str:
+    return ", ".join(method.name for method in methods)
+
+
+def check_evaluation(value: object, caller: str) -> None:
+    """Raise `ParameterError` unless a value is an evaluation; the error says how to get one."""
+    if isinstance(value, Evaluation):
+        return
+    raise ParameterError(
+        f"{caller} takes Reports, got {type(value).__name__}: evaluate(samples, scorers) makes "
+        "one, Report.load(path) reads a saved one"
+    )

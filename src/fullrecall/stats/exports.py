@@ -1,0 +1,92 @@
+"""The scores of an evaluation as columns of a frame, and as numbers by name."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from math import isfinite
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+from fullrecall._util.dataframes import Cells
+from fullrecall.measures import as_measures
+from fullrecall.stats.estimates import default_measures
+
+if TYPE_CHECKING:
+    from fullrecall.measures import Measure
+    from fullrecall.scorers.result import Method
+    from fullrecall.stats.estimates import ScoreSummary
+    from fullrecall.stats.summary import Summary
+
+
+_OTHER = re.compile(r"[^\w.\-]+")
+
+
+def metrics(summary: Summary) -> dict[str, float]:
+    """Return the numbers of a summary by names of letters, digits, `_`, `-`, `.` and one `/`.
+
+    See `Report.metrics`. A name is never the folder of another one: MLflow keeps both as files.
+    """
+    values: dict[str, float] = {"samples": float(summary.samples)}
+    for score in summary:
+        for name, value in _numbers(score).items():
+            key = f"{_cleaned(score.name)}/{name}"
+            while key in values:  # two scores may differ in forbidden characters alone
+                key += "_2"
+            if value is not None and isfinite(value):
+                values[key] = float(value)
+    return values
+
+
+def _numbers(score: ScoreSummary) -> dict[str, float | None]:
+    numbers: dict[str, float | None] = {
+        "n_scored": score.scored,
+        "n_undefined": score.undefined,
+        "n_unscored": score.unscored,
+        "unverified": score.unverified,
+    }
+    for measure, estimate in score.items():
+        low, high, *_ = estimate.interval or (None, None)
+        name = _cleaned(measure.name.replace("@", "_at_"))
+        numbers |= {name: estimate.mean, f"{name}_low": low, f"{name}_high": high}
+    return numbers
+
+
+def _cleaned(name: str) -> str:
+    return re.sub("__+", "_", _OTHER.sub("_", name)).strip("_.")
+
+
+Columns: TypeAlias = dict[str, Cells]
+"""Names of columns, in order, with what they hold."""
+
+
+def scores_of(
+    report: Evaluation, measures: Sequence[Measure]
+) -> tuple[Columns, Iterator[list[Any]]]:
+    """Return the columns of scores, and one row per sample; see `Report.to_frame`."""
+    by_column = measures_of(table.methods, measures)
+    columns: Columns = dict.fromkeys(("sample", "user_input", "group"), str)
+    for method, labels in zip(table.methods, by_column, strict=True):
+        columns |= dict.fromkeys(labels, float)
+        columns |= dict.fromkeys((f"{method.name}_status", f"{method.name}_reason"), str)
+
+    def rows() -> Iterator[list[Any]]:
+        for row in table:
+            cells: dict[str, Any] = {"sample": row.label, "user_input": row.sample.user_input}
+            cells["group"] = row.sample.group
+            for result, labels in zip(row.results, by_column, strict=True):
+                cells |= {label: result[measure] for label, measure in labels.items()}
+                cells[f"{result.method.name}_status"] = str(result.status)
+                cells[f"{result.method.name}_reason"] = result.reason
+            yield [cells.get(name) for name in columns]
+
+    return columns, rows()
+
+
+def measures_of(methods: Sequence[Method], measures: Sequence[Measure]) -> list[dict[str, Measure]]:
+    """Return the measures of each score by their columns: by default all, then each k."""
+    requested = as_measures(measures)
+    read = []
+    for method in methods:
+        *cut, whole = default_measures(method)
+        read.append({method.label(measure): measure for measure in requested or (whole, *cut)})
+    return read

@@ -1,0 +1,341 @@
+"""The gate: is a measure high enough, and no worse than before, or is that undecided?
+
+An outcome is decided by Gaffke's test and not by the mean alone: a mean of 0.91 over 30 questions
+shows neither that recall is above 0.9 nor that it is below. PASS is wrong with probability
+1 - confidence at most, FAIL as well, for every distribution of the scores; what lies between is
+CANNOT TELL.
+
+PASS of all rules needs each at the full level: if one of them does not hold, the chance that it
+passes is the chance that all do, or less. FAIL is any rule's, so that its p-values are adjusted by
+Holm's method. What has no value counts at its worst and at its best.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, fields, replace
+from math import ceil
+from typing import NamedTuple, TypeAlias
+
+from fullrecall._util.counts import counted
+from fullrecall._util.parameters import Constructed, check_share
+from fullrecall.errors import ParameterError
+from fullrecall.measures import Measure, Threshold
+from fullrecall.stats.bounds import (
+    CONFIDENCE,
+    Counts,
+    alpha_of,
+    groups_needed,
+    holm,
+    lower_bound,
+    mean_above,
+    mean_below,
+    rounded_down,
+    upper_bound,
+)
+from fullrecall.stats.comparison import Comparison
+from fullrecall.stats.evaluation import Evaluation, check_evaluation
+from fullrecall.stats.named import index_of
+from fullrecall.stats.outcome import Check, GateResult, Outcome
+from fullrecall.stats.slices import parted
+from fullrecall.stats.totals import Totals
+
+Rule: TypeAlias = Threshold | Measure
+"""A threshold such as `Recall @ 10 >= 0.9` or `Leak @ 10 <= 0.01`, or a measure to be compared with
+the baseline's."""
+
+
+class Question(NamedTuple):
+    """One rule: is the mean of what `label` names at least, or `at_most`, `threshold`?
+
+    Values are from `least`, -1 for changes, to 1. `measured` are the totals without gaps, `worst`
+    and `best` the values with every gap filled in; `due` counts the samples that should have a
+    value. `drift` says what else than the retriever may have changed it: then it is not failed.
+    """
+
+    label: str
+    threshold: float
+    least: float
+    measured: Totals
+    worst: Counts
+    best: Counts
+    due: int
+    at_most: bool = False
+    drift: str = ""
+
+    @property
+    def rule(self) -> str:
+        """The rule as it is written."""
+        return f"{self.label} {'<=' if self.at_most else '>='} {self.threshold:g}"
+
+    def shown(self, value: float) -> str:
+        """Return a value with three decimals, a change with its sign."""
+        return format(value, "+.3f" if self.least < 0 else ".3f")
+
+    def p(self, counts: Counts, *, above: bool) -> float:
+        """Return the p-value that shows the mean above, or below, the threshold."""
+        if above:
+            return mean_above(counts, self.threshold, least=self.least)
+        return mean_below(counts, self.threshold)
+
+    def p_values(self) -> tuple[float, float]:
+        """Return the p-values of "the rule does not hold" and of "it holds"."""
+        p_above, p_below = self.p(self.worst, above=True), self.p(self.best, above=False)
+        if self.at_most:
+            return 0.0 if self.threshold >= 1 else p_below, p_above
+        return 0.0 if self.threshold <= self.least else p_above, p_below
+
+
+@dataclass(frozen=True, init=False)
+class Gate(Constructed):
+    """What a report must reach: thresholds, or no drop from a baseline, or both.
+
+        Gate(Recall @ 10 >= 0.9, RR >= 0.7).check(report)
+        Gate(Recall @ 10, margin=0.02).check(report, baseline)
+        Gate(Recall @ 10 >= 0.8, slices="kind").check(report)
+
+    - `rules`: thresholds, and measures that are only compared with the baseline; with a margin
+      alone, each score's headline is.
+    - `margin`: largest drop of the mean from the baseline's that still passes, in [0, 1]; it
+      holds for every measure that is named.
+    - `scores`: names of scores that must each pass; may be left out where there is one, or one
+      recall.
+    - `slices`: a field of the samples, such as "kind" or "source": each rule must also hold within
+      each of its values.
+    - `confidence`: PASS and FAIL are each wrong with probability 1 - confidence at most.
+
+    Unscored samples count as 0 for PASS and as 1 for FAIL.
+    PASS of all rules needs each at the full confidence; FAIL of any is corrected for how many
+    there are. Both hold for one look at the data, not for looking again while samples come in.
+
+    Raises `ParameterError` for a value out of range, and without any rule.
+    """
+
+    rules: tuple[Rule, ...]
+    margin: float | None
+    scores: tuple[str, ...]
+    slices: str | None
+    confidence: float
+
+    def __init__(
+        self,
+        *rules: Rule,
+        margin: float | None = None,
+        scores: Sequence[str] = (),
+        slices: str | None = None,
+        confidence: float = CONFIDENCE,
+    ) -> None:
+        if not rules and margin is None:
+            raise ParameterError("a gate needs a rule: Recall @ 10 >= 0.9, or margin=0.02, or both")
+        for rule in rules:
+            _check_rule(rule, margin)
+        if margin is not None:
+            check_share(margin, "margin")
+        check_share(confidence, "confidence", whole=False)
+        if isinstance(scores, str):
+            raise ParameterError(
+                f"scores must be a list of names, got {scores!r}: pass [{scores!r}]"
+            )
+        values = (tuple(rules), margin, tuple(scores), slices, confidence)
+        for field, value in zip(fields(self), values, strict=True):
+            object.__setattr__(self, field.name, value)
+
+    def check(self, report: Evaluation, baseline: Evaluation | None = None) -> GateResult:
+        """Return what the gate decides of a report, compared with `baseline` where it has a margin.
+
+        Raises `ParameterError` for a margin without a baseline and the other way round,
+        `ReportError` for scores or measures that a report does not have, and for reports that
+        cannot be compared. Where the baseline is of another corpus, another list (`Report.view`),
+        or other references, each change says so, and one that fails is CANNOT TELL; so is a
+        threshold where no ID matches and a rewrite makes them match.
+        """
+        check_evaluation(report, "Gate.check")
+        if baseline is not None:
+            check_evaluation(baseline, "Gate.check")
+        if (self.margin is None) != (baseline is None):
+            raise ParameterError("a baseline and a margin go together: pass both or none")
+        indices = [index_of(report.methods, score) for score in self.scores or (None,)]
+        questions = self._questions(report, baseline, indices, "")
+        for value, part, before in self._parts(report, baseline):
+            questions += self._questions(part, before, indices, f" [{self.slices}={value}]")
+        checks = self._checks(questions)
+        stopped = "; ".join(
+            f"{which} does not have all of its samples ({run.stopped}): run it again to the end"
+            for which, run in (("the report", report), ("the baseline", baseline))
+            if run is not None and run.stopped is not None
+        )
+        if stopped:  # what is missing is not a sample of what is there
+            checks = [
+                replace(check, outcome=Outcome.CANNOT_TELL, reason=stopped, needed=None)
+                for check in checks
+            ]
+        drifted = dict.fromkeys(question.drift for question in questions if question.drift)
+        return GateResult(tuple(checks), tuple(drifted))
+
+    def _parts(
+        self, report: Evaluation, baseline: Evaluation | None
+    ) -> Iterator[tuple[str, Evaluation, Evaluation | None]]:
+        """Yield the samples of each slice, and those of the baseline."""
+        if self.slices is None:
+            return
+        rows, _ = parted(report.table, self.slices)
+        others: Mapping[str, Iterable[int]] = {}
+        if baseline is not None:
+            others, _ = parted(baseline.table, self.slices, required=False)
+        for value in sorted(rows):
+            before = None if baseline is None else baseline.selected(others.get(value, ()))
+            yield value, report.selected(rows[value]), before
+
+    def _questions(
+        self, report: Evaluation, baseline: Evaluation | None, indices: Sequence[int], suffix: str
+    ) -> list[Question]:
+        """Return what is asked of a report, or of the samples that `suffix` names."""
+        questions = [each for index in indices for each in self._thresholds(report, index)]
+        if baseline is not None:
+            measures = {each: None for index in indices for each in self._compared(report, index)}
+            comparison = Comparison(baseline, report, *measures)
+            questions += [each for index in indices for each in self._changes(comparison, index)]
+        return [each._replace(label=f"{each.label}{suffix}") for each in questions]
+
+    def _compared(self, report: Evaluation, score_index: int) -> list[Measure]:
+        """Return the measures of a score that are compared with the baseline's."""
+        named = [rule.measure if isinstance(rule, Threshold) else rule for rule in self.rules]
+        return list(dict.fromkeys(named)) or [report.methods[score_index].headline]
+
+    def _thresholds(self, report: Evaluation, score_index: int) -> Iterator[Question]:
+        rules = [rule for rule in self.rules if isinstance(rule, Threshold)]
+        if not rules:
+            return
+        summary = report.summary(*(rule.measure for rule in rules))[score_index]
+        for rule in rules:
+            totals = summary[rule.measure].totals
+            yield Question(
+                summary.method.label(rule.measure),
+                rule.bound,
+                0.0,
+                totals,
+                # Values in place of gaps hold whatever made them missing: coverage times a bound,
+                # as if coverage were known, errs in up to 16%.
+                totals.counts(0.0).low,
+                totals.counts(1.0).high,
+                totals.due,
+                rule.at_most,
+                "" if summary.rewrite is None else summary.rewrite.sentence,
+            )
+
+    def _changes(self, comparison: Comparison, score_index: int) -> Iterator[Question]:
+        score = comparison[comparison.after.methods[score_index].name]
+        for measure in self._compared(comparison.after, score_index):
+            totals = score[measure].totals
+            worst, best = score[measure].pairs.ends(measure)
+            margin = self.margin or 0.0
+            # The margin is allowed: "no worse" is a change of at least -margin.
+            yield Question(
+                f"change of {score.method.label(measure)}",
+                margin if measure.lower_is_better else -margin,
+                -1.0,
+                totals,
+                worst.counts(least=-1.0).low,
+                best.counts(least=-1.0).high,
+                totals.samples + score.gaps,
+                measure.lower_is_better,
+                "; ".join(comparison.drift),
+            )
+
+    def _checks(self, questions: Sequence[Question]) -> list[Check]:
+        """Return what comes of each rule."""
+        p_values = {
+            number: question.p_values()
+            for number, question in enumerate(questions)
+            if question.measured.samples
+        }
+        # PASS of all needs each at the full level; any FAIL fails: that of six rules, each at its
+        # threshold, would be false in 21.6% of runs without the correction, and is in 2.6% with it.
+        adjusted = holm([p_fail for _, p_fail in p_values.values()])
+        p_fails = dict(zip(p_values, adjusted, strict=True))
+        return [
+            self._checked(question, p_values[number][0], p_fails[number], rules=len(questions))
+            if number in p_values
+            else Check(
+                question.rule,
+                reason=f"{question.label} has no sample with a value",
+                coverage=0.0 if question.due else None,
+            )
+            for number, question in enumerate(questions)
+        ]
+
+    def _checked(self, question: Question, p_pass: float, p_fail: float, *, rules: int) -> Check:
+        """Return what comes of a rule, and why."""
+        alpha = alpha_of(self.confidence)
+        outcome, needed, missing = Outcome.PASS, None, ""
+        if p_pass > alpha:
+            fails = p_fail <= alpha and not question.drift
+            outcome = Outcome.FAIL if fails else Outcome.CANNOT_TELL
+        if outcome is Outcome.CANNOT_TELL:
+            needed, missing = self._missing(question, rules)
+        samples = question.measured.samples
+        check = Check(
+            question.rule,
+            outcome,
+            "",
+            question.measured.mean,
+            lower_bound(question.worst, alpha, least=question.least),
+            upper_bound(question.best, alpha),
+            p_pass,
+            p_fail,
+            samples,
+            samples / question.due,
+            needed,
+        )
+        return replace(check, reason=self._sentence(question, check, missing))
+
+    def _sentence(self, question: Question, check: Check, missing: str) -> str:
+        # Bounds are rounded outwards: they must not look better than they are.
+        low = question.shown(rounded_down(check.lower or 0.0))
+        high = question.shown(-rounded_down(-(check.upper or 0.0)))
+        if check.outcome is Outcome.CANNOT_TELL:
+            bounds = f"from {low} to {high}"
+        else:
+            is_high = (check.outcome is Outcome.PASS) != question.at_most
+            bounds = f"at least {low}" if is_high else f"at most {high}"
+        sure = f"{100 * self.confidence:g}% confidence"
+        bounded = "allowed" if question.at_most or question.least < 0 else "required"
+        return (
+            f"{question.label} is {bounds} ({sure}, {counted(check.samples, 'sample')}); "
+            f"{bounded}: {question.shown(question.threshold)}"
+            f"{missing and f'; {missing}'}{question.drift and f'; but {question.drift}'}"
+        )
+
+    def _missing(self, question: Question, rules: int) -> tuple[int | None, str]:
+        """Return how many samples would settle one of `rules`, and what is missing."""
+        if question.drift:
+            return None, "it does not fail while that is so"
+        measured, threshold = question.measured, question.threshold
+        above = (measured.mean or 0.0) >= threshold
+        side = question.worst if above else question.best
+        # Holm's method takes the full level for one rule, and no less than this for any.
+        alpha = alpha_of(self.confidence) / (1 if above != question.at_most else rules)
+        low, high = measured.counts(least=question.least)
+        without = question.due - measured.samples
+        if without and (
+            (side.mean >= threshold) != above
+            or question.p(low if above else high, above=above) <= alpha
+        ):
+            share = without / question.due
+            return None, f"the {share:.1%} of samples without a value decide it: score them"
+        groups = groups_needed(side, threshold, alpha, least=question.least)
+        if groups is None:
+            return None, "more samples with this mean would not settle it"
+        needed = ceil(groups * question.due / side.size)
+        return needed, f"about {counted(needed, 'sample')} with these values would settle it"
+
+
+def _check_rule(rule: object, margin: float | None) -> None:
+    if isinstance(rule, Threshold):
+        return
+    if not isinstance(rule, Measure):
+        raise ParameterError(f"a rule must be such as Recall @ 10 >= 0.9, got {rule!r}")
+    if margin is None:
+        raise ParameterError(
+            f"{rule!r} needs a threshold, such as {rule!r} >= 0.9, or a margin to the baseline"
+        )

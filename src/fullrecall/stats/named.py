@@ -1,0 +1,97 @@
+"""Values that are looked up by what names them: a score's name, a slice's value, a measure."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from typing import ClassVar, Generic, TypeVar
+
+from fullrecall.errors import ParameterError, ReportError
+from fullrecall.measures import Measure, Recall, parse
+from fullrecall.scorers.result import Method
+
+T = TypeVar("T")
+
+
+class ByName(Collection[T], Generic[T]):
+    """Values in their order, each also by its name: `summary["id_recall"]`.
+
+    Raises `KeyError`, which has all names, for a name that none has.
+    """
+
+    kind: ClassVar[str] = "score"
+    """What a name is of."""
+
+    named: Mapping[str, T]
+    """The values by their names, in order."""
+
+    def __getitem__(self, key: int | str) -> T:
+        if not isinstance(key, str):
+            return list(self.named.values())[key]
+        if key in self.named:
+            return self.named[key]
+        raise KeyError(f"no {self.kind} {key!r}: choose one of {', '.join(self.named)}")
+
+    def __iter__(self) -> Iterator[T]:
+        return iter(self.named.values())
+
+    def __len__(self) -> int:
+        return len(self.named)
+
+    def __contains__(self, value: object) -> bool:
+        return value in self.named.values()
+
+
+class ByMeasure(Mapping[Measure, T], Generic[T]):
+    """What is known of one score, by measure or its text: `score[Recall @ 5]`, `score["recall@5"]`.
+
+    `method` is how the score was made. Raises `KeyError`, which has all measures, for another.
+    """
+
+    kind: ClassVar[str]
+    """What it is a part of."""
+
+    method: Method
+    measured: Mapping[Measure, T]
+
+    def __getitem__(self, measure: Measure | str) -> T:
+        try:
+            return self.measured[parse(measure) if isinstance(measure, str) else measure]
+        except (KeyError, ParameterError):
+            names = ", ".join(map(repr, self.measured))
+            raise KeyError(f"no measure {measure!r} in this {self.kind}: it has {names}") from None
+
+    def __iter__(self) -> Iterator[Measure]:
+        return iter(self.measured)
+
+    def __len__(self) -> int:
+        return len(self.measured)
+
+    @property
+    def name(self) -> str:
+        """The score's name."""
+        return self.method.name
+
+    @property
+    def main(self) -> T:
+        """The headline over all that was retrieved, or the first measure where that is not here."""
+        return self.measured.get(self.method.headline) or next(iter(self.measured.values()))
+
+
+def index_of(methods: Sequence[Method], score: str | None) -> int:
+    """Return the index of a score among those of a report, by its name.
+
+    None is the only score, or the only recall beside others. Raises `ReportError` for a name that
+    the report does not have, and for None where that leaves several.
+    """
+    names = [method.name for method in methods]
+    if score is None:
+        recalls = [n for n, method in enumerate(methods) if method.headline == Recall]
+        for indices in (range(len(names)), recalls):
+            if len(indices) == 1:
+                return indices[0]
+        raise ReportError(
+            f"the report has {len(names)} scores ({', '.join(names)}): choose one by its name"
+        )
+    if score in names:
+        return names.index(score)
+    raise ReportError(f"no score {score!r} in the report: choose one of {', '.join(names)}")

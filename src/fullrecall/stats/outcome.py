@@ -1,0 +1,135 @@
+"""The outcome of a gate: each check with its reason, as lines and in Markdown."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import TYPE_CHECKING, Any
+
+from fullrecall._util.counts import counted
+from fullrecall.show import markdown, terminal
+from fullrecall.show.sheet import Cell, CellLike, Emphasis, Line, Section, Sheet
+from fullrecall.show.text import shown
+from fullrecall.stats.plain import plain_of
+
+if TYPE_CHECKING:
+    from rich.text import Text
+
+
+class Outcome(StrEnum):
+    """What a gate decides."""
+
+    PASS = "pass"  # noqa: S105 - no password
+    FAIL = "fail"
+    CANNOT_TELL = "cannot_tell"
+
+    @property
+    def words(self) -> str:
+        """The outcome as a sentence has it."""
+        return self.value.replace("_", " ").upper()
+
+
+@dataclass(frozen=True)
+class Check:
+    """One rule of a gate and what came of it.
+
+    `value` is the mean, or the mean difference from the baseline; `lower` and `upper` are its
+    one-sided bounds, each at the gate's confidence, with what is not measured at its worst and at
+    its best. `p_pass` is the p-value of "the mean is below the threshold", `p_fail` that of "it
+    reaches it", adjusted by Holm's method for all rules of the gate. `samples` are those
+    that the value stands on, `coverage` their share of those that should have one. `needed` is how
+    many samples would settle it, at the values of these, where that is what is missing.
+    """
+
+    rule: str
+    outcome: Outcome = Outcome.CANNOT_TELL
+    reason: str = ""
+    value: float | None = None
+    lower: float | None = None
+    upper: float | None = None
+    p_pass: float | None = None
+    p_fail: float | None = None
+    samples: int = 0
+    coverage: float | None = None
+    needed: int | None = None
+
+
+@dataclass(frozen=True, repr=False)
+class GateResult:
+    """What a gate decides of a report; prints one line for each rule.
+
+    `drift` says what has changed beside the retriever: the corpus, the list, the references.
+    """
+
+    checks: tuple[Check, ...]
+    drift: tuple[str, ...] = ()
+
+    @property
+    def sentence(self) -> str:
+        """The outcome, with the first rule that decides it and how many others do."""
+        outcome = self.outcome
+        deciding = [check for check in self.checks if check.outcome is outcome]
+        if outcome is Outcome.PASS:
+            rules = f"PASS: {counted(len(deciding), 'rule')} at the required confidence"
+            return "; but ".join([rules, *self.drift])
+        more = f" (and {len(deciding) - 1:,} more)" if len(deciding) > 1 else ""
+        return f"{outcome.words}: {deciding[0].reason}{more}"
+
+    @property
+    def outcome(self) -> Outcome:
+        """The worst of all checks: fail, then cannot tell, then pass."""
+        worst_first = [Outcome.FAIL, Outcome.CANNOT_TELL, Outcome.PASS]
+        return min((check.outcome for check in self.checks), key=worst_first.index)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain JSON values."""
+        return plain_of(self, "outcome", "sentence", "drift", "checks")
+
+    def to_markdown(self) -> str:
+        """Return a table in GitHub's Markdown."""
+        return _markdown(self)
+
+    def __repr__(self) -> str:
+        return f"GateResult({self.outcome.words}, {counted(len(self.checks), 'rule')})\n{self}"
+
+    def __str__(self) -> str:
+        return "\n".join(f"{check.outcome.words}: {check.reason}" for check in self.checks)
+
+
+_LOOKS: Mapping[str, tuple[str, Emphasis]] = {
+    "pass": ("✅", "good"),
+    "fail": ("❌", "bad"),
+    "cannot_tell": ("⚠️", "unsure"),
+}
+"""How an outcome stands out: its sign in Markdown, and its emphasis."""
+
+
+def outcome_lines(result: GateResult) -> Iterator[Text]:
+    """Yield one line for each check of a gate, with its outcome in front."""
+    from rich.text import Text
+
+    for check in result.checks:
+        _, emphasis = _LOOKS[check.outcome]
+        style = f"bold {terminal.STYLES[emphasis]}"
+        yield Text.assemble((check.outcome.words, style), "  ", check.reason)
+
+
+def _markdown(result: GateResult) -> str:
+    """Return what a gate decides in GitHub's Markdown, the outcome in its first line."""
+    lines = []
+    for check in result.checks:
+        sign, emphasis = _LOOKS[check.outcome]
+        cells: list[CellLike] = [
+            Cell(f"{sign} {check.outcome.words}", emphasis),
+            shown(check.value),
+            "" if check.lower is None else f"{shown(check.lower)} to {shown(check.upper)}",
+            f"{check.samples:,}",
+            "" if check.coverage is None else f"{check.coverage:.1%}",
+            check.reason,
+        ]
+        lines.append(Line(check.rule, cells))
+    heads = ["", "value", "bounds", "samples", "coverage", "why"]
+    sheet = Sheet(heads, [Section("", lines)], corner="rule", sides="llrrrrt")
+    title = f"{_LOOKS[result.outcome][0]} Recall gate: {markdown.escaped(result.sentence)}"
+    return markdown.text_of(title, sheet)

@@ -1,0 +1,358 @@
+"""Which rows of two reports are the same samples, and what of their findings can be compared."""
+
+from __future__ import annotations
+
+import json
+import warnings
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any, Literal, TypeAlias, get_args
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fullrecall._util.counts import counted
+from fullrecall.errors import ReportError
+from fullrecall.measures import Measure, Recall
+from fullrecall.measures.findings import Target
+from fullrecall.measures.found import SCORED, UNDEFINED, UNSCORED
+from fullrecall.measures.lists import Floats, Integers
+from fullrecall.scorers.result import Method, Result, Status
+from fullrecall.stats.totals import Totals
+from fullrecall.table.row import Row
+from fullrecall.table.table import Table
+
+PairedBy: TypeAlias = Literal["id", "position"]
+Gap: TypeAlias = Literal[
+    "only_before", "only_after", "unscored", "undefined_in_one", "undefined", "no_common_targets"
+]
+"""Why a sample is not compared."""
+
+_GAPS: tuple[str, ...] = get_args(Gap)
+_COMPARED = -1
+
+_NO_CHANGE = 1e-9
+"""Values that differ by less differ by rounding."""
+
+
+@dataclass(frozen=True)
+class Pairing:
+    """Rows of the same samples, in the order of the first table, and those of one table alone."""
+
+    by: PairedBy
+    before: Integers
+    after: Integers
+    only_before: Integers
+    only_after: Integers
+
+
+@dataclass(frozen=True)
+class ScorePairs:
+    """One score in both tables, over paired rows: which are compared, and their values.
+
+    `scores` are its indices in the tables; `groups` has the number of the group of each pair, then
+    of each row that only the first table has, and is None where no sample names a group.
+    """
+
+    before: Table
+    after: Table
+    pairing: Pairing
+    scores: tuple[int, int]
+    groups: Integers | None
+
+    @cached_property
+    def _statuses(self) -> tuple[NDArray[np.int8], NDArray[np.int8]]:
+        before, after = self.before.status(self.scores[0]), self.after.status(self.scores[1])
+        return before[self.pairing.before], after[self.pairing.after]
+
+    @cached_property
+    def _gaps(self) -> NDArray[np.int8]:
+        """Why each pair is not compared, as an index into `_GAPS`; `_COMPARED` where it is."""
+        old, new = self._statuses
+        gaps = np.full(len(old), _COMPARED, np.int8)
+        gaps[(old == UNDEFINED) | (new == UNDEFINED)] = _GAPS.index("undefined_in_one")
+        gaps[(old == UNDEFINED) & (new == UNDEFINED)] = _GAPS.index("undefined")
+        gaps[(old == UNSCORED) | (new == UNSCORED)] = _GAPS.index("unscored")
+        for pair, common in self._differing.items():
+            if common is None:
+                gaps[pair] = _GAPS.index("no_common_targets")
+        return gaps
+
+    @cached_property
+    def _differing(self) -> Mapping[int, tuple[Result, Result] | None]:
+        """The results of pairs whose targets differ, over the common ones; None without."""
+        old, new = self._statuses
+        rows = self.pairing
+        before = self.before.target_digests(self.scores[0])[rows.before]
+        after = self.after.target_digests(self.scores[1])[rows.after]
+        # Results are made for these pairs alone: mostly none, since both were asked the same.
+        pairs = np.flatnonzero((old == SCORED) & (new == SCORED) & (before != after))
+        return {pair: over_common_targets(*self._own_results(pair)) for pair in pairs.tolist()}
+
+    def _own_results(self, pair: int) -> tuple[Result, Result]:
+        """Return both results of a pair, each over its own targets."""
+        return (
+            self.before.result(int(self.pairing.before[pair]), self.scores[0]),
+            self.after.result(int(self.pairing.after[pair]), self.scores[1]),
+        )
+
+    @property
+    def differing(self) -> int:
+        """How many of the compared samples have other targets in one report, too."""
+        return sum(common is not None for common in self._differing.values())
+
+    def unpaired(self) -> dict[str, int]:
+        """Return how many samples are not compared, by why."""
+        frequencies = np.bincount(self._gaps[self._gaps != _COMPARED], minlength=len(_GAPS))
+        counts = dict(zip(_GAPS, frequencies.tolist(), strict=True))
+        status = self.before.status(self.scores[0])[self.pairing.only_before]
+        undefined = int((status == UNDEFINED).sum())
+        counts["undefined"] += undefined
+        return {
+            **counts,
+            "only_before": len(status) - undefined,
+            "only_after": len(self.pairing.only_after),
+        }
+
+    def values(self, measure: Measure) -> tuple[Floats, Floats]:
+        """Return a measure of each pair before and after, over the targets that both have.
+
+        NaN where a pair is not compared, and where the measure is undefined.
+        """
+        old, new = self._own_values(measure)
+        missing = np.zeros(len(old), np.bool_)
+        if not measure.of_sample:
+            for pair, common in self._differing.items():
+                if common is not None:
+                    values = [result[measure] for result in common]
+                    old[pair], new[pair] = (np.nan if v is None else v for v in values)
+            missing = self._gaps != _COMPARED
+        missing |= np.isnan(old) | np.isnan(new)
+        old[missing] = new[missing] = np.nan
+        return old, new
+
+    def totals(self, values: Floats) -> Totals:
+        """Return the totals of a value of each pair, or of those and the samples before alone."""
+        return Totals.of(values, groups=None if self.groups is None else self.groups[: len(values)])
+
+    def results(self, pair: int) -> tuple[Result, Result]:
+        """Return both results of a pair, over the targets that both have."""
+        return self._differing.get(pair) or self._own_results(pair)
+
+    def row(self, pair: int) -> Row:
+        """Return the row of a pair before."""
+        return self.before.row(int(self.pairing.before[pair]))
+
+    def ends(self, measure: Measure) -> tuple[Totals, Totals]:
+        """Return the changes of a measure with what is not measured at its worst and at its best.
+
+        The pairs, then the samples that only the report before has. A sample that has no score
+        after may have lost or gained all there is to; one that has none before may come from
+        anywhere; where both are missing, the change may be -1 or 1.
+        """
+        low = changes(*self.values(measure))
+        high = low.copy()
+        is_open = ~np.isin(self._gaps, [_COMPARED, _GAPS.index("undefined")])
+        if measure.of_sample:
+            old = self.before.gaps(self.scores[0], measure)[self.pairing.before]
+            new = self.after.gaps(self.scores[1], measure)[self.pairing.after]
+            is_open = np.isnan(low) & (old | new)
+        before, after = self._own_values(measure)
+        low[is_open], high[is_open] = _ends(before[is_open], after[is_open])
+        alone = self.pairing.only_before
+        values = self.before.values(self.scores[0], measure)[alone]
+        least, most = _ends(values, np.full(len(values), np.nan))
+        undefined = self.before.status(self.scores[0])[alone] == UNDEFINED
+        least[undefined] = most[undefined] = np.nan
+        return (
+            self.totals(np.concatenate([low, least])),
+            self.totals(np.concatenate([high, most])),
+        )
+
+    def _own_values(self, measure: Measure) -> tuple[Floats, Floats]:
+        """Return a measure of each pair over the targets that each side has."""
+        before = self.before.values(self.scores[0], measure)
+        return before[self.pairing.before], self.after.values(self.scores[1], measure)[
+            self.pairing.after
+        ]
+
+
+def side_by_side(
+    before: Result | None, after: Result | None
+) -> tuple[Gap | None, Result | None, Result | None]:
+    """Return why two results of one sample are not compared, and both over what is.
+
+    Without a reason both are over the targets that both have, where a target is the same if its
+    names, grade, and size are; with one they are as they were given. Targets that one side could
+    not measure are left out on both. None stands for a sample that a report does not have.
+    """
+    if before is None or after is None:
+        return "only_after" if before is None else "only_before", before, after
+    statuses = {before.status, after.status}
+    if Status.UNSCORED in statuses:
+        return "unscored", before, after
+    if Status.UNDEFINED in statuses:
+        gap: Gap = "undefined_in_one" if Status.SCORED in statuses else "undefined"
+        return gap, before, after
+    common = over_common_targets(before, after)
+    return ("no_common_targets", before, after) if common is None else (None, *common)
+
+
+def over_common_targets(before: Result, after: Result) -> tuple[Result, Result] | None:
+    """Return two scored results over the targets that both have; None where they have none."""
+    old, new = set(before.targets), set(after.targets)
+    if old == new:
+        return before, after
+    return None if old.isdisjoint(new) else (_over(before, new), _over(after, old))
+
+
+def _over(result: Result, targets: set[Target]) -> Result:
+    kept = tuple(finding for finding in result.findings if finding.target in targets)
+    return replace(result, findings=kept)
+
+
+def gained_and_lost(
+    before: Result, after: Result, measure: Measure = Recall
+) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Return the labels of the targets that were gained and lost within a measure's cut."""
+    old, new = (
+        {f.target.label for f in result.paid(measure) if f.found_at(measure.top)}
+        for result in (before, after)
+    )
+    return tuple(sorted(new - old)), tuple(sorted(old - new))
+
+
+def changes(before: Floats | float, after: Floats | float) -> Floats:
+    """Return what is after less what is before; 0.0 where they differ by rounding."""
+    difference = after - before
+    return np.where(np.abs(difference) <= _NO_CHANGE, 0.0, difference)
+
+
+def same_methods(
+    before: Sequence[Method], after: Sequence[Method]
+) -> tuple[dict[str, tuple[int, int]], tuple[str, ...]]:
+    """Return the indices of each score that both have, and the names that only one has.
+
+    Raises `ReportError` where they have none in common, or one under which they measured two
+    things.
+    """
+    old_indices, new_indices = (
+        {method.name: index for index, method in enumerate(methods)} for methods in (before, after)
+    )
+    common = {
+        name: (index, new_indices[name])
+        for name, index in old_indices.items()
+        if name in new_indices
+    }
+    if not common:
+        raise ReportError(
+            f"the reports have no score in common: {', '.join(sorted(old_indices))} before, "
+            f"{', '.join(sorted(new_indices))} after"
+        )
+    for name, (score, other) in common.items():
+        old, new = _identity(before[score]), _identity(after[other])
+        for field in sorted(old.keys() | new.keys()):
+            if old.get(field) != new.get(field):
+                raise ReportError(
+                    f"{name} was scored with {field}={old.get(field)!r} before and "
+                    f"{field}={new.get(field)!r} after, which do not compare: evaluate both in "
+                    "one way, or pass another name= to one"
+                )
+    return common, tuple(sorted(old_indices.keys() ^ new_indices.keys()))
+
+
+def _ends(before: Floats, after: Floats) -> tuple[Floats, Floats]:
+    """Return the least and the largest change where not both values can be compared."""
+    only_before = ~np.isnan(before) & np.isnan(after)
+    only_after = np.isnan(before) & ~np.isnan(after)
+    low = np.select([only_before, only_after], [-before, after - 1.0], -1.0)
+    high = np.select([only_before, only_after], [1.0 - before, after], 1.0)
+    return low, high
+
+
+def _row_by_row(by: PairedBy, count: int) -> Pairing:
+    """Return the pairing of tables that have the same samples in the same rows."""
+    rows = np.arange(count)
+    return Pairing(by, rows, rows, rows[:0], rows[:0])
+
+
+def paired(before: Table, after: Table) -> Pairing:
+    """Return the rows of two tables side by side: by ID, by position where none has an ID.
+
+    Raises `ReportError` where that is ambiguous: an ID twice in one report, IDs on some samples
+    only, or lists of different length without IDs.
+    """
+    ids = {"before": before.ids, "after": after.ids}
+    without = {name: names.count(None) for name, names in ids.items()}
+    if all(without[name] == len(ids[name]) for name in ids):
+        if len(before) != len(after):
+            raise ReportError(
+                f"{counted(len(before), 'sample')} before and {len(after):,} after, none with an "
+                "ID: which belong together? Give each sample an id"
+            )
+        return _row_by_row("position", len(before))
+    for name, names in ids.items():
+        if without[name]:
+            raise ReportError(
+                f"{without[name]:,} of the {len(names):,} samples of the report {name!r} have no "
+                "ID, others have one: set the id of each"
+            )
+        if len(set(names)) < len(names):
+            twice = Counter(names).most_common(1)[0][0]
+            raise ReportError(
+                f"sample ID {twice!r} appears twice in the report {name!r}: use unique "
+                "ids, and a common group for samples that are not independent"
+            )
+    if before.ids == after.ids:  # the common case, without a dictionary of a million IDs
+        return _row_by_row("id", len(before))
+    return _joined(before.ids, after.ids)
+
+
+def _joined(old_ids: Sequence[str | None], new_ids: Sequence[str | None]) -> Pairing:
+    row_of = {name: row for row, name in enumerate(new_ids)}
+    others = np.fromiter((row_of.get(name, -1) for name in old_ids), np.int64, len(old_ids))
+    both = others >= 0
+    if not both.any():
+        raise ReportError(
+            "no sample is in both reports: their IDs differ, such as "
+            f"{next(iter(old_ids), None)!r} before and {next(iter(new_ids), None)!r} after"
+        )
+    new = np.ones(len(new_ids), np.bool_)
+    new[others[both]] = False
+    return Pairing(
+        "id", np.flatnonzero(both), others[both], np.flatnonzero(~both), np.flatnonzero(new)
+    )
+
+
+def check_questions(before: Table, after: Table, pairing: Pairing) -> None:
+    """Warn of samples that ask something else, and refuse them where they have no ID."""
+    old, new = before.cells("user_input"), after.cells("user_input")
+    if pairing.before is pairing.after and old == new:
+        return
+    reworded = [
+        (row, other)
+        for row, other in zip(pairing.before.tolist(), pairing.after.tolist(), strict=True)
+        if old[row] != new[other] and None not in (old[row], new[other])
+    ]
+    if not reworded:
+        return
+    row, other = reworded[0]
+    if pairing.by == "position":
+        raise ReportError(
+            f"sample #{row + 1} asks {old[row]!r} before and {new[other]!r} after, and the "
+            "samples have no IDs: set the id of each, or keep them in one order"
+        )
+    warnings.warn(
+        f"{counted(len(reworded), 'sample')} with the same ID and another question, such as "
+        f"{before.ids[row]!r}: they are compared by their IDs",
+        stacklevel=4,
+    )
+
+
+def _identity(method: Method) -> Mapping[str, Any]:
+    """Return what tells how a score was made, as a loaded report has it: lists for tuples."""
+    # Through JSON, or a report in memory would differ from the same one loaded.
+    parameters = json.loads(json.dumps(dict(method.parameters), default=repr))
+    return {"headline": method.headline.name, **parameters}

@@ -1,0 +1,115 @@
+"""What a question costs in mean: contexts, their tokens, and the seconds of its calls."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import islice
+from math import ceil, isnan
+from typing import NamedTuple
+
+from fullrecall.measures.costs import Costs
+from fullrecall.table.table import Table
+
+_LOOKED_AT = 500
+"""Samples from which costs are taken: more would change no digit that is shown."""
+
+_LOOKED_THROUGH = 10 * _LOOKED_AT
+"""Samples among which those with a retrieval are looked for."""
+
+_AS_MUCH = 0.01
+"""Contexts or tokens that differ by less than this share are shown as one number."""
+
+_AS_LONG = 0.25
+"""Seconds that differ by less than this share are shown as one: calls vary by themselves."""
+
+
+_FELT = 0.01
+"""Median seconds below which time is not shown: nobody waits for it."""
+
+
+class Seconds(NamedTuple):
+    """How long calls took: the median, and what 95% of them took at most."""
+
+    p50: float
+    p95: float
+
+    def __str__(self) -> str:
+        return f"{shown_seconds(self.p50)} s (p95 {shown_seconds(self.p95)} s)"
+
+
+class QuestionCost(NamedTuple):
+    """What a question costs in mean, over the first `samples`, at most 500, with a retrieval.
+
+    Tokens are those that contexts name, else characters / 4; None where a text is not known.
+    `seconds` is None where no call was timed.
+    """
+
+    contexts: float
+    tokens: float | None
+    seconds: Seconds | None
+    samples: int
+
+    def __str__(self) -> str:
+        number = f"{self.contexts:.3g}"
+        parts = [f"{number} {'context' if number == '1' else 'contexts'}"]
+        if self.tokens is not None:
+            parts.append(f"about {self.tokens:,.0f} tokens")
+        if self.seconds is not None and self.seconds.p50 >= _FELT:
+            parts.append(str(self.seconds))
+        return ", ".join(parts)
+
+
+def shown_seconds(seconds: float) -> str:
+    """Return seconds with two digits; those that nobody waits for are all one."""
+    return f"{seconds:.2g}" if seconds >= _FELT else f"<{_FELT:g}"
+
+
+def question_cost(table: Table) -> QuestionCost | None:
+    """Return what a question of a table costs, as its first samples tell; None where none does."""
+    # A sample that lies in a file is an object made for it, some 100 µs: not for a million rows.
+    first = (table.sample(row) for row in range(min(len(table), _LOOKED_THROUGH)))
+    costs = Costs.of(islice((each for each in first if each.has_retrieval), _LOOKED_AT))
+    samples = len(costs.offsets) - 1
+    if not samples:
+        return None
+    tokens = float(costs.own_tokens.sum()) / samples
+    last_seconds = [float(costs.seconds[end - 1]) for end in costs.offsets[1:].tolist() if end]
+    timed = [seconds for seconds in last_seconds if not isnan(seconds)]
+    return QuestionCost(
+        len(costs.own_tokens) / samples,
+        None if isnan(tokens) else tokens,
+        percentiles(timed),
+        samples,
+    )
+
+
+def percentiles(seconds: Sequence[float]) -> Seconds | None:
+    """Return the 50th and the 95th percentile; None without any call."""
+    if not seconds:
+        return None
+    ordered = sorted(seconds)
+    return Seconds(*(ordered[ceil(share * len(ordered)) - 1] for share in (0.5, 0.95)))
+
+
+def cost_change(before: QuestionCost | None, after: QuestionCost | None) -> str:
+    """Return what differs in the cost of a question, the dearest first; "" where it is not known.
+
+    "10 times the contexts (5 to 50), 3.1 times the seconds (p50 0.1 to 0.31)".
+    """
+    if before is None or after is None:
+        return ""
+    old_seconds = None if before.seconds is None else before.seconds.p50
+    new_seconds = None if after.seconds is None else after.seconds.p50
+    parts = []
+    for quantity, old, new, share, form in (
+        ("contexts", before.contexts, after.contexts, _AS_MUCH, "{:.3g} to {:.3g}"),
+        ("tokens", before.tokens, after.tokens, _AS_MUCH, "{:,.0f} to {:,.0f}"),
+        ("seconds", old_seconds, new_seconds, _AS_LONG, "p50 {:.2g} to {:.2g}"),
+    ):
+        if old is None or new is None or abs(old - new) <= share * max(old, new):
+            continue
+        if quantity != "seconds" or max(old, new) >= _FELT:
+            # Two digits, and no exponent: 330 and not 3.3e+02.
+            times = f"{float(f'{new / old:.2g}'):,g}" if old else "any number of"
+            parts.append(f"{times} times the {quantity} ({form.format(old, new)})")
+    return ", ".join(parts) or f"the same: {after}"

@@ -1,0 +1,231 @@
+"""A race of retrievers between two looks: all that `choose` must know to go on, and its file.
+
+The file is JSON. It holds no text: questions are digests of their IDs, so that none counts twice.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from hashlib import sha256
+from math import ceil
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from fullrecall.errors import ReportError
+from fullrecall.stats.accounts import Accounts
+from fullrecall.stats.bounds import Counts, Interval, alpha_of, lower_bound, upper_bound
+from fullrecall.stats.choice import Choice, Standing
+from fullrecall.stats.question_cost import percentiles
+
+LOOKS = 16
+"""Looks in each call, evenly spread: only then a retriever may be dropped."""
+
+_FORMAT = "fullrecall choice 3"
+
+
+class Answer(NamedTuple):
+    """The value of one retriever for one question, with what is unscored as 0 and as 1.
+
+    `values` are those of its scored samples, of which a question has several where they share a
+    group.
+    """
+
+    low: float
+    high: float
+    values: Sequence[float] = ()
+
+
+@dataclass
+class Record:
+    """What is known of one retriever beside its account.
+
+    `identity` says whether it is the same at the next call. `total` of the `scored` questions, and
+    `low` and `high`, a value for each, are of the last call in which it was asked; `pending`
+    holds the answers since the last look, None to a question of which no sample has a target.
+    """
+
+    identity: str
+    questions: int = 0
+    scored: int = 0
+    unscored: int = 0
+    total: float = 0.0
+    reason: str = ""
+    tokens: float = 0.0
+    with_tokens: int = 0
+    seconds: list[float] = field(default_factory=list)
+    low: list[float] = field(default_factory=list)
+    high: list[float] = field(default_factory=list)
+    pending: dict[str, Answer | None] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        """Read answers as JSON has them: as lists."""
+        self.pending = {key: own and Answer(*own) for key, own in self.pending.items()}
+
+    def add(self, answer: Answer) -> None:
+        """Count the answer to one question."""
+        self.questions += 1
+        if answer.values:
+            self.scored += 1
+            self.total += sum(answer.values) / len(answer.values)
+        self.low.append(answer.low)
+        self.high.append(answer.high)
+
+    def forget(self) -> None:
+        """Let go of the values of earlier calls: an interval is of questions fixed beforehand."""
+        self.scored, self.total = 0, 0.0
+        for collection in (self.pending, self.low, self.high):
+            collection.clear()
+
+
+@dataclass
+class Race:
+    """Retrievers in the order of their accounts, and the questions of the present call.
+
+    `rule` says what is measured, and how; it stays the same from call to call. `plan` has the
+    digests of the questions of the present call, in their order, `position` how many of them were
+    learned from; `done` has those of earlier calls.
+    """
+
+    rule: dict[str, Any]
+    records: dict[str, Record]
+    accounts: Accounts
+    plan: list[str] = field(default_factory=list)
+    position: int = 0
+    calls: int = 0
+    done: list[str] = field(default_factory=list)
+    format: str = _FORMAT
+
+    @property
+    def surviving(self) -> list[str]:
+        """The retrievers that were not dropped."""
+        flags = self.accounts.surviving.tolist()
+        return [name for name, left in zip(self.records, flags, strict=True) if left]
+
+    def begin(self, keys: Iterable[str]) -> None:
+        """Start a call with the questions that were not asked in an earlier one, if there are any.
+
+        Without any, what the last call showed stays as it is.
+        """
+        begun_keys = {*self.done, *self.plan[: self.position]}
+        # In the order of digests, which hangs on no answer, as the theorem needs.
+        new = sorted({key for key in keys if key not in begun_keys})
+        if not new:
+            return
+        self.done += self.plan[: self.position]
+        self.plan, self.position = new, 0
+        self.calls += 1
+        self.accounts.begin()
+        for name in self.surviving:
+            self.records[name].forget()
+
+    def batch(self, available: Mapping[str, Any]) -> list[str]:
+        """Return the questions up to the next look, if any are left.
+
+        Those that are not available leave the plan.
+        """
+        ahead = [key for key in self.plan[self.position :] if key in available]
+        self.plan[self.position :] = ahead
+        return ahead[: max(1, ceil(len(self.plan) / LOOKS))]
+
+    def learn(self, keys: Sequence[str]) -> None:
+        """Learn from the pending answers of all survivors to these questions, then look."""
+        surviving = self.surviving
+        for key in keys:
+            pending = {name: self.records[name].pending.pop(key) for name in surviving}
+            left, self.position = len(self.plan) - self.position, self.position + 1
+            if not any(pending.values()):
+                continue
+            # A measure that is undefined for some only is unscored there.
+            answers = {name: answer or Answer(0.0, 1.0) for name, answer in pending.items()}
+            for name, answer in answers.items():
+                self.records[name].add(answer)
+            # Losers are not asked: their bets were settled when they were dropped.
+            if len(surviving) > 1:
+                none = Answer(0.0, 0.0)
+                values = [answers.get(name, none) for name in self.records]
+                low, high = (np.array([value[side] for value in values], float) for side in (0, 1))
+                self.accounts.learn(low, high, left)
+        if len(surviving) > 1:
+            self.accounts.drop()
+
+    def choice(self, label: str, notes: Sequence[str] = ()) -> Choice:
+        """Return what is known by now; the winner is the only one that is left."""
+        surviving = self.surviving
+        winner = surviving[0] if len(surviving) == 1 else None
+        confidence = 1 - self.accounts.alpha
+        standings = [self._standing(name) for name in self.records]
+        reasons = [
+            f"{each.unscored:,} unscored of {each.name}, for or against which nothing counts: "
+            f"{each.reason}"
+            for each in standings
+            if each.unscored
+        ]
+        return Choice(
+            winner,
+            None if winner is not None else self.accounts.more(),
+            label,
+            round(confidence, 12),
+            max(record.questions for record in self.records.values()),
+            self.calls,
+            tuple(sorted(standings, key=lambda each: (each.is_dropped, -(each.mean or 0.0)))),
+            (*reasons, *notes),
+        )
+
+    def _standing(self, name: str) -> Standing:
+        """Return what is known of a retriever; its interval holds together with all others."""
+        record, is_dropped = self.records[name], name not in self.surviving
+        # Bonferroni's share: the winner is the one with the best values, so that its interval must
+        # hold together with all others.
+        confidence, interval = 1 - self.accounts.alpha / len(self.records), None
+        if record.low and not is_dropped:
+            alpha = alpha_of(confidence) / 2
+            low = lower_bound(Counts.of(record.low), alpha)
+            interval = Interval(low, upper_bound(Counts.of(record.high), alpha), confidence)
+        return Standing(
+            name,
+            record.total / record.scored if record.scored else None,
+            interval,
+            record.questions,
+            record.unscored,
+            record.reason,
+            is_dropped,
+            record.tokens / record.with_tokens if record.with_tokens else None,
+            percentiles(record.seconds),
+        )
+
+    @staticmethod
+    def load(path: Path) -> Race | None:
+        """Return the race that a file holds; None where there is no file."""
+        try:
+            saved = json.loads(path.read_bytes())
+            accounts = Accounts(**saved["accounts"])
+            records = {name: Record(**each) for name, each in saved["records"].items()}
+            race = Race(**{**saved, "records": records, "accounts": accounts})
+            fits = race.format == _FORMAT and len(records) == len(accounts.logs)
+        except FileNotFoundError:
+            return None
+        except (KeyError, TypeError, ValueError, AttributeError) as error:
+            problem = f"not a file of choose, or a damaged one ({error!r})"
+            raise ReportError(f"{path}: {problem}; name another file to start anew") from None
+        if not fits:
+            raise ReportError(f"{path}: of another version, or damaged; name another file")
+        return race
+
+    def save(self, path: Path) -> None:
+        """Write the file; whatever happens meanwhile, it is the old one or the new one."""
+        part = path.with_name(f"{path.name}.part")
+        part.write_text(json.dumps(self, default=_plain), "utf-8")
+        part.replace(path)
+
+
+def _plain(value: object) -> object:
+    return value.tolist() if isinstance(value, np.ndarray) else vars(value)
+
+
+def question_key(identity: str) -> str:
+    """Return the digest of a question's ID, which orders questions the same in every call."""
+    return sha256(identity.encode("utf-8", "surrogatepass")).hexdigest()[:32]

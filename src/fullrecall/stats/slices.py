@@ -1,0 +1,173 @@
+"""Slices: the same measure over parts of a report, by a field of the samples.
+
+Who looks at many slices finds a bad one by chance: intervals hold for all of those that are looked
+at together (Bonferroni).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import chain, islice
+from typing import Any, ClassVar, NamedTuple, TypeAlias
+
+import numpy as np
+
+from fullrecall._util.parameters import check_share
+from fullrecall.errors import ReportError
+from fullrecall.measures import Measure
+from fullrecall.measures.found import UNSCORED
+from fullrecall.measures.lists import Integers
+from fullrecall.samples.sample import Sample
+from fullrecall.show.sheet import Line, Section, Sheet
+from fullrecall.show.shown import Shown
+from fullrecall.show.text import between, one_line, shown
+from fullrecall.stats.bounds import Interval
+from fullrecall.stats.named import ByName
+from fullrecall.stats.plain import plain, plain_of
+from fullrecall.stats.totals import Totals
+from fullrecall.table.row import Row
+from fullrecall.table.table import Table
+
+By: TypeAlias = str | Callable[[Row], object]
+"""A field: "group", "source", or a key of the metadata ("kind", "testset.kind"); or a function of
+the row that returns a value, or a list of values."""
+
+
+class Slice(NamedTuple):
+    """The mean of one measure over the samples that have one value of a field.
+
+    `mean` is over groups, as that of a report; None without a scored sample. `interval` holds
+    together with those of all slices that are looked at. `unscored` counts samples without a score.
+    """
+
+    value: str
+    mean: float | None
+    interval: Interval | None
+    samples: int
+    unscored: int
+
+
+@dataclass(frozen=True, repr=False)
+class Slices(Shown, ByName[Slice]):
+    """The slices of a report by one field, the lowest mean first. Prints as a table.
+
+    `label` names the measure, such as `id_recall@5`. A sample with several values is in several
+    slices, one without a value in none: `without` counts these. `slices["value"]` is one of them.
+    """
+
+    kind: ClassVar[str] = "slice"
+
+    by: str
+    label: str
+    named: Mapping[str, Slice]
+    without: int
+    confidence: float
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain JSON values."""
+        names = ("by", "label", "confidence", "without")
+        return {**plain_of(self, *names), "slices": plain(tuple(self))}
+
+    def __str__(self) -> str:
+        return super().__str__().rstrip("\n")
+
+    @property
+    def sheets(self) -> Sequence[Sheet]:
+        """The slices below each other: mean, interval, and what they stand on."""
+        return [_sheet(self)]
+
+
+def slices_of(table: Table, by: By, score: int, measure: Measure, confidence: float) -> Slices:
+    """Return the slices of a table by a field, of the score at an index, the lowest mean first.
+
+    Raises `ReportError` where no row has the field, `ParameterError` for a confidence that is not
+    between 0 and 1.
+    """
+    check_share(confidence, "confidence", whole=False)
+    parts, without = parted(table, by)
+    values, status, codes = table.values(score, measure), table.status(score), table.group_codes
+    # Each at the full level, ten slices at their thresholds raise a false alarm in 33% of reports.
+    level = 1 - (1 - confidence) / len(parts)
+    slices = []
+    for value, rows in parts.items():
+        unscored = status[rows] == UNSCORED
+        groups = None if codes is None else codes[rows]
+        totals = Totals.of(values[rows], due=unscored, groups=groups)
+        counts = totals.samples, int(unscored.sum())
+        slices.append(Slice(value, totals.mean, totals.interval(level), *counts))
+    slices.sort(key=lambda each: (each.mean is None, each.mean or 0.0, each.value))
+    named = {each.value: each for each in slices}
+    return Slices(_name(by), table.methods[score].label(measure), named, without, confidence)
+
+
+_LOOKED_AT = 10_000
+"""Samples that are looked at for the fields that there are."""
+
+
+def _name(by: By) -> str:
+    name = by if isinstance(by, str) else str(getattr(by, "__name__", ""))
+    return name if isinstance(by, str) or name.isidentifier() else "function"
+
+
+def parted(table: Table, by: By, *, required: bool = True) -> tuple[Mapping[str, Integers], int]:
+    """Return the rows of a table by the values of a field, as they came, and how many have none.
+
+    Raises `ReportError` where a field that is `required` is that of no row.
+    """
+    numbers: dict[str, list[int]] = {}
+    without = 0
+    for number, row in enumerate(table):
+        values = _values(row.sample).get(by, []) if isinstance(by, str) else _texts(by(row))
+        without += not values
+        for value in values:
+            numbers.setdefault(value, []).append(number)
+    if required and not numbers:
+        looked_at = (_values(row.sample) for row in islice(table, _LOOKED_AT))
+        choices = ", ".join(dict.fromkeys(chain.from_iterable(looked_at)))
+        way = f"choose one of {choices}" if choices else "set the metadata or group of each sample"
+        raise ReportError(f"no sample has {_name(by)!r} to slice by: {way}")
+    return {value: np.array(rows) for value, rows in numbers.items()}, without
+
+
+def _values(sample: Sample) -> dict[str, list[str]]:
+    """Return the values that a sample has of each field by which it can be sliced, each once."""
+    groups = sample.reference_contexts or ()
+    sources = dict.fromkeys(c.source for group in groups for c in group if c.source)
+    values: dict[str, list[str]] = {"group": [], "source": list(sources)}
+    values |= {name: _texts(value) for name, value in _named(sample.metadata)}
+    if sample.group is not None:
+        values["group"] = [sample.group]
+    return {name: texts for name, texts in values.items() if texts}
+
+
+def _named(metadata: Mapping[str, Any], before: str = "") -> Iterator[tuple[str, object]]:
+    """Yield the values of metadata by their names, "testset.kind" for one within another."""
+    for name, value in metadata.items():
+        if isinstance(value, Mapping):
+            yield from _named(value, f"{before}{name}.")
+        else:
+            yield f"{before}{name}", value
+
+
+def _texts(value: object) -> list[str]:
+    """Return a value, or a list of them, as texts; none for what is no plain value."""
+    if isinstance(value, (list, tuple, set, frozenset)):
+        return list(dict.fromkeys(text for each in value for text in _texts(each)))
+    if isinstance(value, (str, bool, int)) and value != "":
+        return [str(value)]
+    return []
+
+
+def _sheet(slices: Slices) -> Sheet:
+    """Return slices one below the other: mean, interval, and what they stand on."""
+    lines = []
+    for subset in slices:
+        counts = [f"{subset.samples:,}", f"{subset.unscored:,}"]
+        cells = [shown(subset.mean), between(subset.interval), *counts]
+        lines.append(Line(one_line(subset.value, 60), cells))
+    notes = [f"{slices.confidence:.0%} intervals that hold for all {len(slices):,} slices together"]
+    if slices.without:
+        notes.append(f"{slices.without:,} samples without {one_line(slices.by, 60)}")
+    heads = [slices.label, "interval", "samples", "unscored"]
+    return Sheet(heads, [Section(one_line(slices.by, 60), lines)], notes)

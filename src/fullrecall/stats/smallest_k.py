@@ -1,0 +1,222 @@
+"""The smallest k at which a mean is shown to reach a target.
+
+k is a number of contexts, or a budget of calls, tokens or seconds. "The mean at k is below the
+target" is tested from the largest k down, each at the full level, until one is not rejected (a
+fixed sequence; Maurer, Hothorn, Lehmacher, "Multiple comparisons in drug clinical trials and
+preclinical assays: a-priori ordered hypotheses", 1995). So the mean at the k returned is below the
+target with probability 1 - confidence at most, for every distribution of the values. Where a
+measure may fall with k, as precision does, the sequence would end at the largest k although the
+mean at k = 1 may be 1: such a measure is refused.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from math import ceil
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from fullrecall._util.counts import counted
+from fullrecall._util.parameters import check_share
+from fullrecall.errors import ParameterError
+from fullrecall.measures import AP, RR, AllFound, Budget, Hit, Measure, Recall
+from fullrecall.measures.budgets import Cut, Unit, budgets_to, check_unit
+from fullrecall.measures.found import SCORED, UNSCORED
+from fullrecall.show.sheet import Cell, Line, Section, Sheet
+from fullrecall.show.shown import Shown
+from fullrecall.show.text import chance, shown
+from fullrecall.stats.bounds import (
+    Counts,
+    alpha_of,
+    groups_needed,
+    lower_bound,
+    mean_above,
+    rounded_down,
+)
+from fullrecall.stats.plain import plain_of
+from fullrecall.stats.totals import Totals
+from fullrecall.table.table import Table
+
+_NEVER_FALL = frozenset(map(type, (AllFound, Hit, Recall)))
+_NEVER_FALL_WITH_RANKS = _NEVER_FALL | {type(AP), type(RR)}
+"""A larger budget may put a context that is no target above one that is."""
+
+
+class Tested(NamedTuple):
+    """One k: the mean there, and the p-value of "it is below the target"."""
+
+    k: Cut
+    mean: float
+    p: float
+
+
+@dataclass(frozen=True, repr=False)
+class SmallestK(Shown):
+    """The smallest `k` whose mean reaches `target` with `confidence`; None if none up to `largest`.
+
+    k counts contexts, or is a budget such as `calls(3)`: `measure @ k` reads it either way. `mean`
+    and `lower`, its one-sided lower bound, are those at `k`, or at `largest` where there is no k.
+    `lower` counts the `unscored` samples as 0, the mean leaves them out. `tested` has each k that
+    was tested, ascending. `needed` is how many samples would do, where there are too few. `reason`
+    is one sentence.
+    """
+
+    k: Cut | None
+    target: float
+    confidence: float
+    score: str
+    measure: Measure
+    largest: Cut
+    mean: float | None
+    lower: float | None
+    samples: int
+    groups: int
+    unscored: int
+    needed: int | None
+    reason: str
+    tested: tuple[Tested, ...]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain JSON values."""
+        return plain_of(self)
+
+    def __str__(self) -> str:
+        return self.reason
+
+    def __repr__(self) -> str:
+        return f"SmallestK({self.k}, {self.reason})"
+
+    @property
+    def sheets(self) -> Sequence[Sheet]:
+        """Each k that was tested, with the reason."""
+        return [_sheet(self)]
+
+
+def smallest_k(
+    table: Table,
+    score: int,
+    target: float,
+    measure: Measure,
+    *,
+    confidence: float,
+    unit: Unit | None,
+) -> SmallestK:
+    """Return the smallest k that reaches the target; see `Report.smallest_k`.
+
+    How is said at the top of this module.
+    """
+    check_share(target, "target")
+    check_share(confidence, "confidence", whole=False)
+    cuts = _cuts(table, score, check_unit(unit))
+    if may_fall(measure, unit):
+        raise ParameterError(
+            f"{measure.whole.name} may be smaller at a larger k, so that no search finds the "
+            "smallest: use Recall, AllFound or Hit, or look at report.summary(measure @ k)"
+        )
+
+    def totals_at(k: Cut) -> Totals:
+        at_k = measure @ k
+        values, due = table.values(score, at_k), table.gaps(score, at_k)
+        return Totals.of(values, due=due, groups=table.group_codes)
+
+    alpha = alpha_of(confidence)
+    smallest: Cut | None = None
+    tested: list[Tested] = []
+    # From the largest down, each at the full level: the first that is not rejected ends it, which
+    # is why nothing is corrected for their number.
+    for k in reversed(cuts):
+        totals = totals_at(k)
+        if totals.mean is not None:
+            p = mean_above(totals.counts(0.0).low, target) if target > 0 else 0.0
+            tested.append(Tested(k, totals.mean, p))
+            if p > alpha:
+                break
+            smallest = k
+    totals = totals_at(cuts[-1] if smallest is None else smallest)
+    values = totals.counts(0.0).low
+    answer = SmallestK(
+        smallest,
+        target,
+        confidence,
+        table.methods[score].name,
+        measure.whole,
+        cuts[-1],
+        totals.mean,
+        None if totals.mean is None else lower_bound(values, alpha),
+        totals.samples,
+        totals.independent,
+        int((table.status(score) == UNSCORED).sum()),
+        _needed(totals, values, target, alpha) if smallest is None else None,
+        "",
+        tuple(reversed(tested)),
+    )
+    return replace(answer, reason=_reason(answer))
+
+
+def may_fall(measure: Measure, unit: Unit | None = None) -> bool:
+    """Return whether a measure of a sample may be smaller at a larger k, or budget of a unit.
+
+    Measures of your own may, as far as anybody knows.
+    """
+    rising = _NEVER_FALL_WITH_RANKS if unit is None else _NEVER_FALL
+    return type(measure) not in rising or getattr(measure, "denominator", None) == "k"
+
+
+def _cuts(table: Table, score: int, unit: Unit | None) -> list[Cut]:
+    """Return each k to be tested, ascending: up to what holds all there is."""
+    if unit is None:
+        columns = [part.columns(score) for part in table.parts]
+        depths = [each.retrieved[each.status == SCORED].max(initial=1) for each in columns]
+        return list(range(1, 1 + int(max(depths, default=1))))
+    spent = [np.zeros(1)]
+    for part in table.parts:
+        scored = part.columns(score).status == SCORED
+        spent.append(getattr(part.costs, unit)[scored[part.costs.rows]])
+    return [*budgets_to(unit, np.nanmax(np.concatenate(spent)))]
+
+
+def _needed(totals: Totals, values: Counts, target: float, alpha: float) -> int | None:
+    """Return how many samples with these values would show that the target is reached."""
+    if totals.mean is None or values.mean < target:
+        return None
+    groups = groups_needed(values, target, alpha)
+    return None if groups is None else ceil(groups * totals.due / values.size)
+
+
+def _reason(answer: SmallestK) -> str:
+    """Return where the target is reached; else why it is not, and what would reach it."""
+    label = answer.score if answer.measure == Recall else f"{answer.score}.{answer.measure.name}"
+    if answer.mean is None or answer.lower is None:
+        return f"{label}: no sample has a score"
+    cut = answer.largest if answer.k is None else answer.k
+    kind, at = ("budget", cut.words) if isinstance(cut, Budget) else ("k", str(cut))
+    lower = f"at least {rounded_down(answer.lower):.3f} ({100 * answer.confidence:g}% confidence)"
+    basis = f"mean {answer.mean:.3f}, {counted(answer.samples, 'sample')}"
+    if answer.unscored:
+        basis += f"; {answer.unscored:,} unscored count as 0 in the bound"
+    if answer.k is not None:
+        reached = at if kind == "budget" else f"k = {at}"
+        return f"{label} reaches {answer.target:g} at {reached}: {lower}, {basis}"
+    if answer.mean < answer.target:
+        way = f"the mean at {at} is {answer.mean:.3f}; retrieve more, or retrieve better"
+    elif answer.needed is None:
+        way = f"{lower} at {at}, {basis}; more samples with these values would not show it"
+    else:
+        samples = counted(answer.needed, "sample")
+        way = f"{lower} at {at}, {basis}; about {samples} with these values would show it"
+    return f"{label} reaches {answer.target:g} at no {kind} up to {at}: {way}"
+
+
+def _sheet(smallest: SmallestK) -> Sheet:
+    """Return the smallest k with its reason, and each k that was tested, ascending."""
+    lines, best = [], "none"
+    for each in smallest.tested:
+        label = f"{each.k.amount if isinstance(each.k, Budget) else each.k:,.15g}"
+        best = label if each.k == smallest.k else best
+        cell = Cell(label, "strong" if each.k == smallest.k else "")
+        lines.append(Line(cell, [shown(each.mean), chance(each.p)]))
+    heads = ["mean", f"p of below {smallest.target:g}"]
+    corner = smallest.largest.unit if isinstance(smallest.largest, Budget) else "k"
+    return Sheet(heads, [Section("", lines)], [smallest.reason], f"{corner} = {best}", corner)

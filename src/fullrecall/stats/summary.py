@@ -1,0 +1,170 @@
+"""Summaries: the means over samples, with the intervals and the coverage behind them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from functools import cached_property
+from typing import Any
+
+from fullrecall._util.counts import counted
+from fullrecall.measures import Budget, Leak, Measure
+from fullrecall.samples.corpus import STALE
+from fullrecall.show import markdown
+from fullrecall.show.sheet import Line, Section, Sheet
+from fullrecall.show.shown import Shown
+from fullrecall.show.text import first_of, one_line
+from fullrecall.stats.bounds import CONFIDENCE, upper_bound
+from fullrecall.stats.estimates import ScoreSummary, default_measures, score_summary
+from fullrecall.stats.missed import Leaked, leaked
+from fullrecall.stats.named import ByName
+from fullrecall.stats.plain import plain, plain_of
+from fullrecall.stats.question_cost import QuestionCost, question_cost
+from fullrecall.stats.score_sheets import coverage, mean_cell, measure_lines, partial, score_notes
+from fullrecall.table.funnel import funnel_of
+from fullrecall.table.table import Table
+
+
+class Summary(Shown, ByName[ScoreSummary]):
+    """One `ScoreSummary` for each scorer, in order, also by name: `summary["id_recall"].mean`.
+
+    Prints as a table.
+    """
+
+    def __init__(
+        self, table: Table, measures: Sequence[Measure] = (), stopped: str | None = None
+    ) -> None:
+        retrievals = table.retrievals
+        self._table = table
+        self.samples = len(table)
+        self.stopped = stopped
+        """Why samples are missing; see `Report.stopped`."""
+        self.united = retrievals["united"]
+        """Samples whose contexts are the union of several calls."""
+        self.failed_calls = retrievals["failed"]
+        """Samples of which a call failed that nothing made good."""
+        self.funnel = funnel_of(retrievals)
+        """References left in each list of the records; None where no list lost one."""
+        self.named = {
+            method.name: score_summary(
+                table, score, measures or default_measures(method), united=self.united > 0
+            )
+            for score, method in enumerate(table.methods)
+        }
+        # What leaked is read sample by sample: only for who asks.
+        self.leaked = {
+            measure: list(leaked(table, measure.top))
+            for measure in measures
+            if measure.whole == Leak and not isinstance(measure.k, Budget)
+        }
+        """What leaked within the k of each `Leak` that was asked for."""
+        self.unanswerable, self.empty = table.unanswerable()
+        """Questions that nothing answers, and those of them for which nothing was returned."""
+        counts_tokens = any(measure.unit == "tokens" for measure in measures)
+        self.tokenizers = tuple(table.tokenizers) if counts_tokens else ()
+        """What counted the tokens, where a measure has a budget of them."""
+
+    @cached_property
+    def cost(self) -> QuestionCost | None:
+        """What a question costs: contexts, tokens, seconds; None where nothing was retrieved."""
+        return question_cost(self._table)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain JSON values."""
+        names = ("samples", "stopped", "united", "failed_calls", "cost", "funnel", "unanswerable")
+        return {
+            **plain_of(self, *names, "empty", "tokenizers"),
+            "complete": self.stopped is None,
+            "confidence": CONFIDENCE,
+            "scores": plain(tuple(self)),
+        }
+
+    @property
+    def sheets(self) -> Sequence[Sheet]:
+        """The scores side by side, with what they stand on."""
+        return [summary_sheet(self)]
+
+
+def summary_sheet(summary: Summary) -> Sheet:
+    """Return a summary with its scores side by side: means, intervals, what these stand on."""
+    scores = list(summary)
+    means = []
+    for label, measures in measure_lines(scores):
+        estimates = [None if m is None else s[m] for s, m in zip(scores, measures, strict=True)]
+        means.append(Line(label, list(map(mean_cell, estimates)), f"{CONFIDENCE:.0%}"))
+    sections = [Section("mean", means), coverage(scores)]
+    heads = [score.name for score in scores]
+    return Sheet(heads, sections, [*notes(summary)], counted(summary.samples, "sample"))
+
+
+def notes(summary: Summary) -> Iterator[str]:
+    """Yield one sentence for each reason why a mean says less than it seems to."""
+    sample_count = counted(summary.samples, "sample")
+    yield from (_leaks(summary, measure) for measure in summary.leaked)
+    yield from _returned(summary)
+    if summary.stopped is not None:
+        yield partial(sample_count, summary.stopped)
+    if summary.united:
+        in_calls = f"united calls in {summary.united:,} of {sample_count}"
+        yield f"{in_calls}: a context's rank is that in its own call"
+    if summary.failed_calls:
+        yield f"failed calls in {summary.failed_calls:,} of {sample_count}"
+    if summary.funnel is not None:
+        references = counted(summary.funnel.references, "reference")
+        samples = counted(summary.funnel.samples, "sample")
+        yield f"recall of {references} by ID, in {samples}: {summary.funnel.line}"
+    for score in summary:
+        yield from score_notes(score)
+    if any(reason.startswith(STALE) for score in summary for reason in score.reasons):
+        yield (
+            "the corpus is not the one that was labeled: `fullrecall testset follow SET --corpus "
+            "NEW` carries the labels over"
+        )
+    if any(score.interval is not None for score in summary):
+        yield (
+            f"{CONFIDENCE:.0%} intervals of the mean over all such questions, whatever the "
+            "distribution of the scores"
+        )
+
+
+def _returned(summary: Summary) -> Iterator[str]:
+    """Yield what was returned in mean, and where nothing should have been."""
+    if summary.cost is not None:
+        yield f"a question costs {summary.cost}"
+    if summary.unanswerable:
+        yield (
+            f"{summary.empty:,} of {counted(summary.unanswerable, 'question')} that nothing "
+            f"answers returned nothing ({summary.empty / summary.unanswerable:.0%})"
+        )
+    if len(summary.tokenizers) > 1:
+        yield (
+            f"tokens were counted in {len(summary.tokenizers)} ways, which do not compare: "
+            f"{one_line(', '.join(summary.tokenizers), 200)}; Report.with_tokens counts all alike"
+        )
+
+
+def _leaks(summary: Summary, measure: Measure) -> str:
+    """Return how many questions leak, at most how many of all such would, and what leaked."""
+    leak, contexts = summary[0][measure], summary.leaked[measure]
+    questions = counted(leak.samples, "question")
+    if not leak.samples:
+        return f"{measure.name}: no question forbids anything"
+    # 0 of 20 does not show that none leaks: up to 14.0% of all such questions may.
+    most = upper_bound(leak.totals.counts().high, 1 - CONFIDENCE)
+    # Rounded up: a bound must not be stated below what it is.
+    rate = f"at most {-(-most * 1000 // 1) / 10:.1f}% of such questions ({CONFIDENCE:.0%})"
+    if not contexts:
+        return f"{measure.name}: 0 of {questions} leak: {rate}"
+    leaking = len({each.sample for each in contexts})
+    return f"{measure.name}: {leaking:,} of {questions} leak, {rate}: {named_leaks(contexts)}"
+
+
+def named_leaks(contexts: Sequence[Leaked]) -> str:
+    """Return the first of what leaked, each with its rank and step, and how many more there are."""
+    return first_of([str(each) for each in contexts], 3, 120)
+
+
+def summary_markdown(summary: Summary) -> str:
+    """Return a summary in GitHub's Markdown."""
+    title = f"Context recall, {counted(summary.samples, 'sample')}"
+    return markdown.text_of(title, replace(summary_sheet(summary), title=""))

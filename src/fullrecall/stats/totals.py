@@ -1,0 +1,156 @@
+"""The values of one measure over samples, added up: exact, and so the same in any order.
+
+A value is a float in [-1, 1]. It enters as a whole number of 2⁻⁶⁰, below which it is cut off, and
+whole numbers add up to the same in any order. Samples that are not independent share a group; a
+group counts once, by the mean of its samples, since only groups are independent of each other
+(`fullrecall.stats.bounds`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fullrecall.measures.lists import Floats, Integers
+from fullrecall.stats.bounds import (
+    CONFIDENCE,
+    Bracket,
+    Interval,
+    bracketed,
+    lower_bound,
+    upper_bound,
+)
+
+_UNIT = 2**60
+_HALF = 30
+"""Sums of groups are kept as two halves of so many bits, which overflow at 2³³ samples."""
+
+
+@dataclass(frozen=True)
+class Totals:
+    """The values of a measure: distinct ones with their counts, and the sums of groups.
+
+    A sample that should have a value and has none is a gap: it is counted, and takes part in
+    `counts` and `mean_with` where a value is given for it.
+
+    - `values`, `frequencies`: the distinct values of the samples that stand for themselves,
+      ascending, and how often each occurs. `gaps` counts those without a value.
+    - `sizes`, `sums`, `missing`: of each group how many values, their sum in units, and the gaps.
+    """
+
+    values: Floats
+    frequencies: Integers
+    gaps: int
+    sizes: Integers
+    sums: Sequence[int]
+    missing: Integers
+
+    @classmethod
+    def of(
+        cls,
+        values: Floats,
+        *,
+        due: NDArray[np.bool_] | None = None,
+        groups: Integers | None = None,
+    ) -> Totals:
+        """Return the totals of values, NaN where a sample has none.
+
+        `due` says which samples should have a value, None that only those do that have one;
+        `groups` has the number of each one's group, -1 for one that stands for itself, or is None
+        where all do.
+        """
+        valued = ~np.isnan(values)
+        gaps = np.zeros_like(valued) if due is None else due & ~valued
+        numbers = np.full(len(values), -1) if groups is None else groups
+        alone = numbers < 0
+        # Recall of a few targets takes few values, and a bound runs over distinct ones: 27 ms for
+        # 100,000 samples of 3 values, 455 ms for 2,293.
+        distinct, frequencies = np.unique(values[valued & alone], return_counts=True)
+        grouped = valued & ~alone
+        # Exact but for the cut: a product with a power of 2 keeps every digit of a float.
+        codes, units = numbers[grouped], (values[grouped] * float(_UNIT)).astype(np.int64)
+        count = int(numbers.max(initial=-1)) + 1
+        high, low = np.zeros(count, np.int64), np.zeros(count, np.int64)
+        # Whole numbers: bincount would add its weights as floats, and round by their order.
+        np.add.at(high, codes, units >> _HALF)
+        np.add.at(low, codes, units & ((1 << _HALF) - 1))
+        sums = [(a << _HALF) + b for a, b in zip(high.tolist(), low.tolist(), strict=True)]
+        missing = np.bincount(numbers[gaps & ~alone], minlength=count)
+        sizes = np.bincount(codes, minlength=count)
+        return cls(distinct, frequencies, int((gaps & alone).sum()), sizes, sums, missing)
+
+    @property
+    def samples(self) -> int:
+        """How many samples have a value."""
+        return int(self.frequencies.sum() + self.sizes.sum())
+
+    @property
+    def due(self) -> int:
+        """How many samples should have a value: those that have one, and the gaps."""
+        return self.samples + self.gaps + int(self.missing.sum())
+
+    @property
+    def independent(self) -> int:
+        """How many groups have a value, a sample without a group being one."""
+        return int(self.frequencies.sum() + (self.sizes > 0).sum())
+
+    @cached_property
+    def mean(self) -> float | None:
+        """The mean over groups; None without a value."""
+        return self.mean_with(None)
+
+    def mean_with(self, gap: float | None) -> float | None:
+        """Return the mean over groups with every gap counting as `gap`, left out if it is None."""
+        filler, gaps = (0, 0) if gap is None else (int(gap * _UNIT), self.gaps)
+        groups = int(self.frequencies.sum()) + gaps
+        pairs = zip(self.values.tolist(), self.frequencies.tolist(), strict=True)
+        total = sum(int(value * _UNIT) * count for value, count in pairs) + filler * gaps
+        for size, their_sum, count in self._groups(gap):
+            groups += 1
+            total += (their_sum + filler * (size - count)) // size
+        return total / (groups * _UNIT) if groups else None
+
+    def interval(self, confidence: float = CONFIDENCE, *, least: float = 0.0) -> Interval | None:
+        """Return the interval of the mean of values in [`least`, 1]; None without a value.
+
+        It holds whatever the distribution of the values (`fullrecall.stats.bounds`).
+        """
+        if self.mean is None:
+            return None
+        low, high = self.counts(least=least)
+        alpha = (1 - confidence) / 2
+        return Interval(lower_bound(low, alpha, least=least), upper_bound(high, alpha), confidence)
+
+    def counts(self, gap: float | None = None, *, least: float = 0.0) -> Bracket:
+        """Return the values to decide by, one for each group, every gap counting as `gap`.
+
+        Gaps are left out if `gap` is None. Values are in [`least`, 1].
+        """
+        values, frequencies = self.group_values(gap, least=least)
+        return bracketed(values, frequencies, least=least, most=1.0)
+
+    def group_values(
+        self, gap: float | None = None, *, least: float = 0.0
+    ) -> tuple[Floats, Floats]:
+        """Return the values of all groups, and how many groups have each; see `counts`."""
+        values, frequencies = [self.values], [self.frequencies]
+        if gap is not None and self.gaps:
+            values.append(np.array([gap]))
+            frequencies.append(np.array([self.gaps]))
+        means = [
+            min(1.0, max(least, (their_sum / _UNIT + (gap or 0.0) * (size - count)) / size))
+            for size, their_sum, count in self._groups(gap)
+        ]
+        values.append(np.array(means))
+        frequencies.append(np.ones(len(means), np.int64))
+        return np.concatenate(values), np.concatenate(frequencies).astype(np.float64)
+
+    def _groups(self, gap: float | None) -> list[tuple[int, int, int]]:
+        """Return of each group that counts: its size, its sum, and how many values it has."""
+        sizes = self.sizes if gap is None else self.sizes + self.missing
+        rows = zip(sizes.tolist(), self.sums, self.sizes.tolist(), strict=True)
+        return [row for row in rows if row[0]]
