@@ -236,8 +236,8 @@ def demo(pages: int = 900) -> list[Setting]:
     from langchain_core.documents import Document as Page
 
     from fullrecall.demo import documents, questions
-    from fullrecall.samples.corpus import Document
     from fullrecall.demo.searches import chunked
+    from fullrecall.samples.corpus import Document
     from langchain_fullrecall import contexts as from_documents
     from llama_index.evaluation.fullrecall import contexts as from_nodes
 

@@ -115,7 +115,7 @@ async def serve(latency: float) -> None:
 def by_fullrecall(asked: list[Any], base_url: str, concurrency: int) -> None:
     """Score the samples with `evaluate`."""
     from fullrecall import ClaimRecall, LLMJudge, evaluate
-    from fullrecall.judge.models.openai import OpenAIChatModel
+    from fullrecall.judge import OpenAIChatModel
 
     model = OpenAIChatModel("m", base_url=base_url, api_key="none")
     scorer = ClaimRecall(judge=LLMJudge(model))
@@ -144,7 +144,7 @@ def by_client(requests: list[dict[str, Any]], base_url: str, concurrency: int) -
 def requests_of(asked: list[Any]) -> list[dict[str, Any]]:
     """Return what `evaluate` sends for the samples, as the client's arguments."""
     from fullrecall import ClaimRecall, LLMJudge
-    from fullrecall.judge.models.openai import OpenAIChatModel
+    from fullrecall.judge import OpenAIChatModel
     from fullrecall.testing import ScriptedChatModel
 
     seen = ScriptedChatModel([json.dumps(_ANSWER)])

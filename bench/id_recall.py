@@ -20,10 +20,10 @@ from typing import Any
 from side_by_side import CLOCKS, Contender, comparison, interleaved, say, setting
 
 from fullrecall import IdRecall, Sample, evaluate
-from fullrecall.run.evaluate import SampleLike
 from fullrecall.measures import AllFound, Recall, nDCG
-from fullrecall.scorers.result import Result
 from fullrecall.measures.lists import Floats
+from fullrecall.run.evaluate import SampleLike
+from fullrecall.scorers.result import Result
 
 KS = (1, 3, 5, 10, 20, 100)
 RETRIEVED, RELEVANT = 100, 10

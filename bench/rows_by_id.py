@@ -10,8 +10,8 @@ from side_by_side import Contender
 from task import Task, installed
 
 from fullrecall import evaluate
-from fullrecall.run.evaluate import SampleLike
 from fullrecall.measures import Precision, nDCG
+from fullrecall.run.evaluate import SampleLike
 from fullrecall.stats.bounds import Interval
 from fullrecall.stats.summary import Summary
 

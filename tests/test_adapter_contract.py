@@ -15,8 +15,8 @@ from fullrecall.testing import ADAPTER_CASES, Through, check_adapter, check_adap
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from fullrecall.scorers.result import Result
     from fullrecall.scorers import FindingScorer
+    from fullrecall.scorers.result import Result
 
 
 def faithful(

@@ -9,10 +9,8 @@ from pathlib import Path
 import pytest
 
 from fullrecall import Gate, IdRecall, Report, Retrieval, Sample, compare, evaluate
-from fullrecall.samples.calls import Call
 from fullrecall.diagnosis import Cause, diagnose
 from fullrecall.errors import ParameterError
-from fullrecall.measures.findings import Finding, Step, Target
 from fullrecall.measures import (
     AP,
     F1,
@@ -31,8 +29,10 @@ from fullrecall.measures import (
     tokens,
 )
 from fullrecall.measures.budgets import Unit, budgets_to
+from fullrecall.measures.findings import Finding, Step, Target
+from fullrecall.samples.calls import Call
 from fullrecall.scorers.result import Method, Result, Status
-from fullrecall.stats.comparison_sheets import verdict_of
+from fullrecall.stats.change_sheets import verdict_of
 
 _MEASURES = (Recall, Precision, F1, Hit, AllFound, RR, AP, nDCG)
 _RISING = (Recall, Hit, AllFound)

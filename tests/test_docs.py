@@ -17,7 +17,7 @@ import typer
 from typer.testing import CliRunner
 
 import fullrecall
-from fullrecall import calibration, judges, read, report, testing, testset
+from fullrecall import calibration, judge, read, report, testing, testset
 from fullrecall.cli import app
 
 ROOT = Path(__file__).parents[1]
@@ -327,7 +327,7 @@ PUBLIC = [
     *(f"fullrecall.{name}" for name in fullrecall.__all__ if name != "__version__"),
     *(
         f"fullrecall.{module.__name__.rpartition('.')[2]}.{name}"
-        for module in (calibration, read, judges, report, testing, testset)
+        for module in (calibration, read, judge, report, testing, testset)
         for name in module.__all__
     ),
 ]

@@ -11,10 +11,10 @@ import pytest
 from fullrecall import IdRecall, Report, Sample, TextRecall, diagnose, evaluate
 from fullrecall._util.dataframes import Backend
 from fullrecall.errors import InputError, MissingExtraError, ParameterError, ReportError
-from fullrecall.measures import RR, Precision, Recall, nDCG
-from fullrecall.scorers.result import Status
 from fullrecall.files.reports.json_lines import Writer
+from fullrecall.measures import RR, Precision, Recall, nDCG
 from fullrecall.samples.retrieval import Retrieval
+from fullrecall.scorers.result import Status
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -22,8 +22,8 @@ from fullrecall.measures import Recall, nDCG
 from fullrecall.report import Comparison
 from fullrecall.show.markdown import escaped
 from fullrecall.show.spreadsheet import bare, cell
-from fullrecall.stats.summary_sheets import summary_sheet
 from fullrecall.show.text import between, signed
+from fullrecall.stats.summary import summary_sheet
 
 SAMPLES = [
     Sample(

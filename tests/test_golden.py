@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 
 from fullrecall import Claim, ClaimRecall, IdRecall, LLMJudge, TextRecall
-from fullrecall.measures import AP, F1, ContextPrecision, Measure, Precision, Recall, parse
 from fullrecall.judge.models import ChatRequest
+from fullrecall.measures import AP, F1, ContextPrecision, Measure, Precision, Recall, parse
 from fullrecall.scorers.result import Result, Status
 from fullrecall.testing import ScriptedChatModel
 

@@ -21,13 +21,13 @@ from fullrecall import (
     compare,
     evaluate,
 )
-from fullrecall.samples.calls import Call
 from fullrecall.cli import app
 from fullrecall.errors import InputError
 from fullrecall.measures import Leak, Recall, parse
+from fullrecall.samples.calls import Call
 from fullrecall.scorers.result import Result, Status
+from fullrecall.stats.change_sheets import verdict_of
 from fullrecall.testing import ScriptedChatModel
-from fullrecall.stats.comparison_sheets import verdict_of
 
 
 def _score(**fields: Any) -> Result:

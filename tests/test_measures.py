@@ -12,7 +12,6 @@ from hypothesis import strategies as st
 
 from fullrecall import IdRecall, Sample, compare, evaluate
 from fullrecall.errors import ParameterError
-from fullrecall.measures.findings import Findings
 from fullrecall.measures import (
     AP,
     F1,
@@ -28,6 +27,7 @@ from fullrecall.measures import (
     parse,
     parse_threshold,
 )
+from fullrecall.measures.findings import Findings
 from fullrecall.measures.measure import GradedMeasure
 
 SHARES = st.floats(0, 1).map(lambda x: round(x, 3))

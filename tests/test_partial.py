@@ -13,9 +13,9 @@ from typer.testing import CliRunner
 from fullrecall import Gate, IdRecall, Report, Sample, evaluate
 from fullrecall.cli import app
 from fullrecall.errors import InputError, Interrupted, ReportError
+from fullrecall.files.reports.json_lines import Writer
 from fullrecall.measures import Recall
 from fullrecall.report import compare
-from fullrecall.files.reports.json_lines import Writer
 
 
 def run(*arguments: object) -> Any:

@@ -47,7 +47,10 @@ AT_RUN_TIME: Mapping[str, Mapping[str, Any]] = {
 
 BOUNDED: Mapping[tuple[str, str], str] = {
     ("fullrecall.demo.stdlib", r"\[<weakref"): "reads signatures of Python's own library",
-    ("fullrecall.diagnosis.id_forms", r"[\W_]++"): "is matched in full, over 512 characters at most",
+    (
+        "fullrecall.diagnosis.id_forms",
+        r"[\W_]++",
+    ): "is matched in full, over 512 characters at most",
 }
 """Patterns that no stranger's text of any length reaches, by module and beginning."""
 

@@ -17,11 +17,11 @@ from tests.files.sealing import seal
 
 from fullrecall import Context, IdRecall, Report, Sample, SpanRecall, TextRecall, evaluate
 from fullrecall.errors import ReportError
+from fullrecall.judge.usage import Usage
 from fullrecall.measures.findings import Evidence, Finding, Step, Target
 from fullrecall.report import Row
-from fullrecall.scorers.result import Method, Result, Status
 from fullrecall.samples.retrieval import Retrieval
-from fullrecall.judge.usage import Usage
+from fullrecall.scorers.result import Method, Result, Status
 
 CLAIM = Finding(
     Target(("a claim",)),

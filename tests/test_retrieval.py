@@ -13,12 +13,12 @@ from hypothesis import strategies as st
 from tests.steps.calls import of_calls
 
 from fullrecall import ClaimRecall, Context, IdRecall, Sample, SpanRecall, TextRecall
+from fullrecall.errors import ReportError
+from fullrecall.files.reports.records import ResultRecord, plain_result
+from fullrecall.measures import AP, F1, RR, AllFound, ContextPrecision, Hit, Precision, Recall, nDCG
 from fullrecall.samples.calls import Call, failures
 from fullrecall.samples.context import as_contexts
-from fullrecall.errors import ReportError
-from fullrecall.measures import AP, F1, RR, AllFound, ContextPrecision, Hit, Precision, Recall, nDCG
 from fullrecall.samples.prompts import read_in
-from fullrecall.files.reports.records import ResultRecord, plain_result
 from fullrecall.samples.retrieval import Retrieval
 
 

@@ -30,8 +30,8 @@ from fullrecall.diagnosis import Cause
 from fullrecall.errors import ParameterError
 from fullrecall.judge import Verdict
 from fullrecall.measures import Recall
-from fullrecall.samples.retrieval import Retrieval
 from fullrecall.run.retrievers import as_retriever
+from fullrecall.samples.retrieval import Retrieval
 from fullrecall.testset import complete
 
 IDS = ("d1", "d2")

@@ -12,8 +12,8 @@ from uuid import UUID
 import pytest
 
 from fullrecall import Context, Reference, Retrieval, Sample
-from fullrecall.samples.calls import Call
 from fullrecall.errors import InputError
+from fullrecall.samples.calls import Call
 
 
 class TestNamesOfOtherTools:

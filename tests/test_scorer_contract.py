@@ -23,8 +23,8 @@ from fullrecall import (
 )
 from fullrecall.errors import ReportError
 from fullrecall.measures.findings import Evidence, Finding, Step, Target
-from fullrecall.scorers.result import Method, Result, Status
 from fullrecall.scorers import FindingScorer, Found
+from fullrecall.scorers.result import Method, Result, Status
 from fullrecall.testing import SCORER_CHECKS
 
 if TYPE_CHECKING:

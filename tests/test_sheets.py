@@ -9,8 +9,8 @@ import pytest
 from fullrecall import IdRecall, Report, Sample, compare, evaluate
 from fullrecall.measures import Recall
 from fullrecall.show import html, markdown, terminal
-from fullrecall.stats.comparison_sheets import verdict_of
 from fullrecall.show.sheet import Cell, Line, Section, Sheet
+from fullrecall.stats.change_sheets import verdict_of
 
 HOSTILE = "<b>x</b> [a](b) \x1b[31m |"
 

@@ -13,9 +13,9 @@ from fullrecall import IdRecall, Sample, evaluate
 from fullrecall.measures import Recall
 from fullrecall.report import compare
 from fullrecall.show import terminal
-from fullrecall.stats.comparison_sheets import comparison_sheet
 from fullrecall.show.sheet import Line, Section, Sheet
-from fullrecall.stats.summary_sheets import summary_sheet
+from fullrecall.stats.comparison import comparison_sheet
+from fullrecall.stats.summary import summary_sheet
 
 
 def printed(part: object, width: int) -> str:

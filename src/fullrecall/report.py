@@ -22,6 +22,7 @@ from fullrecall.stats.comparisons import Comparisons
 from fullrecall.stats.evaluation import Evaluation
 from fullrecall.stats.exports import scores_of
 from fullrecall.stats.missed import Missed
+from fullrecall.stats.outcome import GateResult, Outcome
 from fullrecall.stats.summary import Summary, summary_markdown
 from fullrecall.table.row import Row
 
@@ -43,8 +44,10 @@ __all__ = [
     "Comparison",
     "Comparisons",
     "Flip",
+    "GateResult",
     "Interval",
     "Missed",
+    "Outcome",
     "Report",
     "ReportComparison",
     "Row",

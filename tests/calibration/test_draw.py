@@ -12,8 +12,8 @@ import pytest
 from fullrecall import Context, Label, Report, evaluate
 from fullrecall.errors import InputError, ParameterError, ReportError
 from fullrecall.measures import ContextPrecision
-from fullrecall.scorers.result import Method
 from fullrecall.scorers import ClaimRecall, IdRecall
+from fullrecall.scorers.result import Method
 
 MakeReport = Callable[..., Report]
 

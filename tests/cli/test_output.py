@@ -21,8 +21,8 @@ from tests.cli.command_line import SAMPLES, TEXTS, command, row_of, run
 from fullrecall import IdRecall, Report, evaluate
 from fullrecall.cli import job
 from fullrecall.errors import RunStopped
-from fullrecall.read import read
 from fullrecall.judge.usage import Spent
+from fullrecall.read import read
 
 
 def test_json_is_all_that_is_printed(file: Callable[..., Path]) -> None:

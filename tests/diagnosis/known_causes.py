@@ -17,10 +17,10 @@ from tests.containment_judge import ContainmentJudge
 from tests.steps.calls import of_calls
 
 from fullrecall import ClaimRecall, Context, IdRecall, Retrieval, Sample, TextRecall, evaluate
-from fullrecall.samples.calls import Call
 from fullrecall.demo import documents
 from fullrecall.diagnosis import Cause, Diagnosis, diagnose
 from fullrecall.judge.judge import Citation, Verdict
+from fullrecall.samples.calls import Call
 
 EACH = 20
 K = 5

@@ -23,8 +23,8 @@ from fullrecall import (
 )
 from fullrecall.diagnosis import Cause, Change, ChangeKind, Diagnosis, diagnose
 from fullrecall.errors import ParameterError
-from fullrecall.stats.bounds import Counts, lower_bound, upper_bound
 from fullrecall.scorers import Scorer
+from fullrecall.stats.bounds import Counts, lower_bound, upper_bound
 
 
 def ids(names: str) -> tuple[Context, ...]:

@@ -28,7 +28,7 @@ from fullrecall import (
     evaluate,
 )
 from fullrecall.errors import InputError
-from fullrecall.judge.models.openai import OpenAIChatModel
+from fullrecall.judge import OpenAIChatModel
 from fullrecall.read import read
 from fullrecall.run.work import unscored
 from fullrecall.scorers.scorer import BAD_ROW

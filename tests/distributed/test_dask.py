@@ -15,7 +15,7 @@ from tests.distributed.conftest import SAMPLES
 
 from fullrecall import BatchScorer, ClaimRecall, LLMJudge, Report, evaluate
 from fullrecall.errors import InputError
-from fullrecall.judge.models.openai import OpenAIChatModel
+from fullrecall.judge import OpenAIChatModel
 from fullrecall.read import from_rows
 
 if TYPE_CHECKING:

@@ -18,7 +18,7 @@ from tests.distributed import engines, faults
 from tests.distributed.conftest import SAMPLES
 
 from fullrecall import BatchScorer, ClaimRecall, LLMJudge, Report
-from fullrecall.judge.models.openai import OpenAIChatModel
+from fullrecall.judge import OpenAIChatModel
 
 if TYPE_CHECKING:
     from conftest import Job

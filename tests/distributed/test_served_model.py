@@ -31,16 +31,16 @@ from tests.distributed.redis_server import RedisServer
 from tests.evaluation.paid import Paid, samples, scorer
 
 from fullrecall import Report, aevaluate, evaluate
-from fullrecall.scorers.result import Status
-from fullrecall.run import account, ledger
 from fullrecall.batches import redis
+from fullrecall.batches.redis import name_of
+from fullrecall.judge.usage import Spent
+from fullrecall.run import account, ledger
 from fullrecall.run.account import spent_of
 from fullrecall.run.address import Address
 from fullrecall.run.budget import Budget
 from fullrecall.run.ledger import AccountLostError
-from fullrecall.batches.redis import name_of
 from fullrecall.run.request import completion_key
-from fullrecall.judge.usage import Spent
+from fullrecall.scorers.result import Status
 
 pytestmark = pytest.mark.engines
 

@@ -23,12 +23,12 @@ from tests.distributed.dropping import Dropping
 from tests.distributed.redis_server import RedisServer
 
 from fullrecall import BatchScorer, Budget, ClaimRecall, LLMJudge, Report, evaluate
-from fullrecall.errors import StoreError
-from fullrecall.judge.models.openai import OpenAIChatModel
-from fullrecall.scorers.result import Status
-from fullrecall.run import ledger
 from fullrecall.batches import redis
 from fullrecall.batches.redis import RedisLedger
+from fullrecall.errors import StoreError
+from fullrecall.judge import OpenAIChatModel
+from fullrecall.run import ledger
+from fullrecall.scorers.result import Status
 
 if TYPE_CHECKING:
     from tests.distributed.loopback import Endpoint

@@ -22,10 +22,10 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, ru
 
 from fullrecall import Context, IdRecall, Retrieval, Sample, TextRecall, choose
 from fullrecall.errors import InputError, ParameterError, ReportError
-from fullrecall.run.identity import identity_of
 from fullrecall.measures import Precision, Recall
-from fullrecall.stats.race import Race
 from fullrecall.measures.costs import tokens_of
+from fullrecall.run.identity import identity_of
+from fullrecall.stats.race import Race
 
 Search = Callable[[str], list[Any]]
 

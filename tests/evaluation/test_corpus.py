@@ -27,9 +27,9 @@ from fullrecall import (
     evaluate,
 )
 from fullrecall.cli import app
-from fullrecall.samples.corpus import ANCHORS, CorpusIndex, stale_label, text_digest
 from fullrecall.errors import InputError
 from fullrecall.measures import Recall
+from fullrecall.samples.corpus import ANCHORS, CorpusIndex, stale_label, text_digest
 from fullrecall.scorers.result import Method, Result, Status
 from fullrecall.stats.gate import Gate, Outcome
 

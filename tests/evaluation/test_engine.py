@@ -10,9 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from fullrecall import ClaimRecall, IdRecall, LLMJudge, Sample
+from fullrecall import ClaimRecall, IdRecall, LLMJudge, Sample, aevaluate, evaluate
 from fullrecall.errors import InputError
-from fullrecall.run.evaluate import aevaluate, evaluate
 from fullrecall.judge.models import Completion
 from fullrecall.judge.models.chat import ChatRequest
 from fullrecall.scorers.result import Status

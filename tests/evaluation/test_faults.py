@@ -18,7 +18,7 @@ from typer.testing import CliRunner
 from fullrecall import ClaimRecall, LLMJudge, Report, Sample, evaluate
 from fullrecall.cli import app
 from fullrecall.errors import RunStopped
-from fullrecall.judge.models.openai import OpenAIChatModel
+from fullrecall.judge import OpenAIChatModel
 from fullrecall.judge.models.retries import Retries
 from fullrecall.scorers.result import Status
 

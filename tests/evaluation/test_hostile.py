@@ -24,8 +24,7 @@ from tests.evaluation.patience import giving_up
 
 from fullrecall import ClaimRecall, LLMJudge, Report, Sample, evaluate
 from fullrecall.errors import RunStopped
-from fullrecall.judge.models.anthropic import AnthropicChatModel
-from fullrecall.judge.models.openai import OpenAIChatModel
+from fullrecall.judge import AnthropicChatModel, OpenAIChatModel
 from fullrecall.judge.models.remote_model import RemoteModel
 from fullrecall.judge.models.retries import Retries
 

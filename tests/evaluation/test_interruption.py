@@ -13,9 +13,8 @@ from typing import TYPE_CHECKING, Any, Self
 
 import pytest
 
-from fullrecall import Budget, IdRecall, Sample
+from fullrecall import Budget, IdRecall, Sample, aevaluate, evaluate
 from fullrecall.errors import Interrupted
-from fullrecall.run.evaluate import aevaluate, evaluate
 from fullrecall.judge.models import Completion
 from fullrecall.judge.models.chat import ChatRequest
 from fullrecall.scorers.result import Status

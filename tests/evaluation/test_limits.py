@@ -9,9 +9,8 @@ from typing import Any
 import pytest
 from tests.evaluation.delayed_model import QUICK, DelayedModel, HttpError, samples, scorer
 
-from fullrecall import IdRecall
+from fullrecall import IdRecall, evaluate
 from fullrecall.errors import ParameterError, RunStopped
-from fullrecall.run.evaluate import evaluate
 from fullrecall.judge.models import Completion, Failure
 from fullrecall.judge.models.chat import ChatRequest
 from fullrecall.judge.models.retries import Retries

@@ -7,7 +7,7 @@ import sys
 import pytest
 from tests.evaluation.delayed_model import DelayedModel, samples, scorer
 
-from fullrecall.run.evaluate import evaluate
+from fullrecall import evaluate
 
 
 class TestProgress:

@@ -17,10 +17,10 @@ import pytest
 from tests.steps.calls import of_calls
 
 from fullrecall import ClaimRecall, Context, IdRecall, LLMJudge, Report, Sample, aevaluate, evaluate
-from fullrecall.samples.calls import Call
 from fullrecall.errors import InputError, Interrupted, ParameterError
-from fullrecall.samples.retrieval import Retrieval
 from fullrecall.run.drivers import retrieved
+from fullrecall.samples.calls import Call
+from fullrecall.samples.retrieval import Retrieval
 from fullrecall.testing import ScriptedChatModel
 
 Evaluate = Callable[..., Report]

@@ -16,9 +16,9 @@ from tests.evaluation.paid import VERDICTS
 
 from fullrecall import ClaimRecall, IdRecall, LLMJudge, Report, Sample, aevaluate, evaluate
 from fullrecall.errors import ParameterError
-from fullrecall.run.evaluate import Options, RunOptions
 from fullrecall.judge.models import ChatRequest, Completion
 from fullrecall.judge.models.retries import MOST_CHARACTERS, Retries, token_count
+from fullrecall.run.evaluate import Options
 from fullrecall.run.limits import Limits
 from fullrecall.table.row import Row
 

@@ -19,13 +19,12 @@ import pytest
 
 from fullrecall import ClaimRecall, Gate, LLMJudge, Report, Sample, evaluate
 from fullrecall.errors import ParameterError, RunStopped
-from fullrecall.measures import Recall
+from fullrecall.judge import AnthropicChatModel, OpenAIChatModel
 from fullrecall.judge.models import ChatRequest, Completion, Message
-from fullrecall.judge.models.anthropic import AnthropicChatModel
-from fullrecall.judge.models.openai import OpenAIChatModel
 from fullrecall.judge.models.redaction import public_url, redacted, without_secrets
 from fullrecall.judge.models.remote_model import RemoteModel
 from fullrecall.judge.models.retries import Retries
+from fullrecall.measures import Recall
 from fullrecall.run.sqlite import SQLiteLedger
 
 Exchange = FaultyEndpoint = Any  # of conftest.py

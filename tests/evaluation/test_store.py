@@ -16,13 +16,12 @@ from tests.evaluation.stored import CALLS, SAMPLES, answers, ask, run, saved
 
 from fullrecall import ClaimRecall, LLMJudge, Report, evaluate
 from fullrecall.errors import ParameterError, RunStopped, StoreError
-from fullrecall.judge import Ask, Prompts
+from fullrecall.judge import Ask, OpenAIChatModel, Prompts
 from fullrecall.judge.models import ChatRequest, Completion, Failure, Message
-from fullrecall.judge.models.openai import OpenAIChatModel
-from fullrecall.scorers.result import Status
 from fullrecall.run.request import Door, completion_key
 from fullrecall.run.sqlite import SQLiteLedger
 from fullrecall.run.work import Run
+from fullrecall.scorers.result import Status
 from fullrecall.testing import ScriptedChatModel
 
 

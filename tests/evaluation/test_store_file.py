@@ -21,10 +21,10 @@ from tests.evaluation.stored import CALLS, SAMPLES, answers, run, saved
 from fullrecall import IdRecall, Sample, aevaluate, evaluate
 from fullrecall.errors import ParameterError, StoreError
 from fullrecall.judge.models import ChatRequest, Completion
-from fullrecall.scorers.result import Status
 from fullrecall.run.ledger import Entry
 from fullrecall.run.sqlite import SQLiteLedger
 from fullrecall.run.store_file import writing
+from fullrecall.scorers.result import Status
 
 
 def test_a_damaged_row_is_asked_for_again(tmp_path: Path) -> None:

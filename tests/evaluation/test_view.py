@@ -20,11 +20,11 @@ from fullrecall import (
     aevaluate,
     evaluate,
 )
-from fullrecall.samples.calls import Call
 from fullrecall.cli import app
 from fullrecall.errors import ParameterError
-from fullrecall.scorers.result import Status
+from fullrecall.samples.calls import Call
 from fullrecall.samples.retrieval import Retrieval
+from fullrecall.scorers.result import Status
 
 TEXTS = {name: f"The text of {name} is about {name * 3}." for name in "abcd"}
 

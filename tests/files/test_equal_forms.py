@@ -12,8 +12,8 @@ from tests.files import made
 
 from fullrecall import IdRecall, Report, evaluate
 from fullrecall.errors import ReportError
-from fullrecall.measures import Recall
 from fullrecall.files.reports import saved as files
+from fullrecall.measures import Recall
 
 
 def _streamed(report: Report, path: Path) -> Report:

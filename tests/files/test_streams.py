@@ -16,10 +16,10 @@ from tests.files import made
 
 from fullrecall import Gate, IdRecall, Report, TextRecall, evaluate
 from fullrecall.errors import InputError, Interrupted
-from fullrecall.measures import Recall
-from fullrecall.report import Outcome
 from fullrecall.files.reports import parquet
 from fullrecall.files.reports.row_groups import RowGroup
+from fullrecall.measures import Recall
+from fullrecall.report import Outcome
 
 
 def ids(count: int) -> Iterator[dict[str, Any]]:

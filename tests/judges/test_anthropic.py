@@ -12,7 +12,7 @@ import pytest
 
 from fullrecall import ClaimRecall, LLMJudge, Sample
 from fullrecall.errors import MissingExtraError, ParameterError
-from fullrecall.judge.models.anthropic import AnthropicChatModel
+from fullrecall.judge import AnthropicChatModel
 from fullrecall.judge.models.retries import Retries
 from fullrecall.scorers.result import Status
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from fullrecall.lexical.bearing import objection
 from fullrecall.judge.evidence import Location, locate_parts
+from fullrecall.lexical.bearing import objection
 
 
 def refused(claim: str, quote: str, context: str = "", *beside: str) -> str:

@@ -11,8 +11,8 @@ from tests.judges.scripted import asked_of, judged, reply, verdict
 
 from fullrecall import Claim, ClaimRecall, QuestionRecall, Sample
 from fullrecall.judge import LLMJudge
-from fullrecall.measures import F1, Precision, Recall
 from fullrecall.judge.models import Completion
+from fullrecall.measures import F1, Precision, Recall
 from fullrecall.scorers.result import Status
 from fullrecall.testing import ScriptedChatModel
 

@@ -14,9 +14,9 @@ from tests.judges.tiny_nli import build
 
 from fullrecall import ClaimRecall, ContextPrecision, QuestionRecall, Sample, evaluate
 from fullrecall.errors import MissingExtraError, ParameterError
+from fullrecall.judge.flow import run
 from fullrecall.lexical.cross_encoder import CrossEncoderJudge
 from fullrecall.lexical.falsification import falsified
-from fullrecall.judge.flow import run
 from fullrecall.lexical.pair_scorers import Logits, support_of, support_output
 from fullrecall.measures import Recall
 from fullrecall.scorers.result import Status

@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 from tests.judges.facts import facts
 
-from fullrecall.lexical.falsification import Falsified, edits, falsified
 from fullrecall.judge.flow import run
 from fullrecall.lexical import LexicalJudge, support
+from fullrecall.lexical.falsification import Falsified, edits, falsified
 
 MOST = {"number": 0.05, "scale": 0.05, "negation": 0.20, "myth": 0.10, "report": 0.10}
 ENOUGH = 125

@@ -11,9 +11,9 @@ from tests.judges.facts import facts
 
 from fullrecall import LLMJudge, Report, calibrate
 from fullrecall.errors import InputError, ParameterError
+from fullrecall.lexical import LexicalJudge
 from fullrecall.lexical.examination import Pair, examine, read_pairs, write_labels
 from fullrecall.lexical.falsification import edits
-from fullrecall.lexical import LexicalJudge
 from fullrecall.read import read_labels
 from fullrecall.testing import ScriptedChatModel
 

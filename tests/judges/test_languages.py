@@ -9,8 +9,8 @@ from typing import NamedTuple
 import pytest
 
 from fullrecall import ClaimRecall, ContextPrecision
-from fullrecall.lexical.clauses import facts_of
 from fullrecall.lexical import LexicalJudge
+from fullrecall.lexical.clauses import facts_of
 from fullrecall.lexical.sentences import sentences
 from fullrecall.lexical.words.languages import language_among, language_of
 from fullrecall.scorers.result import Status

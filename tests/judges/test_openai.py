@@ -16,9 +16,8 @@ from tests.openai_protocol import completion
 
 from fullrecall import Budget, ClaimRecall, LLMJudge, Report, Sample, evaluate
 from fullrecall.errors import MissingExtraError, ParameterError
+from fullrecall.judge import AnthropicChatModel, OpenAIChatModel
 from fullrecall.judge.models import ChatRequest, Completion, Failure, Message
-from fullrecall.judge.models.anthropic import AnthropicChatModel
-from fullrecall.judge.models.openai import OpenAIChatModel
 from fullrecall.judge.models.redaction import redacted
 from fullrecall.judge.models.retries import Retries
 from fullrecall.scorers.result import Status

@@ -11,9 +11,9 @@ import pytest
 
 from fullrecall import ClaimRecall, ContextPrecision, LLMJudge, Sample
 from fullrecall.judge.flow import Done, advance
+from fullrecall.judge.models import Completion
 from fullrecall.judge.replies import text_items, verdict_objects
 from fullrecall.measures import Recall
-from fullrecall.judge.models import Completion
 from fullrecall.scorers.result import Status
 from fullrecall.testing import ScriptedChatModel
 

@@ -19,7 +19,7 @@ from typer.testing import CliRunner
 
 from fullrecall import ClaimRecall, LLMJudge, Sample
 from fullrecall.cli import app
-from fullrecall.judge.models.openai import OpenAIChatModel
+from fullrecall.judge import OpenAIChatModel
 from fullrecall.scorers.result import Result, Status
 
 if TYPE_CHECKING:

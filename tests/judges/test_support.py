@@ -8,8 +8,8 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from fullrecall.lexical.claim_judge import Best
 from fullrecall.lexical import LexicalJudge
+from fullrecall.lexical.claim_judge import Best
 from fullrecall.lexical.matching import read_passage
 from fullrecall.lexical.support import supported, weights
 from fullrecall.lexical.words.frequencies import weight, zipf_frequencies

@@ -6,7 +6,14 @@ import pytest
 
 from fullrecall.lexical.words.names import names
 from fullrecall.lexical.words.negations import denials, denied_keys, denies
-from fullrecall.lexical.words.numbers import Number, excludes, may_stand_for, months, numbers, weekdays
+from fullrecall.lexical.words.numbers import (
+    Number,
+    excludes,
+    may_stand_for,
+    months,
+    numbers,
+    weekdays,
+)
 
 
 def only(text: str) -> Number:

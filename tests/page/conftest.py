@@ -13,12 +13,12 @@ from tests.payloads import PAYLOADS
 from tests.pipelines import calls_of
 
 from fullrecall import Context, IdRecall, Report, Sample, SpanRecall, compare
-from fullrecall.samples.calls import Stage
+from fullrecall.judge.usage import Usage
 from fullrecall.measures.findings import Evidence, Finding, Step, Target
 from fullrecall.report import Row
-from fullrecall.scorers.result import Method, Result, Status
+from fullrecall.samples.calls import Stage
 from fullrecall.samples.retrieval import Retrieval
-from fullrecall.judge.usage import Usage
+from fullrecall.scorers.result import Method, Result, Status
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser

@@ -9,9 +9,9 @@ import pytest
 from tests.steps.calls import of_calls
 
 from fullrecall import Context, IdRecall, Report, Sample, evaluate
-from fullrecall.samples.calls import Call
 from fullrecall.measures import Recall
 from fullrecall.read import read_labels
+from fullrecall.samples.calls import Call
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser

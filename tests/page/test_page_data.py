@@ -10,8 +10,8 @@ import pytest
 from tests.page.page_source import Parsed, block, cells_of, items_of, rows_of
 
 from fullrecall import Context, IdRecall, Report, Retrieval, Sample, compare, evaluate
-from fullrecall.measures.findings import Findings
 from fullrecall.measures import RR, Measure, Precision, Recall, nDCG
+from fullrecall.measures.findings import Findings
 from fullrecall.scorers.result import Status
 
 

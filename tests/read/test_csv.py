@@ -11,8 +11,8 @@ import pandas as pd
 import pytest
 
 from fullrecall import Sample
-from fullrecall.read import read
 from fullrecall.files import text_files
+from fullrecall.read import read
 
 if TYPE_CHECKING:
     from conftest import UntilError, Write

@@ -14,8 +14,8 @@ import pytest
 
 from fullrecall import IdRecall, Sample, evaluate
 from fullrecall.errors import InputError, ParameterError
-from fullrecall.read import from_rows, read
 from fullrecall.files import text_files
+from fullrecall.read import from_rows, read
 
 
 def one(row: dict[str, Any], **options: Any) -> Sample:

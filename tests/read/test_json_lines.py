@@ -16,8 +16,8 @@ from hypothesis import strategies as st
 
 from fullrecall import Context, Sample
 from fullrecall.errors import InputError, ParameterError
-from fullrecall.read import read, write_jsonl
 from fullrecall.files import text_files
+from fullrecall.read import read, write_jsonl
 
 if TYPE_CHECKING:
     from conftest import UntilError, Write

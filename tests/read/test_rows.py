@@ -12,8 +12,8 @@ import pytest
 
 from fullrecall import Context, IdRecall, Reference, Sample, TextRecall, evaluate
 from fullrecall.errors import InputError
-from fullrecall.samples.hits import contexts_of
 from fullrecall.read import from_rows
+from fullrecall.samples.hits import contexts_of
 
 if TYPE_CHECKING:
     from conftest import UntilError

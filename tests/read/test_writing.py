@@ -10,8 +10,8 @@ import pytest
 
 from fullrecall import IdRecall, Sample, TextRecall
 from fullrecall.errors import ParameterError
-from fullrecall.read import read, write
 from fullrecall.files.writing import KEPT
+from fullrecall.read import read, write
 
 TEXTS = {f"d{n}": f"Document {n} is about the topic with the number {n}." for n in range(8)}
 DOCUMENTS = [{"id": name, "text": text} for name, text in TEXTS.items()]

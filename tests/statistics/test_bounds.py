@@ -24,7 +24,15 @@ from scipy.stats import beta, binom, gamma
 
 from fullrecall.errors import ParameterError
 from fullrecall.stats import gamma_sum
-from fullrecall.stats.bounds import MOST_GROUPS, Counts, groups_needed, lower_bound, mean_above, mean_below, upper_bound
+from fullrecall.stats.bounds import (
+    MOST_GROUPS,
+    Counts,
+    groups_needed,
+    lower_bound,
+    mean_above,
+    mean_below,
+    upper_bound,
+)
 
 
 def interval(counts: Counts, confidence: float = 0.95, least: float = 0.0) -> tuple[float, float]:

@@ -9,9 +9,9 @@ import pytest
 
 from fullrecall import IdRecall, evaluate
 from fullrecall.errors import ParameterError
-from fullrecall.measures.findings import Findings
 from fullrecall.measures import AP, F1, MEASURES, RR, AllFound, Hit, Measure, Precision, Recall
 from fullrecall.measures.budgets import Unit
+from fullrecall.measures.findings import Findings
 from fullrecall.stats.smallest_k import SmallestK, may_fall
 
 

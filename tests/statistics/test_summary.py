@@ -9,10 +9,10 @@ import pytest
 from tests.steps.calls import of_calls
 
 from fullrecall import Context, IdRecall, Report, Sample, evaluate
-from fullrecall.samples.calls import Call
-from fullrecall.measures.findings import Finding, Step, Target
 from fullrecall.measures import Recall
+from fullrecall.measures.findings import Finding, Step, Target
 from fullrecall.report import Row
+from fullrecall.samples.calls import Call
 from fullrecall.scorers.result import Method, Result, Status
 from fullrecall.stats.bounds import Counts, Interval, lower_bound, upper_bound
 

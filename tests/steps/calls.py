@@ -7,8 +7,8 @@ from itertools import count
 from typing import Any
 
 from fullrecall import Retrieval
-from fullrecall.samples.calls import Call
 from fullrecall.observe import StepLog, StepReading, ValueReader
+from fullrecall.samples.calls import Call
 
 
 def of_calls(

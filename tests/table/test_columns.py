@@ -12,7 +12,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from fullrecall.measures.findings import Finding, Step, Target, by_rank
 from fullrecall.measures import (
     AP,
     F1,
@@ -25,10 +24,11 @@ from fullrecall.measures import (
     Recall,
     nDCG,
 )
-from fullrecall.scorers.result import Method, Result, Status
-from fullrecall.samples.sample import Sample
+from fullrecall.measures.findings import Finding, Step, Target, by_rank
 from fullrecall.measures.found import FoundColumns
 from fullrecall.measures.lists import Lists, row_sums
+from fullrecall.samples.sample import Sample
+from fullrecall.scorers.result import Method, Result, Status
 from fullrecall.table.part import MemoryPart
 from fullrecall.table.table import Table
 

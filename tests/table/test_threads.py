@@ -12,8 +12,8 @@ from typing import Any, TypeVar
 import pytest
 
 from fullrecall import IdRecall, Report, evaluate
-from fullrecall.measures import RR, Recall
 from fullrecall.files.reports import parquet
+from fullrecall.measures import RR, Recall
 
 T = TypeVar("T")
 

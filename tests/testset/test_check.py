@@ -10,9 +10,9 @@ import pytest
 from fullrecall import Sample
 from fullrecall.demo import documents, questions
 from fullrecall.errors import InputError
+from fullrecall.files.documents import html_text
 from fullrecall.judge.models import ChatRequest, Completion
 from fullrecall.read import documents_of
-from fullrecall.files.documents import html_text
 from fullrecall.testing import ScriptedChatModel
 from fullrecall.testset import Problem, check
 from fullrecall.testset.content import longest_run, pointing

@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 
 from fullrecall import Sample
-from fullrecall.samples.corpus import ANCHORS, CorpusIndex, anchors_of, stale_label
 from fullrecall.errors import InputError
 from fullrecall.read import documents_of
+from fullrecall.samples.corpus import ANCHORS, CorpusIndex, anchors_of, stale_label
 from fullrecall.testset import LabelStatus, anchor, follow, unjudged
 
 WORDS = [f"w{n}ord" for n in range(4000)]

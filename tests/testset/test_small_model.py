@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import pytest
 from tests.served_model import served
 
-from fullrecall.judge.models.openai import OpenAIChatModel
+from fullrecall.judge import OpenAIChatModel
 from fullrecall.testset import generate
 
 if TYPE_CHECKING:

@@ -27,9 +27,9 @@ from opentelemetry.sdk.trace.export import SimpleSpanProcessor
 from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
 
 from fullrecall import Retrieval, Sample, read
-from fullrecall.run.retrievers import as_retriever
 from fullrecall.observe import RetrievalProcessor
 from fullrecall.observe.span import of_sdk
+from fullrecall.run.retrievers import as_retriever
 
 pytestmark = [
     pytest.mark.frameworks,

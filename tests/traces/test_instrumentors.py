@@ -37,9 +37,9 @@ from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanE
 
 from fullrecall import IdRecall, Retrieval, Sample, evaluate
 from fullrecall import read as datasets
-from fullrecall.samples.calls import Call
-from fullrecall.run.retrievers import as_retriever
 from fullrecall.observe import RetrievalProcessor
+from fullrecall.run.retrievers import as_retriever
+from fullrecall.samples.calls import Call
 from langchain_fullrecall import observed as langchain_observed
 from llama_index.evaluation.fullrecall import observed as llama_observed
 

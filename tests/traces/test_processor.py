@@ -15,9 +15,9 @@ from opentelemetry import trace as otel
 from opentelemetry.sdk.trace import Span, TracerProvider
 
 from fullrecall import Sample
-from fullrecall.run.retrievers import as_retriever
 from fullrecall.observe import RetrievalProcessor
 from fullrecall.observe.processor import Capture
+from fullrecall.run.retrievers import as_retriever
 
 RUNS = int(os.environ.get("FULLRECALL_RUNS", "8"))
 

@@ -17,9 +17,8 @@ from langchain_core.rate_limiters import InMemoryRateLimiter
 from langchain_core.runnables import ConfigurableField
 from pydantic import SecretStr
 
-from fullrecall import ClaimRecall, LLMJudge, Sample, evaluate
+from fullrecall import ClaimRecall, LLMJudge, Sample, aevaluate, evaluate
 from fullrecall.errors import ParameterError
-from fullrecall.run.evaluate import aevaluate
 from fullrecall.judge.models import ChatRequest, Message
 from fullrecall.judge.models.redaction import redacted
 from fullrecall.scorers.result import Status

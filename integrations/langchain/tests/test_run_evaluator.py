@@ -26,8 +26,8 @@ from packaging.specifiers import SpecifierSet
 from packaging.version import Version
 
 from fullrecall import IdRecall, Sample, TextRecall
-from fullrecall.measures import Recall
 from fullrecall.files.reports.records import MethodRecord
+from fullrecall.measures import Recall
 from fullrecall.scorers.result import Method, Result
 from langchain_fullrecall import RecallStringEvaluator
 from langchain_fullrecall.stored import StoredRun

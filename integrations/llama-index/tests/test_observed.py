@@ -46,9 +46,9 @@ from llama_index.core.tools import QueryEngineTool, RetrieverTool
 from llama_index.core.workflow import Context, Event, StartEvent, StopEvent, Workflow, step
 
 from fullrecall import IdRecall, Sample, evaluate
-from fullrecall.samples.calls import Call
 from fullrecall.errors import ParameterError
 from fullrecall.measures import Recall
+from fullrecall.samples.calls import Call
 from fullrecall.samples.retrieval import Retrieval, Retriever
 from llama_index.evaluation.fullrecall import observed
 

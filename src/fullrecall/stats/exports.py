@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from fullrecall.scorers.result import Method
     from fullrecall.stats.estimates import ScoreSummary
     from fullrecall.stats.summary import Summary
+    from fullrecall.table.table import Table
 
 
 _OTHER = re.compile(r"[^\w.\-]+")
@@ -59,9 +60,7 @@ Columns: TypeAlias = dict[str, Cells]
 """Names of columns, in order, with what they hold."""
 
 
-def scores_of(
-    report: Evaluation, measures: Sequence[Measure]
-) -> tuple[Columns, Iterator[list[Any]]]:
+def scores_of(table: Table, measures: Sequence[Measure]) -> tuple[Columns, Iterator[list[Any]]]:
     """Return the columns of scores, and one row per sample; see `Report.to_frame`."""
     by_column = measures_of(table.methods, measures)
     columns: Columns = dict.fromkeys(("sample", "user_input", "group"), str)

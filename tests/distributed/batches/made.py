@@ -22,10 +22,9 @@ from fullrecall import (
     evaluate,
     scorers,
 )
-from fullrecall.lexical import LexicalJudge
-from fullrecall.judge import Panel
+from fullrecall.judge import OpenAIChatModel, Panel
 from fullrecall.judge.models import ChatRequest, Failure, Message
-from fullrecall.judge.models.openai import OpenAIChatModel
+from fullrecall.lexical import LexicalJudge
 
 pa = pytest.importorskip("pyarrow", reason="needs the parquet extra")
 pd = pytest.importorskip("pandas", reason="needs the pandas extra")

@@ -7,8 +7,8 @@ from contextlib import contextmanager, suppress
 from typing import Unpack
 
 from fullrecall import Retrieval, Sample
-from fullrecall.observe.captured import Captured
 from fullrecall.observe import Step
+from fullrecall.observe.captured import Captured
 from langchain_fullrecall.record import Options, Reading, reading_of
 from langchain_fullrecall.recorder import Recorder, capturing
 from langchain_fullrecall.selfcheck import broken

@@ -9,8 +9,8 @@ from langchain_core.runnables import Runnable
 from langchain_core.vectorstores import VectorStoreRetriever
 from pydantic import BaseModel
 
-from fullrecall.errors import ParameterError
 from fullrecall._util.parts import rebuilt
+from fullrecall.errors import ParameterError
 
 T = TypeVar("T")
 

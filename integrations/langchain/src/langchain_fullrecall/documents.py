@@ -12,8 +12,8 @@ from langchain_core.documents import Document
 from pydantic import BaseModel
 
 from fullrecall import Context
-from fullrecall.samples.context import ID
 from fullrecall.errors import InputError, ParameterError
+from fullrecall.samples.context import ID
 from fullrecall.samples.identifiers import as_id, as_list, shown
 
 IdKey: TypeAlias = str | Sequence[str] | Callable[[Document], ID | None] | None

@@ -16,16 +16,16 @@ from langsmith import trace
 from langsmith.evaluation.evaluator import EvaluationResult, EvaluationResults, RunEvaluator
 
 from fullrecall import IdRecall, Retrieval, Sample
-from fullrecall.errors import ParameterError
-from fullrecall.run.evaluate import CorpusLike, check_scorers, corpus_index
-from fullrecall.measures import Measure
-from fullrecall.observe.messages import answer_of, question_of, turn_of
 from fullrecall._util.parameters import check_choice
-from fullrecall.scorers.result import Method, Result
-from fullrecall.samples.retrieval import Retriever, View
-from fullrecall.run.retrievers import RetrieverLike, as_retriever
-from fullrecall.scorers import Scorer
+from fullrecall.errors import ParameterError
+from fullrecall.measures import Measure
 from fullrecall.observe import ROOT
+from fullrecall.observe.messages import answer_of, question_of, turn_of
+from fullrecall.run.evaluate import CorpusLike, check_scorers, corpus_index
+from fullrecall.run.retrievers import RetrieverLike, as_retriever
+from fullrecall.samples.retrieval import Retriever, View
+from fullrecall.scorers import Scorer
+from fullrecall.scorers.result import Method, Result
 from langchain_fullrecall.documents import DocumentLike
 from langchain_fullrecall.feedback import comment, evaluator_info, feedback
 from langchain_fullrecall.live import live_run, watch

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any
 from langsmith.evaluation.evaluator import EvaluationResult
 
 from fullrecall import Context, Sample
-from fullrecall.files.reports import records
 from fullrecall.errors import FullrecallError
-from fullrecall.measures import Measure, Recall
+from fullrecall.files.reports import records
 from fullrecall.files.reports.records import MethodRecord, plain_method, plain_row
+from fullrecall.measures import Measure, Recall
 from fullrecall.scorers.result import Method, Result, Status
 from fullrecall.table.row import Row
 

@@ -7,13 +7,13 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from fullrecall import Sample
-from fullrecall.samples.corpus import CorpusIndex
 from fullrecall.diagnosis.id_levels import id_hint
-from fullrecall.scorers.result import Result, Status
-from fullrecall.samples.retrieval import Retrieval, Retriever, View
 from fullrecall.run.retrievers import as_retrieval, failed, is_asynchronous
 from fullrecall.run.work import ascore_alone, score_alone
+from fullrecall.samples.corpus import CorpusIndex
+from fullrecall.samples.retrieval import Retrieval, Retriever, View
 from fullrecall.scorers import Scorer
+from fullrecall.scorers.result import Result, Status
 from langchain_fullrecall.references import reads_ids
 
 

@@ -12,8 +12,8 @@ from langchain_core.prompt_values import PromptValue
 from langchain_core.runnables import Runnable
 from langchain_core.vectorstores import VectorStore
 
-from fullrecall.observe.messages import text_of
 from fullrecall.observe import DocumentCopy, ValueReader
+from fullrecall.observe.messages import text_of
 from fullrecall.observe.values import Fields, are_equal
 from langchain_fullrecall.documents import Original, is_document, parts_of
 

@@ -7,8 +7,8 @@ from dataclasses import dataclass, replace
 from typing import Any, get_args
 
 from fullrecall import Context, Retrieval
-from fullrecall.errors import InputError, ParameterError
 from fullrecall._util.parameters import check_choice
+from fullrecall.errors import InputError, ParameterError
 from fullrecall.observe import DocumentCopy, Step, StepOptions, StepReading, ValueReader, brief
 from langchain_fullrecall.documents import DocumentReader, IdKey, Original
 from langchain_fullrecall.outputs import declared, declared_error

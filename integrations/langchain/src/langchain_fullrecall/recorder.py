@@ -15,8 +15,8 @@ from langchain_core.runnables import RunnableWithFallbacks
 from langchain_core.runnables.config import var_child_runnable_config
 from langchain_core.tracers.context import register_configure_hook
 
-from fullrecall.observe.messages import Message, answer_of, message_of, question_of
 from fullrecall.observe import ROOT, Kind, Step, StepLog, brief
+from fullrecall.observe.messages import Message, answer_of, message_of, question_of
 from langchain_fullrecall.outputs import tool_query
 from langchain_fullrecall.reader import LangChainReader
 

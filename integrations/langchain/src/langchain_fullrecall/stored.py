@@ -6,8 +6,8 @@ from collections.abc import Hashable, Iterator, Mapping
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
-from fullrecall.observe.messages import message_of, question_of
 from fullrecall.observe import Contents, DocumentList, Kind, Step, brief
+from fullrecall.observe.messages import message_of, question_of
 from fullrecall.observe.span import left_early
 from langchain_fullrecall.outputs import DOCUMENT_KEYS, held, tool_query, unwrapped
 from langchain_fullrecall.reader import LangChainReader, stored_update

@@ -10,8 +10,8 @@ from uuid import UUID
 from langsmith.evaluation.evaluator import EvaluationResult, EvaluationResults
 
 from fullrecall import Report, Sample
-from fullrecall.measures import Measure
 from fullrecall.files.reports.records import plain_method
+from fullrecall.measures import Measure
 from fullrecall.table.row import Row
 from langchain_fullrecall.measurement import Measured
 

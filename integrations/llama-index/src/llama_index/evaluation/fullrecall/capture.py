@@ -9,8 +9,8 @@ from typing import Any, Unpack
 from llama_index.core.schema import NodeWithScore
 
 from fullrecall import Retrieval
-from fullrecall.observe.captured import Captured
 from fullrecall.observe import Step
+from fullrecall.observe.captured import Captured
 from llama_index.evaluation.fullrecall.record import UNSEEN, Options, Reading, nodes_in, reading_of
 from llama_index.evaluation.fullrecall.recorder import Recorder, recording
 from llama_index.evaluation.fullrecall.responses import AnyResponse, is_response, response_text

@@ -8,8 +8,8 @@ from typing import Any
 
 from llama_index.core.base.base_retriever import BaseRetriever
 
-from fullrecall.errors import ParameterError
 from fullrecall._util.parts import rebuilt
+from fullrecall.errors import ParameterError
 
 _SIZES = ("similarity_top_k", "_similarity_top_k", "top_k", "_top_k")
 """The names under which retrievers hold how many nodes they return."""

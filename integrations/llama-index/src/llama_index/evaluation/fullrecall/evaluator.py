@@ -12,16 +12,16 @@ from llama_index.core.prompts.mixin import PromptDictType
 from llama_index.core.schema import QueryBundle
 
 from fullrecall import Context, IdRecall, Sample
-from fullrecall.errors import InputError, ParameterError
-from fullrecall.run.evaluate import CorpusLike, check_scorers, corpus_index
-from fullrecall.diagnosis.id_levels import id_hint
-from fullrecall.measures import Measure
 from fullrecall._util.parameters import check_choice, check_share
-from fullrecall.scorers.result import Result, Status
-from fullrecall.samples.retrieval import View
-from fullrecall.run.work import ascore_alone, score_alone
-from fullrecall.scorers import Scorer
+from fullrecall.diagnosis.id_levels import id_hint
+from fullrecall.errors import InputError, ParameterError
+from fullrecall.measures import Measure
 from fullrecall.observe import brief
+from fullrecall.run.evaluate import CorpusLike, check_scorers, corpus_index
+from fullrecall.run.work import ascore_alone, score_alone
+from fullrecall.samples.retrieval import View
+from fullrecall.scorers import Scorer
+from fullrecall.scorers.result import Result, Status
 from llama_index.evaluation.fullrecall.inputs import CallInput, read_call, read_texts
 from llama_index.evaluation.fullrecall.record import Options, reading_of
 from llama_index.evaluation.fullrecall.results import RecallEvaluationResult

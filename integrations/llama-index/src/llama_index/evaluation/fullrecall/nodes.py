@@ -11,8 +11,8 @@ from llama_index.core.schema import BaseNode, MetadataMode, NodeWithScore, TextN
 from llama_index.core.storage.docstore.types import BaseDocumentStore
 
 from fullrecall import Context
-from fullrecall.samples.context import ID
 from fullrecall.errors import InputError, ParameterError
+from fullrecall.samples.context import ID
 from fullrecall.samples.identifiers import as_id
 
 NodeLike: TypeAlias = NodeWithScore | BaseNode

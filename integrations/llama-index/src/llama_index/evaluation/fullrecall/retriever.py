@@ -18,11 +18,11 @@ from llama_index.core.memory import ChatMemoryBuffer
 from llama_index.core.workflow import StartEvent, Workflow
 
 from fullrecall import Context, Retrieval, Sample
-from fullrecall.samples.context import ID
-from fullrecall.errors import InputError, ParameterError
-from fullrecall.samples.hits import contexts_of
 from fullrecall.diagnosis.id_levels import IdWatch
+from fullrecall.errors import InputError, ParameterError
 from fullrecall.observe import ROOT, joined
+from fullrecall.samples.context import ID
+from fullrecall.samples.hits import contexts_of
 from llama_index.evaluation.fullrecall.depth import deeper
 from llama_index.evaluation.fullrecall.inputs import Found, answer_text, found_in
 from llama_index.evaluation.fullrecall.nodes import got
