@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from tests.judges.facts import facts
+from tests.lexical.facts import facts
 from tests.openai_protocol import Exchange, serving
 
 from fullrecall import SpanRecall

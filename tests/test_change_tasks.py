@@ -114,7 +114,7 @@ from pathlib import Path
 from fullrecall import Report, evaluate
 from fullrecall.errors import ReportError
 from fullrecall.scorers import PrefixRecall
-from tests.files.sealing import sealed
+from tests.files.reports.sealing import sealed
 rows = [{"retrieved_context_ids": ["x", "a#2"], "reference_context_ids": ["a", "b"]}]
 report = evaluate(rows, PrefixRecall())
 report.save("report.jsonl")

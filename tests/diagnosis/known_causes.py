@@ -14,7 +14,7 @@ from itertools import islice
 from urllib.parse import quote
 
 from tests.containment_judge import ContainmentJudge
-from tests.steps.calls import of_calls
+from tests.observe.calls import of_calls
 
 from fullrecall import ClaimRecall, Context, IdRecall, Retrieval, Sample, TextRecall, evaluate
 from fullrecall.demo import documents

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from tests.steps.calls import of_calls
+from tests.observe.calls import of_calls
 
 from fullrecall import Context, IdRecall, Report, Sample, evaluate
 from fullrecall.measures import Recall

@@ -1,0 +1,108 @@
+"""What is wrong with a job is said, by name."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.batches.made import arrow_table, frame, rows
+
+from fullrecall import BatchScorer, Budget, IdRecall
+from fullrecall.errors import InputError, ParameterError
+from fullrecall.run.sqlite import SQLiteLedger
+
+pd = pytest.importorskip("pandas", reason="needs the pandas extra")
+
+
+def score_batch(batch: Any, scorer: Any, **options: Any) -> Any:
+    """Return a batch with its scores."""
+    return BatchScorer(scorer, **options)(batch)
+
+
+class TestMistakes:
+    """Each is named, with the way out."""
+
+    @pytest.mark.parametrize(
+        ("batch", "problem"),
+        [
+            ([1, 2], r"expected a data frame or an Arrow table, got list"),
+            ("rows", "expected a data frame or an Arrow table"),
+            ({"id": ["a"]}, "got dict .*: Ray hands them out with batch_format='pyarrow'"),
+        ],
+    )
+    def test_what_is_no_batch(self, batch: Any, problem: str) -> None:
+        """A sample is none, and neither is a list."""
+        with pytest.raises(InputError, match=problem):
+            score_batch(batch, IdRecall())
+
+    @pytest.mark.parametrize("package", ["ray", "pyspark", "dask"])
+    def test_an_engine_s_own_table(self, package: str) -> None:
+        """It has batches, and the error says how it hands them out."""
+        dataset = type("Dataset", (), {"__module__": f"{package}.data", "columns": ()})()
+        with pytest.raises(InputError, match=rf"expected one batch, got {package}'s Dataset.*map"):
+            score_batch(dataset, IdRecall())
+
+    @pytest.mark.parametrize("kind", [arrow_table, frame])
+    def test_two_columns_of_one_name(self, kind: Any) -> None:
+        """Neither is dropped in silence."""
+        batch = kind(rows())
+        if kind is frame:
+            batch = pd.concat([batch, batch[["id"]]], axis=1)
+        else:
+            batch = batch.append_column("id", batch.column("id"))
+        with pytest.raises(InputError, match="two columns 'id'"):
+            score_batch(batch, IdRecall(), position="place")
+
+    @pytest.mark.parametrize("name", ["id_recall_first", "contexts_", "references", "row"])
+    def test_a_column_of_a_score_s_name(self, name: str) -> None:
+        """It would be overwritten; any other column passes through."""
+        batch = arrow_table(rows()).append_column(name, [[7] * 24])
+        if name == "contexts_":
+            assert score_batch(batch, IdRecall(), position="place")[name].to_pylist() == [7] * 24
+            return
+        with pytest.raises(InputError, match=f"column '{name}' has the name of one of a report's"):
+            score_batch(batch, IdRecall(), position="place")
+
+    @pytest.mark.parametrize("value", [None, 1.5, "1", float("nan"), -1])
+    def test_a_position_is_a_whole_number(self, value: Any) -> None:
+        """A gap in it would put a row anywhere."""
+        batch = pd.DataFrame({"n": [0, value], "id": ["a", "b"]}, dtype="object")
+        with pytest.raises(InputError, match=r"n must hold whole numbers >= 0, got") as met:
+            score_batch(batch, IdRecall(), position="n")
+        assert met.value.line == 2
+
+    def test_no_column_of_that_name(self) -> None:
+        """A mistyped position is met before anything is scored."""
+        with pytest.raises(InputError, match=r"no column 'n', which position names: .* 'place'"):
+            score_batch(arrow_table(rows()), IdRecall(), position="n")
+
+    @pytest.mark.parametrize(
+        ("options", "problem"),
+        [
+            ({"max_concurrency": 0}, "max_concurrency"),
+            ({"timeout": -1}, "timeout"),
+            ({"retries": -1}, "retries must be a whole number of at least 0"),
+            ({"rename": {"a": "no_field"}}, "no_field"),
+            (
+                {"store": 7},
+                "store must be a path or a redis:// URL here, got int",
+            ),
+            ({"store": "redis://:pw@host/0"}, "URL without a password.*set REDIS_PASSWORD"),
+            ({"budget": Budget(calls=5)}, "budget needs store=…"),
+            ({"budget": Budget(rate=5)}, "budget needs store=…"),
+            ({"store": "redis://host/0", "budget": 5}, "budget must be a Budget"),
+        ],
+    )
+    def test_options_are_checked_at_once(self, options: Any, problem: str) -> None:
+        """Not by the first worker, an hour later."""
+        with pytest.raises(ParameterError, match=problem):
+            BatchScorer(IdRecall(), **options)
+
+    def test_an_open_store_is_no_path(self, tmp_path: Path) -> None:
+        """It is this process's own."""
+        with (
+            SQLiteLedger(tmp_path / "answers.sqlite") as store,
+            pytest.raises(ParameterError, match="a path or a redis:// URL here, got SQLiteLedger"),
+        ):
+            BatchScorer(IdRecall(), store=store)  # type: ignore[arg-type]

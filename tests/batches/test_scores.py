@@ -1,0 +1,83 @@
+"""A batch of any kind comes back as that kind, with its columns and those of a report."""
+
+from __future__ import annotations
+
+import pickle
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.batches.made import KINDS, SCORERS, pa, plain, rows, saved
+
+from fullrecall import BatchScorer, Context, IdRecall, Report
+
+pq = pytest.importorskip("pyarrow.parquet", reason="needs the parquet extra")
+
+
+def as_table(scores: Any) -> Any:
+    """Return what came back of any kind as an Arrow table."""
+    if isinstance(scores, pa.RecordBatch):
+        return pa.Table.from_batches([scores])
+    return scores if isinstance(scores, pa.Table) else pa.table(scores)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_batches_of_every_kind_make_the_plain_report(kind: str, tmp_path: Path) -> None:
+    """Written as Parquet, in any order of the batches, byte for byte when saved."""
+    every = rows()
+    scorer = BatchScorer(SCORERS, position="place")
+    folder = tmp_path / "scores"
+    folder.mkdir()
+    for first in (16, 0, 8):
+        batch = KINDS[kind](every[first : first + 8])
+        scores = scorer(batch)
+        assert type(scores) is type(batch)
+        pq.write_table(as_table(scores), folder / f"{24 - first}.parquet")
+    report = Report.open(folder, rows=24)
+    assert report.complete
+    assert report.summary().to_dict() == plain(every).summary().to_dict()
+    if kind in {"table", "record batch", "frame of polars"}:
+        (tmp_path / "plain").mkdir()
+        assert saved(report, tmp_path) == saved(plain(every), tmp_path / "plain")
+
+
+def test_own_columns_pass_through() -> None:
+    """Whatever they hold, in their place; a field of a sample takes the sample's name."""
+    batch = KINDS["frame"](rows()).rename(columns={"user_input": "question"})
+    batch = batch.assign(tenant=list("ab") * 12, when=[object()] * 24)
+    scores = BatchScorer(IdRecall(), position="place")(batch)
+    assert list(scores)[:2] == ["tenant", "when"]
+    for own, came in (("tenant", "tenant"), ("when", "when"), ("question", "user_input")):
+        assert list(scores[came].dropna()) == list(batch[own].dropna())
+    assert list(scores["row"]) == list(range(24))
+    assert "question" not in scores
+
+
+def test_a_row_that_is_no_sample_is_unscored(tmp_path: Path) -> None:
+    """The others are scored; the report has the reason by position."""
+    batch = pa.table(
+        {
+            "n": [5, 6, 7],
+            "id": ["a", "b", "c"],
+            "retrieved_ids": [["x"], ["x"], ["x"]],
+            "expected_ids": [["x"], [None], ["y"]],
+        }
+    )
+    scores = BatchScorer(IdRecall(), position="n")(batch)
+    assert scores["row"].to_pylist() == batch["n"].to_pylist()
+    pq.write_table(scores, tmp_path / "a.parquet")
+    report = Report.open(tmp_path / "a.parquet")
+    assert [row.results[0].score for row in report] == [1.0, None, 0.0]
+    assert "bad row: reference_context_ids: item 0" in report[1].results[0].note
+    assert report[1].sample.id == "b"
+
+
+def test_labels_that_the_corpus_no_longer_has_are_unscored() -> None:
+    """In the workers, which have the scorer from a pickle."""
+    corpus = [Context("Paris.", id="a")]
+    pickled = pickle.dumps(BatchScorer(IdRecall(), corpus=corpus))
+    scorer = pickle.loads(pickled)  # noqa: S301 - our own
+    labels, retrieved = [["a"], ["b"]], [["a"], ["a"]]
+    scores = scorer(pa.table({"expected_ids": labels, "retrieved_ids": retrieved})).to_pydict()
+    assert scores["id_recall_status"] == ["scored", "unscored"]
+    assert scores["id_recall_reason"][1] == "stale label: 'b' is not in the corpus"

@@ -1,0 +1,305 @@
+"""A store, a budget and a rate on a server: what holds in one process holds for all workers.
+
+Opt-in, `-m engines`: it needs `pip install redis` and Debian's redis-server.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import multiprocessing
+import os
+import pickle
+import signal
+import socket
+import threading
+import time
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from tests.batches.dropping import Dropping
+from tests.batches.redis_server import RedisServer
+
+from fullrecall import BatchScorer, Budget, ClaimRecall, LLMJudge, Report, evaluate
+from fullrecall.batches import redis
+from fullrecall.batches.redis import RedisLedger
+from fullrecall.errors import StoreError
+from fullrecall.judge import OpenAIChatModel
+from fullrecall.run import ledger
+from fullrecall.scorers.result import Status
+
+if TYPE_CHECKING:
+    from tests.batches.loopback import Endpoint
+
+pytestmark = pytest.mark.engines
+
+KEY = "answer:00"
+
+
+def batch(first: int, count: int, texts: int = 10_000) -> Any:
+    """Return a batch of judged samples; `texts` of them differ."""
+    import pyarrow as pa
+
+    lines = [[f"The tower {n % texts} is high."] for n in range(first, first + count)]
+    places = list(range(first, first + count))
+    return pa.table({"place": places, "retrieved_contexts": lines, "reference_claims": lines})
+
+
+def scorer(endpoint: Endpoint, url: str, **options: Any) -> BatchScorer:
+    """Return a scorer whose workers share a store on the server."""
+    model = OpenAIChatModel("m", base_url=endpoint.base_url)
+    return BatchScorer(ClaimRecall(judge=LLMJudge(model)), position="place", store=url, **options)
+
+
+class TestStore:
+    """What a file does, a server does."""
+
+    def test_a_claim_outlives_its_seconds_and_not_its_owner(
+        self, redis_url: str, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        """It is renewed while its owner lives; a dead worker's ends by itself."""
+        monkeypatch.setattr(ledger, "CLAIM_SECONDS", 4.0)
+        monkeypatch.setattr(ledger, "process_scope", lambda: "another machine")
+        owner, other = RedisLedger(redis_url), RedisLedger(redis_url)
+        assert owner.claim(KEY)[1].result()
+        first = other.get(KEY).claim
+        while (renewed := other.get(KEY).claim) == first:
+            time.sleep(0.05)
+        assert first is not None
+        assert renewed is not None
+        assert renewed == first._replace(until=renewed.until)
+        assert renewed.until > first.until
+        assert not other.claim(KEY)[1].result()
+        owner._ended.set()  # as if it were killed: nobody renews
+        assert owner._renewing is not None
+        owner._renewing.join()
+        while not other.claim(KEY)[1].result():
+            time.sleep(0.05)
+        other.close()
+        owner.close()
+
+    def test_a_claim_whose_answer_was_lost(self, redis_url: str) -> None:
+        """The client sends it again: it is granted, and not refused to its own owner."""
+        with Dropping(int(redis_url.rpartition(":")[2].split("/")[0])) as way:
+            with RedisLedger(way.url) as store:
+                assert store.claim("answer:01")[1].result()  # the server knows the script by then
+                way.drop()
+                assert store.claim(KEY)[1].result()
+            assert way.dropped == 1
+
+    def test_a_server_that_is_not_there(self) -> None:
+        """It is said at once, and without a password."""
+        with pytest.raises(StoreError, match=r"redis://127.0.0.1:9/0 cannot be reached"):
+            RedisLedger("redis://127.0.0.1:9/0")
+
+    def test_evaluate_takes_it(self, endpoint: Endpoint, redis_url: str) -> None:
+        """A second run pays for nothing."""
+        samples = batch(0, 5).drop_columns("place").to_pylist()
+        how = ClaimRecall(judge=LLMJudge(OpenAIChatModel("m", base_url=endpoint.base_url)))
+        first, again = (evaluate(samples, how, store=redis_url, progress=False) for _ in range(2))
+        assert endpoint.asked.total() == 5
+        assert list(first) == list(again)
+        assert again.spent is not None
+        assert again.spent.calls == 0
+
+
+def opened(folder: Path, tables: Sequence[Any], rows: int) -> Report:
+    """Return the report of what workers made, each written to a file of its own."""
+    import pyarrow.parquet as pq
+
+    paths = [folder / f"{number}.parquet" for number in range(len(tables))]
+    for path, table in zip(paths, tables, strict=True):
+        pq.write_table(table, path)
+    return Report.open(paths, rows=rows)
+
+
+def score(how: bytes, first: int, count: int, texts: int) -> Any:
+    """Score a batch in a worker process."""
+    return pickle.loads(how)(batch(first, count, texts))  # noqa: S301
+
+
+def score_briefly_claimed(how: bytes) -> Any:
+    """Score a batch with claims that end soon, to be killed."""
+    ledger.CLAIM_SECONDS = 2.0
+    return score(how, 0, 40, 1_000)
+
+
+@pytest.fixture(scope="module")
+def workers() -> Iterator[ProcessPoolExecutor]:
+    """Start three worker processes that share nothing with this one."""
+    with ProcessPoolExecutor(3, multiprocessing.get_context("spawn")) as pool:
+        yield pool
+
+
+def in_processes(
+    workers: ProcessPoolExecutor, how: BatchScorer, count: int, *, texts: int
+) -> list[Any]:
+    """Return what the workers make of a batch each, side by side."""
+    sent = pickle.dumps(how)
+    made = [workers.submit(score, sent, worker * count, count, texts) for worker in range(3)]
+    return [each.result() for each in made]
+
+
+class TestWorkers:
+    """Several processes of one job."""
+
+    def test_each_answer_is_paid_once(
+        self, workers: ProcessPoolExecutor, endpoint: Endpoint, redis_url: str, tmp_path: Path
+    ) -> None:
+        """Three workers, the same 20 asks: 20 requests, whoever sends them."""
+        endpoint.seconds = 0.01
+        how = scorer(endpoint, redis_url)
+        report = opened(tmp_path, in_processes(workers, how, 60, texts=20), rows=180)
+        assert report.complete
+        assert {row.results[0].status for row in report} == {Status.SCORED}
+        assert set(endpoint.asked.values()) == {1}
+        assert endpoint.asked.total() == 20
+
+    def test_a_budget_of_calls_holds_for_all(
+        self, workers: ProcessPoolExecutor, endpoint: Endpoint, redis_url: str, tmp_path: Path
+    ) -> None:
+        """Not one request more, and the rest is unscored with the reason."""
+        how = scorer(endpoint, redis_url, budget=Budget(calls=30))
+        report = opened(tmp_path, in_processes(workers, how, 40, texts=1_000), rows=120)
+        assert endpoint.asked.total() == 30
+        assert how.spent is not None
+        assert how.spent.calls == 30
+        assert report.summary()[0].scored == 30
+        assert report.summary()[0].reasons == {"the budget of 30 calls is used up": 90}
+
+    def test_a_budget_of_tokens_and_cost(self, endpoint: Endpoint, redis_url: str) -> None:
+        """At most one request's error goes beyond; 16 tokens each are counted for all workers."""
+        for budget in (Budget(tokens=1_600), Budget(cost=0.0016, prices={"m": (1.0, 1.0)})):
+            before = endpoint.asked.total()
+            how = scorer(endpoint, redis_url, budget=budget)
+            with ThreadPoolExecutor(2) as threads:
+                list(threads.map(how, [batch(n, 120, 10**6) for n in (9_000 * before, 10**5)]))
+            spent = how.spent
+            assert spent is not None
+            assert spent.tokens == 16 * (endpoint.asked.total() - before)
+            assert 1_200 < spent.tokens <= 1_616
+            if budget.cost:
+                assert spent.cost == pytest.approx(spent.tokens / 1e6)
+
+    def test_a_rate_holds_for_all(self, endpoint: Endpoint, redis_url: str) -> None:
+        """The requests of two threads take at least the gaps between them."""
+        came: list[float] = []
+        endpoint.on_request = lambda _: came.append(time.monotonic())
+        how = scorer(endpoint, redis_url, budget=Budget(rate=50.0))
+        began = time.monotonic()
+        with ThreadPoolExecutor(2) as threads:
+            list(threads.map(how, [batch(0, 20), batch(20, 20)]))
+        assert len(came) == 40
+        assert came[-1] - began >= 0.9 * 39 / 50
+
+    def test_turns_by_the_rate_are_given_out_once(self, endpoint: Endpoint, redis_url: str) -> None:
+        """Eight workers wait for their turns, and do not ask again and again whose it is."""
+        from redis import Redis
+
+        how = scorer(endpoint, redis_url, budget=Budget(rate=40.0))
+        with Redis.from_url(redis_url) as client:
+            client.config_resetstat()
+            with ThreadPoolExecutor(8) as threads:
+                list(threads.map(how, [batch(6 * n, 6) for n in range(8)]))
+            stats = client.info("commandstats")
+        assert endpoint.asked.total() == 48
+        scripts = sum(stats[each]["calls"] for each in stats if each.startswith("cmdstat_eval"))
+        # Five changes each, and again each that another was faster with, more so on a busy machine;
+        # who asked again and again would make ten thousand.
+        assert scripts <= 40 * 48
+
+    def test_a_server_that_is_lost(
+        self, tmp_path: Path, endpoint: Endpoint, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        """The run ends at once, says so, and has what was paid; nobody waits for each sample."""
+        monkeypatch.setattr(redis, "_RETRIES", 1)
+        server = RedisServer(tmp_path)
+        server.start()
+        with Dropping(server.port) as way:
+            how = scorer(endpoint, way.url, budget=Budget(calls=1_000), max_concurrency=4)
+            endpoint.on_request = lambda number: server.stop() if number == 9 else None
+            with pytest.warns(UserWarning, match="keeps nothing from here on"):
+                made = how(batch(0, 300))
+            tried = way.accepted
+        report = opened(tmp_path, [made], rows=300)
+        summary = report.summary()[0]
+        assert summary.scored == endpoint.asked.total()
+        lost = "the budget cannot be counted, and nothing more is sent: the store"
+        assert all(reason.startswith(lost) for reason in summary.reasons)
+        assert sum(summary.reasons.values()) == 300 - summary.scored
+        assert 9 <= summary.scored <= 9 + 4
+        assert tried < 100  # and not several for each sample
+
+    def test_a_worker_that_is_killed(
+        self, endpoint: Endpoint, redis_url: str, tmp_path: Path
+    ) -> None:
+        """What it was answered stays paid; what it held goes to the next one."""
+        reached = threading.Event()
+
+        def at(number: int) -> None:
+            if number == 10:
+                reached.set()
+
+        endpoint.on_request = at
+        endpoint.seconds = 0.05
+        how = scorer(endpoint, redis_url, max_concurrency=2, budget=Budget(calls=45))
+        context = multiprocessing.get_context("spawn")
+        victim = context.Process(target=score_briefly_claimed, args=(pickle.dumps(how),))
+        victim.start()
+        assert reached.wait(60)
+        assert victim.pid is not None
+        os.kill(victim.pid, signal.SIGKILL)
+        victim.join()
+        report = opened(tmp_path, [how(batch(0, 40))], rows=40)
+        assert report.summary()[0].scored == 40
+        assert endpoint.asked.total() <= 42  # the two that were on their way are asked again
+
+
+class TestSecrets:
+    """Keys are in the workers' environment, and nowhere else."""
+
+    def test_no_message_has_a_key(
+        self, tmp_path: Path, endpoint: Endpoint, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        """Neither pickles, nor tables, nor what goes to the server, nor what the server has."""
+        server = RedisServer(tmp_path)
+        server.start()
+        client = server.client()
+        client.config_set("requirepass", "redis-secret")
+        client.close()
+        monkeypatch.setenv("OPENAI_API_KEY", "sk-endpoint-secret")
+        monkeypatch.setenv("REDIS_PASSWORD", "redis-secret")
+        seen: list[bytes] = []
+        try:
+            with socket.create_connection(("127.0.0.1", server.port)) as monitor:
+                monitor.sendall(b"AUTH redis-secret\r\nMONITOR\r\n")
+                reading = threading.Thread(target=_drain, args=(monitor, seen))
+                reading.start()
+                how = scorer(endpoint, server.url, budget=Budget(calls=25, rate=500.0))
+                made = how(batch(0, 40))
+                with pytest.raises(StoreError) as lost:
+                    RedisLedger("redis://127.0.0.1:9/0")
+                report = opened(tmp_path, [made], rows=40)
+                monitor.shutdown(socket.SHUT_RDWR)
+                reading.join()
+            from redis import Redis
+
+            with Redis(port=server.port, password="redis-secret") as client:  # noqa: S106
+                kept = [(key, client.dump(key)) for key in client.keys("*")]
+        finally:
+            server.stop()
+        assert report.summary()[0].scored == 25
+        assert endpoint.keys == {"Bearer sk-endpoint-secret"}
+        assert len(kept) > 25
+        assert any(b"fullrecall:{answer:" in each for each in seen)
+        told = [str(seen), str(kept), str(made), str(report.summary()), str(lost.value), repr(how)]
+        told += [str(pickle.dumps(each)) for each in (how, how.over, made)]
+        assert not [text for text in told if "-secret" in text]
+
+
+def _drain(monitor: socket.socket, seen: list[bytes]) -> None:
+    with contextlib.suppress(OSError):
+        while told := monitor.recv(1 << 20):
+            seen.append(told)

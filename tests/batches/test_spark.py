@@ -1,0 +1,145 @@
+"""Spark runs a real local job, and its report is the plain one.
+
+Opt-in, `-m engines`: it needs `pip install pyspark` and a Java that Spark runs on.
+"""
+
+from __future__ import annotations
+
+import shutil
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from tests.batches import engines
+from tests.batches import faults
+from tests.batches.conftest import SAMPLES
+
+from fullrecall import BatchScorer, Report, evaluate
+from fullrecall.read import from_rows
+
+pq = pytest.importorskip("pyarrow.parquet", reason="needs the parquet extra")
+
+if TYPE_CHECKING:
+    from conftest import Job
+    from tests.batches.loopback import Endpoint
+
+pytestmark = [
+    pytest.mark.engines,
+    # Spark's own: it knows no pandas 3 yet, and leaves the sockets of its JVM to the collector.
+    pytest.mark.filterwarnings("ignore:PySpark does not yet fully support pandas:FutureWarning"),
+    pytest.mark.filterwarnings("ignore:The copy keyword is deprecated:DeprecationWarning"),
+    pytest.mark.filterwarnings("ignore:unclosed <socket:ResourceWarning"),
+]
+
+
+@pytest.fixture(scope="module")
+def spark(
+    installed: Callable[..., None], tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Any]:
+    """Start Spark in this machine, with two workers; it hears on loopback only."""
+    installed("pyspark", "pyspark")
+    if shutil.which("java") is None:
+        pytest.fail("-m engines needs java: apt-get install openjdk-17-jre-headless")
+    with pytest.MonkeyPatch.context() as environment:
+        environment.setenv("PYSPARK_PYTHON", sys.executable)
+        environment.setenv("SPARK_LOCAL_IP", "127.0.0.1")
+        environment.setenv("PYTHONPATH", str(Path(__file__).parents[2]))
+        from pyspark.sql import SparkSession
+
+        settings = {
+            "spark.master": "local[2,4]",
+            "spark.driver.host": "127.0.0.1",
+            "spark.driver.memory": "512m",
+            "spark.ui.enabled": "false",
+            "spark.ui.showConsoleProgress": "false",
+            "spark.sql.shuffle.partitions": "2",
+            "spark.sql.files.maxPartitionBytes": "20k",
+            "spark.sql.files.openCostInBytes": "1k",
+            "spark.sql.execution.arrow.maxRecordsPerBatch": "50",
+            "spark.sql.warehouse.dir": str(tmp_path_factory.mktemp("warehouse")),
+        }
+        session = SparkSession.builder.config(map=settings).getOrCreate()
+        session.sparkContext.setLogLevel("ERROR")
+        yield session
+        session.stop()
+
+
+def test_the_documented_job(
+    spark: Any, job: Job, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The example in the documentation runs as it stands."""
+    monkeypatch.chdir(tmp_path)
+    job.run(job.documented("Spark"))
+    job.check_saved(tmp_path / "report.jsonl")
+
+
+def test_after_a_shuffle(spark: Any, job: Job, tmp_path: Path) -> None:
+    """Partitions that are mixed come to the same, in the rows' order."""
+    scorer = BatchScorer(job.scorers, position="row")
+    samples = spark.read.parquet(str(job.path)).repartition(3)
+    scores = samples.mapInArrow(scorer.over, scorer.schema(samples))
+    scores.write.parquet(str(tmp_path / "scores"))
+    job.check(Report.open(tmp_path / "scores", rows=SAMPLES))
+
+
+def test_faults(spark: Any, tmp_path: Path) -> None:
+    """A batch fails once, a worker is killed: the report is that of one run.
+
+    What all attempts left behind has rows twice, as speculation leaves them: they count once.
+    """
+    scorer, path = faults.ids_job(tmp_path, 4_000)
+    report = Report.open(engines.in_spark(spark, scorer, path, kept=True), rows=4_000)
+    faults.check_ids(scorer, report, path, 4_000)
+    left = [*Path(scorer.folder).glob("*.parquet")] * 2
+    again = Report.open(left, rows=4_000)
+    assert again.complete
+    assert again.summary().to_dict() == report.summary().to_dict()
+
+
+def test_faults_with_a_judge(
+    spark: Any, endpoint: Endpoint, redis_url: str, tmp_path: Path
+) -> None:
+    """The same, with an endpoint that turns away: each answer is paid once, the budget is kept."""
+    endpoint.rate = 100.0
+    scorer, path = faults.judged_job(tmp_path, endpoint, redis_url, rows=200, texts=90, calls=200)
+    report = Report.open(engines.in_spark(spark, scorer, path), rows=200)
+    faults.check_judged(scorer, report, endpoint, rows=200, calls=200)
+
+
+def test_spark_s_own_rows(spark: Any, job: Job) -> None:
+    """Rows that were collected are samples too, with the rows nested inside."""
+    samples = spark.read.parquet(str(job.path))
+    collected = samples.orderBy("row").collect()
+    assert hasattr(collected[1].retrieved_contexts[0], "asDict")
+    report = evaluate(from_rows(collected, rename={"row": None}), job.scorers, progress=False)
+    job.check(report)
+
+
+def test_the_frames_of_six_libraries_are_one_set(
+    spark: Any, job: Job, installed: Callable[..., None]
+) -> None:
+    """One file as a frame of each, read in this process: each report is the plain one."""
+    for package in ("polars", "datasets", "dask"):
+        installed(package, package)
+    import dask
+    import dask.dataframe as dd
+    import datasets
+    import pandas as pd
+    import polars as pl
+
+    table = pq.read_table(job.path)
+    frame = pd.read_parquet(job.path, dtype_backend="pyarrow")
+    with dask.config.set({"dataframe.convert-string": False}):
+        frames = {
+            "pandas": frame,
+            "polars": pl.from_arrow(table),
+            "pyarrow": table,
+            "Hugging Face": datasets.Dataset(table),
+            "Dask": dd.from_pandas(frame, npartitions=3),
+            "Spark": spark.read.parquet(str(job.path)).orderBy("row"),
+        }
+        for one in frames.values():
+            samples = from_rows(one, rename={"row": None})
+            job.check(evaluate(samples, job.scorers, progress=False))

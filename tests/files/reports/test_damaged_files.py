@@ -1,0 +1,105 @@
+"""Files that are no report, cut off, edited, or of someone else are named."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from tests.files.reports import made
+
+from fullrecall import IdRecall, Report, evaluate
+from fullrecall.errors import ReportError
+
+pa = pytest.importorskip("pyarrow", reason="needs the parquet extra")
+pq = pytest.importorskip("pyarrow.parquet", reason="needs the parquet extra")
+
+
+@pytest.fixture
+def directory(tmp_path: Path) -> Path:
+    """A directory of one file."""
+    path = tmp_path / "r.parquet"
+    evaluate(made.samples(40), IdRecall(), output=path, progress=False)
+    return path
+
+
+def test_a_file_that_is_cut_off(directory: Path) -> None:
+    """It is named."""
+    (part,) = directory.glob("*.parquet")
+    part.write_bytes(part.read_bytes()[:-100])
+    with pytest.raises(ReportError, match=r"part-00000\.parquet is no Parquet file, or cut off"):
+        Report.open(directory)
+
+
+def test_a_file_that_is_missing(directory: Path) -> None:
+    """The manifest knows of it."""
+    (part,) = directory.glob("*.parquet")
+    part.rename(directory / "other.parquet")
+    with pytest.raises(ReportError, match=r"part-00000\.parquet is missing"):
+        Report.open(directory)
+
+
+def test_a_file_that_was_exchanged(directory: Path) -> None:
+    """`load` compares digests."""
+    (part,) = directory.glob("*.parquet")
+    table = pq.read_table(part)
+    pq.write_table(table.slice(0, 39), part)
+    with pytest.raises(ReportError, match=r"part-00000\.parquet was changed"):
+        Report.load(directory)
+
+
+def test_other_parquet(tmp_path: Path) -> None:
+    """A table of someone else's, an empty directory, and no file at all."""
+    pq.write_table(pa.table({"a": [1]}), tmp_path / "a.parquet")
+    with pytest.raises(ReportError, match="is no saved report"):
+        Report.open(tmp_path / "a.parquet")
+    (tmp_path / "empty").mkdir()
+    with pytest.raises(ReportError, match="has no Parquet files"):
+        Report.open(tmp_path / "empty")
+    with pytest.raises(ReportError, match="does not exist"):
+        Report.open(tmp_path / "none.parquet")
+
+
+@pytest.mark.parametrize(
+    ("column", "value", "told"),
+    [
+        ("id_recall_status", "good", "must be one of"),
+        ("id_recall_first", [99], "row 0: id_recall_first"),
+        ("id_recall_position", [99], "row 0: id_recall_position"),
+        ("id_recall_position", [-1], "row 0: id_recall_position"),
+        ("id_recall_grade", [-1.0], "row 0: id_recall_grade.0. must be 1.0"),
+        ("id_recall_details", "{}", "row 0: id_recall_details must be None"),
+        ("metadata", "{", "row"),
+        ("fullrecall", "{}", "kind"),
+    ],
+)
+def test_values_that_no_run_gives(column: str, value: object, told: str, tmp_path: Path) -> None:
+    """`load` reads all, and names the column or the row."""
+    made.report(12, by=(IdRecall(),)).save(tmp_path / "saved.parquet")
+    table = pq.read_table(tmp_path / "saved.parquet")
+    index = table.column_names.index(column)
+    cells = [value, *table[column].to_pylist()[1:]]
+    kind = table.schema.field(column).type
+    pq.write_table(table.set_column(index, column, pa.array(cells, kind)), tmp_path / "a.parquet")
+    with pytest.raises(ReportError, match=told):
+        Report.load(tmp_path / "a.parquet")
+
+
+@pytest.mark.parametrize("cell", [{"a": "x"}, ["x"], {"fullrecall": "x"}])
+def test_a_column_of_that_name_that_holds_no_text_makes_no_report(
+    tmp_path: Path, cell: object
+) -> None:
+    """Another program's column of lists or mappings may have it."""
+    pq.write_table(pa.table({"fullrecall": [cell]}), tmp_path / "x.parquet")
+    with pytest.raises(ReportError, match="is no saved report"):
+        Report.open(tmp_path / "x.parquet")
+
+
+def test_fields_of_a_users_own_column_are_not_taken_for_a_scores(tmp_path: Path) -> None:
+    """An engine may pass on mappings whose keys look like the columns of a score."""
+    path = tmp_path / "r.parquet"
+    report = evaluate(made.samples(40), IdRecall(), progress=False)
+    report.save(path)
+    table = pq.read_table(path)
+    own = [{"order": "1", "order_status": "sent", "fullrecall": "x"}] * table.num_rows
+    pq.write_table(table.append_column("shop", pa.array(own)), tmp_path / "own.parquet")
+    assert Report.open(tmp_path / "own.parquet").summary().to_dict() == report.summary().to_dict()

@@ -1,0 +1,231 @@
+"""Edits of saved reports are refused, or change no number."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from tests.files.reports.edits import SCORERS, Edit, edited, edits, report
+from tests.files.reports.sealing import sealed
+from typer.testing import CliRunner
+
+from fullrecall import Report
+from fullrecall.cli import app
+from fullrecall.errors import ReportError
+from fullrecall.measures import AP, RR, Hit, Measure, Precision, Recall, nDCG
+
+pa = pytest.importorskip("pyarrow", reason="needs the parquet extra")
+pq = pytest.importorskip("pyarrow.parquet", reason="needs the parquet extra")
+
+MEASURES: tuple[Measure, ...] = (Recall, Recall @ 1, Hit @ 2, Precision @ 2, nDCG @ 3, RR, AP)
+FEWEST = {"ids": 25} | dict.fromkeys(("questions", "judged precision"), 30)
+"""Kinds of edit of a scorer's results; 40 where none is said, and half as many of its columns."""
+
+
+def numbers(loaded: Report) -> list[Any]:
+    """Return all that a report says in numbers."""
+    values = [loaded.values(measure).tolist() for measure in MEASURES]
+    return [*values, loaded.table.status(0).tolist(), loaded.table.ids]
+
+
+def unchanged(path: Path, before: list[Any]) -> bool:
+    """Whether a file is refused, or says the same numbers as before."""
+    try:
+        after = numbers(Report.load(path))
+    except ReportError as error:
+        return str(path) in str(error) and len(str(error)) < 900
+    return all(
+        np.array_equal(one, other, equal_nan=index < len(MEASURES))
+        for index, (one, other) in enumerate(zip(after, before, strict=True))
+    )
+
+
+def saved(name: str, path: Path) -> tuple[list[Any], list[Any]]:
+    """Return the lines of a scorer's report but its foot, and its numbers."""
+    report(name).save(path)
+    lines = [json.loads(line) for line in path.read_text("utf-8").splitlines()]
+    return lines[:-1], numbers(Report.load(path))
+
+
+def one_of_each_kind(every: Iterable[tuple[int, Edit]]) -> Iterable[tuple[int, Edit]]:
+    """Return an edit of each kind, of the last row that has it."""
+    return {edit.kind: (row, edit) for row, edit in every}.values()
+
+
+def edited_rows(lines: Sequence[Any]) -> list[tuple[Edit, list[Any]]]:
+    """Return edits of results, and the lines that each makes."""
+    every = (
+        (row, edit)
+        for row, line in enumerate(lines[1:], start=1)
+        for edit in edits(line["results"][0], ("results", 0))
+    )
+    return [
+        (edit, [*lines[:row], edited(lines[row], edit), *lines[row + 1 :]])
+        for row, edit in one_of_each_kind(every)
+    ]
+
+
+@pytest.mark.parametrize("name", SCORERS)
+def test_each_edit_of_a_result(name: str, tmp_path: Path) -> None:
+    """Whoever edits makes the digest fit: what does not follow from the sample is refused."""
+    path = tmp_path / "report.jsonl"
+    lines, before = saved(name, path)
+    kinds: Counter[str] = Counter()
+    wrong = []
+    for edit, changed in edited_rows(lines):
+        path.write_text(sealed(changed), "utf-8")
+        kinds[edit.kind] += 1
+        if not unchanged(path, before):
+            wrong.append(edit.kind)
+    assert wrong == []
+    assert len(kinds) >= FEWEST.get(name, 40)
+
+
+@pytest.mark.parametrize("name", ["ids", "spans", "claims", "a panel"])
+def test_each_edit_under_the_digest_that_was_written(name: str, tmp_path: Path) -> None:
+    """Whoever edits by hand leaves the digest: any edit of a sample, too, is refused by `gate`."""
+    path = tmp_path / "report.jsonl"
+    lines, _ = saved(name, path)
+    foot = path.read_text("utf-8").splitlines()[-1]
+    passed = []
+    for edit in edits(lines[1]["sample"], ("sample",)):
+        texts = [*map(json.dumps, (lines[0], edited(lines[1], edit), *lines[2:])), foot, ""]
+        path.write_text("\n".join(texts), "utf-8")
+        done = CliRunner().invoke(app, ["gate", str(path), "--min-recall", "0.1"])
+        if done.exit_code != 2 or "Traceback" in done.output:
+            passed.append(edit.kind)
+    assert passed == []
+
+
+@pytest.mark.parametrize("name", SCORERS)
+def test_no_edit_of_the_head_turns_the_proof_off(name: str, tmp_path: Path) -> None:
+    """Parameters that no scorer has are refused, else an edit of them would let results pass."""
+    path = tmp_path / "report.jsonl"
+    lines, before = saved(name, path)
+    method = lines[0]["methods"][0]
+    heads = [
+        {**method, "parameters": {**method["parameters"], field: value}}
+        for field in (*method["parameters"], "another")
+        for value in (None, -1, 7, "", [], {})
+    ] + [
+        {**method, "parameters": {own: method["parameters"][own] for own in kept}}
+        for field in method["parameters"]
+        for kept in [method["parameters"].keys() - {field}]
+    ]
+    heads += [{**method, "headline": headline} for headline in ("rr", "hit@1", "ndcg")]
+    passed = []
+    for head in heads:
+        changed = [{**lines[0], "methods": [head]}, *map(all_found_at_first, lines[1:])]
+        path.write_text(sealed(changed), "utf-8")
+        if not unchanged(path, before):
+            passed.append(head)
+    assert passed == [head for head in passed if head["parameters"].get("similarity") == ""]
+
+
+def all_found_at_first(line: Any) -> Any:
+    """Return a row whose targets are all found at rank 1, where anything was retrieved."""
+    result = line["results"][0]
+    if result["status"] != "scored" or not result.get("retrieved"):
+        return line
+    at_first = {"steps": [[1, 1.0]], "ranks": [1]}
+    findings = [{**finding, **at_first} for finding in result["findings"]]
+    return {**line, "results": [{**result, "score": 1.0, "findings": findings}]}
+
+
+LINES = {
+    "removed": lambda lines: [*lines[:1], *lines[2:]],
+    "twice": lambda lines: [*lines, lines[1]],
+    "in another order": lambda lines: [lines[0], *lines[:0:-1]],
+    "a foot that says stopped": lambda lines: lines,
+}
+
+
+@pytest.mark.parametrize("change", LINES.values(), ids=LINES)
+def test_lines(change: Any, tmp_path: Path) -> None:
+    """Lines that are removed, repeated, moved: the digest in the foot is of all of them."""
+    path = tmp_path / "report.jsonl"
+    lines, _ = saved("ids", path)
+    foot = json.loads(path.read_text("utf-8").splitlines()[-1])
+    changed = change(lines)
+    if changed == lines:
+        foot["stopped"] = "it was stopped"
+    foot["samples"] = len(changed) - 1
+    path.write_text("".join(f"{json.dumps(line)}\n" for line in (*changed, foot)), "utf-8")
+    with pytest.raises(ReportError, match="was changed after it was written"):
+        Report.load(path)
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("name", SCORERS)
+def test_each_cell_of_a_column(name: str, tmp_path: Path) -> None:
+    """No column says anything but what its sample gives; a row without a status is missing."""
+    path = tmp_path / "report.parquet"
+    report(name).save(tmp_path / "saved.parquet")
+    table, before = pq.read_table(tmp_path / "saved.parquet"), numbers(report(name))
+    score = report(name).methods[0].name
+    wrong, tried = [], 0
+    for column in (one for one in table.column_names if one.startswith(score)):
+        cells = table[column].to_pylist()
+        for _, edit in one_of_each_kind((0, edit) for edit in edits(cells) if edit.path):
+            try:
+                changed = pa.array(edited(cells, edit), table.schema.field(column).type)
+            except (pa.ArrowInvalid, pa.ArrowTypeError):
+                continue  # no file can hold it
+            if len(changed) != len(table):
+                continue
+            index = table.column_names.index(column)
+            pq.write_table(table.set_column(index, column, changed), path)
+            tried += 1
+            if not unchanged(path, before) and Report.load(path).complete:
+                wrong.append(f"{column}: {edit.kind}")
+    assert wrong == []
+    assert tried >= 15
+
+
+FOREIGN = ("", "x", "null", "[1]", "1", '"a"', "[null]", "[" * 3_000, '{"contexts": 1}')
+"""Texts that are no JSON object, or none of ours."""
+
+
+@pytest.mark.parametrize("read", [Report.load, Report.open], ids=["load", "open"])
+@pytest.mark.parametrize("name", ["ids", "claims"])
+def test_foreign_texts_in_columns(name: str, read: Any, tmp_path: Path) -> None:
+    """Whatever JSON a cell or the manifest hold, it is read or refused as a report is."""
+    path, saved = tmp_path / "report.parquet", tmp_path / "saved.parquet"
+    report(name).save(saved)
+    table = pq.read_table(saved)
+    texts = [each.name for each in table.schema if pa.types.is_string(each.type)]
+    for text in FOREIGN:
+        (saved / "_manifest.json").write_text(text, "utf-8")
+        with pytest.raises(ReportError, match="is no manifest of a report"):
+            read(saved)
+        for column in texts:
+            cells = pa.array([text, *table[column].to_pylist()[1:]], pa.string())
+            index = table.column_names.index(column)
+            pq.write_table(table.set_column(index, column, cells), path)
+            read_or_refused(path, read)
+
+
+@pytest.mark.parametrize("cells", [[1], [1.5], [True], [[1]], [{"a": 1}]], ids=str)
+def test_columns_of_other_types(cells: list[Any], tmp_path: Path) -> None:
+    """A column of numbers where texts are meant is read as texts, or refused."""
+    path = tmp_path / "report.parquet"
+    report("claims").save(tmp_path / "saved.parquet")
+    table = pq.read_table(tmp_path / "saved.parquet")
+    for index, column in enumerate(table.column_names):
+        pq.write_table(table.set_column(index, column, pa.array(cells * len(table))), path)
+        read_or_refused(path, Report.load)
+        read_or_refused(path, Report.open)
+
+
+def read_or_refused(path: Path, read: Any) -> None:
+    """Look at all rows of a file; the one error that may be is `ReportError`."""
+    with suppress(ReportError):
+        opened = read(path)
+        opened.summary()
+        assert len(list(opened)) == len(opened.table.ids)

@@ -1,0 +1,168 @@
+"""A report is the same in memory, as JSON Lines, as Parquet, and as what a stream wrote."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+from tests.files.reports import made
+
+from fullrecall import IdRecall, Report, evaluate
+from fullrecall.errors import ReportError
+from fullrecall.files.reports import saved as files
+from fullrecall.measures import Recall
+
+
+def _streamed(report: Report, path: Path) -> Report:
+    with files.writer(path, report.methods) as writer:
+        for row in report:
+            writer.write(row.sample, row.results)
+    return Report.open(path)
+
+
+def _saved(report: Report, path: Path) -> Report:
+    report.save(path)
+    return Report.open(path)
+
+
+FORMS: dict[str, Callable[[Report, Path], Report]] = {
+    "lines": lambda report, folder: _saved(report, folder / "r.jsonl"),
+    "columns": lambda report, folder: _saved(report, folder / "r.parquet"),
+    "streamed columns": lambda report, folder: _streamed(report, folder / "r.parquet"),
+    "streamed lines": lambda report, folder: _streamed(report, folder / "r.jsonl"),
+}
+
+
+@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("seed", [1, 2])
+def test_every_row_and_value_comes_back(form: str, seed: int, tmp_path: Path) -> None:
+    """Samples and results are equal, and measures to the bit; so is a choice of the rows."""
+    report = made.report(seed=seed)
+    opened = FORMS[form](report, tmp_path)
+    assert opened.methods == report.methods
+    assert list(opened) == list(report)
+    for score, method in enumerate(report.methods):
+        for measure in made.MEASURES:
+            ours, theirs = (one.values(measure, score=method.name) for one in (report, opened))
+            assert np.array_equal(ours, theirs, equal_nan=True)
+        digests = (one.table.target_digests(score) for one in (report, opened))
+        assert np.array_equal(*digests)
+    assert opened.summary().to_dict() == report.summary().to_dict()
+    assert opened.table.groups == report.table.groups
+    some = np.array(random.Random(seed).sample(range(len(report)), 60))
+    assert list(opened.table.selected(some)) == list(report.table.selected(some))
+
+
+def test_rows_that_came_a_few_at_a_time(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """What follows is left out of the rows of some, and stands in those of others of their file."""
+    monkeypatch.setattr("fullrecall.files.reports.parquet.Writer.together", 3)
+    report, path = made.report(), tmp_path / "r.parquet"
+    opened = _streamed(report, path)
+    for each in (opened, Report.load(path)):
+        assert list(each) == list(report)
+        for score, method in enumerate(report.methods):
+            for measure in made.MEASURES:
+                ours, theirs = (one.values(measure, score=method.name) for one in (report, each))
+                assert np.array_equal(ours, theirs, equal_nan=True)
+            digests = (one.table.target_digests(score) for one in (report, each))
+            assert np.array_equal(*digests)
+
+
+def test_saved_again_it_is_the_same_file(tmp_path: Path) -> None:
+    """Whatever it was read from."""
+    report, first, second = made.report(), tmp_path / "a.jsonl", tmp_path / "b.jsonl"
+    report.save(first)
+    _saved(Report.load(first), tmp_path / "c.parquet").save(second)
+    assert first.read_bytes() == second.read_bytes()
+    assert list(Report.load(tmp_path / "c.parquet")) == list(report)
+
+
+@pytest.mark.parametrize("graded", [False, True])
+@pytest.mark.parametrize("seed", range(7))
+def test_lines_of_columns_are_those_of_rows(seed: int, *, graded: bool, tmp_path: Path) -> None:
+    """Samples of IDs alone are written of their columns, and give the bytes of one row each."""
+    rng = random.Random(seed)
+    names = ["a", "b", "c", "½ 🙂", 'q"\\', 7, 0]
+
+    def ids() -> list[str | int]:
+        return rng.choices(names, k=rng.randrange(6))
+
+    rows: list[dict[str, object]] = [
+        {
+            "id": rng.choice([None, f"q{n}"]),
+            "user_input": rng.choice([None, "why?"]),
+            "group": rng.choice([None, "g"]),
+            "retrieved_ids": ids(),
+            "expected_ids": {name: rng.randrange(3) for name in ids()} if graded else ids(),
+        }
+        for n in range(30)
+    ]
+    report = evaluate(rows, IdRecall(), progress=False)
+    _streamed(report, tmp_path / "rows.jsonl")
+    loaded = _saved(report, tmp_path / "columns.jsonl")
+    assert (tmp_path / "rows.jsonl").read_bytes() == (tmp_path / "columns.jsonl").read_bytes()
+    assert list(loaded) == list(report)
+    one_by_one = Report.of(report.methods, report)
+    assert np.array_equal(report.table.target_digests(0), one_by_one.table.target_digests(0))
+
+
+def test_what_ended_the_run_is_kept(tmp_path: Path) -> None:
+    """In either form."""
+    report = made.report(20)
+    report.stopped = "the run was interrupted"
+    report.save(tmp_path / "r.jsonl")
+    assert Report.open(tmp_path / "r.jsonl").stopped == report.stopped
+    report.save(tmp_path / "r.parquet")
+    assert Report.open(tmp_path / "r.parquet").stopped == report.stopped
+
+
+def content(path: Path) -> list[bytes]:
+    """Return the bytes of a file, or of the files of a directory."""
+    return [each.read_bytes() for each in (sorted(path.iterdir()) if path.is_dir() else [path])]
+
+
+@pytest.mark.parametrize("name", ["r.jsonl", "r.parquet"])
+def test_nothing_is_replaced_silently(name: str, tmp_path: Path) -> None:
+    """Neither by saving nor by a run; with `replace` it is replaced once all is written."""
+    report, path = made.report(10), tmp_path / name
+    report.save(path)
+    before = content(path)
+    with pytest.raises(ReportError, match="exists: pass replace=True"):
+        report.save(path)
+    with pytest.raises(ReportError, match="exists"):
+        evaluate(made.samples(5), IdRecall(), output=path, progress=False)
+    assert content(path) == before
+    made.report(12).save(path, replace=True)
+    assert len(Report.open(path)) == 12
+    assert [one.name for one in tmp_path.iterdir()] == [name]
+
+
+@pytest.mark.parametrize("name", ["r.html", "r.csv", "r", "r.json"])
+def test_another_suffix_is_an_error(name: str, tmp_path: Path) -> None:
+    """It says what writes such a file."""
+    with pytest.raises(ReportError, match=r"saved as \.jsonl or \.parquet.*to_html"):
+        made.report(3).save(tmp_path / name)
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_directory_of_other_files_is_not_replaced(tmp_path: Path) -> None:
+    """Whatever its name ends in."""
+    path = tmp_path / "photos.parquet"
+    path.mkdir()
+    (path / "photo.png").touch()
+    with pytest.raises(ReportError, match="directory of other files"):
+        made.report(3).save(path, replace=True)
+
+
+def test_an_empty_report(tmp_path: Path) -> None:
+    """It has its methods."""
+    report = evaluate([], IdRecall(), progress=False)
+    for name in ("r.jsonl", "r.parquet"):
+        opened = _saved(report, tmp_path / name)
+        assert (len(opened), opened.methods) == (0, report.methods)
+    streamed = evaluate([], IdRecall(), progress=False, output=tmp_path / "s.parquet")
+    assert (len(streamed), streamed.methods) == (0, report.methods)
+    assert np.isnan(report.values(Recall)).sum() == 0

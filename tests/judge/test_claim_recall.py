@@ -1,0 +1,256 @@
+"""Claim recall: the cases whose answers are known, ranks, and claims that are fixed once."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from typing import Any
+
+import pytest
+from tests.judge.scripted import asked_of, judged, reply, verdict
+
+from fullrecall import Claim, ClaimRecall, QuestionRecall, Sample
+from fullrecall.judge import LLMJudge
+from fullrecall.judge.models import Completion
+from fullrecall.measures import F1, Precision, Recall
+from fullrecall.scorers.result import Status
+from fullrecall.testing import ScriptedChatModel
+
+STEPS = [
+    "1. Build the container image.",
+    "2. Push the image to the registry.",
+    "3. Create the AKS cluster.",
+    "4. Configure kubectl to use the cluster.",
+    "5. Write the deployment YAML.",
+    "6. Apply the YAML to the cluster.",
+]
+
+
+DOCUMENTS = [
+    "Use docker push to send the image to your container registry.",
+    "az aks create makes a new Kubernetes cluster in your resource group.",
+    "az aks get-credentials configures kubectl to talk to the cluster.",
+]
+
+
+class TestKnownCases:
+    """The cases whose answers are known."""
+
+    def test_france(self) -> None:
+        """One of two claims found: 0.5, and the missing one is named."""
+        sample = Sample(
+            user_input="Where is France and what is its capital?",
+            reference_claims=["France is in Western Europe.", "Its capital is Paris."],
+            retrieved_contexts=["France, in Western Europe, has medieval cities."],
+        )
+        result = judged([reply(verdict(1, "supported", 1), verdict(2, "not_supported"))], sample)
+        assert (result.score, result.missed) == (0.5, ("Its capital is Paris.",))
+
+    def test_six_steps(self) -> None:
+        """Recall 0.5, precision 1.0, F1 0.667, and exactly the other three steps are missing."""
+        script = [
+            reply(
+                verdict(1, "not_supported"),
+                *(verdict(step, "supported", step - 1) for step in (2, 3, 4)),
+                verdict(5, "not_supported"),
+                verdict(6, "not_supported"),
+            )
+        ]
+        scorer = ClaimRecall(judge=LLMJudge(ScriptedChatModel(script)), split="sentences")
+        result = scorer.score(
+            user_input="How do I deploy a container to AKS?",
+            reference=" ".join(STEPS),
+            retrieved_contexts=DOCUMENTS,
+        )
+        assert (result.score, result[Precision]) == (0.5, 1.0)
+        assert result[F1] == pytest.approx(2 / 3)
+        assert result.missed == (STEPS[0], STEPS[4], STEPS[5])
+
+    def test_no_claims(self) -> None:
+        """No claims: undefined, and 1.0 by the claim convention; no judge is asked."""
+        model = ScriptedChatModel([RuntimeError("asked")])
+        sample = Sample(retrieved_contexts=["c"], reference_claims=[])
+        assert ClaimRecall(judge=LLMJudge(model)).score(sample).status is Status.UNDEFINED
+        undefined = ClaimRecall(judge=LLMJudge(model)).score(sample)
+        assert undefined[Recall(zero_division=1.0)] == 1.0
+        assert model.requests == []
+
+    def test_sub_questions(self) -> None:
+        """Answers yes, yes, no: 2/3, each sub-question kept with its verdict."""
+        model = ScriptedChatModel(
+            [
+                json.dumps({"items": ["who?", "when?", "why?"]}),
+                reply(
+                    verdict(1, "supported", 1),
+                    verdict(2, "supported", 2),
+                    verdict(3, "not_supported"),
+                ),
+            ]
+        )
+        result = QuestionRecall(judge=LLMJudge(model)).score(
+            user_input="who did it, when and why?", retrieved_contexts=["a", "b"]
+        )
+        assert result.score == pytest.approx(2 / 3)
+        assert [(f.target.label, f.verdict) for f in result.findings] == [
+            ("who?", "supported"),
+            ("when?", "supported"),
+            ("why?", "not_supported"),
+        ]
+
+    def test_nothing_retrieved(self) -> None:
+        """An empty retrieval is 0.0, with the claims named, and no call."""
+        model = ScriptedChatModel([RuntimeError("asked")])
+        result = ClaimRecall(judge=LLMJudge(model)).score(
+            reference="One. Two things.", retrieved_contexts=[]
+        )
+        assert (result.score, result.missed, model.requests) == (0.0, ("One.", "Two things."), [])
+
+    def test_nuggets(self) -> None:
+        """Strict and partial, vital and all, as TREC RAG's nuggets are scored."""
+        sample = Sample(
+            retrieved_contexts=["c"],
+            reference_claims=["vital one", Claim("okay one", vital=False)],
+        )
+        script = [
+            lambda request: reply(
+                verdict(1, "supported", 1),
+                *([verdict(2, "partial", 1)] if 2 in asked_of(request) else []),
+            )
+        ][0]
+        scores = {
+            (measure, partial): judged(script, sample, partial_credit=partial)[measure]
+            for measure in (Recall(min_grade=1), Recall)
+            for partial in (0.0, 0.5)
+        }
+        assert scores == {
+            (Recall(min_grade=1), 0.0): 1.0,
+            (Recall, 0.0): 0.5,
+            (Recall(min_grade=1), 0.5): 1.0,
+            (Recall, 0.5): 0.75,
+        }
+
+
+class TestRanks:
+    """One judging gives recall at every k."""
+
+    def test_each_alone_counts_from_the_first(self) -> None:
+        """A claim that two contexts support, each alone, is found at the earlier."""
+        sample = Sample(
+            retrieved_contexts=[
+                "Rome is old.",
+                "The tower is in Paris.",
+                "A tower stands in Paris.",
+            ],
+            reference_claims=["The tower is in Paris.", "Rome is old."],
+        )
+        both = [{"context": 3, "quote": "tower stands in Paris"},
+                {"context": 2, "quote": "tower is in Paris"}]  # fmt: skip
+        script = [reply({**verdict(1), "citations": both}, verdict(2, "supported", 3))]
+        result = judged(script, sample)
+        assert [result[Recall @ k] for k in (1, 2, 3)] == [0.0, 0.5, 1.0]
+        assert result.findings[0].ranks == (2, 3)
+
+    @pytest.mark.parametrize("together", [False, True])
+    def test_two_that_do_not_verify_alone_count_from_the_last(self, *, together: bool) -> None:
+        """Neither of two cited contexts verifies alone: the later rank, said together or not."""
+        sample = Sample(
+            retrieved_contexts=["France is in Western Europe.", "filler", "Its capital is Paris."],
+            reference_claims=["France is in Western Europe and its capital is Paris."],
+        )
+        halves = [{"context": 1, "quote": "France is in Western Europe"},
+                  {"context": 3, "quote": "Its capital is Paris"}]  # fmt: skip
+        told = {**verdict(1, together=together), "citations": halves}
+        result = judged([reply(told)], sample)
+        assert [result[Recall @ k] for k in (1, 2, 3)] == [0.0, 0.0, 1.0]
+        unquoted = judged([reply(verdict(1, "supported", 1, 3, together=together))], sample)
+        assert [unquoted[Recall @ k] for k in (1, 2, 3)] == [0.0, 0.0, 1.0]
+
+    def test_together_counts_from_the_last(self) -> None:
+        """Row: a claim supported only by several contexts together: found at the later rank."""
+        result = judged(
+            [reply(verdict(1, "supported", 1, 3, together=True), verdict(2, "not_supported"))]
+        )
+        assert [result[Recall @ k] for k in (1, 2, 3)] == [0.0, 0.0, 0.5]
+
+    def test_duplicate_contexts_are_sent_once(self) -> None:
+        """A duplicate costs no tokens, and ranks are those of the list as retrieved."""
+        model = ScriptedChatModel([reply(verdict(1, "supported", 2))])
+        result = ClaimRecall(judge=LLMJudge(model)).score(
+            retrieved_contexts=["same", "same", "other"], reference_claims=["c"]
+        )
+        assert result.findings[0].ranks == (3,)
+        assert model.requests[0].messages[1].content.count('"same"') == 1
+
+
+class TestSplitting:
+    """Row: a reference answer is split into claims once per text.
+
+    Claims are fixed before anything is judged.
+    """
+
+    def test_split_once_and_reused(self) -> None:
+        """Two retrievers are compared over the same claims, split by one call."""
+        split = json.dumps({"items": ["a is b", "c is d"]})
+        model = ScriptedChatModel(
+            lambda request: (
+                split
+                if request.schema_name == "items"
+                else reply(verdict(1, "supported", 1), verdict(2, "not_supported"))
+            )
+        )
+        scorer = ClaimRecall(judge=LLMJudge(model))
+        results = [
+            scorer.score(reference="A is b and c is d.", retrieved_contexts=[text])
+            for text in ("one", "two")
+        ]
+        assert [request.schema_name for request in model.requests] == [
+            "items",
+            "verdicts",
+            "verdicts",
+        ]
+        assert {tuple(f.target.label for f in r.findings) for r in results} == {
+            ("a is b", "c is d")
+        }
+        assert [result.usage.calls for result in results] == [2, 2]
+
+    def test_failed_split_is_unscored(self) -> None:
+        """A text that cannot be split is unscored with the reason; prose is no list of claims."""
+        result = ClaimRecall(judge=LLMJudge(ScriptedChatModel(["- a\n- b"]))).score(
+            reference="A and b.", retrieved_contexts=["c"]
+        )
+        assert result.status is Status.UNSCORED
+        assert "could not be split" in result.reason
+
+    def test_missing_reference_is_unscored(self) -> None:
+        """Neither claims nor an answer: the missing fields are named."""
+        result = ClaimRecall(judge=LLMJudge(ScriptedChatModel(["x"]))).score(
+            retrieved_contexts=["c"]
+        )
+        assert result.reason == "reference_claims or reference is missing"
+
+
+def test_sync_and_async_agree_everywhere() -> None:
+    """`score` and `ascore` give equal results, inside a running loop too."""
+    scripts: list[list[str | Completion | Exception]] = [
+        [reply(verdict(1, "supported", 1), verdict(2, "partial", 2))],
+        [reply(verdict(1, "supported", 1)), reply(verdict(2, "supported", 3))],
+        ["prose"],
+        [TimeoutError("t")],
+    ]
+    sample = Sample(retrieved_contexts=["a", "b", "c"], reference_claims=["x", "y"])
+
+    def scorer(script: list[str | Completion | Exception]) -> ClaimRecall:
+        return ClaimRecall(judge=LLMJudge(ScriptedChatModel(script)))
+
+    async def both(script: list[str | Completion | Exception]) -> tuple[Any, Any]:
+        return scorer(script).score(sample), await scorer(script).ascore(sample)
+
+    for script in scripts:
+        now, later = asyncio.run(both(script))
+        assert (now.score, now.status, now.findings, now.note, now.usage) == (
+            later.score,
+            later.status,
+            later.findings,
+            later.note,
+            later.usage,
+        )

@@ -1,0 +1,260 @@
+"""A cross-encoder as a judge, through the real loading code, with models that the tests train."""
+
+from __future__ import annotations
+
+import json
+import pickle
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.lexical.facts import facts
+from tests.lexical.tiny_nli import build
+
+from fullrecall import ClaimRecall, ContextPrecision, QuestionRecall, Sample, evaluate
+from fullrecall.errors import MissingExtraError, ParameterError
+from fullrecall.judge.flow import run
+from fullrecall.lexical.cross_encoder import CrossEncoderJudge
+from fullrecall.lexical.falsification import falsified
+from fullrecall.lexical.pair_scorers import Logits, support_of, support_output
+from fullrecall.measures import Recall
+from fullrecall.scorers.result import Status
+
+FACTS = facts(240, seed=3)
+EDITED = list(falsified(FACTS))
+TEXTS = [claim for claim, _ in FACTS] + [c[0] for _, c in FACTS] + [one.false for one in EDITED]
+ROWS = [(contexts[0], claim, 1) for claim, contexts in FACTS] + [
+    (one.contexts[0], one.false, 0) for one in EDITED if one.detail in ("name", "number")
+]
+
+
+@pytest.fixture(scope="module")
+def trained(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return a folder with a model of three labels, trained on every other fact."""
+    return build(
+        tmp_path_factory.mktemp("nli"),
+        TEXTS,
+        ("entailment", "neutral", "contradiction"),
+        rows=ROWS[::2],
+    )
+
+
+@pytest.fixture
+def judge(trained: Path) -> CrossEncoderJudge:
+    """Return the judge of the trained model."""
+    return CrossEncoderJudge(str(trained))
+
+
+def test_it_tells_true_claims_from_false_ones(judge: CrossEncoderJudge) -> None:
+    """On facts that it was not trained on: claims supported, other names and numbers not."""
+    held = FACTS[1::2]
+    other = [one for one in EDITED if one.detail in ("name", "number")][1::2]
+    true = [run(judge.attribute([claim], contexts))[0][0] for claim, contexts in held]
+    false = [run(judge.attribute([one.false], one.contexts))[0][0] for one in other]
+    assert sum(one.label == "supported" for one in true) / len(true) > 0.9
+    assert sum(one.label == "supported" for one in false) / len(false) < 0.1
+
+
+def test_evidence_is_a_window_of_its_context(judge: CrossEncoderJudge) -> None:
+    """The best window is quoted, verified, at its own rank; what no context has is missed."""
+    (first, one), (second, two) = FACTS[0], FACTS[4]
+    result = ClaimRecall(judge=judge, require_evidence=True).score(
+        retrieved_contexts=["Little is known about it.", *two, *one],
+        reference_claims=[first, second],
+    )
+    assert [finding.rank for finding in result.findings] == [3, 2]
+    assert [result[Recall @ k] for k in (1, 2, 3)] == [0.0, 0.5, 1.0]
+    for finding in result.findings:
+        assert finding.unverified == 0.0
+        assert all(item.verified for item in finding.evidence)
+
+
+def test_two_contexts_together(tmp_path: Path) -> None:
+    """What neither has alone is found over the two best windows, at the later rank."""
+    texts = ["Ada built the engine.", "Bea built the dome.", "Ada and Bea built the engine dome."]
+    judge = CrossEncoderJudge(str(build(tmp_path / "m", texts)), threshold=0.7)
+    (verdict,), _ = run(judge.attribute(["Ada Bea engine dome"], [texts[0], "Rome.", texts[1]]))
+    assert (verdict.label, verdict.together) == ("supported", True)
+    assert [citation.context for citation in verdict.citations] == [0, 2]
+
+
+@pytest.mark.parametrize(
+    ("labels", "spread"),
+    [
+        (("LABEL_0",), (1,)),
+        (("LABEL_0",), (-1,)),
+        (("hallucinated",), (-1,)),
+        (("LABEL_0", "LABEL_1"), (0, 1)),
+        (("LABEL_0", "LABEL_1"), (1, -1)),
+        ((), (1, 0)),
+        ((), (0, 1)),
+        ((), (1,)),
+        (("entailment", "not_entailment"), (1, 0)),
+        (("unfaithful", "faithful"), (0, 1)),
+        (("consistent", "inconsistent"), (1, 0)),
+        (("hallucinated", "supported"), (0, 1)),
+        (("Attributable", "Extrapolatory", "Contradictory"), (1, 0, -1)),
+    ],
+)
+def test_heads_of_any_kind(
+    tmp_path: Path, labels: tuple[str, ...], spread: tuple[float, ...]
+) -> None:
+    """One score or several, with names or none, either way round: support is support."""
+    folder = build(tmp_path / "m", ["Ada built it.", "Rome fell."], labels, spread=spread)
+    for threshold in (0.4, 0.6):
+        judge = CrossEncoderJudge(str(folder), threshold=threshold)
+        verdicts, _ = run(judge.attribute(["Ada built it.", "Rome fell."], ["Ada built it."]))
+        assert [verdict.label for verdict in verdicts] == ["supported", "not_supported"]
+
+
+def probed(*columns: float) -> Logits:
+    """Return logits of a model whose outputs speak for a sentence with itself by these weights."""
+    return lambda pairs: [
+        [weight * (3.0 if one == other else -3.0) for weight in columns] for one, other in pairs
+    ]
+
+
+@pytest.mark.parametrize(
+    ("labels", "support"),
+    [
+        ({"0": "LABEL_0"}, 1),
+        ({"0": "LABEL_0", "1": "LABEL_1"}, 1),
+        ({"0": "entailment", "1": "not_entailment"}, 0),
+        ({"0": "hallucinated", "1": "consistent"}, 1),
+        ({"0": "unsupported", "1": "supported"}, 1),
+        ({"0": "ENTAILMENT", "1": "NEUTRAL", "2": "CONTRADICTION"}, 0),
+        ({"0": "contradiction", "1": "entailment", "2": "neutral"}, 1),
+        ({"0": "SUPPORTS", "1": "REFUTES", "2": "NOT ENOUGH INFO"}, 0),
+    ],
+)
+def test_labels_are_read_from_the_config(labels: dict[str, str], support: int) -> None:
+    """The names that models of this kind have, where the probes agree."""
+    own = support if len(labels) > 1 else 0
+    columns = [1.0 if index == own else 0.0 for index in range(len(labels))]
+    assert support_output({"id2label": labels}, "m", probed(*columns)) == support
+
+
+@pytest.mark.parametrize(
+    ("labels", "spread"),
+    [
+        (("a", "b", "c"), (1, 0, 0)),
+        (("entailment", "entailed in part", "x"), (1, 0, 0)),
+        (("LABEL_0", "LABEL_1"), (0, 0)),
+        (("contradiction", "entailment"), (1, 0)),
+        (("entailment", "neutral", "contradiction"), (-1, 0, 1)),
+        (("supported",), (-1,)),
+        (("entailment", "neutral", "contradiction"), (1, -1)),
+    ],
+)
+def test_labels_that_the_model_does_not_bear_out_are_refused(
+    tmp_path: Path, labels: tuple[str, ...], spread: tuple[float, ...]
+) -> None:
+    """A guess would turn every verdict round, silently."""
+    folder = build(tmp_path / "m", ["a"], labels, spread=spread)
+    with pytest.raises(ParameterError, match=r"outputs in the model's order.*correct it"):
+        CrossEncoderJudge(str(folder))
+
+
+def test_an_output_that_is_no_row_of_labels_is_refused(tmp_path: Path) -> None:
+    """A model without a classifier's head gives a matrix for each pair."""
+    import onnx
+
+    folder = build(tmp_path / "m", ["a"])
+    model = onnx.load(folder / "model.onnx")
+    del model.graph.output[:]
+    words = onnx.helper.make_tensor_value_info("words", onnx.TensorProto.FLOAT, None)
+    model.graph.output.append(words)
+    onnx.save(model, folder / "model.onnx")
+    with pytest.raises(ParameterError, match="must be a sequence classifier"):
+        CrossEncoderJudge(str(folder))
+
+
+@pytest.mark.parametrize("file", ["model.onnx", "tokenizer.json", "config.json"])
+def test_a_damaged_file_is_named(tmp_path: Path, file: str) -> None:
+    """A download that was cut off, or a page in place of the file."""
+    folder = build(tmp_path / "m", ["Ada built it."])
+    whole = (folder / file).read_bytes()
+    for content in (whole[: len(whole) // 2], b"<html>404</html>", b""):
+        (folder / file).write_bytes(content)
+        with pytest.raises(ParameterError, match=rf"{file}, which cannot be read.*fetch"):
+            CrossEncoderJudge(str(folder))
+
+
+def test_a_folder_that_is_not_there_is_named(tmp_path: Path) -> None:
+    """What is no folder, and an empty folder, lack their graph."""
+    for name in (str(tmp_path / "none"), "some/model", str(tmp_path)):
+        with pytest.raises(ParameterError, match=r"without model\.onnx: fetch"):
+            CrossEncoderJudge(name)
+
+
+def test_scores_are_shares() -> None:
+    """The softmax of three logits, the sigmoid of one; extremes overflow nothing."""
+    assert support_of([1000.0, 0.0, -1000.0], 0) == 1.0
+    assert support_of([0.0], 1) == 0.5
+    assert support_of([-1e9], 1) == pytest.approx(0.0)
+
+
+def test_a_long_context_is_read_in_windows(trained: Path) -> None:
+    """What stands at the end of a long context counts as what stands at its beginning."""
+    claim, (text,) = FACTS[0]
+    filler = "Visitors usually come in the spring, when the gardens are in flower. " * 60
+    judge = CrossEncoderJudge(str(trained), max_length=128)
+    result = ClaimRecall(judge=judge).score(
+        retrieved_contexts=[filler + text], reference_claims=[claim]
+    )
+    assert result.score == 1.0
+    (evidence,) = result.findings[0].evidence
+    assert evidence.start is not None
+    assert evidence.start >= len(filler) - 300
+
+
+def test_relevance_and_what_it_cannot_tell(judge: CrossEncoderJudge) -> None:
+    """A context helps if it supports a fact of the answer; questions are beyond it."""
+    claim, contexts = FACTS[0]
+    ranked = ContextPrecision(judge=judge).score(
+        user_input="q", reference=claim, retrieved_contexts=["Rome.", *contexts]
+    )
+    assert [finding.rank for finding in ranked.findings] == [None, 2]
+    asked = QuestionRecall(judge=judge).score(user_input="Why?", retrieved_contexts=contexts)
+    assert asked.status is Status.UNSCORED
+    assert "LLMJudge" in asked.reason
+
+
+def test_batches_and_loops_change_no_score(trained: Path) -> None:
+    """Pairs one by one, in batches, and in samples side by side have one score."""
+    samples = [
+        Sample(retrieved_contexts=contexts, reference_claims=[claim])
+        for claim, contexts in FACTS[:12]
+    ]
+    scorers = [
+        ClaimRecall(judge=CrossEncoderJudge(str(trained), batch_size=size)) for size in (1, 32)
+    ]
+    alone = [[scorer.score(sample).score for sample in samples] for scorer in scorers]
+    report = evaluate(samples, scorers[1], progress=False)
+    assert alone[0] == alone[1] == [row.results[0].score for row in report.rows]
+
+
+def test_it_is_a_plain_value(judge: CrossEncoderJudge, tmp_path: Path) -> None:
+    """It pickles, compares, and two exports of one folder name have two names."""
+    assert pickle.loads(pickle.dumps(judge)) == judge  # noqa: S301
+    one = CrossEncoderJudge(str(build(tmp_path / "a" / "m", ["Ada built it."])))
+    two = CrossEncoderJudge(str(build(tmp_path / "b" / "m", ["Bea sold it all."])))
+    assert one.name.startswith("nli:m-")
+    assert one.name != two.name
+
+
+def test_bad_models_and_parameters_are_named(tmp_path: Path, monkeypatch: Any) -> None:
+    """Each error says what is missing."""
+    folder = build(tmp_path / "m", ["Ada built it."], at="onnx/model.onnx")
+    assert CrossEncoderJudge(str(folder)).name.startswith("nli:m-")
+    for name, value in (("threshold", 0), ("window", 0), ("batch_size", True), ("max_length", 1.5)):
+        with pytest.raises(ParameterError, match=name):
+            CrossEncoderJudge(str(folder), **{name: value})
+    (folder / "config.json").unlink()
+    with pytest.raises(ParameterError, match=r"without config\.json"):
+        CrossEncoderJudge(str(folder), batch_size=3)
+    (folder / "config.json").write_text(json.dumps({"id2label": {"0": "x"}}), encoding="utf-8")
+    monkeypatch.setitem(sys.modules, "onnxruntime", None)
+    with pytest.raises(MissingExtraError, match=r"pip install onnxruntime tokenizers$"):
+        CrossEncoderJudge(str(folder), batch_size=4)

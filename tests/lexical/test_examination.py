@@ -1,0 +1,111 @@
+"""How right a judge is: on labels, on falsified details, and at what cost."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.lexical.facts import facts
+
+from fullrecall import LLMJudge, Report, calibrate
+from fullrecall.errors import InputError, ParameterError
+from fullrecall.lexical import LexicalJudge
+from fullrecall.lexical.examination import Pair, examine, read_pairs, write_labels
+from fullrecall.lexical.falsification import edits
+from fullrecall.read import read_labels
+from fullrecall.testing import ScriptedChatModel
+
+FACTS = facts(40)
+PAIRS = [Pair(claim, tuple(contexts), supported=True) for claim, contexts in FACTS] + [
+    Pair(claim, tuple(FACTS[number - 7][1]), supported=False)
+    for number, (claim, _) in enumerate(FACTS)
+]
+
+
+def test_labels_and_details() -> None:
+    """The figures of the built-in judge, on its easiest kind of text."""
+    found = examine(LexicalJudge(), PAIRS, progress=False)
+    assert (len(found.labeled), found.unscored) == (80, 0)
+    assert found.balanced_accuracy is not None
+    assert found.balanced_accuracy > 0.9
+    assert found.errors.keys() <= {"labeled", *edits()}
+    assert len(found.errors) >= 20
+    ruled, others = (found.false_credit(ruled=ruled) for ruled in (True, False))
+    assert ruled is not None
+    assert others is not None
+    assert ruled[0] < 0.1 < others[0]
+    assert others[1] >= 15
+    assert found.errors["number"][1] == 0
+    assert examine(LexicalJudge(), PAIRS, details=False, progress=False).errors.keys() == {
+        "labeled"
+    }
+
+
+@pytest.mark.parametrize(
+    ("told", "accuracy"),
+    [
+        ({True: "supported", False: "not_supported"}, 1.0),
+        ({True: "not_supported", False: "supported"}, 0.0),
+        ({True: "supported", False: "supported"}, 0.5),
+        ({True: "partial", False: "not_supported"}, 0.5),
+    ],
+)
+def test_measures_by_hand(told: dict[bool, str], accuracy: float) -> None:
+    """Balanced accuracy counts full support."""
+    wanted = {pair.claim + pair.contexts[0]: pair.supported for pair in PAIRS}
+
+    def script(request: Any) -> str:
+        body = request.messages[1].content
+        claim = json.loads(body.rpartition("claims:\n1 ")[2])
+        context = json.loads(body.split("\n")[1].removeprefix("1 "))
+        label = told[wanted[claim + context]]
+        cited = [] if label == "not_supported" else [{"context": 1, "quote": context[:30]}]
+        return json.dumps(
+            {"verdicts": [{"id": 1, "citations": cited, "together": False, "verdict": label}]}
+        )
+
+    found = examine(LLMJudge(ScriptedChatModel(script)), PAIRS, details=False, progress=False)
+    assert found.balanced_accuracy == accuracy
+    assert found.usage.calls == len(PAIRS)
+
+
+def test_what_cannot_be_examined_is_named() -> None:
+    """No pairs, none of a kind; labels of one kind have no balanced accuracy."""
+    with pytest.raises(InputError, match="no labeled claims"):
+        examine(LexicalJudge(), [])
+    with pytest.raises(ParameterError, match="per_kind"):
+        examine(LexicalJudge(), PAIRS, per_kind=0)
+    found = examine(LexicalJudge(), PAIRS[:3], details=False, progress=False)
+    assert found.balanced_accuracy is None
+
+
+def test_labels_from_a_file(tmp_path: Path) -> None:
+    """Labels in the words that people write; empty ones are left out, bad lines named."""
+    rows = [
+        {"claim": "a", "contexts": ["b"], "label": label}
+        for label in (1, 0, "yes", "not_supported", "partial", "")
+    ]
+    file = tmp_path / "labels.jsonl"
+    file.write_text("\n".join(map(json.dumps, rows)), encoding="utf-8")
+    assert [pair.supported for pair in read_pairs(file)] == [True, False, True, False, False]
+    for row in (
+        {"claim": "", "contexts": []},
+        {"claim": "a", "contexts": "b"},
+        {"claim": "a", "contexts": ["b"], "label": "perhaps"},
+    ):
+        file.write_text(json.dumps(row), encoding="utf-8")
+        with pytest.raises(InputError, match=r"labels\.jsonl:1"):
+            list(read_pairs(file))
+
+
+def test_it_feeds_calibrate(tmp_path: Path) -> None:
+    """The report of a judging and its labels are what `calibrate` takes."""
+    found = examine(LexicalJudge(), PAIRS, details=False, progress=False)
+    found.report.save(tmp_path / "judged.jsonl")
+    write_labels(found, tmp_path / "labels.jsonl")
+    calibration = calibrate(
+        Report.load(tmp_path / "judged.jsonl"), read_labels(tmp_path / "labels.jsonl")
+    )
+    assert calibration.agreement.balanced_accuracy.value == pytest.approx(found.balanced_accuracy)

@@ -1,0 +1,311 @@
+"""Spans from files, frames, and the observations and calls of other tools."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import os
+import re
+import sys
+import threading
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pytest
+from tests.observe.spans import SPANS, TRACE, otlp, read
+
+from fullrecall import IdRecall, evaluate
+from fullrecall import read as datasets
+from fullrecall.errors import InputError, ParameterError
+from fullrecall.observe.sources import is_span_row
+from fullrecall.observe.span import Span
+
+
+@pytest.mark.parametrize("form", ["lines", "one object", "array", "indented", "base64", "gzip"])
+def test_files_of_otlp(form: str, tmp_path: Path) -> None:
+    """However the exporter wrote them: children first, over the whole file."""
+    objects = [otlp(each, encoded=form == "base64") for each in SPANS]
+    text = "\n".join(map(json.dumps, objects))
+    path = tmp_path / "traces.json"
+    if form == "one object":
+        text = json.dumps({"resourceSpans": [o["resourceSpans"][0] for o in objects]})
+    elif form == "array":
+        text = json.dumps(objects)
+    elif form == "indented":
+        text = json.dumps({"resourceSpans": [o["resourceSpans"][0] for o in objects]}, indent=2)
+    elif form == "gzip":
+        path = tmp_path / "traces.jsonl.gz"
+        path.write_bytes(gzip.compress(text.encode()))
+    if form != "gzip":
+        path.write_text(text, encoding="utf-8")
+    (sample,) = datasets.read(path)
+    if form != "base64":  # as protobuf's own JSON has IDs: they stay as they are
+        assert sample == read(*SPANS)
+        assert sample.id == TRACE
+    assert (sample.user_input, sample.response) == ("q", "42")
+    assert sample.retrieved_context_ids == ("a", "b")
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="POSIX named pipes")
+def test_a_pipe_is_read_once(tmp_path: Path) -> None:
+    """Samples come through it whole, and so do spans."""
+
+    def through(text: str) -> Path:
+        pipe = tmp_path / f"{len(list(tmp_path.iterdir()))}.jsonl"
+        os.mkfifo(pipe)
+        threading.Thread(target=pipe.write_text, args=(text, "utf-8"), daemon=True).start()
+        return pipe
+
+    (sample,) = datasets.read(through('{"user_input": "q"}'))
+    assert sample.user_input == "q"
+    spans = "\n".join(json.dumps(otlp(each)) for each in SPANS)
+    assert list(datasets.read(through(spans))) == [read(*SPANS)]
+
+
+def phoenix() -> list[dict[str, Any]]:
+    """Return rows of Phoenix's frame, the newest first."""
+    return [
+        {
+            "context.trace_id": one.trace_id,
+            "context.span_id": one.span_id,
+            "parent_id": one.parent_id,
+            "name": one.name,
+            "span_kind": one.attributes.get("openinference.span.kind", "CHAIN"),
+            "status_code": "OK",
+            "start_time": f"2026-01-01T00:00:{int(one.start):02}+00:00",
+            "end_time": f"2026-01-01T00:00:{min(59, int(one.end)):02}+00:00",
+            "attributes.input.value": "q",
+            "attributes.output.value": one.attributes.get("output.value"),
+            "attributes.retrieval.documents": [phoenix_document(own) for own in "ab"]
+            if one.parent_id
+            else None,
+        }
+        for one in SPANS
+    ]
+
+
+def phoenix_document(own: str) -> dict[str, Any]:
+    """Return a document in Phoenix's column."""
+    return {
+        "document.id": own,
+        "document.content": f"text {own}",
+        "document.metadata": {"n": 1},
+    }
+
+
+@pytest.mark.parametrize("form", ["pandas", "polars", "rows", "parquet", "jsonl"])
+def test_frames_of_phoenix(form: str, tmp_path: Path) -> None:
+    """As it hands them out, and as they are saved."""
+    import pandas as pd
+    import polars as pl
+
+    frame = pd.DataFrame(phoenix())
+    if form == "parquet":
+        frame.to_parquet(tmp_path / "spans.parquet")
+        (sample,) = datasets.read(tmp_path / "spans.parquet")
+    elif form == "jsonl":
+        frame.to_json(tmp_path / "spans.jsonl", orient="records", lines=True)
+        (sample,) = datasets.read(tmp_path / "spans.jsonl")
+    else:
+        given = {"pandas": frame, "polars": pl.DataFrame(phoenix()), "rows": phoenix()}[form]
+        (sample,) = datasets.from_spans(given)
+    assert (sample.id, sample.user_input, sample.response) == (TRACE, "q", "42")
+    assert sample.retrieved_context_ids == ("a", "b")
+    assert sample.retrieval_error is None
+
+
+def test_traces_stand_in_the_order_of_their_start() -> None:
+    """Whatever the order in which they were exported."""
+    other = Span(trace_id="ff" * 16, span_id="f" * 16, name="later", start=500)
+    assert [each.id for each in datasets.from_spans([other, *SPANS])] == [TRACE, "ff" * 16]
+
+
+@pytest.mark.parametrize(
+    ("given", "why"),
+    [
+        ([{"a": 1}], "sample 1: expected spans of OpenTelemetry"),
+        ([SPANS[0], 7], "sample 2: expected spans of OpenTelemetry.* got 7"),
+        ([], "holds no spans"),
+        ([{"context.span_id": None, "context.trace_id": "x"}], "expected a span with a trace_id"),
+    ],
+)
+def test_what_is_no_span(given: Any, why: str) -> None:
+    """The item, and what is taken."""
+    with pytest.raises(InputError, match=why):
+        list(datasets.from_spans(given))
+
+
+def test_a_file_of_samples_is_no_file_of_spans(tmp_path: Path) -> None:
+    """It is read as before; a file of spans has no columns to rename."""
+    samples, spans = tmp_path / "a.jsonl", tmp_path / "b.jsonl"
+    samples.write_text('{"user_input": "q", "retrieved_ids": ["a"]}\n', encoding="utf-8")
+    spans.write_text(json.dumps(otlp(SPANS[1])), encoding="utf-8")
+    (sample,) = datasets.read(samples)
+    assert sample.retrieved_context_ids == ("a",)
+    with pytest.raises(ParameterError, match="this one holds spans"):
+        list(datasets.read(spans, rename={"a": None}))
+    with pytest.raises(InputError, match=r"a\.jsonl:1: expected spans"):
+        list(datasets.from_spans(samples))
+
+
+def observation(own: int, kind: str, parent: int | None, **fields: Any) -> dict[str, Any]:
+    """Return an observation as Langfuse's API writes it."""
+    return {
+        "id": f"obs-{own}",
+        "traceId": "trace-1",
+        "type": kind,
+        "name": kind.lower(),
+        "parentObservationId": parent and f"obs-{parent}",
+        "startTime": f"2026-01-02T03:04:0{own}.000Z",
+        "endTime": f"2026-01-02T03:04:1{own}.000Z",
+        "level": "DEFAULT",
+        "statusMessage": None,
+        **fields,
+    }
+
+
+FOUND = [{"id": "a", "page_content": "t", "metadata": {"source": "s"}}, {"id": "b", "content": "u"}]
+OBSERVATIONS = [
+    observation(2, "RETRIEVER", 1, input={"query": "q"}, output=FOUND),
+    observation(1, "SPAN", None, input={"question": "q"}, output={"answer": "330 metres"}),
+]
+
+
+def snake(row: dict[str, Any]) -> dict[str, Any]:
+    """Return an observation in the names of Langfuse's Python client, nested values as JSON."""
+    return {
+        re.sub("([A-Z])", r"_\1", name).lower(): json.dumps(held)
+        if isinstance(held, (dict, list))
+        else held
+        for name, held in row.items()
+    }
+
+
+LANGFUSE: dict[str, Any] = {
+    "observations": OBSERVATIONS,
+    "one trace": [{"id": "trace-1", "name": "chain", "observations": OBSERVATIONS}],
+    "rows of the client": [snake(row) for row in OBSERVATIONS],
+    "a frame": pd.DataFrame([snake(row) for row in OBSERVATIONS]),
+}
+
+
+@pytest.mark.parametrize("form", LANGFUSE)
+def test_observations_of_langfuse(form: str) -> None:
+    """Children first, in either case, nested or as text, with NaN for a missing parent."""
+    (sample,) = datasets.from_spans(LANGFUSE[form])
+    assert sample.retrieved_context_ids == ("a", "b")
+    assert [context.text for context in sample.retrieved_contexts or ()] == ["t", "u"]
+    assert (sample.user_input, sample.response) == ("q", "330 metres")
+
+
+def test_observations_in_a_file(tmp_path: Path) -> None:
+    """A JSON list, a trace, or a line each; a level of ERROR is unscored with its message."""
+    failed = observation(
+        2, "RETRIEVER", 1, input={"query": "q"}, level="ERROR", statusMessage="the index is gone"
+    )
+    for name, text in (
+        ("list.json", json.dumps(OBSERVATIONS)),
+        ("trace.json", json.dumps({"id": "trace-1", "observations": OBSERVATIONS})),
+        ("lines.jsonl", "".join(f"{json.dumps(one)}\n" for one in OBSERVATIONS)),
+    ):
+        (tmp_path / name).write_text(text, encoding="utf-8")
+        (sample,) = datasets.read(tmp_path / name)
+        assert sample.retrieved_context_ids == ("a", "b"), name
+    (sample,) = datasets.from_spans([failed, OBSERVATIONS[1]])
+    (result,) = evaluate([sample], IdRecall(), progress=False).rows[0].results
+    assert result.status == "unscored"
+    assert "the index is gone" in result.reason
+
+
+def test_a_sample_with_a_type_is_no_observation() -> None:
+    """Only Langfuse's own types, with the ID of a trace, are."""
+    plain = {"id": "1", "type": "retriever", "user_input": "q"}
+    assert not is_span_row(plain)
+    assert not is_span_row({**plain, "traceId": "t", "type": "faq"})
+
+
+def call(own: int, parent: int | None, name: str, **fields: Any) -> dict[str, Any]:
+    """Return a call as Weave's `Call.to_dict()` has it."""
+    kind = fields.pop("kind", None)
+    return {
+        "id": f"01a20392-5e2a-748b-8ece-b7a4de792f0{own}",
+        "trace_id": "01a20392-5e29-7de0-b36e-5eb78eab5a95",
+        "parent_id": parent and f"01a20392-5e2a-748b-8ece-b7a4de792f0{parent}",
+        "op_name": f"weave:///team/project/op/{name}:abc",
+        "display_name": None,
+        "exception": None,
+        "output": None,
+        "attributes": {"weave": {"client_version": "0.54.0", **({"kind": kind} if kind else {})}},
+        "started_at": f"2026-11-22 14:04:1{own}.738587+00:00",
+        "ended_at": f"2026-11-22 14:04:2{own}.738587+00:00",
+        **fields,
+    }
+
+
+CALLS = [
+    call(2, 1, "search", kind="search", inputs={"question": "q"}, output=FOUND),
+    call(1, None, "answer", inputs={"question": "q"}, output="330 metres"),
+]
+LANGCHAIN_CALLS = [
+    call(
+        2,
+        1,
+        "langchain.Retriever.R",
+        kind="search",
+        inputs={"query": "q"},
+        output={
+            "run_type": "retriever",
+            "name": "R",
+            "outputs": {
+                "documents": [
+                    {
+                        "_type": "Document",
+                        "_class_name": "Document",
+                        "type": "Document",
+                        "page_content": text,
+                        "id": own,
+                        "metadata": {},
+                    }
+                    for own, text in (("a", "t"), ("b", "u"))
+                ]
+            },
+        },
+    ),
+    call(
+        1,
+        None,
+        "langchain.Chain.RunnableLambda",
+        inputs={"input": "q"},
+        output={"name": "RunnableLambda", "outputs": {"output": "330 metres"}},
+    ),
+]
+
+
+@pytest.mark.parametrize("calls", [CALLS, LANGCHAIN_CALLS], ids=["ops", "LangChain"])
+def test_calls_of_weave(calls: list[dict[str, Any]], tmp_path: Path) -> None:
+    """An op of the kind "search" is the retriever: in memory, and as lines of a file."""
+    path = tmp_path / "calls.jsonl"
+    path.write_text("".join(f"{json.dumps(one)}\n" for one in calls), encoding="utf-8")
+    for (sample,) in (list(datasets.from_spans(calls)), list(datasets.read(path))):
+        assert sample.retrieved_context_ids == ("a", "b")
+        assert [context.text for context in sample.retrieved_contexts or ()] == ["t", "u"]
+        assert (sample.user_input, sample.response) == ("q", "330 metres")
+
+
+def test_a_call_of_weave_that_failed() -> None:
+    """Its exception is JSON: the reason names its type and its message."""
+    exception = json.dumps({"type": "ValueError", "message": "down", "traceback": []})
+    failed = {**CALLS[0], "output": None, "exception": exception}
+    (sample,) = datasets.from_spans([failed, CALLS[1]])
+    assert sample.retrieval_error is not None
+    assert "ValueError: down" in sample.retrieval_error
+
+
+def test_a_call_of_weave_that_names_no_kind() -> None:
+    """An op that returns documents brought them; one that returns texts may return anything."""
+    unnamed = {**CALLS[0], "attributes": {}}
+    (sample,) = datasets.from_spans([unnamed, CALLS[1]])
+    assert sample.retrieved_context_ids == ("a", "b")
+    (sample,) = datasets.from_spans([{**unnamed, "output": ["t", "u"]}, CALLS[1]])
+    assert sample.retrieved_contexts is None

@@ -1,0 +1,201 @@
+"""Many samples in flight: their order, the event loops they run in, flat memory."""
+
+from __future__ import annotations
+
+import asyncio
+import gc
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from fullrecall import ClaimRecall, IdRecall, LLMJudge, Sample, aevaluate, evaluate
+from fullrecall.errors import InputError
+from fullrecall.judge.models import Completion
+from fullrecall.judge.models.chat import ChatRequest
+from fullrecall.scorers.result import Status
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from fullrecall.table.row import Row
+from tests.run.delayed_model import DelayedModel, samples, scorer
+
+
+class TestOrder:
+    """Rows in the samples' order, the same report whatever the concurrency."""
+
+    def test_reports_are_the_same_to_the_byte(self, tmp_path: Path) -> None:
+        """At 1, 4 and 16 in flight, with replies in any order, sync and async."""
+        saved = []
+        for concurrency in (1, 4, 16):
+            model = DelayedModel(lambda number: (number * 7 % 5) / 1000)
+            asked = [scorer(model), IdRecall()]
+            report = evaluate(samples(40), asked, max_concurrency=concurrency, progress=False)
+            assert len(model.sent) == 60, "what two samples share is split once"
+            assert concurrency // 4 < model.most <= concurrency
+            report.save(tmp_path / "report.jsonl", replace=True)
+            saved.append((tmp_path / "report.jsonl").read_bytes())
+        model = DelayedModel(lambda number: (number * 3 % 5) / 1000)
+        report = asyncio.run(aevaluate(samples(40), [scorer(model), IdRecall()], progress=False))
+        report.save(tmp_path / "report.jsonl", replace=True)
+        saved.append((tmp_path / "report.jsonl").read_bytes())
+        assert len(set(saved)) == 1
+        assert [row.label for row in report] == [f"s{number}" for number in range(40)]
+
+    def test_two_scorers_of_one_judging_pay_once(self) -> None:
+        """What two scorers ask in the same words is asked once, and is in the usage of both."""
+        model = DelayedModel()
+        judge = LLMJudge(model)
+        asked = [ClaimRecall(judge=judge), ClaimRecall(judge=judge, name="other")]
+        report = evaluate(samples(2), asked, progress=False)
+        assert len(model.sent) == 3
+        assert [result.usage for row in report for result in row.results] == [(2, 18, 8)] * 4
+        assert report.spent is not None
+        assert (report.spent.calls, report.spent.prompt_tokens) == (3, 7 + 11 + 11)
+
+    def test_a_stream_is_read_as_far_as_it_is_needed(self) -> None:
+        """Of a stream no more is read ahead than what is in flight and what is done."""
+        drawn = finished = 0
+
+        def stream() -> Iterator[Sample]:
+            nonlocal drawn
+            for sample in samples(60):
+                drawn += 1
+                assert drawn - finished <= 2 * 4
+                yield sample
+
+        def count(row: Row) -> None:
+            nonlocal finished
+            finished = row.position
+
+        model = DelayedModel()
+        report = evaluate(
+            stream(),
+            scorer(model),
+            max_concurrency=4,
+            progress=False,
+            sink=count,
+        )
+        assert (len(report), finished) == (60, 60)
+
+    def test_a_slow_first_sample_holds_up_no_other(self) -> None:
+        """The others are judged meanwhile; only their rows wait."""
+
+        class FirstIsLast(DelayedModel):
+            async def acomplete(self, request: ChatRequest) -> Completion:
+                is_first = not self.sent
+                completion = await super().acomplete(request)
+                if len(self.sent) == 30:
+                    others.set()
+                if is_first:
+                    await others.wait()
+                return completion
+
+        others = asyncio.Event()
+        model = FirstIsLast()
+        done = []
+        asked = [
+            Sample(reference_claims=[f"One {n}."], retrieved_contexts=["c"]) for n in range(30)
+        ]
+        evaluate(
+            asked,
+            scorer(model),
+            max_concurrency=2,
+            progress=False,
+            retries=0,
+            sink=lambda row: done.append((row.position, len(model.sent))),
+        )
+        assert done[0] == (1, 30)
+
+
+class TestLoops:
+    """With an event loop, without, and inside a running one."""
+
+    def test_evaluate_inside_a_running_loop(self) -> None:
+        """A notebook's cell and a server's handler may call `evaluate`."""
+        model = DelayedModel()
+
+        async def cell() -> float | None:
+            return evaluate(samples(4), scorer(model), progress=False).summary()[0].mean
+
+        assert asyncio.run(cell()) == 0.5
+        assert model.closed == 1, "the connections of the loop that was made are closed"
+
+    def test_aevaluate_blocks_nothing(self) -> None:
+        """The loop turns while samples are read, and while a scorer computes."""
+        turns = 0
+
+        def slow() -> Iterator[Sample]:
+            for sample in samples(3):
+                time.sleep(0.05)
+                yield sample
+
+        class SlowRecall(IdRecall):
+            def score(self, *arguments: Any, **fields: Any) -> Any:
+                time.sleep(0.05)
+                return super().score(*arguments, **fields)
+
+        async def main() -> None:
+            nonlocal turns
+            model = DelayedModel()
+            running = asyncio.create_task(
+                aevaluate(slow(), [scorer(model), SlowRecall()], progress=False)
+            )
+            while not running.done():
+                turns += 1
+                await asyncio.sleep(0.001)
+            assert model.closed == 0, "connections of the user's loop are the user's"
+            assert len(running.result()) == 3
+
+        asyncio.run(main())
+        assert turns > 50
+
+    def test_a_cancelled_task_leaves_nothing_behind(self) -> None:
+        """Cancelling `aevaluate` ends it, and what was in flight."""
+        model = DelayedModel(lambda _: 60.0)
+
+        async def main() -> None:
+            running = asyncio.create_task(aevaluate(samples(4), scorer(model), progress=False))
+            while not model.at_once:  # noqa: ASYNC110 - a double has no event
+                await asyncio.sleep(0.001)
+            running.cancel()
+            with pytest.raises(asyncio.CancelledError):
+                await running
+            assert model.at_once == 0
+            assert asyncio.all_tasks() == {asyncio.current_task()}
+
+        asyncio.run(main())
+
+    def test_scorers_that_ask_nobody_need_no_loop(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        """Neither IDs nor the built-in judge start one."""
+        monkeypatch.setattr(asyncio, "new_event_loop", None)
+        report = evaluate(samples(3), [IdRecall(), ClaimRecall()], progress=False)
+        assert [row.results[1].status for row in report] == [Status.SCORED] * 3
+
+    def test_an_exception_of_the_samples_comes_after_what_is_in_flight(self) -> None:
+        """What was read before a bad item is judged and kept."""
+        asked = [*samples(5), None]
+        with pytest.raises(InputError, match="sample 6") as caught:
+            evaluate(asked, scorer(DelayedModel(lambda _: 0.01)), progress=False)  # type: ignore[list-item]
+        assert caught.value.report is not None
+        assert [row.results[0].score for row in caught.value.report] == [0.0, 0.0, 1.0, 1.0, 0.0]
+
+
+def test_memory_stays_flat_however_long_the_stream(tmp_path: Path) -> None:
+    """With `output=` the engine lets go of samples that were judged."""
+    alive: list[int] = []
+    model = DelayedModel()
+
+    def stream() -> Iterator[Sample]:
+        for number in range(300):
+            if number % 100 == 99:
+                gc.collect()
+                alive.append(sum(isinstance(thing, Sample) for thing in gc.get_objects()))
+            yield Sample(reference_claims=[f"One {number}."], retrieved_contexts=["c"])
+
+    output = tmp_path / "judged.jsonl"
+    evaluate(stream(), scorer(model), progress=False, max_concurrency=4, output=output)
+    assert max(alive) - min(alive) < 20

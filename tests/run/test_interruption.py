@@ -1,0 +1,263 @@
+"""What ends a run early, exceptions and Ctrl-C, and the report that comes with it."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+import sys
+import threading
+from dataclasses import replace
+from itertools import count
+from typing import TYPE_CHECKING, Any, Self
+
+import pytest
+
+from fullrecall import Budget, IdRecall, Sample, aevaluate, evaluate
+from fullrecall.errors import Interrupted
+from fullrecall.judge.models import Completion
+from fullrecall.judge.models.chat import ChatRequest
+from fullrecall.scorers.result import Status
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from pathlib import Path
+    from types import FrameType
+
+    from fullrecall.table.row import Row
+from tests.run.delayed_model import DelayedModel, samples, scorer
+
+
+class TestExceptions:
+    """What users' own code raises ends the run, if it must, and loses nothing."""
+
+    @pytest.mark.parametrize("asked", [IdRecall(), None], ids=["ids", "judged"])
+    def test_samples_that_raise_midway(self, asked: IdRecall | None) -> None:
+        """The exception is the user's own, and has the report of what was read before."""
+
+        def stream() -> Iterator[Sample]:
+            yield from samples(3)
+            raise LookupError("the database is gone")
+
+        chosen = asked or scorer(DelayedModel(lambda _: 0.01))
+        with pytest.raises(LookupError, match="the database is gone") as caught:
+            evaluate(stream(), chosen, progress=False)
+        report = caught.value.report  # type: ignore[attr-defined]
+        assert [row.results[0].status for row in report] == [Status.SCORED] * 3
+        assert caught.value.__notes__ == [
+            "It ended the run. error.report has the 3 samples so far."
+        ]
+        with pytest.raises(LookupError) as caught:
+            asyncio.run(aevaluate(stream(), chosen, progress=False))
+        assert len(caught.value.report) == 3  # type: ignore[attr-defined]
+
+    def test_a_callback_that_raises(self) -> None:
+        """It ends the run, and what is in flight; connections are closed."""
+        model = DelayedModel(lambda number: 60.0 if number > 6 else 0.0)
+
+        def failing(row: Row) -> None:
+            if row.position == 2:
+                raise LookupError("no display")
+
+        with pytest.raises(LookupError, match="no display") as caught:
+            evaluate(samples(9), scorer(model), progress=False, sink=failing)
+        assert len(caught.value.report) == 2  # type: ignore[attr-defined]
+        assert (model.at_once, model.closed) == (0, 1)
+
+    def test_a_callback_that_evaluates(self) -> None:
+        """One run inside another, with a loop of its own."""
+        means = []
+
+        def another(row: Row) -> None:
+            if row.position == 2:
+                inner = evaluate(samples(4), scorer(DelayedModel()), progress=False)
+                means.append(inner.summary()[0].mean)
+
+        outer = evaluate(samples(6), scorer(DelayedModel()), progress=False, sink=another)
+        assert (means, len(outer)) == ([0.5], 6)
+
+    @pytest.mark.parametrize("budget", [None, Budget(tokens=5_000)])
+    def test_a_model_that_counts_no_tokens(self, tmp_path: Path, budget: Budget | None) -> None:
+        """None is none: the run goes on, with a store and a budget too."""
+
+        class Uncounted(DelayedModel):
+            async def acomplete(self, request: ChatRequest) -> Completion:
+                answer = await super().acomplete(request)
+                return replace(answer, prompt_tokens=None, completion_tokens=None)  # type: ignore[arg-type]
+
+        report = evaluate(
+            samples(4), scorer(Uncounted()), progress=False, budget=budget, store=tmp_path / "s"
+        )
+        assert {row.results[0].status for row in report} == {Status.SCORED}
+        assert {row.results[0].usage for row in report} == {(2, 0, 0)}
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="signals as on POSIX systems")
+class TestCtrlC:
+    """Once: a clean stop with the partial report. Twice: at once."""
+
+    def test_the_partial_report_comes_with_it(self) -> None:
+        """What is in flight is unscored, what was done is kept, the handler is as before."""
+        before = signal.getsignal(signal.SIGINT)
+        model = DelayedModel(lambda number: 60.0 if number > 9 else 0.0)
+
+        def press(row: Row) -> None:
+            if row.position == 4:
+                os.kill(os.getpid(), signal.SIGINT)
+
+        with pytest.raises(Interrupted) as caught:
+            evaluate(samples(40), scorer(model), progress=False, sink=press, max_concurrency=2)
+        rows = caught.value.report.rows
+        assert [row.position for row in rows] == list(range(1, len(rows) + 1))
+        assert [row.results[0].score for row in rows[:4]] == [0.0, 0.0, 1.0, 1.0]
+        assert "the run was interrupted" in rows[-1].results[0].reason
+        assert len(rows) < 40
+        assert model.at_once == 0
+        assert signal.getsignal(signal.SIGINT) is before
+        assert isinstance(caught.value, KeyboardInterrupt)
+
+    def test_while_a_request_is_on_its_way(self) -> None:
+        """Nothing is waited for."""
+        model = DelayedModel(lambda _: 60.0)
+        threading.Timer(0.2, os.kill, (os.getpid(), signal.SIGINT)).start()
+        with pytest.raises(Interrupted):
+            evaluate(samples(4), scorer(model), progress=False)
+
+    def test_between_two_scores_without_a_model(self) -> None:
+        """Deterministic scorers stop between two samples."""
+
+        def press(row: Row) -> None:
+            if row.position == 2:
+                os.kill(os.getpid(), signal.SIGINT)
+
+        with pytest.raises(Interrupted) as caught:
+            evaluate(samples(9), IdRecall(), progress=False, sink=press)
+        assert len(caught.value.report) == 2
+
+    def test_in_another_thread_nothing_is_handled(self) -> None:
+        """No signal arrives there, and none is asked for."""
+        done = []
+        thread = threading.Thread(
+            target=lambda: done.append(evaluate(samples(4), scorer(DelayedModel()), progress=False))
+        )
+        thread.start()
+        thread.join()
+        assert len(done[0]) == 4
+
+
+class _SignalAtLine:
+    """Presses Ctrl-C before the nth line that the main thread runs in `folders`.
+
+    A run that stands still before that line gets it then. With `more` the first one comes when the
+    run stands still, the second before the nth line after that, and the rest of `more` before the
+    lines that follow. A run that goes on after the last has `hung`.
+    """
+
+    def __init__(
+        self, nth: int, release: Callable[[], object], *folders: str, more: int = 0
+    ) -> None:
+        self.lines_left, self.hung = nth, False
+        self._release, self._folders, self._more = release, folders, more
+        self._lines = 0
+        self._counts = not more
+        self._over = threading.Event()
+        self._unpressed = iter((True,))
+        self._main = threading.get_ident()
+        self._watcher = threading.Thread(target=self._watch, daemon=True)
+
+    @property
+    def was_reached(self) -> bool:
+        return self.lines_left <= 0
+
+    def __enter__(self) -> Self:
+        self._watcher.start()
+        sys.settrace(self._called)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        sys.settrace(None)
+        self._over.set()
+        self._release()
+        self._watcher.join()  # what it presses is not for the next run
+
+    def _called(self, frame: FrameType, event: str, argument: object) -> Any:
+        is_traced = any(folder in frame.f_code.co_filename for folder in self._folders)
+        return self._line if is_traced else None
+
+    def _line(self, frame: FrameType, event: str, argument: object) -> Any:
+        self._lines += 1
+        self.lines_left -= event == "line" and self._counts
+        is_due = event == "line" and self._counts and -max(1, self._more) < self.lines_left <= 0
+        if is_due and (self._more or next(self._unpressed, False)):
+            # Called as Python would: `signal.raise_signal` would show the handler this frame.
+            handler: Any = signal.getsignal(signal.SIGINT)
+            handler(signal.SIGINT, frame)
+        return self._line
+
+    def _watch(self) -> None:
+        before = -1
+        while not self._over.wait(0.1) and not self.was_reached and self._lines != before:
+            before = self._lines
+        # On a busy machine a run may only seem to stand still, and reach the line all the same.
+        if not self._over.is_set() and next(self._unpressed, False):
+            signal.pthread_kill(self._main, signal.SIGINT)
+            self._counts = True
+        self.hung = not self._over.wait(60)
+        while not self._over.wait(1):
+            self._release()
+            signal.pthread_kill(self._main, signal.SIGINT)
+
+
+@pytest.mark.long
+@pytest.mark.skipif(sys.platform == "win32", reason="signals as on POSIX systems")
+@pytest.mark.parametrize("kind", ["retriever in threads", "retriever in a loop", "judge"])
+def test_ctrl_c_before_any_line(kind: str) -> None:
+    """Wherever it comes, it ends the run at once, though what the run waits for never answers.
+
+    A loop that waits for a model looks about it every second, so its lines have no end: 300
+    reach into the wait.
+    """
+    for nth in range(1, 301) if kind == "judge" else count(1):
+        over = threading.Event()
+
+        def search(question: str, over: threading.Event = over) -> list[str]:
+            if question == "q1":
+                over.wait()
+            return [question]
+
+        async def asearch(question: str) -> list[str]:
+            if question == "q1":
+                await asyncio.sleep(600)
+            return [question]
+
+        asked: Any = [{"user_input": f"q{n}", "reference_context_ids": [f"q{n}"]} for n in range(2)]
+        options: Any = {"retriever": search if "threads" in kind else asearch}
+        scorers: Any = IdRecall()
+        if kind == "judge":
+            asked, options, scorers = samples(2), {}, scorer(DelayedModel(lambda _: 600.0))
+        with (
+            pytest.raises(KeyboardInterrupt),
+            _SignalAtLine(nth, over.set, "/fullrecall/run/") as sent,
+        ):
+            evaluate(asked, scorers, progress=False, timeout=None, **options)
+        assert not sent.hung, f"Ctrl-C before line {nth} ended nothing"
+        if not sent.was_reached:
+            break
+
+
+@pytest.mark.long
+@pytest.mark.skipif(sys.platform == "win32", reason="signals as on POSIX systems")
+@pytest.mark.filterwarnings("ignore:coroutine .* was never awaited:RuntimeWarning")
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
+@pytest.mark.parametrize("more", [1, 3])
+def test_more_of_ctrl_c_before_any_line(more: int) -> None:
+    """They end what the first one left to be ended, wherever in the run they come."""
+    folders = ("/fullrecall/run/", "/fullrecall/judge/models/", "/concurrent/", "/threading.py")
+    for nth in range(1, 1_500, 2 * more):
+        judged = scorer(DelayedModel(lambda _: 600.0))
+        pressed = _SignalAtLine(nth, lambda: None, *folders, more=more)
+        with pytest.raises(KeyboardInterrupt), pressed:
+            evaluate(samples(2), judged, progress=False, timeout=None)
+        assert not pressed.hung, f"Ctrl-C before line {nth} ended nothing"
+        if not pressed.was_reached:
+            break

@@ -1,0 +1,42 @@
+"""What shows a run while it goes on."""
+
+from __future__ import annotations
+
+import sys
+
+import pytest
+from tests.run.delayed_model import DelayedModel, samples, scorer
+
+from fullrecall import evaluate
+
+
+class TestProgress:
+    """A bar, or nothing."""
+
+    def test_a_short_run_says_nothing(self, capfd: pytest.CaptureFixture[str]) -> None:
+        """No bar, and with `progress=False` never."""
+        evaluate(samples(4), scorer(DelayedModel()))
+        evaluate(samples(4), scorer(DelayedModel()), progress=False)
+        assert capfd.readouterr() == ("", "")
+
+    def test_a_bar_on_a_terminal(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        """It counts samples and tells what was spent."""
+        written: list[str] = []
+
+        class Terminal:
+            encoding = "utf-8"
+
+            def write(self, text: str) -> None:
+                written.append(text)
+
+            def flush(self) -> None:
+                pass
+
+            def isatty(self) -> bool:
+                return True
+
+        monkeypatch.setattr(sys, "stderr", Terminal())
+        model = DelayedModel(lambda _: 0.15)
+        evaluate(samples(20), scorer(model), max_concurrency=4)
+        assert "calls" in "".join(written)
+        assert "20" in "".join(written)

@@ -1,0 +1,390 @@
+"""The record of a retrieval: what it says does not depend on the order in which things came."""
+
+from __future__ import annotations
+
+import json
+import random
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from tests.observe.calls import of_calls
+
+from fullrecall import ClaimRecall, Context, IdRecall, Sample, SpanRecall, TextRecall
+from fullrecall.errors import ReportError
+from fullrecall.files.reports.records import ResultRecord, plain_result
+from fullrecall.measures import AP, F1, RR, AllFound, ContextPrecision, Hit, Precision, Recall, nDCG
+from fullrecall.samples.calls import Call, failures
+from fullrecall.samples.context import as_contexts
+from fullrecall.samples.prompts import read_in
+from fullrecall.samples.retrieval import Retrieval
+
+
+def call(ids: str, source: str = "search", query: str | None = None, **fields: Any) -> Call:
+    """Return a call that returned contexts of these one-letter IDs."""
+    return Call(source, query, tuple(Context(f"text {one}", id=one) for one in ids), **fields)
+
+
+def failed(source: str = "search", query: str | None = None, **fields: Any) -> Call:
+    """Return a call that failed."""
+    return Call(source, query, error="TimeoutError: 30 s", **fields)
+
+
+def ids(contexts: tuple[Context, ...] | None) -> str | None:
+    """Return the IDs of contexts as letters."""
+    return None if contexts is None else "".join(context.id or "-" for context in contexts)
+
+
+def test_one_call_is_its_list() -> None:
+    """The order of the list is the rank, duplicates included, and there is nothing to add."""
+    record = of_calls([call("bab")])
+    assert (ids(record.contexts), record.ranks, record.line) == ("bab", None, "")
+
+
+def test_several_calls_are_united_by_rank() -> None:
+    """A context stands at its rank in its own call, at the best of them where several have it."""
+    record = of_calls([call("ab", query="one"), call("ca", query="two")])
+    assert (ids(record.contexts), record.ranks) == ("acb", (1, 1, 2))
+    assert record.line == "union of 2 calls"
+
+
+CALLS = st.lists(
+    st.builds(
+        call,
+        st.text("abcdef", max_size=5),
+        source=st.sampled_from(["dense", "sparse"]),
+        query=st.sampled_from(["one", "two", None]),
+    ),
+    min_size=1,
+    max_size=5,
+)
+
+
+@given(CALLS, st.randoms(use_true_random=False))
+@settings(max_examples=100, deadline=None)
+def test_shuffling_the_calls_changes_nothing(calls: list[Call], rng: random.Random) -> None:
+    """Neither contexts nor ranks, and so no number, depend on the order of the calls."""
+    shuffled = rng.sample(calls, len(calls))
+    one, other = of_calls(calls), of_calls(shuffled)
+    assert (one.contexts, one.ranks, one.line) == (other.contexts, other.ranks, other.line)
+
+
+@given(CALLS)
+@settings(max_examples=70, deadline=None)
+def test_the_first_k_are_the_first_k_of_each_call(calls: list[Call]) -> None:
+    """A context has a rank of at most k exactly where some call has it among its first k."""
+    record = of_calls(calls)
+    ranks = record.ranks or range(1, len(record.contexts or ()) + 1)
+    for k in range(1, 6):
+        within = {c.id for c, rank in zip(record.contexts or (), ranks, strict=True) if rank <= k}
+        assert within == {c.id for one in calls for c in (one.contexts or ())[:k]}
+
+
+def test_a_failed_call_leaves_the_sample_unscored() -> None:
+    """What the others returned is kept, and counts where that is asked for."""
+    calls = [call("ab", query="one"), failed(query="two"), call("c", query="three")]
+    record = of_calls(calls)
+    assert record.error is not None
+    assert record.error.startswith("1 of 3 calls failed (search: TimeoutError: 30 s)")
+    assert (ids(record.contexts), record.line) == ("acb", "union of 3 calls, 1 failed")
+    scored = of_calls(calls, failed_calls="score")
+    assert (scored.error, ids(scored.contexts)) == (None, "acb")
+    assert scored.line == "union of 3 calls, 1 failed"
+    two = of_calls(calls[:2], failed_calls="score")
+    assert (two.error, two.ranks, two.line) == (None, None, "1 of 2 calls failed")
+
+
+def test_a_failure_counts_unless_it_was_made_good() -> None:
+    """Also below a call that succeeded; what failed below a failed call is a part of it."""
+    calls = [call("a", "both", children=(failed("dense"), failed("sparse", recovered=True)))]
+    assert [each.source for each in failures(calls)] == ["dense"]
+    assert [each.source for each in failures([failed("a", children=(failed("b"),))])] == ["a"]
+
+
+def test_a_reorderer_is_no_ranking() -> None:
+    """Ranks are those before it, of what it kept; alone and among several calls."""
+    base = call("abcd", "dense")
+    long = call("acdb", "LongContextReorder", children=(base,), reorders=True)
+    record = of_calls([long])
+    assert (ids(record.contexts), record.line) == ("abcd", "ranks before LongContextReorder")
+    fewer = call("da", "LongContextReorder", children=(base,), reorders=True)
+    assert ids(of_calls([fewer]).contexts) == "ad"
+    union = of_calls([long, call("x", query="q")])
+    assert (ids(union.contexts), union.ranks) == ("axbcd", (1, 1, 2, 3, 4))
+
+
+def test_stages_are_named_and_ordered() -> None:
+    """Each stands before what took its contexts; the one that returned the final list is none."""
+    fused = call("ab", "fused", children=(call("a", "x"), call("b", "x"), failed("y")))
+    top = call("a", "rerank", children=(fused,))
+    record = of_calls([top], failed_calls="score")
+    stages = [("x", "a", "fused"), ("x 2", "b", "fused"), ("fused", "ab", None)]
+    assert [(s.name, ids(s.contexts), s.into) for s in record.stages] == stages
+    assert ids(record.at_stage("rerank")) == "a"
+    assert record.at_stage("other") is None
+
+
+LONG = "The Seine rises in Burgundy and flows through Paris to Le Havre, where it meets the sea."
+
+
+@pytest.mark.parametrize(
+    ("prompt", "read"),
+    [
+        (f"Answer from:\n{LONG}\nQuestion: …", "yes"),
+        (LONG.replace(" ", "\n  "), "yes"),
+        (json.dumps({"documents": [f"{LONG}\nand more"]}), "yes"),
+        (json.dumps(json.dumps([LONG])), "yes"),
+        (f"Answer from:\n{LONG[:50]}…", "partly"),
+        (f"Answer from: …{LONG[-50:]}", "partly"),
+        ("Which river flows through Paris?", "no"),
+        ("", "no"),
+    ],
+)
+def test_a_context_is_looked_up_in_the_prompt(prompt: str, read: str) -> None:
+    """White space and escapes aside; a cut text is there in part, its topic alone is not it."""
+    assert read_in([Context(LONG)], [prompt]) == (read,)
+
+
+@pytest.mark.parametrize(
+    ("parts", "read"),
+    [
+        ([(0, 60), (60, None)], "yes"),
+        ([(60, None), (0, 60)], "yes"),
+        ([(0, 80), (40, None)], "yes"),  # chunks that overlap
+        ([(0, 60), (60, 110), (110, None)], "yes"),
+        ([(0, -7), (-7, None)], "yes"),
+        ([(0, 60), (61, None)], "partly"),
+        ([(0, 60), (60, -1)], "partly"),
+        ([(1, 60), (60, None)], "partly"),
+        ([(0, 60)], "partly"),
+    ],
+)
+def test_a_text_that_several_prompts_have_in_parts_was_read(
+    parts: list[tuple[int, int | None]], read: str
+) -> None:
+    """As synthesizers send what is too long for one prompt; what is left out is not read."""
+    text = "".join(f"{LONG} Ships reach Rouen, and barges go on to Paris.".split())
+    prompts = [f"Answer from: {text[start:end]} ~ and no more" for start, end in parts]
+    assert read_in([Context(text)], prompts) == (read,)
+    assert read_in([Context(text)], [" … ".join(prompts)])[0] == "partly", "one prompt: a cut text"
+
+
+def test_escapes_are_undone() -> None:
+    """Umlauts, quotes, and characters beyond the basic plane, as `json.dumps` writes them."""
+    texts = ['Ein "Mädchen" ging zum Fluß, 🗼 und ein \\ dazu.\tEnde', "kurz"]
+    contexts = [*map(Context, texts), Context(id="x"), Context("kürzer")]
+    assert read_in(contexts, [json.dumps(texts)]) == ("yes", "yes", None, "no")
+    assert read_in(contexts, [repr(texts)]) == ("yes", "yes", None, "no")
+    assert read_in(contexts, []) == ("no", "no", None, "no")
+
+
+def test_what_was_read_is_said() -> None:
+    """In one line, contexts without a text left out."""
+    contexts = [Context(LONG), Context("b"), Context(id="x")]
+    record = of_calls([Call("s", contexts=tuple(contexts))], prompts=[LONG[:60]], response="said")
+    assert (record.read, record.line) == (("partly", "no", None), "0 of 2 in the prompt, 1 in part")
+    assert of_calls([call("ab")], prompts=None).read is None
+
+
+RECORDS = st.builds(
+    lambda calls, kind, text: of_calls(
+        calls, failed_calls="score", response=text, prompts=[text] if kind else None
+    ),
+    st.lists(
+        st.one_of(
+            st.builds(
+                call,
+                st.text("abc", max_size=3),
+                children=st.tuples(st.builds(call, st.text("abxy"))),
+            ),
+            st.builds(failed, st.sampled_from("pq")),
+        ),
+        max_size=4,
+    ),
+    st.booleans(),
+    st.text(max_size=5),
+)
+
+
+@given(RECORDS)
+@settings(max_examples=70, deadline=None)
+def test_a_record_is_saved_as_it_is(record: Retrieval) -> None:
+    """By itself and in a sample: through JSON, equal, and with nothing written twice."""
+    plain = json.loads(json.dumps(record.to_dict()))
+    assert Retrieval.from_dict(plain) == record
+    sample = Sample(retrieval=record, expected_ids=["a"])
+    saved = json.dumps(sample.to_dict())
+    assert Sample(**json.loads(saved)) == sample
+    texts = [context.text for context in record.contexts or ()]
+    assert all(saved.count(f'"{text}"') == texts.count(text) for text in texts)
+
+
+@pytest.mark.parametrize(
+    ("make", "why"),
+    [
+        (lambda: Call(""), "source must be a non-empty str, got ''"),
+        (lambda: Call("a", query=1), "query must be a str, got 1"),  # type: ignore[arg-type]
+        (lambda: Call("a", contexts=(), error="e"), "has contexts and an error"),
+        (lambda: Retrieval("ab"), "expected a list"),
+        (lambda: Retrieval(["a"], ranks=[]), "1 contexts but 0 ranks"),
+        (lambda: Retrieval(["a"], ranks=[0]), "ranks must be whole numbers >= 1"),
+        (lambda: Retrieval(["a", "b"], ranks=[2, 1]), "ranks must be ascending"),
+        (lambda: Retrieval(["a"], ranks=[True]), "ranks must be whole numbers"),
+        (lambda: Retrieval(["a"], read=["maybe"]), "read must be 'yes', 'partly', 'no' or None"),  # type: ignore[list-item]
+        (lambda: Retrieval(["a"], read=[]), "1 contexts but 0 read"),
+        (lambda: Retrieval(error=1), "error must be a str"),  # type: ignore[arg-type]
+        (lambda: Retrieval(calls=["a"]), "expected a Call, or a mapping"),  # type: ignore[list-item]
+        (lambda: Retrieval.from_dict({"context": []}), "unknown field 'context'"),
+        (
+            lambda: Retrieval.from_dict({"calls": [{"source": "a", "contexts": [0]}]}),
+            "no context 0",
+        ),
+        (
+            lambda: Retrieval.from_dict({"calls": [{"source": "a", "recovered": 1}]}),
+            "recovered must be true or false",
+        ),
+        (lambda: as_contexts([1]), "item 0: expected a str, a Context"),
+    ],
+)
+def test_what_is_no_record_is_refused(make: Callable[[], object], why: str) -> None:
+    """With the field and the value."""
+    with pytest.raises(ValueError, match=why):
+        make()
+
+
+MEASURES = [
+    measure @ k if k else measure
+    for measure in (Recall, Precision, F1, Hit, AllFound, RR, AP, nDCG, ContextPrecision)
+    for k in (None, 1, 2, 3)
+]
+SCORERS = [IdRecall(), TextRecall(), SpanRecall(min_run=4), ClaimRecall()]
+
+
+def scored(calls: list[Call]) -> dict[str, object]:
+    """Return every measure of every scorer, with what was missed and the reason."""
+    sample = Sample(
+        retrieval=of_calls(calls),
+        reference_context_ids={"a": 1, "b": 2, "z": 3},
+        reference_contexts=["text a", "text c", "text z"],
+        reference_claims=["text b is here.", "text z is not."],
+    )
+    found: dict[str, object] = {}
+    for scorer in SCORERS:
+        result = scorer.score(sample)
+        found |= {f"{scorer.kind}.{measure!r}": result[measure] for measure in MEASURES}
+        found[scorer.kind] = (result.status, result.reason, result.missed, result.findings)
+    return found
+
+
+@given(CALLS, st.randoms(use_true_random=False))
+@settings(max_examples=25, deadline=None)
+def test_no_number_depends_on_the_order_of_the_calls(calls: list[Call], rng: random.Random) -> None:
+    """Nor does any finding: a judge is shown the same contexts in the same order."""
+    assert scored(calls) == scored(rng.sample(calls, len(calls)))
+
+
+@given(CALLS)
+@settings(max_examples=50, deadline=None)
+def test_measures_of_a_union_are_those_of_its_definition(calls: list[Call]) -> None:
+    """Counted by hand: the first k of each call, each context once, precision over their number."""
+    found = scored(calls)
+    united = len([one for one in calls if one.contexts is not None]) > 1
+    best: dict[str, int] = {}
+    rows = []
+    for one in calls:
+        for rank, context in enumerate(one.contexts or (), start=1):
+            rows.append((rank, context.id or ""))
+            best[context.id or ""] = min(rank, best.get(context.id or "", rank))
+    wanted = {"a", "b", "z"}
+    for k in (1, 2, 3):
+        seen = {name for name, rank in best.items() if rank <= k}
+        count = len(seen) if united else len([row for row in rows if row[0] <= k])
+        hits = len(wanted & seen)
+        assert found[f"id_recall.Recall @ {k}"] == pytest.approx(hits / 3)
+        assert found[f"id_recall.Hit @ {k}"] == float(hits > 0)
+        assert found[f"id_recall.Precision @ {k}"] == pytest.approx(hits / count if count else 0)
+        first = min((rank for name, rank in best.items() if name in wanted), default=None)
+        assert found[f"id_recall.RR @ {k}"] == (1 / first if first and first <= k else 0.0)
+    assert all(0 <= value <= 1 for value in found.values() if isinstance(value, float))
+
+
+def test_the_order_within_a_call_counts() -> None:
+    """NDCG and average precision of a union: 1 where every call has its targets first."""
+    first = scored([call("bx", query="1"), call("ay", query="2"), call("z", query="3")])
+    later = scored([call("xb", query="1"), call("ya", query="2"), call("z", query="3")])
+    assert [first[f"id_recall.{name}"] for name in ("nDCG", "AP", "ContextPrecision")] == [1, 1, 1]
+    assert all(
+        later[f"id_recall.{name}"] < 1  # type: ignore[operator]
+        for name in ("nDCG", "AP", "ContextPrecision")
+    )
+
+
+def test_a_result_says_how_its_list_came_about() -> None:
+    """In its reason; a failed call is the reason of an unscored one."""
+    calls = [call("ab", query="1"), call("c", query="2")]
+    result = IdRecall().score(retrieval=of_calls(calls, prompts=["text a"]), expected_ids=["a"])
+    assert result.reason == "1 of 1 found in 3 retrieved; union of 2 calls; 1 of 3 in the prompt"
+    assert result.ranks == (1, 1, 2)
+    broken = IdRecall().score(retrieval=of_calls([*calls, failed(query="3")]), expected_ids=["a"])
+    assert (broken.score, broken.reason[:41]) == (None, "no retrieval: 1 of 3 calls failed (search")
+
+
+def test_a_saved_result_keeps_its_ranks() -> None:
+    """A report reads back the numbers that it was saved with; ranks that cannot be are refused."""
+    sample = Sample(
+        retrieval=of_calls([call("xa", query="1"), call("yb", query="2")]),
+        expected_ids=["a", "b"],
+    )
+    result = IdRecall().score(sample)
+    plain = json.loads(json.dumps(plain_result(result, result.score)))
+    assert ResultRecord.read(plain).result(result.method) == result
+    for ranks in ([1, 1, 2], [1, 1, 2, 1], [0, 1, 1, 2]):
+        with pytest.raises(ReportError, match="ranks"):
+            ResultRecord.read({**plain, "ranks": ranks})
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_a_sample_with_another_retrieval_is_that_of_its_fields(seed: int) -> None:
+    """Whatever else it has, and whatever it had been retrieved before."""
+    rng = random.Random(seed)
+    fields: dict[str, Any] = {
+        "id": "q",
+        "user_input": "what?",
+        "reference": "that",
+        "reference_contexts": [["a text", "another"], "third"],
+        "reference_context_ids": rng.choice(
+            [["a", "b"], [1, 2], {"a": 2, "b": 1}, [["a", "c"], "b"], []]
+        ),
+        "reference_claims": ["It stands."],
+        "reference_entities": ["Ada"],
+        "forbidden_ids": ["x"],
+        "superseded": {"old": "new"},
+        "answerable": rng.choice([True, None]),
+        "response": "an answer",
+        "group": "g",
+        "metadata": {"kind": "k"},
+        "retrieved_contexts": [{"id": "z", "text": "old"}],
+    }
+    kept = {name: value for name, value in fields.items() if rng.random() < 0.6}
+    sample = Sample(**kept)
+    record = rng.choice(
+        [
+            Retrieval([Context("new", id="a")], response="a newer answer"),
+            Retrieval([Context("new", id="a")]),
+            Retrieval(error="it failed"),
+        ]
+    )
+    kept.pop("retrieved_contexts", None)
+    if record.response is not None:
+        kept["response"] = record.response
+    expected = Sample(**kept, retrieval=record)
+    got = sample.with_retrieval(record)
+    assert got == expected
+    assert got.to_dict() == expected.to_dict()
+    contexts = sample.with_retrieval(["a text", {"id": "b"}])
+    assert [context.id for context in contexts.retrieved_contexts or ()] == [None, "b"]
+    assert contexts.response == sample.response
+    got.metadata["new"] = 1  # type: ignore[index]
+    assert "new" not in sample.metadata

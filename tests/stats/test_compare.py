@@ -1,0 +1,405 @@
+"""`compare` and `smallest_k`: what they answer, what they refuse, and how they print."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.files.reports.sealing import seal
+from typer.testing import CliRunner
+
+from fullrecall import IdRecall, Report, Sample, TextRecall, evaluate
+from fullrecall.cli import app
+from fullrecall.errors import ParameterError, ReportError
+from fullrecall.measures import Hit, Recall, nDCG
+from fullrecall.report import Comparison, Flip, compare
+
+TARGETS = ["a", "b"]
+
+
+def report_of(
+    found: list[list[str] | None], *, ids: bool = True, group: int | None = None, **parameters: Any
+) -> Report:
+    """Return the report of samples that need a and b, for which these were retrieved."""
+    samples = [
+        Sample(
+            id=f"q{n}" if ids else None,
+            user_input=f"question {n}?",
+            retrieved_ids=retrieved,
+            expected_ids=TARGETS,
+            group=None if group is None else n // group,
+        )
+        for n, retrieved in enumerate(found)
+    ]
+    return evaluate(samples, IdRecall(**parameters), progress=False)
+
+
+BEFORE: list[list[str] | None] = [["a", "x"], ["a", "b"], ["x"], ["a", "b"], None, ["b", "a"]]
+AFTER: list[list[str] | None] = [["a", "b"], ["a", "x"], ["x"], ["b", "a"], ["a"], ["b", "a"]]
+
+
+class TestPairs:
+    """Which samples are the same."""
+
+    def test_by_id_whatever_the_order(self) -> None:
+        """IDs pair samples; a report in another order gives the same comparison."""
+        before, after = report_of(BEFORE), report_of(AFTER)
+        turned = Report.of(after.methods, reversed(after.rows))
+        assert compare(before, after).paired_by == "id"
+        assert compare(before, turned).to_dict() == compare(before, after).to_dict()
+
+    def test_by_position_without_ids(self) -> None:
+        """Without IDs the same questions at the same positions are pairs, and it is said."""
+        comparison = compare(report_of(BEFORE, ids=False), report_of(AFTER, ids=False))
+        assert comparison.paired_by == "position"
+        assert "paired by their position" in str(comparison)
+        assert comparison[0].main.flips[0].sample in ("#1", "#2")
+
+    def test_samples_of_one_report_are_listed(self) -> None:
+        """What only one report has is counted and named, and enters no mean."""
+        comparison = compare(report_of(BEFORE), report_of([*AFTER[:4]]))
+        assert comparison.only_before == ("q4", "q5")
+        assert comparison["id_recall"].main.samples == 4
+        assert comparison["id_recall"].unpaired["only_before"] == 2
+        assert "2 only in the report before: q4; q5" in str(comparison)
+
+    def test_only_pairs_scored_in_both_count(self) -> None:
+        """An unscored sample is no zero: the pair is left out of both means, and counted."""
+        score = compare(report_of(BEFORE), report_of(AFTER))["id_recall"]
+        assert (score.main.samples, score.unpaired["unscored"]) == (5, 1)
+        assert score.main.before == pytest.approx(3.5 / 5)
+
+    def test_undefined_in_one_or_both(self) -> None:
+        """References that are gone in one report are another gap than none in both."""
+
+        def report(expected: list[list[str]]) -> Report:
+            rows = [
+                Sample(id=n, retrieved_ids=["a"], expected_ids=e) for n, e in enumerate(expected)
+            ]
+            return evaluate(rows, IdRecall(), progress=False)
+
+        score = compare(report([["a"], [], ["a"]]), report([["a"], [], []]))["id_recall"]
+        assert (score.unpaired["undefined"], score.unpaired["undefined_in_one"]) == (1, 1)
+
+    def test_nothing_scored_in_both(self) -> None:
+        """No pair with two scores: no figure, and no p-value."""
+        score = compare(report_of([None, ["a"]]), report_of([["a"], None]))["id_recall"].main
+        assert (score.samples, score.difference, score.interval, score.p) == (0, None, None, None)
+
+    @pytest.mark.parametrize(
+        ("before", "after", "message"),
+        [
+            (
+                {"ids": False},
+                {"ids": True},
+                r"6 of the 6 samples of the report 'before' have no ID",
+            ),
+            ({"found": [["a"]], "ids": False}, {"ids": False}, "1 sample before and 6 after"),
+            ({"name": "mine"}, {}, "no score in common: mine before, id_recall after"),
+        ],
+    )
+    def test_what_is_ambiguous_is_refused(
+        self, before: dict[str, Any], after: dict[str, Any], message: str
+    ) -> None:
+        """Which samples or scores belong together is never guessed."""
+        one = report_of(**{"found": BEFORE, **before})
+        two = report_of(**{"found": AFTER, **after})
+        with pytest.raises(ReportError, match=message):
+            compare(one, two)
+
+    def test_what_is_no_report_is_refused(self) -> None:
+        """A path, most of all: the message says how it is read."""
+        with pytest.raises(ParameterError, match=r"Reports, got str: .*Report\.load\(path\)"):
+            compare(report_of(BEFORE), "after.jsonl")  # type: ignore[arg-type]
+
+    def test_an_id_twice(self) -> None:
+        """The ID and the way out are named."""
+        report = report_of(BEFORE)
+        twice = Report.of(report.methods, [*report.rows, report.rows[2]])
+        with pytest.raises(ReportError, match=r"'q2' appears twice in the report 'after'.*group"):
+            compare(report, twice)
+
+    def test_other_questions_at_one_position(self) -> None:
+        """Another order of samples without IDs is no pairing."""
+        before = report_of(BEFORE, ids=False)
+        after = Report.of(before.methods, reversed(before.rows))
+        with pytest.raises(ReportError, match="asks 'question 0\\?' before and 'question 5\\?'"):
+            compare(before, after)
+
+    def test_a_reworded_question_under_its_id(self) -> None:
+        """The ID decides, with a warning."""
+        before, after = (
+            evaluate(
+                [Sample(id=1, user_input=text, retrieved_ids=["a"], expected_ids=["a"])] * 1,
+                IdRecall(),
+                progress=False,
+            )
+            for text in ("Where?", "Where is it?")
+        )
+        with pytest.warns(UserWarning, match="the same ID and another question, such as '1'"):
+            compare(before, after)
+
+    def test_no_sample_in_common(self) -> None:
+        """Reports of two data sets are refused."""
+        other = evaluate(
+            [Sample(id="z", retrieved_ids=[], expected_ids=["a"])],
+            IdRecall(),
+            progress=False,
+        )
+        with pytest.raises(ReportError, match=r"no sample is in both.*'q0' before and 'z' after"):
+            compare(report_of(BEFORE), other)
+
+    def test_a_loaded_report_is_the_same_measure(self, tmp_path: Path) -> None:
+        """Parameters that JSON turned from tuples to lists are no other parameters."""
+        before = report_of(BEFORE)
+        before.save(tmp_path / "before.jsonl")
+        loaded = Report.load(tmp_path / "before.jsonl")
+        assert (
+            compare(loaded, report_of(AFTER)).to_dict()
+            == compare(before, report_of(AFTER)).to_dict()
+        )
+
+
+class TestFigures:
+    """What a comparison says."""
+
+    def test_by_hand(self) -> None:
+        """Means, wins, ties, losses, flips and the effect at each k are those counted by hand."""
+        score = compare(report_of(BEFORE), report_of(AFTER))["id_recall"]
+        one = score.main
+        assert (one.wins, one.ties, one.losses) == (1, 3, 1)
+        assert (one.difference, one.p) == (0.0, 1.0)
+        assert one.flips == (
+            Flip("q0", "question 0?", 0.5, 1.0, ("b",), ()),
+            Flip("q1", "question 1?", 1.0, 0.5, (), ("b",)),
+        )
+        assert list(score) == [Recall @ 1, Recall @ 3, Recall @ 5, Recall @ 10, Recall]
+        assert score[Recall @ 1].difference == 0.0
+        assert score[Recall @ 3].after == pytest.approx(3.5 / 5)
+
+    def test_any_measure(self) -> None:
+        """In the order asked, each with a p-value adjusted for all; others are named."""
+        score = compare(report_of(BEFORE), report_of(AFTER), nDCG @ 2, Recall @ 1)["id_recall"]
+        assert list(score) == [nDCG @ 2, Recall @ 1]
+        assert all(one.p_adjusted is not None for one in score.values())
+        with pytest.raises(KeyError, match="no measure Hit in this comparison: it has nDCG @ 2"):
+            _ = score[Hit]
+
+    def test_groups_are_what_counts(self) -> None:
+        """Pairs of one group count as one: the p-value cannot fall below that of their number."""
+        before, after = [["x"]] * 12, [["a"]] * 12
+        alone = compare(report_of(before), report_of(after))["id_recall"].main
+        together = compare(report_of(before, group=3), report_of(after, group=3))["id_recall"].main
+        assert (alone.groups, together.groups) == (12, 4)
+        assert alone.p == pytest.approx(2 * (2 / 3) ** 12)
+        assert together.p == pytest.approx(2 * (2 / 3) ** 4)
+
+    def test_holm_over_the_scores(self) -> None:
+        """The p-values of several scores are adjusted; one of them alone is not."""
+        rows = [
+            [
+                Sample(
+                    id=n,
+                    retrieved_contexts=[{"id": i, "text": i * 9}],
+                    expected_ids=["a"],
+                    reference_contexts=["a" * 9],
+                )
+                for n in range(8)
+            ]
+            for i in "xa"
+        ]
+        scorers = [IdRecall(), TextRecall()]
+        both = compare(*(evaluate(each, scorers, progress=False) for each in rows))
+        one = compare(*(evaluate(each, scorers[0], progress=False) for each in rows))
+        alone = one[0].main.p_adjusted
+        assert alone == one[0].main.p
+        assert [score.main.p_adjusted for score in both] == pytest.approx([2 * alone] * 2)
+
+    def test_scores_of_one_report_are_named(self) -> None:
+        """A score that only one report has is not compared, and said."""
+        rows = [
+            Sample(
+                id=1, contexts=["a"], retrieved_ids=["a"], expected_ids=["a"], expected_texts=["a"]
+            )
+        ]
+        both = evaluate(rows, [IdRecall(), TextRecall()], progress=False)
+        comparison = compare(both, evaluate(rows, IdRecall(), progress=False))
+        assert comparison.unmatched == ("text_recall",)
+        assert "scored in one report only: text_recall" in str(comparison)
+
+    @pytest.mark.parametrize(
+        ("parameters", "message"),
+        [
+            ({"confidence": 95}, "confidence must be a number between 0 and 1"),
+            ({"range": 0}, "range must be above 0 and at most 1"),
+        ],
+    )
+    def test_parameters_out_of_range(self, parameters: Any, message: str) -> None:
+        """The parameter and the value are named."""
+        with pytest.raises(ParameterError, match=message):
+            compare(report_of(BEFORE), report_of(AFTER), **parameters)
+
+    def test_it_is_json(self) -> None:
+        """`to_dict` has plain values with every figure."""
+        plain = json.loads(json.dumps(compare(report_of(BEFORE), report_of(AFTER)).to_dict()))
+        assert plain["scores"][0]["differences"][-1]["flips"][1]["lost"] == ["b"]
+        assert plain["scores"][0]["unpaired"]["unscored"] == 1
+
+    def test_by_name(self) -> None:
+        """Scores are found by their name; another name lists them."""
+        comparison = compare(report_of(BEFORE), report_of(AFTER))
+        assert comparison["id_recall"] is comparison[0]
+        with pytest.raises(KeyError, match="choose one of id_recall"):
+            _ = comparison["recall"]
+
+
+class TestSmallestK:
+    """The smallest k that brings enough."""
+
+    def report(self, rank: int, count: int = 60) -> Report:
+        """Return the report of samples whose one target stands at `rank` of ten."""
+        ids = [f"d{n}" for n in range(1, 11)]
+        rows = [Sample(retrieved_ids=ids, expected_ids=[f"d{rank}"])] * count
+        return evaluate(rows, IdRecall(), progress=False)
+
+    def test_the_rank_where_all_is_found(self) -> None:
+        """Every target at rank 4: k is 4, at the cost of four contexts."""
+        answer = self.report(4).smallest_k(0.9)
+        assert (answer.k, answer.largest, answer.mean) == (4, 10, 1.0)
+        assert [tested.k for tested in answer.tested] == [3, 4, 5, 6, 7, 8, 9, 10]
+        assert "reaches 0.9 at k = 4" in str(answer)
+
+    def test_no_k_is_an_answer(self) -> None:
+        """What is not retrieved is found at no k, and it is said."""
+        answer = self.report(99).smallest_k(0.9)
+        assert (answer.k, answer.mean, answer.needed) == (None, 0.0, None)
+        assert "reaches 0.9 at no k up to 10: the mean at 10 is 0.000" in answer.reason
+
+    def test_too_few_samples(self) -> None:
+        """All found in ten samples is no proof of 0.9; how many would do is said, and is right."""
+        answer = self.report(3, count=10).smallest_k(0.9)
+        assert answer.k is None
+        assert "at least 0.741 (95% confidence) at 10" in answer.reason
+        assert "about 29 samples with these values would show it" in answer.reason
+        assert self.report(3, count=28).smallest_k(0.9).k is None
+        assert self.report(3, count=29).smallest_k(0.9).k == 3
+
+    def test_one_sample_and_none(self) -> None:
+        """One shows little, an empty report nothing."""
+        assert "at least 0.050" in self.report(1, count=1).smallest_k(0.5).reason
+        assert "no sample has a score" in self.report(1, count=0).smallest_k(0.5).reason
+
+    def test_unscored_samples_count_as_0(self) -> None:
+        """They may have missed everything: the bound allows for it, and the reason says so."""
+        found = [Sample(retrieved_ids=["a"], expected_ids=["a"])] * 95
+        report = evaluate([*found, *[Sample(expected_ids=["a"])] * 5], IdRecall(), progress=False)
+        answer = report.smallest_k(0.95)
+        assert (answer.k, answer.mean, answer.unscored) == (None, 1.0, 5)
+        assert "5 unscored count as 0 in the bound" in answer.reason
+        assert report.smallest_k(0.85).k == 1
+
+    def test_the_search_stops_at_the_first_failure(self) -> None:
+        """What would pass below a failure is not looked at."""
+        answer = self.report(4).smallest_k(0.9)
+        assert answer.k == 4
+        assert [tested.k for tested in answer.tested] == [3, 4, *range(5, answer.largest + 1)]
+
+    def test_which_score(self) -> None:
+        """Of several scores one has to be named."""
+        rows = [
+            Sample(contexts=["a"], retrieved_ids=["a"], expected_ids=["a"], expected_texts=["a"])
+        ]
+        report = evaluate(rows * 40, [IdRecall(), TextRecall()], progress=False)
+        with pytest.raises(ReportError, match=r"2 scores.*choose one by its name"):
+            report.smallest_k(0.9)
+        assert report.smallest_k(0.9, score="text_recall").k == 1
+        with pytest.raises(ReportError, match="no score 'recall'"):
+            report.smallest_k(0.9, score="recall")
+
+    @pytest.mark.parametrize(
+        ("arguments", "message"),
+        [((90,), "target must be a number"), ((-0.1,), "target must be")],
+    )
+    def test_out_of_range(self, arguments: tuple[Any, ...], message: str) -> None:
+        """Percents for shares are named."""
+        with pytest.raises(ParameterError, match=message):
+            self.report(1).smallest_k(*arguments)
+
+
+class TestCommand:
+    """`fullrecall compare BEFORE AFTER`."""
+
+    @pytest.fixture(autouse=True)
+    def _terminal(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setenv("COLUMNS", "80")
+        monkeypatch.setenv("NO_COLOR", "1")
+
+    @pytest.fixture
+    def saved(self, tmp_path: Path) -> tuple[Path, Path]:
+        """Return where two reports are saved."""
+        paths = tmp_path / "before.jsonl", tmp_path / "after.jsonl"
+        for path, found in zip(paths, (BEFORE, AFTER), strict=True):
+            report_of(found).save(path)
+        return paths
+
+    def run(self, *arguments: object) -> Any:
+        """Run the command line in this process."""
+        return CliRunner().invoke(app, ["compare", *map(str, arguments)], catch_exceptions=False)
+
+    def test_it_prints_the_comparison(self, saved: tuple[Path, Path]) -> None:
+        """The table, what it stands on, and the samples that flipped, in 80 columns."""
+        result = self.run(*saved)
+        assert result.exit_code == 0
+        assert re.search(r"^  all retrieved +0.700 +0.700 +\+.000 ", result.stdout, re.MULTILINE)
+        assert "1 better, 3 the same, 1 worse, of 5" in result.stdout
+        assert "q1  question 1?\n  1.000 → 0.500\n  lost: b\n" in result.stdout
+        assert max(map(len, result.stdout.splitlines())) <= 80
+
+    def test_a_reworded_question_is_noted(self, saved: tuple[Path, Path]) -> None:
+        """What the library warns of is a note, not a line of our code."""
+        saved[1].write_text(saved[1].read_text("utf-8").replace("question 3?", "Q3?"), "utf-8")
+        seal(saved[1])
+        result = self.run(*saved)
+        assert result.exit_code == 0
+        assert result.stderr.startswith("Note: 1 sample with the same ID and another question")
+        assert "UserWarning" not in result.stderr
+
+    def test_json_is_all_of_it(self, saved: tuple[Path, Path]) -> None:
+        """--json prints what `to_dict` gives."""
+        result = self.run(*saved, "--json", "--confidence", 0.9)
+        expected = compare(*map(Report.load, saved), confidence=0.9)
+        assert isinstance(expected, Comparison)
+        assert json.loads(result.stdout) == json.loads(json.dumps(expected.to_dict()))
+
+    def test_no_flips_are_listed_if_none_are_asked_for(self, saved: tuple[Path, Path]) -> None:
+        """--flips 0 leaves the list out, --flips 1 shows the largest change."""
+        assert "changed in id_recall" not in self.run(*saved, "--flips", 0).stdout
+        assert (
+            "2 samples changed in id_recall, the largest change:"
+            in self.run(*saved, "--flips", 1).stdout
+        )
+
+    @pytest.mark.parametrize(
+        ("arguments", "said"),
+        [
+            (["{before}", "{before}x"], "No such file"),
+            (["{before}", "{samples}"], "is not a saved report"),
+            (["{before}", "{after}", "--confidence", "2"], "must be a number"),
+            (["{before}", "{after}", "--confidence", "95"], "between 0 and 1"),
+            (["{before}", "{after}", "--range", "0"], "above 0"),
+            (["{before}"], "AFTER"),
+        ],
+    )
+    def test_wrong_usage_and_input(
+        self, saved: tuple[Path, Path], tmp_path: Path, arguments: list[str], said: str
+    ) -> None:
+        """Exit 2, one block, no traceback."""
+        (tmp_path / "samples").write_text("{}")
+        places = {"before": saved[0], "after": saved[1], "samples": tmp_path / "samples"}
+        result = self.run(*(argument.format(**places) for argument in arguments))
+        assert result.exit_code == 2
+        assert said in " ".join(result.stderr.split())
+        assert "Traceback" not in result.output

@@ -1,0 +1,122 @@
+"""What a summary says of how sure it is: intervals, groups, coverage, bounds."""
+
+from __future__ import annotations
+
+import json
+import re
+
+import pytest
+from tests.observe.calls import of_calls
+
+from fullrecall import Context, IdRecall, Report, Sample, evaluate
+from fullrecall.measures import Recall
+from fullrecall.measures.findings import Finding, Step, Target
+from fullrecall.report import Row
+from fullrecall.samples.calls import Call
+from fullrecall.scorers.result import Method, Result, Status
+from fullrecall.stats.bounds import Counts, Interval, lower_bound, upper_bound
+
+
+def report_of(found: list[bool | None], group: int | None = None) -> Report:
+    """Return a report of samples that found their one target at rank 2, or not; None: unscored."""
+    rows = [
+        Sample(
+            retrieved_ids=None if hit is None else ["x", "a" if hit else "y"],
+            expected_ids=["a"],
+            group=None if group is None else n // group,
+        )
+        for n, hit in enumerate(found)
+    ]
+    return evaluate(rows, IdRecall(), progress=False)
+
+
+FOUND: list[bool | None] = [True, True, False, True, None, True, False, True, True, None]
+
+
+def test_intervals_are_those_of_the_values() -> None:
+    """The interval of each measure is Gaffke's, at 2.5% on either side."""
+    score = report_of(FOUND).summary(Recall @ 1, Recall @ 2)["id_recall"]
+    alpha = (1 - 0.95) / 2
+    for measure, values in (
+        (Recall @ 1, [0.0] * 8),
+        (Recall @ 2, [float(h) for h in FOUND if h is not None]),
+    ):
+        counts = Counts.of(values)
+        expected = Interval(lower_bound(counts, alpha), upper_bound(counts, alpha))
+        assert score[measure].interval == expected
+        assert score[measure].groups == 8
+
+
+def test_samples_of_a_group_are_one() -> None:
+    """Five groups of two are five: the interval is wider than that of ten."""
+    found: list[bool | None] = [True, True, False, False, True, True, True, True, False, False]
+    alone, together = (report_of(found, group).summary()["id_recall"] for group in (None, 2))
+    assert (alone.main.groups, together.main.groups) == (10, 5)
+    assert alone.interval is not None
+    assert together.interval is not None
+    assert together.interval.low < alone.interval.low
+    assert together.interval.high > alone.interval.high
+    assert re.search(r"^  in groups +5$", str(report_of(found, 2).summary()), re.MULTILINE)
+
+
+def test_bounds_on_what_is_unscored() -> None:
+    """The mean if all unscored were 0, and if all were 1, beside the coverage."""
+    score = report_of(FOUND).summary()["id_recall"]
+    assert score.bounds == pytest.approx((6 / 10, 8 / 10))
+    assert score.coverage == 0.8
+    assert "id_recall: 0.600 to 0.800, depending on unscored samples" in str(
+        report_of(FOUND).summary()
+    )
+
+
+def test_the_table_and_the_json_have_the_intervals() -> None:
+    """Below each mean its interval; in JSON with both ends and the confidence."""
+    summary = report_of(FOUND).summary(Recall @ 2)
+    interval = summary["id_recall"].interval
+    assert interval is not None
+    shown = f"{interval.low:.3f}–{interval.high:.3f}".replace("0.", ".")
+    assert re.search(rf"^  @2 +0\.750\n    95% +{re.escape(shown)}$", str(summary), re.MULTILINE)
+    plain = json.loads(json.dumps(summary.to_dict()))["scores"][0]["measures"]["recall@2"]
+    assert plain["interval"] == {"low": interval.low, "high": interval.high, "confidence": 0.95}
+    assert "whatever the distribution of the scores" in str(summary)
+
+
+def test_credit_on_unverified_quotes_stands_in_the_summary() -> None:
+    """Two claims are credited, one on a quote that is not in its context: half of the credit."""
+    method = Method("claim_recall", {"judge": "j"})
+    found = [
+        Finding(Target((name,)), (Step(1, 1.0),), (1,), verdict="supported", unverified=share)
+        for name, share in (("a", 0.0), ("b", 1.0))
+    ]
+    rows = [
+        Row(
+            n,
+            Sample(id=n, retrieved_contexts=["x"]),
+            (Result(method, Status.SCORED, tuple(found), 1),),
+        )
+        for n in (1, 2)
+    ]
+    summary = Report.of([method], rows).summary()
+    assert summary["claim_recall"].unverified == 0.5
+    assert "50.0% of the credit in claim_recall rests on quotes that were not verified" in str(
+        summary
+    )
+    assert summary.to_dict()["scores"][0]["unverified"] == 0.5
+
+
+def test_united_and_failed_calls_stand_in_the_summary() -> None:
+    """How many samples rest on a union of calls, and how many had a failed one, also in parts."""
+    one, two, failed = (
+        Call("a", query="1", contexts=(Context("t", id="x"),)),
+        Call("b", query="2", contexts=(Context("u", id="y"),)),
+        Call("b", query="2", error="boom"),
+    )
+    samples = [
+        Sample(id=n, expected_ids=["x"], retrieval=of_calls(calls))
+        for n, calls in enumerate([(one, two), (one, failed), (one,)])
+    ]
+    report = evaluate(samples, IdRecall(), progress=False)
+    summary = report.summary()
+    assert (summary.united, summary.failed_calls) == (1, 1)
+    assert "united calls in 1 of 3 samples" in str(summary)
+    assert "failed calls in 1 of 3 samples" in str(summary)
