@@ -10,8 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from tests.batches import engines
-from tests.batches import faults
+from tests.batches import engines, faults
 from tests.batches.conftest import SAMPLES
 
 from fullrecall import BatchScorer, ClaimRecall, LLMJudge, Report, evaluate

@@ -18,12 +18,16 @@ from fullrecall.testing import ScriptedChatModel
 
 CASES = [
     json.loads(line)
-    for line in (Path(__file__).parents[1] / "golden" / "cases.jsonl").read_text("utf-8").splitlines()
+    for line in (Path(__file__).parents[1] / "golden" / "cases.jsonl")
+    .read_text("utf-8")
+    .splitlines()
 ]
 
 GRADED = [
     json.loads(line)
-    for line in (Path(__file__).parents[1] / "golden" / "graded.jsonl").read_text("utf-8").splitlines()
+    for line in (Path(__file__).parents[1] / "golden" / "graded.jsonl")
+    .read_text("utf-8")
+    .splitlines()
 ]
 
 

@@ -17,7 +17,7 @@ from tests.page.page_source import Parsed, block
 from fullrecall import IdRecall, Report, compare
 from fullrecall.page.document import script_json
 
-FILES = Path(__file__).parents[2] / "src" / "fullrecall" / "views" / "page" / "files"
+FILES = Path(__file__).parents[2] / "src" / "fullrecall" / "page" / "files"
 
 
 def hash_of(source: str) -> str:

@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.run.paid import VERDICTS
 from tests.openai_protocol import Exchange, completion, serving
+from tests.run.paid import VERDICTS
 from typer.testing import CliRunner, Result
 
 from fullrecall import IdRecall, Sample, evaluate
