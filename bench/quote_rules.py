@@ -22,8 +22,8 @@ from pathlib import Path
 from typing import Any
 
 from fullrecall.judge.evidence import Location
-from fullrecall.lexical.bearing import content_keys, objection
 from fullrecall.lexical.clauses import facts_of
+from fullrecall.lexical.quote_rules import content_keys, objection
 from fullrecall.lexical.sentences import sentences
 from fullrecall.lexical.words.names import names
 from fullrecall.lexical.words.negations import denials

@@ -22,11 +22,11 @@ from zlib import crc32
 
 import numpy as np
 
+from fullrecall._util.ranking import Ranking
+from fullrecall._util.vocabulary import content_words
 from fullrecall.judge import Citation, Flow, Verdict
 from fullrecall.samples.sample import Sample
 from fullrecall.testset import complete
-from fullrecall.testset.ranking import Ranking
-from fullrecall.testset.vocabulary import content_words
 
 LABELS = 600
 DIMENSIONS = 512

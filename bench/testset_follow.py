@@ -25,11 +25,11 @@ sys.path.insert(0, str(Path(__file__).parent))
 from testset_completion import Data, read
 
 from fullrecall import IdRecall, Sample, evaluate
+from fullrecall._util.ranking import Ranking
 from fullrecall.measures import Recall
 from fullrecall.read import Document
 from fullrecall.samples.corpus import CorpusIndex, stale_label
 from fullrecall.testset import LabelStatus, anchor, follow
-from fullrecall.testset.ranking import Ranking
 
 K = 10
 Corpus = list[tuple[str, Document]]

@@ -23,13 +23,13 @@ sys.path.insert(0, str(Path(__file__).parent))
 
 from testset_completion import rank_of
 
+from fullrecall._util.ranking import Ranking
+from fullrecall._util.vocabulary import content_words
 from fullrecall.demo import documents, questions
 from fullrecall.samples.sample import Sample
 from fullrecall.testset import check
 from fullrecall.testset.audit import Problem
 from fullrecall.testset.content import longest_run
-from fullrecall.testset.ranking import Ranking
-from fullrecall.testset.vocabulary import content_words
 
 SETS = (
     ("CLAPNQ, people", "retrieval_clapnq", 1),

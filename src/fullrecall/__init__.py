@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from importlib import import_module
 
+from fullrecall._util.ports import PORTS
+
 TYPE_CHECKING = False  # as type checkers know it: `typing` would be most of the import
 if TYPE_CHECKING:  # `as` the same name says that it is public (PEP 484)
     from fullrecall.batches import BatchScorer as BatchScorer
@@ -65,6 +67,14 @@ _MODULES = {
 if not TYPE_CHECKING:  # checkers read no list but a literal one
     __all__ = list(_MODULES)
     __all__ += ["__version__"]
+
+
+PORTS |= {
+    "judge": "fullrecall.lexical.judge:LexicalJudge",
+    "language": "fullrecall.lexical.language",
+    "rewrite": "fullrecall.diagnosis.id_levels:rewrite_of",
+    "server": "fullrecall.batches.redis:RedisLedger",
+}
 
 
 def __getattr__(name: str) -> object:

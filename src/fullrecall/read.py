@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from fullrecall._util import lazy
 
 if TYPE_CHECKING:  # `as` the same name says that it is public (PEP 484)
-    from fullrecall.calibration.label_files import read_labels as read_labels
+    from fullrecall.calibration import read_labels as read_labels
     from fullrecall.files.documents import Documents as Documents
     from fullrecall.files.documents import documents_of as documents_of
     from fullrecall.files.documents import read_contexts as read_contexts
@@ -38,7 +38,7 @@ _MODULES = {
     "from_spans": ".files.traces",
     "read": ".files.reading",
     "read_contexts": ".files.documents",
-    "read_labels": ".calibration.label_files",
+    "read_labels": ".calibration",
     "read_trec": ".files.trec",
     "with_references": ".files.traces",
     "write_jsonl": ".files.writing",

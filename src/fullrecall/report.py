@@ -86,9 +86,9 @@ class Report(Evaluation):
         Raises `ParameterError` for a bad `n` or path, `InputError` for labels of other claims,
         `ReportError` where no judge made a recall of it.
         """
-        from fullrecall.calibration import draw
+        from fullrecall.calibration import to_label
 
-        return draw.to_label(
+        return to_label(
             self,
             n,
             path,

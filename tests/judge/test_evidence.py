@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from fullrecall.judge.evidence import locate, locate_parts
-from fullrecall.lexical.bearing import objection, stand_alone, stating
+from fullrecall.lexical.quote_rules import objection, stand_alone, stating
 
 CONTEXT = "It was completed in 1889, after two years of work. It is not safe to climb at night."
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from fullrecall.judge.evidence import Location, locate_parts
-from fullrecall.lexical.bearing import objection
+from fullrecall.lexical.quote_rules import objection
 
 
 def refused(claim: str, quote: str, context: str = "", *beside: str) -> str:

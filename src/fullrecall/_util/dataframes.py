@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias, cast, get_args
 
 from fullrecall._util.extras import imported, pandas
 from fullrecall._util.parameters import check_choice
+from fullrecall._util.values import shown
 from fullrecall.errors import InputError
-from fullrecall.samples.identifiers import shown
 
 if TYPE_CHECKING:
     import narwhals as nw

@@ -10,8 +10,8 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from fullrecall._util.dataframes import eager, is_frame
+from fullrecall._util.values import shown
 from fullrecall.errors import InputError
-from fullrecall.samples.identifiers import shown
 
 if TYPE_CHECKING:
     import narwhals as nw

@@ -10,6 +10,8 @@ if TYPE_CHECKING:  # `as` the same name says that it is public (PEP 484)
     from fullrecall.calibration.calibration import Calibration as Calibration
     from fullrecall.calibration.correction import calibrate as calibrate
     from fullrecall.calibration.draw import ToLabel as ToLabel
+    from fullrecall.calibration.draw import to_label as to_label
+    from fullrecall.calibration.label_files import read_labels as read_labels
     from fullrecall.calibration.labels import HumanLabels as HumanLabels
     from fullrecall.calibration.labels import Label as Label
 
@@ -19,6 +21,8 @@ _MODULES = {
     "Label": "labels",
     "ToLabel": "draw",
     "calibrate": "correction",
+    "read_labels": "label_files",
+    "to_label": "draw",
 }
 
 if not TYPE_CHECKING:  # checkers read no list but a literal one

@@ -10,9 +10,10 @@ from pathlib import Path
 from typing import NamedTuple
 
 from fullrecall._util.parameters import check_k
-from fullrecall.calibration import sheet
 from fullrecall.calibration.judged import JudgedClaim, JudgedClaims, judged_claims, labels_by_item
 from fullrecall.calibration.labels import HumanLabels, Label, as_labels
+from fullrecall.show import form
+from fullrecall.stats.allocation import allocation
 from fullrecall.stats.evaluation import Evaluation
 
 FEWEST = 2
@@ -52,7 +53,7 @@ def to_label(
     """Return `n` claims to label, or all if there are fewer; see `Report.to_label`."""
     check_k(n, "n")
     if path is not None:
-        sheet.check(path)
+        form.check(path)
     judged = judged_claims(report, score)
     labels_of = labels_by_item(judged, as_labels(labels))
     to_label = []
@@ -74,7 +75,7 @@ def to_label(
             for label in answers or [Label(claim.sample, claim.target, None)]
         ]
     if path is not None:
-        sheet.write(path, _cells(to_label))
+        form.write(path, _cells(to_label))
     return tuple(to_label)
 
 
@@ -120,19 +121,6 @@ def draw(judged: JudgedClaims, n: int, *, seed: int = 0) -> list[tuple[JudgedCla
         chosen += [(claim, chances[claim.item]) for claim in first]
     # By sample, so that contexts are read once; within it by no order that tells the verdict.
     return sorted(chosen, key=lambda drawn: (drawn[0].row, drawn[0].item))
-
-
-def allocation(weights: Sequence[float], most: Sequence[int], n: int, *, fewest: int) -> list[int]:
-    """Return how many of `n` labels each stratum gets, of its `most`, by its weight.
-
-    No fewer than `fewest`, where there are as many; then Jefferson's rule: to whom the next one
-    means most.
-    """
-    counts = [min(fewest, limit) for limit in most]
-    for _ in range(min(n, sum(most)) - sum(counts)):
-        free = [at for at, count in enumerate(counts) if count < most[at]]
-        counts[max(free, key=lambda at: weights[at] / (counts[at] + 1))] += 1
-    return counts
 
 
 def _proportional(claims: Sequence[JudgedClaim], n: int) -> Mapping[str, float]:

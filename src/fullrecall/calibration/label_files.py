@@ -7,12 +7,13 @@ from collections.abc import Iterator, Mapping
 from contextlib import closing
 from pathlib import Path
 
-from fullrecall.calibration.labels import Label, as_label, as_probability
+from fullrecall._util.values import shown
+from fullrecall.calibration.labels import Label, as_probability
 from fullrecall.errors import InputError
 from fullrecall.files.rows import in_file
 from fullrecall.files.sheets import sheet_rows
 from fullrecall.files.text_files import FilePath, existing_file
-from fullrecall.samples.identifiers import shown
+from fullrecall.judge.labels import as_label
 
 _TEXTS = ("item", "sample", "claim", "rater")
 

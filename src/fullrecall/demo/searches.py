@@ -8,9 +8,9 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from fullrecall._util.caches import remembered_words
+from fullrecall._util.ranking import Ranking
+from fullrecall._util.vocabulary import STOP_WORDS, words
 from fullrecall.errors import ParameterError
-from fullrecall.testset.ranking import Ranking
-from fullrecall.testset.vocabulary import STOP_WORDS, words
 
 if TYPE_CHECKING:
     from fullrecall.samples.corpus import Document

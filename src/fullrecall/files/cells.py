@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import ast
 
+from fullrecall._util.values import shown
 from fullrecall.errors import InputError
 from fullrecall.files.strict_json import parsed
-from fullrecall.samples.identifiers import shown
 from fullrecall.samples.sample import Sample
 
 _SINGLE = {"id", "user_input", "reference", "answerable", "response", "group", "retrieval"}

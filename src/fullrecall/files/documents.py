@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any, TypeAlias
 
 from fullrecall._util.extras import imported
+from fullrecall._util.values import shown
 from fullrecall.errors import InputError
 from fullrecall.files.containers import json_lines
 from fullrecall.files.rows import each_row, in_file
@@ -18,7 +19,7 @@ from fullrecall.files.text_files import FilePath, existing_file
 from fullrecall.samples.context import Context
 from fullrecall.samples.corpus import Document
 from fullrecall.samples.hits import context_of
-from fullrecall.samples.identifiers import as_id, shown
+from fullrecall.samples.identifiers import as_id
 
 DocumentsLike: TypeAlias = "str | Path | Iterable[Any] | Mapping[Any, str]"
 """A folder, a file, a mapping from IDs to texts, or any iterable of documents."""

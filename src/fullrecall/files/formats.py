@@ -7,9 +7,9 @@ from collections.abc import Set as AbstractSet
 from types import MappingProxyType
 from typing import Any, NamedTuple, TypeAlias
 
+from fullrecall._util.values import shown
 from fullrecall.errors import InputError
 from fullrecall.files.strict_json import parsed
-from fullrecall.samples.identifiers import shown
 from fullrecall.samples.sample import Sample
 
 Row: TypeAlias = Mapping[str, Any]

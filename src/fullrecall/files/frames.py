@@ -7,10 +7,10 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from fullrecall._util.dataframes import frame_rows, is_flat, is_frame, plain_value
+from fullrecall._util.values import shown
 from fullrecall.errors import InputError
 from fullrecall.files.rows import Columns, Rename, to_samples
 from fullrecall.samples.hits import IdKey
-from fullrecall.samples.identifiers import shown
 from fullrecall.samples.sample import Sample
 
 

@@ -7,11 +7,12 @@ from difflib import get_close_matches
 from typing import Any, TypeAlias, TypeVar
 
 from fullrecall._util.dataframes import is_missing
+from fullrecall._util.values import shown
 from fullrecall.errors import InputError, ParameterError
 from fullrecall.files.cells import LISTS, list_cell
 from fullrecall.files.formats import FIELDS, attributes_of, fields_of
 from fullrecall.samples.hits import IdKey, check_id_key, contexts_of
-from fullrecall.samples.identifiers import looks_like_id, shown
+from fullrecall.samples.identifiers import looks_like_id
 from fullrecall.samples.sample import Sample
 
 T = TypeVar("T")

@@ -5,8 +5,8 @@ from __future__ import annotations
 import json
 from collections import Counter
 
+from fullrecall._util.values import shown
 from fullrecall.errors import InputError
-from fullrecall.samples.identifiers import shown
 
 
 def parsed(text: str, line: int | None = None) -> object:

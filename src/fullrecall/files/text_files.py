@@ -14,8 +14,8 @@ from io import BufferedReader, TextIOWrapper
 from pathlib import Path
 from typing import Any, TextIO, TypeAlias, TypeVar
 
+from fullrecall._util.values import shown
 from fullrecall.errors import InputError
-from fullrecall.samples.identifiers import shown
 
 T = TypeVar("T")
 FilePath: TypeAlias = str | os.PathLike[str]

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator
 from itertools import chain
 from typing import Any
 
+from fullrecall._util.values import shown
 from fullrecall.errors import InputError
 from fullrecall.files.containers import kind_of, rows_of_file
 from fullrecall.files.frames import rows_of
@@ -17,7 +18,6 @@ from fullrecall.observe.sources import spans_in
 from fullrecall.observe.trace import Reading, Trace
 from fullrecall.observe.translation import TracedStep, step_of
 from fullrecall.samples.hits import IdKey
-from fullrecall.samples.identifiers import shown
 from fullrecall.samples.retrieval import FailedCalls, Retrieval
 from fullrecall.samples.sample import Sample
 

@@ -10,11 +10,12 @@ from math import isfinite, isnan, nan
 from operator import itemgetter
 from typing import Any
 
+from fullrecall._util.values import shown
 from fullrecall.errors import InputError
 from fullrecall.files.rows import in_file
 from fullrecall.files.text_files import FilePath, existing_file, text_lines
 from fullrecall.samples.context import as_number
-from fullrecall.samples.identifiers import as_id, shown
+from fullrecall.samples.identifiers import as_id
 from fullrecall.samples.retrieval import Retrieval
 from fullrecall.samples.sample import Sample
 

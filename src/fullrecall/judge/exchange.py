@@ -9,11 +9,12 @@ from functools import cached_property, lru_cache, partial
 from typing import Literal, TypeAlias
 
 from fullrecall.judge.judge import Ask, Citation, Flow, Verdict
+from fullrecall.judge.language import Aim
 from fullrecall.judge.models.chat import ChatModel, ChatRequest, Completion
 from fullrecall.judge.prompts import Prompts
+from fullrecall.judge.quotes import Quotes
 from fullrecall.judge.replies import verdict_objects
 from fullrecall.judge.verdicts import checked
-from fullrecall.lexical.bearing import Aim, Quotes
 
 Verification: TypeAlias = Literal["rules", "model"]
 

@@ -22,11 +22,8 @@ from fullrecall.judge.exchange import Exchange, Matter, groups_of
 from fullrecall.judge.flow import side_by_side
 from fullrecall.judge.hints import seems_to_instruct
 from fullrecall.judge.judge import Flow, Verdict
+from fullrecall.judge.language import Aim, language
 from fullrecall.judge.verdicts import merged
-from fullrecall.lexical.bearing import Aim
-from fullrecall.lexical.sentences import statements
-from fullrecall.lexical.words.names import names
-from fullrecall.lexical.words.numbers import numbers
 
 _FEWEST_HALVED = 7  # contexts: fewer are asked alone at once
 _MOST_REQUESTS = 16
@@ -179,7 +176,8 @@ def _kin(targets: Sequence[str], all_text: str, chance: random.Random) -> tuple[
     """
     claims = chance.sample(targets, len(targets))
     named = {
-        claim: frozenset(key for name in names(claim) for key in name.keys) for claim in claims
+        claim: frozenset(key for name in language().names(claim) for key in name.keys)
+        for claim in claims
     }
     # At random, an order for one topic would spare the kin too often: it would earn 11% by itself.
     changed = [_changed(claim, all_text, named, chance) for claim in claims[:_MOST_CHANGED]]
@@ -213,13 +211,13 @@ def _changed(
     claim: str, all_text: str, named: Mapping[str, frozenset[str]], chance: random.Random
 ) -> _Kin:
     """Return a claim with its number changed, else the name that fewest claims have."""
-    for number in numbers(claim):
+    for number in language().numbers(claim):
         if number.value is not None and not number.bound:
             new = _absent_number(number.value, all_text, chance)
             unit = number.text.lstrip("0123456789.,") if number.in_digits else ""
             text = f"{claim[: number.start]}{new}{unit}{claim[number.end :]}"
             return _Kin(text, named[claim], has_number=True)
-    own = names(claim)
+    own = language().names(claim)
     if not own:
         return _Kin("")
     rarest = min(own, key=lambda name: sum(bool(keys & set(name.keys)) for keys in named.values()))
@@ -251,7 +249,7 @@ def _copies(
             break
         candidates = [
             sentence
-            for sentence in statements(context[:_READ])
+            for sentence in language().statements(context[:_READ])
             if len(sentence.split()) in _COPIED_WORDS
             and sentence in context
             and not seems_to_instruct(sentence)

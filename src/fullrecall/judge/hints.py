@@ -13,7 +13,7 @@ from collections.abc import Sequence
 
 from fullrecall._util.caches import remembered
 from fullrecall._util.data import table
-from fullrecall.lexical.sentences import sentences
+from fullrecall.judge.language import language
 
 _SEGMENTS = re.compile(r"[\n.!?。！？]")  # noqa: RUF001
 _INVISIBLE = re.compile("[\u00ad\u200b-\u200f\u202a-\u202e\u2060-\u2064]")
@@ -45,7 +45,7 @@ def seems_to_instruct(text: str) -> bool:
 
 def without_hints(text: str) -> str:
     """Return a text without the sentences that seem to instruct whoever judges it."""
-    return " ".join(part for part in sentences(text) if not seems_to_instruct(part))
+    return " ".join(part for part in language().sentences(text) if not seems_to_instruct(part))
 
 
 def _has(text: str, words: Sequence[str]) -> bool:

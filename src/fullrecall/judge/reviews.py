@@ -14,9 +14,10 @@ from itertools import islice
 from fullrecall.judge.exchange import Exchange, Matter, windows
 from fullrecall.judge.flow import side_by_side
 from fullrecall.judge.judge import Flow, Verdict
+from fullrecall.judge.language import language
 from fullrecall.judge.models.chat import ChatRequest
+from fullrecall.judge.quotes import Quotes
 from fullrecall.judge.verdicts import merged
-from fullrecall.lexical.bearing import Quotes, stating
 
 DENIED = "denied beside the other contexts, supported by one alone"
 
@@ -37,7 +38,7 @@ def rejudged(
         (number, n)
         for number, verdict in verdicts.items()
         if verdict.label not in ("supported", None)
-        for n in islice(stating(matter.targets[number], contexts, lowered), _MOST_ALONE)
+        for n in islice(language().stating(matter.targets[number], contexts, lowered), _MOST_ALONE)
     ]
 
     def alone(number: int, window: Mapping[int, str]) -> Flow[dict[int, Verdict]]:

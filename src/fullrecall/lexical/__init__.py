@@ -11,8 +11,20 @@ if TYPE_CHECKING:  # `as` the same name says that it is public (PEP 484)
     from fullrecall.lexical.examination import Pair as Pair
     from fullrecall.lexical.examination import examine as examine
     from fullrecall.lexical.judge import LexicalJudge as LexicalJudge
+    from fullrecall.lexical.words.languages import language_of as language_of
+    from fullrecall.lexical.words.names import names as names
+    from fullrecall.lexical.words.negations import denying_kind as denying_kind
+    from fullrecall.lexical.words.opposites import opposites as opposites
+    from fullrecall.lexical.words.opposites import rivals as rivals
+    from fullrecall.lexical.words.tokens import read_words as read_words
 
 _MODULES = {
+    "names": "words.names",
+    "language_of": "words.languages",
+    "denying_kind": "words.negations",
+    "opposites": "words.opposites",
+    "rivals": "words.opposites",
+    "read_words": "words.tokens",
     "CrossEncoderJudge": "cross_encoder",
     "LexicalJudge": "judge",
     "Pair": "examination",

@@ -14,15 +14,15 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from fullrecall._util.parameters import check_k
-from fullrecall.calibration.labels import as_label
+from fullrecall._util.values import shown
 from fullrecall.errors import InputError
 from fullrecall.files.containers import json_lines
 from fullrecall.files.text_files import FilePath, existing_file
 from fullrecall.judge.judge import Judge
+from fullrecall.judge.labels import as_label
 from fullrecall.judge.usage import Usage
 from fullrecall.lexical.falsification import falsified
 from fullrecall.run.evaluate import Options, evaluated
-from fullrecall.samples.identifiers import shown
 from fullrecall.samples.sample import Sample
 from fullrecall.scorers import ClaimRecall
 from fullrecall.stats.evaluation import Evaluation

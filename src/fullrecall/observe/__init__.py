@@ -16,7 +16,6 @@ from fullrecall.observe.reading import StepOptions, StepReading
 from fullrecall.observe.step import ITEM, DocumentCopy, DocumentList, Kind, Path, Step
 from fullrecall.observe.values import Contents, ValueReader, joined
 
-
 if TYPE_CHECKING:
     from fullrecall.observe.processor import RetrievalProcessor as RetrievalProcessor
 

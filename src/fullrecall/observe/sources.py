@@ -9,9 +9,9 @@ from datetime import datetime
 from typing import Any
 
 from fullrecall._util.dataframes import is_missing, plain_value
+from fullrecall._util.values import shown
 from fullrecall.errors import InputError
 from fullrecall.observe.span import Span, error_of, flat, of_sdk, parsed
-from fullrecall.samples.identifiers import shown
 
 RESOURCE_SPANS = "resourceSpans"
 """The key by which an object of OTLP JSON is known."""

@@ -11,8 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
-    from fullrecall.diagnosis.causes import Diagnosed
-    from fullrecall.diagnosis.diagnosis import Diagnosis
+    from fullrecall.diagnosis import Diagnosed, Diagnosis
     from fullrecall.page.choices import Column
 
 

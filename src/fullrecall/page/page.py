@@ -20,7 +20,7 @@ from fullrecall.stats.comparison import comparison_notes
 from fullrecall.stats.summary import notes as summary_notes
 
 if TYPE_CHECKING:
-    from fullrecall.diagnosis.diagnosis import Diagnosis
+    from fullrecall.diagnosis import Diagnosis
     from fullrecall.measures import Measure
     from fullrecall.stats.comparison import Comparison
     from fullrecall.stats.evaluation import Evaluation

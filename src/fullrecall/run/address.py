@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import secrets
 import warnings
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TypeAlias
 from urllib.parse import urlsplit
 
+from fullrecall._util.ports import plugged
 from fullrecall.errors import ParameterError
 from fullrecall.run.ledger import Ledger
 
@@ -45,9 +46,12 @@ class Address:
     def open(self) -> Ledger:
         """Open the ledger; raise `StoreError` where it cannot be."""
         if self.url.startswith(SCHEMES):
-            from fullrecall.batches.redis import RedisLedger
-
-            return RedisLedger(self.url, self.job)
+            server: Callable[[str, str], Ledger] | None = plugged("server")
+            if server is None:
+                raise ParameterError(
+                    f"store must be a path: this fullrecall has no {self.url[:5]} client"
+                )
+            return server(self.url, self.job)
         from fullrecall.run.sqlite import SQLiteLedger
 
         return SQLiteLedger(self.url, self.job)

@@ -16,10 +16,10 @@ from inspect import (
 )
 from typing import Any, TypeAlias
 
+from fullrecall._util.values import shown
 from fullrecall.errors import InputError, ParameterError
 from fullrecall.observe.failures import brief
 from fullrecall.samples.hits import IdKey, check_id_key, contexts_of
-from fullrecall.samples.identifiers import shown
 from fullrecall.samples.retrieval import Retrieval, Retriever
 from fullrecall.samples.sample import Sample
 

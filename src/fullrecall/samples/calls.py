@@ -6,8 +6,9 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
+from fullrecall._util.values import shown
 from fullrecall.samples.context import Context, as_contexts
-from fullrecall.samples.identifiers import as_list, shown
+from fullrecall.samples.identifiers import as_list
 
 
 @dataclass(frozen=True, slots=True)

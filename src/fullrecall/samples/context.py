@@ -9,7 +9,8 @@ from operator import attrgetter
 from typing import Any, TypeAlias
 from uuid import UUID
 
-from fullrecall.samples.identifiers import as_id, as_list, each_of, shown
+from fullrecall._util.values import shown
+from fullrecall.samples.identifiers import as_id, as_list, each_of
 
 ID: TypeAlias = str | int | UUID
 """An ID as users have it; IDs are compared as `str`, so `1` and `"1"` are equal."""

@@ -15,9 +15,10 @@ from typing import Any, TypeAlias
 from uuid import UUID
 
 from fullrecall._util.dataframes import frame_rows, is_frame
+from fullrecall._util.values import shown
 from fullrecall.errors import InputError, ParameterError
 from fullrecall.samples.context import CONTEXT_KEYS, Context, as_context
-from fullrecall.samples.identifiers import each_of, looks_like_id, shown
+from fullrecall.samples.identifiers import each_of, looks_like_id
 
 IdKey: TypeAlias = str | Callable[[Any], Any]
 """Where a retrieved context has its ID: a dotted path, such as "metadata.source", or a function."""

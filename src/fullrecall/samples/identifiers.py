@@ -14,6 +14,8 @@ from typing import Any, TypeGuard
 from unicodedata import category
 from uuid import UUID
 
+from fullrecall._util.values import shown
+
 
 def as_id(value: object) -> str:
     """Return `value` as an ID, `""` for a blank one.
@@ -113,17 +115,3 @@ def each_of(items: Iterable[object], convert: Callable[[object], Any]) -> list[A
         except ValueError as error:
             raise ValueError(f"item {position}: {error}") from None
     return converted
-
-
-def shown(value: object, limit: int = 60) -> str:
-    """Return the `repr` of `value`, cut so that a message stays one readable line.
-
-    Where that raises, as that of a stranger's class may, the message has the type alone.
-    """
-    if isinstance(value, (str, bytes, bytearray)):  # `repr` would escape a text of megabytes whole
-        value = value[: limit + 1]
-    try:
-        text = repr(value)
-    except Exception:  # noqa: BLE001 - of a stranger's class, or an int of too many digits
-        text = f"a value of type {type(value).__name__}"
-    return text if len(text) <= limit else text[: limit - 1] + "…"

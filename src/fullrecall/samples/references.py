@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple, TypeAlias
 
+from fullrecall._util.values import shown
 from fullrecall.samples.context import ID, Context, as_context, as_number
-from fullrecall.samples.identifiers import as_id, as_list, each_of, is_texts, shown
+from fullrecall.samples.identifiers import as_id, as_list, each_of, is_texts
 
 
 class Claim(NamedTuple):

@@ -13,6 +13,7 @@ from itertools import pairwise
 from typing import Any, Literal, Protocol, TypeAlias, get_args, runtime_checkable
 
 from fullrecall._util.parameters import check_choice
+from fullrecall._util.values import shown
 from fullrecall.samples.calls import (
     Call,
     KnownContexts,
@@ -26,7 +27,7 @@ from fullrecall.samples.calls import (
     stage_nodes,
 )
 from fullrecall.samples.context import Context, ContextLike, as_contexts, as_number
-from fullrecall.samples.identifiers import as_list, shown
+from fullrecall.samples.identifiers import as_list
 from fullrecall.samples.prompts import Read
 
 View: TypeAlias = Literal["contexts", "retrieved", "read"]

@@ -6,10 +6,11 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from fullrecall._util.values import shown
 from fullrecall.errors import InputError
 from fullrecall.samples.calls import Stage
 from fullrecall.samples.context import ID, Context, ContextLike, as_contexts, as_metadata, listed
-from fullrecall.samples.identifiers import as_id, as_listed_ids, shown
+from fullrecall.samples.identifiers import as_id, as_listed_ids
 from fullrecall.samples.references import (
     Claim,
     Reference,

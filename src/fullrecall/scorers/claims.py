@@ -8,7 +8,7 @@ from typing import ClassVar, Literal, get_args
 
 from fullrecall._util.parameters import check_choice
 from fullrecall.judge.judge import Flow
-from fullrecall.lexical.sentences import omitted, statements
+from fullrecall.judge.language import language
 from fullrecall.measures.findings import Target
 from fullrecall.samples.sample import Claim, Sample
 from fullrecall.scorers.judged import JudgedScorer
@@ -59,7 +59,7 @@ class ClaimRecall(JudgedScorer):
         is_split_by_form = self.split == "sentences" or self.judge is None
         if sample.reference_claims is not None or not is_split_by_form:
             return ""
-        parts = omitted(sample.reference or "")
+        parts = language().omitted(sample.reference or "")
         shown = [f"{part.role} {part.text[:_SHOWN]!r}" for part in parts[:_MOST_SHOWN]]
         more = len(parts) - len(shown)
         if more:
@@ -74,7 +74,7 @@ class ClaimRecall(JudgedScorer):
             return ()
         # Without a context the score is 0.0 whatever the claims are: no request to split them.
         if self.split == "sentences" or not self._contexts(sample).unique:
-            parts: Sequence[str] = statements(reference)
+            parts: Sequence[str] = language().statements(reference)
         else:
             parts = yield from self._asked_judge.split(
                 reference, kind="claims", question=sample.user_input

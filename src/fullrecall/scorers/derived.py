@@ -13,13 +13,13 @@ from functools import cache
 from typing import Any, TypeVar
 
 from fullrecall import scorers
+from fullrecall._util.values import shown
 from fullrecall.errors import FullrecallError, JudgeError, ReportError
 from fullrecall.judge.flow import Done, advance
 from fullrecall.judge.judge import LABELS, Citation, Flow, Verdict
 from fullrecall.judge.panel import median
 from fullrecall.measures.findings import Evidence, Finding, Part
 from fullrecall.samples.corpus import STALE
-from fullrecall.samples.identifiers import shown
 from fullrecall.samples.sample import Sample
 from fullrecall.scorers.judged import JudgedScorer
 from fullrecall.scorers.result import Method, Result, Status

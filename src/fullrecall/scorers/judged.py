@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -11,11 +11,13 @@ from itertools import compress
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from fullrecall._util.parameters import check_share
+from fullrecall._util.ports import plugged
 from fullrecall.errors import JudgeError, ParameterError
 from fullrecall.judge.flow import arun, run
 from fullrecall.judge.judge import LABELS, Citation, Flow, Judge, Verdict, requiring_quotes
+from fullrecall.judge.language import Aim, language
 from fullrecall.judge.models.chat import ChatModel
-from fullrecall.lexical.bearing import Aim, Quotes, stand_alone
+from fullrecall.judge.quotes import Quotes
 from fullrecall.measures.findings import Evidence, Finding, Step, Target
 from fullrecall.measures.findings import Part as FoundPart
 from fullrecall.samples.sample import Sample
@@ -117,9 +119,10 @@ class JudgedScorer(FindingScorer):
     def _asked_judge(self) -> Judge:
         """The judge, the built-in one by default; asking once more for quotes where required."""
         if self.judge is None:
-            from fullrecall.lexical import LexicalJudge
-
-            return LexicalJudge()
+            built_in: Callable[[], Judge] | None = plugged("judge")
+            if built_in is None:
+                raise ParameterError("judge is required: this fullrecall has no built-in judge")
+            return built_in()
         return requiring_quotes(self.judge) if self.require_evidence else self.judge
 
     def _attributed(
@@ -361,7 +364,7 @@ class Contexts:
         cited = sorted({index for index, _ in verdict.citations})
         if aim != "claim" or len(cited) <= 1:
             return {self.ranks[index] for index in cited}
-        alone = stand_alone(target.label, [self.unique[index] for index in cited])
+        alone = language().stand_alone(target.label, [self.unique[index] for index in cited])
         return {self.ranks[index] for index in compress(cited, alone)}
 
     def evidence(self, verdict: Verdict, target: Target, aim: Aim) -> list[Evidence]:

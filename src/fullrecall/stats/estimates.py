@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import chain
 from math import fsum
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Protocol
 
 import numpy as np
 
-from fullrecall.diagnosis.id_levels import Rewrite, rewrite_of
+from fullrecall._util.ports import plugged
 from fullrecall.measures import DEFAULT_KS, Measure
 from fullrecall.measures.found import SCORED, UNDEFINED, UNSCORED
 from fullrecall.samples.corpus import STALE
@@ -49,6 +49,14 @@ _STALE = re.compile(rf"^({re.escape(STALE)}: ).*(?= is not in the corpus$| has o
 def default_measures(method: Method) -> tuple[Measure, ...]:
     """Return what is read of a score by default: its headline at each k, and over all."""
     return (*(method.headline @ k for k in DEFAULT_KS), method.headline)
+
+
+class Rewrite(Protocol):
+    """A way of writing IDs that makes references match."""
+
+    @property
+    def sentence(self) -> str:
+        """The rewrite as advice."""
 
 
 @dataclass(frozen=True)
@@ -198,6 +206,9 @@ def _rewrite(table: Table, score: int) -> Rewrite | None:
     targets = {target_id for finding in findings for target_id in finding.target.any_of}
     if not targets or not targets.issubset(chain.from_iterable(references[0])):
         return None  # its targets are no IDs
+    rewrite_of: Callable[..., Rewrite | None] | None = plugged("rewrite")
+    if rewrite_of is None:
+        return None
     return rewrite_of([(sample.contexts or ())[:_DEEPEST] for sample in samples], references)
 
 

@@ -10,6 +10,7 @@
 A broken contract is an `AssertionError` that says which promise was broken and how.
 """
 
+from fullrecall.judge.models.scripted import ScriptedChatModel
 from fullrecall.testing.adapters import (
     ADAPTER_CASES,
     AdapterCase,
@@ -17,7 +18,6 @@ from fullrecall.testing.adapters import (
     check_adapter,
     check_adapter_case,
 )
-from fullrecall.testing.doubles import ScriptedChatModel
 from fullrecall.testing.letters import sample_of
 from fullrecall.testing.scorers import SCORER_CHECKS, ScorerFactory
 

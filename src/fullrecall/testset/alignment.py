@@ -10,9 +10,9 @@ from heapq import heappush, heappushpop
 from typing import NamedTuple
 
 from fullrecall._util.caches import remembered
+from fullrecall._util.vocabulary import words
 from fullrecall.judge.evidence import Folded
 from fullrecall.samples.corpus import Document
-from fullrecall.testset.vocabulary import words
 
 GRAM = 4
 """Words in a row by which texts are looked up."""

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, NamedTuple, Unpack
 
+from fullrecall._util.vocabulary import words
 from fullrecall.errors import ParameterError
 from fullrecall.files.documents import Documents, DocumentsLike, documents_of
 from fullrecall.judge.judge import Flow, Judge
@@ -24,7 +25,6 @@ from fullrecall.testset.draft import Backed, Draft, Rejection
 from fullrecall.testset.execution import ModelOptions, Plan, carried_out
 from fullrecall.testset.seeds import Passage
 from fullrecall.testset.verification import checked
-from fullrecall.testset.vocabulary import words
 
 _AROUND = 1_000
 """Characters on each side of a quote that its question may have been written from."""

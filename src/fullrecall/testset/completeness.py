@@ -19,7 +19,7 @@ from itertools import groupby, islice
 from math import ceil, comb, floor, sqrt
 from typing import Literal, NamedTuple, TypeAlias
 
-from fullrecall.calibration.draw import allocation
+from fullrecall.stats.allocation import allocation
 from fullrecall.stats.bounds import root
 from fullrecall.stats.special import gamma_cdf, gamma_quantile
 

@@ -13,7 +13,6 @@ from pathlib import Path
 from typing import Any, NamedTuple, TypeAlias, Unpack
 
 from fullrecall._util.parameters import check_k
-from fullrecall.calibration import sheet
 from fullrecall.errors import InputError, ParameterError
 from fullrecall.files.rows import in_file
 from fullrecall.files.sheets import sheet_rows
@@ -25,6 +24,7 @@ from fullrecall.run.drivers import retrieved
 from fullrecall.run.evaluate import SampleLike, as_samples
 from fullrecall.run.retrievers import RetrieverLike
 from fullrecall.samples.sample import Sample
+from fullrecall.show import form
 from fullrecall.testset.additions import extended
 from fullrecall.testset.completeness import (
     KINDS,
@@ -138,7 +138,7 @@ class CompletedSet:
             for pair in sorted(chosen, key=lambda pair: pair.item)  # which tells no verdict
         ]
         if path is not None:
-            sheet.write(path, [PairToLabel._fields, *pairs])
+            form.write(path, [PairToLabel._fields, *pairs])
         return pairs
 
     def with_labels(

@@ -7,11 +7,11 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from enum import StrEnum
 from typing import TypeAlias
 
+from fullrecall._util.vocabulary import words
 from fullrecall.samples.context import Context
 from fullrecall.samples.corpus import Document
 from fullrecall.samples.sample import Sample
 from fullrecall.testset.alignment import letters_of
-from fullrecall.testset.vocabulary import words
 
 
 class Problem(StrEnum):

@@ -9,7 +9,7 @@ from math import ceil
 from typing import Any, NamedTuple
 from zlib import crc32
 
-from fullrecall.testset.vocabulary import content_words, words
+from fullrecall._util.vocabulary import content_words, words
 
 _SAME_WORDS = 0.7
 _SAME_LETTERS = 85.0

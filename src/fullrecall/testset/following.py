@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 
 from rapidfuzz.distance import Postfix, Prefix
 
+from fullrecall._util.vocabulary import content_words
 from fullrecall.errors import InputError
 from fullrecall.files.documents import Documents, DocumentsLike, documents_of
 from fullrecall.run.evaluate import SampleLike, as_samples
@@ -30,7 +31,6 @@ from fullrecall.testset.alignment import (
 )
 from fullrecall.testset.content import contexts_in, has_spans, texts_named
 from fullrecall.testset.seeds import passages
-from fullrecall.testset.vocabulary import content_words
 
 _LONGEST_QUOTE = 2_000
 _AROUND = 120

@@ -12,13 +12,14 @@ from pathlib import Path
 from typing import Any, TypeAlias, Unpack
 
 from fullrecall._util.parameters import check_k
+from fullrecall._util.values import shown
+from fullrecall._util.vocabulary import words
 from fullrecall.errors import InputError, JudgeError, ParameterError
 from fullrecall.files.documents import Documents, DocumentsLike, documents_of, is_page
 from fullrecall.judge.evidence import Folded, verbatim
 from fullrecall.judge.judge import Flow
 from fullrecall.judge.models.chat import ChatModel
 from fullrecall.judge.usage import Spent
-from fullrecall.samples.identifiers import shown
 from fullrecall.samples.sample import Sample
 from fullrecall.testset import instructions, seeds
 from fullrecall.testset.content import Problem, texts_named
@@ -28,7 +29,6 @@ from fullrecall.testset.execution import ModelOptions, Outcome, Plan, carried_ou
 from fullrecall.testset.following import anchor
 from fullrecall.testset.seeds import Passage, Seed
 from fullrecall.testset.verification import checked, inspected, items_in, reply, same_verdicts
-from fullrecall.testset.vocabulary import words
 
 DEFAULT_KINDS: Mapping[QuestionKind, float] = {
     "one_fact": 0.7,

@@ -15,11 +15,11 @@ from itertools import chain
 from math import ceil, inf
 from typing import NamedTuple
 
-from fullrecall.lexical.words.names import names
+from fullrecall._util.ranking import Ranking
+from fullrecall._util.vocabulary import words
+from fullrecall.lexical import names
 from fullrecall.samples.corpus import Document
 from fullrecall.testset import duplicates
-from fullrecall.testset.ranking import Ranking
-from fullrecall.testset.vocabulary import words
 
 FEWEST_WORDS, MOST_WORDS = 15, 500
 """A passage has no fewer words and no more."""

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, TypeAlias
 
+from fullrecall._util.vocabulary import words
 from fullrecall.judge.evidence import locate
 from fullrecall.judge.judge import Ask, Flow
 from fullrecall.judge.models.chat import ChatModel, ChatRequest, Completion
@@ -14,7 +15,6 @@ from fullrecall.testset import instructions
 from fullrecall.testset.content import REJECTED_RUN, Problem, longest_run, numbers_in, pointing
 from fullrecall.testset.draft import KINDS, Backed, Draft, QuestionKind, Rejection
 from fullrecall.testset.seeds import Passage, Seed
-from fullrecall.testset.vocabulary import words
 
 Verdict: TypeAlias = Mapping[str, Any]
 """What a reply says of one question, or of one statement."""

@@ -12,9 +12,10 @@ from langchain_core.documents import Document
 from pydantic import BaseModel
 
 from fullrecall import Context
+from fullrecall._util.values import shown
 from fullrecall.errors import InputError, ParameterError
 from fullrecall.samples.context import ID
-from fullrecall.samples.identifiers import as_id, as_list, shown
+from fullrecall.samples.identifiers import as_id, as_list
 
 IdKey: TypeAlias = str | Sequence[str] | Callable[[Document], ID | None] | None
 """Where a document's ID stands: None is `Document.id`; a `str` a key of its metadata; several keys

@@ -7,9 +7,9 @@ from numbers import Real
 from typing import Any
 
 from fullrecall import ClaimRecall, Context, EntityRecall, IdRecall, Sample, SpanRecall, TextRecall
+from fullrecall._util.values import shown
 from fullrecall.errors import InputError
 from fullrecall.observe.messages import turn_of
-from fullrecall.samples.identifiers import shown
 from fullrecall.scorers import Scorer
 from langchain_fullrecall.documents import DocumentReader, is_document
 

@@ -12,11 +12,11 @@ from langchain_core.runnables import Runnable, RunnableConfig, RunnableLambda, R
 from langchain_core.runnables.config import merge_configs
 
 from fullrecall import Context, Retrieval, Sample
+from fullrecall._util.values import shown
 from fullrecall.diagnosis.id_levels import IdWatch
 from fullrecall.errors import InputError, ParameterError
 from fullrecall.observe import ROOT, brief, joined
 from fullrecall.observe.messages import answer_of
-from fullrecall.samples.identifiers import shown
 from langchain_fullrecall.depth import deeper
 from langchain_fullrecall.outputs import checked_key, held
 from langchain_fullrecall.record import Options, Reading, reading_of

@@ -16,7 +16,7 @@ import pyarrow.fs as pafs
 import pyarrow.parquet as pq
 
 from fullrecall.errors import ReportError
-from fullrecall.samples.identifiers import shown
+from fullrecall._util.values import shown
 from fullrecall.files.reports.records import Record
 from fullrecall.stats.evaluation import AnyEvaluation
 from fullrecall.files.reports.signature import KIND, MANIFEST

@@ -14,7 +14,7 @@ from math import isclose
 from typing import Any
 
 from fullrecall.errors import ReportError
-from fullrecall.samples.identifiers import shown
+from fullrecall._util.values import shown
 from fullrecall.files.reports.records import ROUNDING, ResultRecord, check_retrieved
 from fullrecall.scorers.result import Method, Result
 from fullrecall.files.reports.plain import located, plain_results

@@ -16,7 +16,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_valida
 
 from fullrecall.errors import FullrecallError, InputError, ReportError
 from fullrecall.measures.findings import Evidence, Finding, Part, Step, Target
-from fullrecall.samples.identifiers import shown
+from fullrecall._util.values import shown
 from fullrecall.measures import parse
 from fullrecall.scorers.result import Method, Result, Status
 from fullrecall.samples.sample import Sample

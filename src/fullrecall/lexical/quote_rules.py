@@ -13,11 +13,10 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from itertools import pairwise
-from typing import Literal, TypeAlias
 
 from fullrecall._util.caches import remembered
-from fullrecall.judge.evidence import Folded, Location, locate_parts
-from fullrecall.judge.judge import Citation, Verdict
+from fullrecall.judge.evidence import Location
+from fullrecall.judge.language import Aim
 from fullrecall.lexical.words.data import word_set
 from fullrecall.lexical.words.languages import function_words, language_of
 from fullrecall.lexical.words.names import Name, names
@@ -25,9 +24,6 @@ from fullrecall.lexical.words.negations import denials, denied_keys, denies
 from fullrecall.lexical.words.numbers import excludes, may_stand_for, months, numbers, weekdays
 from fullrecall.lexical.words.opposites import opposites
 from fullrecall.lexical.words.tokens import Word, alike, read_words
-
-Aim: TypeAlias = Literal["claim", "question", "context"]
-"""What a quote is quoted for; a question's answer need not share a word with it."""
 
 _MOSTLY = 0.75
 _FEWEST = 2  # content words of a claim that a sentence can state in so many words
@@ -340,39 +336,3 @@ def content_words(text: str) -> tuple[Word, ...]:
 @remembered(200_000)
 def _read(text: str) -> tuple[Word, ...]:
     return tuple(read_words(text))
-
-
-class Quotes:
-    """Contexts by their 0-based index, each prepared once to look quotes up in."""
-
-    def __init__(self, contexts: Mapping[int, str]) -> None:
-        self.contexts = contexts
-        self._folded: dict[int, Folded] = {}
-        # Several rules and the scorer ask for the same one; locating it again each time held up
-        # an event loop.
-        self._located: dict[Citation, tuple[Location, ...]] = {}
-
-    def located(self, citation: Citation) -> tuple[Location, ...]:
-        """Return where the parts of a quote stand in the context that it cites; none if nowhere."""
-        if citation not in self._located:
-            index, quote = citation
-            if index not in self._folded:
-                self._folded[index] = Folded(self.contexts[index])
-            self._located[citation] = locate_parts(quote, self._folded[index])
-        return self._located[citation]
-
-    def objection(self, citation: Citation, verdict: Verdict, target: str, aim: Aim) -> str:
-        """Return why a citation proves nothing, as half a sentence; empty where it may."""
-        parts = self.located(citation)
-        if not parts:
-            return "is not there"
-        joint = verdict.citations if verdict.together else ()
-        beside = [quote for index, quote in joint if (index, quote) != citation]
-        return objection(target, self.contexts[citation.context], parts, aim, beside)
-
-    def prove(self, verdict: Verdict, target: str, aim: Aim) -> bool:
-        """Whether a verdict rests on a verified quote, or on all of its quotes if it needs all."""
-        are_verified = [
-            not self.objection(citation, verdict, target, aim) for citation in verdict.citations
-        ]
-        return bool(are_verified) and (all if verdict.together else any)(are_verified)

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from fullrecall.testset.vocabulary import content_words
+from fullrecall._util.vocabulary import content_words
 
 _K1, _B = 1.5, 0.75
 

@@ -1,4 +1,4 @@
-"""Sheets that people fill in: CSV for a spreadsheet."""
+"""Forms that people fill in: CSV for a spreadsheet."""
 
 from __future__ import annotations
 

@@ -1,0 +1,45 @@
+"""Quotes of a judge, located in the contexts that they cite and checked against their targets."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from fullrecall.judge.evidence import Folded, Location, locate_parts
+from fullrecall.judge.judge import Citation, Verdict
+from fullrecall.judge.language import Aim, language
+
+
+class Quotes:
+    """Contexts by their 0-based index, each prepared once to look quotes up in."""
+
+    def __init__(self, contexts: Mapping[int, str]) -> None:
+        self.contexts = contexts
+        self._folded: dict[int, Folded] = {}
+        # Several rules and the scorer ask for the same one; locating it again each time held up
+        # an event loop.
+        self._located: dict[Citation, tuple[Location, ...]] = {}
+
+    def located(self, citation: Citation) -> tuple[Location, ...]:
+        """Return where the parts of a quote stand in the context that it cites; none if nowhere."""
+        if citation not in self._located:
+            index, quote = citation
+            if index not in self._folded:
+                self._folded[index] = Folded(self.contexts[index])
+            self._located[citation] = locate_parts(quote, self._folded[index])
+        return self._located[citation]
+
+    def objection(self, citation: Citation, verdict: Verdict, target: str, aim: Aim) -> str:
+        """Return why a citation proves nothing, as half a sentence; empty where it may."""
+        parts = self.located(citation)
+        if not parts:
+            return "is not there"
+        joint = verdict.citations if verdict.together else ()
+        beside = [quote for index, quote in joint if (index, quote) != citation]
+        return language().objection(target, self.contexts[citation.context], parts, aim, beside)
+
+    def prove(self, verdict: Verdict, target: str, aim: Aim) -> bool:
+        """Whether a verdict rests on a verified quote, or on all of its quotes if it needs all."""
+        are_verified = [
+            not self.objection(citation, verdict, target, aim) for citation in verdict.citations
+        ]
+        return bool(are_verified) and (all if verdict.together else any)(are_verified)

@@ -1,0 +1,18 @@
+"""How many labels each stratum of a drawing gets."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+
+def allocation(weights: Sequence[float], most: Sequence[int], n: int, *, fewest: int) -> list[int]:
+    """Return how many of `n` labels each stratum gets, of its `most`, by its weight.
+
+    No fewer than `fewest`, where there are as many; then Jefferson's rule: to whom the next one
+    means most.
+    """
+    counts = [min(fewest, limit) for limit in most]
+    for _ in range(min(n, sum(most)) - sum(counts)):
+        free = [at for at, count in enumerate(counts) if count < most[at]]
+        counts[max(free, key=lambda at: weights[at] / (counts[at] + 1))] += 1
+    return counts
