@@ -221,7 +221,6 @@ class Report(Evaluation):
         JSON would change or cannot hold, unless `default`, such as `str`, makes values of it that
         JSON can hold; `MissingExtraError` without pyarrow.
         """
-
         from fullrecall.files.reports import saved
 
         saved.save(self, path, replace=replace, default=default, sign=sign)
@@ -236,7 +235,6 @@ class Report(Evaluation):
         an interrupted or killed run has left is read too: `stopped` then says what ended it, and a
         last line that is cut off is left out with a warning.
         """
-
         from fullrecall.files.reports import saved
 
         return saved.load(path, cls, signed=signed)
@@ -248,7 +246,6 @@ class Report(Evaluation):
         It has the methods of any report. One JSON Lines file is read into memory, as by `load`,
         which says what raises `ReportError`.
         """
-
         from fullrecall.files.reports import saved
 
         return saved.open_report(path, cls, rows=rows)
@@ -330,9 +327,8 @@ def evaluate(
     - `sink`: called with each sample's `Row`, in order, as soon as the rows before it are there.
     - `corpus`: what the retriever searches: whatever `fullrecall.read.documents_of` takes (a
       folder, a file, documents, contexts), or a `CorpusIndex` of it. It is read once, before
-      anything is scored. A sample whose label is stale in it (`fullrecall.samples.corpus.stale_label`) is
-      unscored, with that reason, in each score that depends on the label: never 0.0. The report
-      keeps the corpus' fingerprint. Spans are compared where the corpus has their documents whole;
+      anything is scored. A sample whose label is stale in the corpus is unscored, with that reason,
+      in each score that depends on the label: never 0.0. The report keeps the corpus' fingerprint. Spans are compared where the corpus has their documents whole;
       its texts are in memory meanwhile, unless `samples` is a list of `Sample`s.
     - `view`: which list of each sample's record is scored (`Retrieval.view`): "contexts", the final
       one, is the default; "retrieved" is all that was retrieved, "read" what the model's prompt
@@ -376,7 +372,7 @@ async def aevaluate(
     *,
     retriever: RetrieverLike | None = None,
     max_concurrency: int = 16,
-    timeout: float | None = 60.0,
+    timeout: float | None = 60.0,  # noqa: ASYNC109 - of each request, not of the call
     deadline: float | None = None,
     retries: Retries | int = MOST,
     store: StoreLike | None = None,
@@ -419,7 +415,7 @@ def compare(
     /,
     *measures: Measure,
     confidence: float = ...,
-    range: float = ...,  # noqa: A002 - the word that users know
+    range: float = ...,
 ) -> ReportComparison: ...
 @overload
 def compare(
@@ -428,7 +424,7 @@ def compare(
     *measures: Measure,
     baseline: str | None = ...,
     confidence: float = CONFIDENCE,
-    range: float = 1.0,  # noqa: A002 - the word that users know
+    range: float = 1.0,
 ) -> Comparisons: ...
 def compare(
     before: Report | Mapping[str, Report],

@@ -94,10 +94,15 @@ def test_a_long_word_is_not_kept() -> None:
 def test_no_judge_keeps_texts_by_their_number() -> None:
     """What is kept by number must be as short as a character."""
     large: list[tuple[str, int | None]] = []
-    for path in [*SOURCE.glob("judges/**/*.py"), *SOURCE.glob("diagnosis/**/*.py")]:
+    for path in [
+        path
+        for folder in ("judge", "lexical", "diagnosis")
+        for path in SOURCE.glob(f"{folder}/**/*.py")
+    ]:
         for node in ast.walk(ast.parse(path.read_text())):
             if isinstance(node, ast.Call) and getattr(node.func, "id", "") == "lru_cache":
                 size = next(word.value.value for word in node.keywords if word.arg == "maxsize")
                 if size is None or size > FEW:
                     large.append((path.name, size))
-    assert large == [("languages.py", 4_096)]  # the scripts of single characters
+    # The scripts of single characters; the forms of IDs.
+    assert large == [("languages.py", 4_096), ("id_forms.py", 65_536)]

@@ -4,7 +4,25 @@
 downloads nothing and writes nothing to disk. `documents` and `questions` are its data.
 """
 
-from fullrecall.demo.demonstration import Demonstration, run
-from fullrecall.demo.stdlib import documents, questions
+from __future__ import annotations
 
-__all__ = ["Demonstration", "documents", "questions", "run"]
+from typing import TYPE_CHECKING
+
+from fullrecall._util import lazy
+
+if TYPE_CHECKING:  # `as` the same name says that it is public (PEP 484)
+    from fullrecall.demo.demonstration import Demonstration as Demonstration
+    from fullrecall.demo.demonstration import run as run
+    from fullrecall.demo.stdlib import documents as documents
+    from fullrecall.demo.stdlib import questions as questions
+
+_MODULES = {
+    "Demonstration": "demonstration",
+    "documents": "stdlib",
+    "questions": "stdlib",
+    "run": "demonstration",
+}
+
+if not TYPE_CHECKING:  # checkers read no list but a literal one
+    __all__ = list(_MODULES)
+    __getattr__ = lazy.names(__name__, _MODULES)

@@ -8,8 +8,7 @@ from fullrecall._util import lazy
 
 if TYPE_CHECKING:  # `as` the same name says that it is public (PEP 484)
     from fullrecall.lexical.cross_encoder import CrossEncoderJudge as CrossEncoderJudge
-    from fullrecall.lexical.examination import Pair as Pair
-    from fullrecall.lexical.examination import examine as examine
+    from fullrecall.lexical.falsification import falsified as falsified
     from fullrecall.lexical.judge import LexicalJudge as LexicalJudge
     from fullrecall.lexical.words.languages import language_of as language_of
     from fullrecall.lexical.words.names import names as names
@@ -27,8 +26,7 @@ _MODULES = {
     "read_words": "words.tokens",
     "CrossEncoderJudge": "cross_encoder",
     "LexicalJudge": "judge",
-    "Pair": "examination",
-    "examine": "examination",
+    "falsified": "falsification",
 }
 
 if not TYPE_CHECKING:  # checkers read no list but a literal one

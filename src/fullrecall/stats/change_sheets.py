@@ -67,6 +67,7 @@ def difference_cells(compared: Difference) -> list[Cell]:
 
 
 def change_cells(change: Difference | None) -> list[CellLike]:
+    """Return the change, its interval and the verdict; empty cells for the baseline."""
     if change is None:
         return ["", "", ""]
     return [signed(change.difference), signed_between(change.interval), verdict_of(change)]

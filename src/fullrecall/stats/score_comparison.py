@@ -90,6 +90,7 @@ _UNPAIRED = {
 
 
 def unpaired_notes(score: ScoreComparison) -> Iterator[str]:
+    """Yield how many samples changed, and how many were not compared, with the reason."""
     main = score.main
     in_groups = f" in {counted(main.groups, 'group')}" if main.groups < main.samples else ""
     yield (

@@ -61,6 +61,7 @@ def coverage(scores: Sequence[ScoreSummary]) -> Section:
 
 
 def score_notes(score: ScoreSummary) -> Iterator[str]:
+    """Yield the reasons why a mean says less than it seems to."""
     name = score.name
     if score.undefined:
         yield f"{score.undefined:,} undefined in {name}: no reference items"

@@ -18,6 +18,7 @@ from fullrecall.testing.adapters import (
     check_adapter,
     check_adapter_case,
 )
+from fullrecall.testing.examination import Pair, examine
 from fullrecall.testing.letters import sample_of
 from fullrecall.testing.scorers import SCORER_CHECKS, ScorerFactory
 
@@ -25,10 +26,12 @@ __all__ = [
     "ADAPTER_CASES",
     "SCORER_CHECKS",
     "AdapterCase",
+    "Pair",
     "ScorerFactory",
     "ScriptedChatModel",
     "Through",
     "check_adapter",
     "check_adapter_case",
+    "examine",
     "sample_of",
 ]

@@ -98,7 +98,7 @@ import os, signal, sys
 from tests.files.reports.test_streams import ids
 from fullrecall import IdRecall, evaluate
 from fullrecall.run import chunks
-from fullrecall.files.reports.saved import parquet
+from fullrecall.files.reports import parquet
 parquet.GROUP_ROWS = chunks._LARGEST = 100
 def killed():
     yield from ids(1_000)

@@ -12,10 +12,10 @@ from tests.lexical.facts import facts
 from fullrecall import LLMJudge, Report, calibrate
 from fullrecall.errors import InputError, ParameterError
 from fullrecall.lexical import LexicalJudge
-from fullrecall.lexical.examination import Pair, examine, read_pairs, write_labels
 from fullrecall.lexical.falsification import edits
 from fullrecall.read import read_labels
 from fullrecall.testing import ScriptedChatModel
+from fullrecall.testing.examination import Pair, examine, read_pairs, write_labels
 
 FACTS = facts(40)
 PAIRS = [Pair(claim, tuple(contexts), supported=True) for claim, contexts in FACTS] + [

@@ -171,6 +171,6 @@ def test_nothing():
 
 def test_pytest_finds_the_plug_in() -> None:
     """The distribution names it as a plug-in of pytest, as a module that has the fixture."""
-    text = (Path(__file__).parents[1] / "pyproject.toml").read_text("utf-8")
+    text = (Path(__file__).parents[2] / "pyproject.toml").read_text("utf-8")
     named = tomllib.loads(text)["project"]["entry-points"]["pytest11"]
     assert hasattr(import_module(named["fullrecall"]), "recall_gate")

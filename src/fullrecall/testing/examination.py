@@ -21,11 +21,10 @@ from fullrecall.files.text_files import FilePath, existing_file
 from fullrecall.judge.judge import Judge
 from fullrecall.judge.labels import as_label
 from fullrecall.judge.usage import Usage
-from fullrecall.lexical.falsification import falsified
-from fullrecall.run.evaluate import Options, evaluated
+from fullrecall.lexical import falsified
+from fullrecall.report import Report, evaluate
 from fullrecall.samples.sample import Sample
 from fullrecall.scorers import ClaimRecall
-from fullrecall.stats.evaluation import Evaluation
 
 LABELED = "labeled"
 """The kind of pairs that people labeled; the others are made from these."""
@@ -71,7 +70,7 @@ class Examination:
     judgments: tuple[Judgment, ...]
     usage: Usage
     seconds: float
-    report: Evaluation = field(repr=False, compare=False)
+    report: Report = field(repr=False, compare=False)
     rules: frozenset[str] = frozenset()
 
     @cached_property
@@ -173,7 +172,7 @@ def examine(
     if details:
         examined += _false_details(examined, seed, per_kind)
     began = time.perf_counter()
-    report = evaluated(_samples(examined), ClaimRecall(judge=judge), Options(**options), Evaluation)
+    report = evaluate(_samples(examined), ClaimRecall(judge=judge), **options)
     seconds = time.perf_counter() - began
     results = [row.results[0] for row in report.rows]
     labels = [next((finding.verdict for finding in result.findings), None) for result in results]
