@@ -6,7 +6,7 @@ import ast
 import re
 import subprocess
 import sys
-from collections.abc import Container, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from collections.abc import Set as AbstractSet
 from functools import cache
 from importlib import import_module
@@ -63,10 +63,11 @@ def test_the_surface_is_pinned() -> None:
 LAZY = (
     "fullrecall",
     "fullrecall.calibration",
-    "fullrecall.read",
+    "fullrecall.demo",
     "fullrecall.diagnosis",
     "fullrecall.judge",
-    "fullrecall.report",
+    "fullrecall.lexical",
+    "fullrecall.read",
     "fullrecall.scorers",
 )
 """Packages whose names are loaded when they are first used."""
@@ -140,7 +141,9 @@ def test_help_loads_no_command() -> None:
         "fullrecall.cli",
         "fullrecall.cli.commands",
         "fullrecall.cli.layout",
+        "fullrecall._util",
         "fullrecall._util.lazy",
+        "fullrecall._util.ports",
     }
     assert len(loaded - modules_after("")) <= 130  # 286 when rich laid it out
 
@@ -170,7 +173,8 @@ def test_a_small_evaluation_loads_what_it_uses(tmp_path: Path) -> None:
         "asyncio", "sqlite3", "scipy", "pandas", "pyarrow", "jinja2", "rapidfuzz",
         "fullrecall.calibration", "fullrecall.files.sheets", "fullrecall.files.traces",
         "fullrecall.batches", "fullrecall.run.engine", "fullrecall.judge.evidence",
-        "fullrecall.files.reports.records", "fullrecall.scorers.text", "fullrecall.observe.conventions",
+        "fullrecall.files.reports.records", "fullrecall.scorers.text",
+        "fullrecall.observe.conventions",
     }  # fmt: skip
     assert loaded & unused == set()
     assert len(loaded - modules_after("")) <= 496  # 545 when all readers and scorers came along
@@ -183,7 +187,7 @@ def test_the_pytest_plug_in_costs_a_run_without_it_nothing() -> None:
         [sys.executable, "-c", program], capture_output=True, text=True, check=True
     ).stdout.split()
     ours = {name for name in loaded if name.startswith("fullrecall.")}
-    assert ours == {"fullrecall.pytest_plugin"}
+    assert ours == {"fullrecall._util", "fullrecall._util.ports", "fullrecall.pytest_plugin"}
 
 
 def third_party_after(statement: str) -> set[str]:
@@ -204,184 +208,170 @@ def test_import_loads_nothing_heavy() -> None:
     assert third_party_after(f"from fullrecall import {scorers}") == set()
 
 
-ORDER = (
-    (
-        "errors",
-        "caches",
-        "identifiers",
-        "id_forms",
-        "rewrites",
-        "counts",
-        "garbage",
-        "dataframes",
-        "extras",
-        "parts",
-        "usage",
-        "parameters",
-        "lazy",
-    ),
-    ("context",),
-    ("hits", "prompts", "calls", "retrieval"),
-    ("steps",),
-    ("references",),
-    ("sample",),
-    ("captured", "corpus", "id_levels", "messages"),
-    ("findings",),
-    ("table.lists", "measures.budgets"),
-    ("table.costs", "table.forbidden", "table.found", "table.paid"),
-    ("measures",),
-    ("result",),
-    ("table",),
-    ("records",),
-    ("models",),
-    ("judges",),
-    ("scorers",),
-    (
-        "calibration",
-        "report",
-        "results",
-        "views",
-        "diagnosis.causes",
-        "diagnosis.change",
-        "diagnosis.diagnosis",
-    ),
-    ("traces",),
-    ("read", "collections"),
-    ("run", "evaluation"),
-    ("diagnosis",),
-    ("batches",),
-    ("testset",),
-    ("testing",),
-    ("demo",),
-    ("cli", "pytest_plugin", "__main__"),
+KERNEL = (
+    "_util",
+    "samples",
+    "observe",
+    "measures",
+    "judge",
+    "scorers",
+    "table",
+    "show",
+    "stats",
+    "files",
+    "run",
 )
-"""Modules may import from their own row and from the rows above."""
+"""The packages of the kernel: each imports from those before it, and from `errors`."""
 
-FACADES = {
-    "report.report": "methods show, save, export, plot, and search a report, and draw claims of it",
-    "views.sheet": "what is shown as sheets prints and draws itself",
-    "results.summary": "__str__ and _repr_html_ draw a summary",
-    "results.comparison": "methods show and export comparisons",
-    "results.gate": "methods export an outcome",
-    "results.slices": "__str__ and _repr_html_ draw slices",
-    "results.smallest_k": "_repr_html_ draws what was tested",
-}
-"""Modules whose values offer, as methods, what is built on them: what they import when a method
-is called, or name as its type, is not counted. Everything else is."""
+ROOMS = (
+    "lexical",
+    "diagnosis",
+    "calibration",
+    "page",
+    "testset",
+    "batches",
+    "testing",
+    "demo",
+    "cli",
+    "pytest_plugin",
+)
+"""The rooms: each imports from the kernel, and from earlier rooms by their public faces."""
 
-Imports = Mapping[str, AbstractSet[str]]
-"""For each module the modules of the package that it imports."""
+FACADE = ("report", "read", "__init__", "__main__")
+"""The modules that reach every room."""
+
+ON_TOP = ("testing", "demo", "cli", "pytest_plugin")
+"""The rooms that use the facade as any program does."""
+
+Edge = tuple[str, str]
+"""A module of the package, and the module or name that it imports, both without `fullrecall.`."""
+
+
+def edges_of(module: str, tree: ast.Module) -> Iterator[Edge]:
+    """Yield all imports of a module: within functions and for type checkers, too."""
+    for node in ast.walk(tree):
+        names: list[str] = []
+        if isinstance(node, ast.ImportFrom) and node.module:
+            assert not node.level, f"{module} imports by dots"
+            names = [f"{node.module}.{name.name}" for name in node.names]
+        elif isinstance(node, ast.Import):
+            names = [name.name for name in node.names]
+        for name in names:
+            if name.startswith("fullrecall."):
+                yield module, name.removeprefix("fullrecall.")
 
 
 @cache
 def package() -> dict[str, ast.Module]:
-    """Return every module but the package's own `__init__`, parsed."""
-    paths = [path for path in SOURCE.rglob("*.py") if path != SOURCE / "__init__.py"]
-    return {
-        ".".join(path.relative_to(SOURCE).with_suffix("").parts).removesuffix(".__init__"): (
-            ast.parse(path.read_text("utf-8"))
-        )
-        for path in sorted(paths)
-    }
+    """Return every module of the package, parsed, by its name without `fullrecall.`."""
+    paths = sorted(SOURCE.rglob("*.py"))
+    names = [".".join(path.relative_to(SOURCE).with_suffix("").parts) for path in paths]
+    return {n: ast.parse(p.read_text("utf-8")) for n, p in zip(names, paths, strict=True)}
 
 
-def imports_of(node: ast.AST, known: AbstractSet[str], *, deferred: bool) -> set[str]:
-    """Return the modules of the package that a module imports.
-
-    Those for type checkers and within functions are counted, too, if `deferred`.
-    """
-    found: set[str] = set()
-    for child in ast.iter_child_nodes(node):
-        is_typing = isinstance(child, ast.If) and getattr(child.test, "id", "") == "TYPE_CHECKING"
-        if not deferred and (
-            is_typing or isinstance(child, ast.FunctionDef | ast.AsyncFunctionDef)
-        ):
-            continue
-        names: list[str] = []
-        if isinstance(child, ast.ImportFrom) and child.module and not child.level:
-            names = [f"{child.module}.{name.name}" for name in child.names]
-        elif isinstance(child, ast.Import):
-            names = [name.name for name in child.names]
-        for name in names:
-            whole = name.removeprefix("fullrecall.")
-            if name != whole:  # a module of ours, or a name in one
-                found.add(whole if whole in known else whole.rpartition(".")[0])
-        found |= imports_of(child, known, deferred=deferred)
-    return found - {""}
+def all_edges() -> list[Edge]:
+    """Return all imports within the package."""
+    return [edge for module, tree in package().items() for edge in edges_of(module, tree)]
 
 
-def all_imports(facades: Container[str]) -> Imports:
-    """Return what each module imports, also lazily and for type checkers; see `FACADES`."""
-    return {module: imports_by(module, deferred=module not in facades) for module in package()}
+def wrong(edge: Edge) -> bool:
+    """Return whether an import breaks the order of the kernel, or the boundary of a room."""
+    module, imported = edge
+    own, (other, *rest) = module.split(".")[0], imported.split(".")
+    if own == other or other in ("errors", "__version__"):
+        return False
+    if own in (*KERNEL, "errors"):
+        order = ("errors", *KERNEL)
+        return other not in order or order.index(other) > order.index(own)
+    if other in KERNEL:
+        return False
+    if other not in ROOMS:  # the facade
+        return own not in (*ON_TOP, *FACADE)
+    if own in FACADE:
+        return len(rest) > 1 or (other == "cli") != (own == "__main__")
+    is_deep = len(rest) > 1 and own != "cli"
+    return ROOMS.index(other) > ROOMS.index(own) or is_deep
 
 
-@cache
-def imports_by(module: str, *, deferred: bool) -> frozenset[str]:
-    """Return the modules of ours that one imports; see `imports_of`."""
-    trees = package()
-    return frozenset(imports_of(trees[module], trees.keys(), deferred=deferred) - {module})
+def test_every_module_has_its_place() -> None:
+    """At most four modules lie beside the packages; no package is unknown to this test."""
+    top = {module.split(".")[0] for module in package()}
+    assert top == {*KERNEL, *ROOMS, *FACADE, "errors"}
+    files = {path.stem for path in SOURCE.glob("*.py")} - {"__init__", "__main__"}
+    assert files == {"errors", "pytest_plugin", "read", "report"}
 
 
-@cache
-def level_of(module: str) -> int:
-    """Return the row of a module, the longest name winning."""
-    candidates = [
-        (len(name), row)
-        for row, names in enumerate(ORDER)
-        for name in names
-        if module == name or module.startswith(f"{name}.")
-    ]
-    assert candidates, f"fullrecall.{module} is in no row of the order of dependencies"
-    return max(candidates)[1]
+def test_imports_point_one_way() -> None:
+    """No kernel module imports a room, ever; a room is reached through its public face."""
+    assert [
+        f"{module} imports {name}" for module, name in all_edges() if wrong((module, name))
+    ] == []
 
 
-def pointing_back(imports: Imports) -> list[str]:
-    """Return the imports of a module from a row below its own."""
-    return [
-        f"{module} imports {imported}"
-        for module, names in imports.items()
-        for imported in sorted(names)
-        if level_of(imported) > level_of(module)
-    ]
+@pytest.mark.parametrize(
+    "edge",
+    [
+        ("stats.gate", "page.report_page"),
+        ("measures.sets", "table.part.Part"),
+        ("scorers.ids", "report.Report"),
+        ("errors", "samples.sample.Sample"),
+        ("lexical.judge", "diagnosis.diagnose"),
+        ("page.page", "diagnosis.causes.Cause"),
+        ("report", "page.page.report_page"),
+        ("testset.audit", "report.Report"),
+        ("report", "cli.main"),
+    ],
+)
+def test_an_import_the_wrong_way_is_found(edge: Edge) -> None:
+    """The test above can fail: each of these imports breaks the order."""
+    assert wrong(edge)
 
 
-def in_cycles(imports: Imports) -> Imports:
-    """Return the part of the graph that is, or stands between, cycles: empty without any."""
-    left = dict(imports)
+def imports(edges: Iterable[Edge], modules: AbstractSet[str]) -> dict[str, set[str]]:
+    """Return for each module the modules that define the names which it imports."""
+    faces = {module.removesuffix(".__init__"): module for module in modules}
+    names: dict[tuple[str, str], str] = {}
+    for module, imported in edges:
+        if module.endswith("__init__"):
+            names[module.removesuffix(".__init__"), imported.rpartition(".")[2]] = imported
+    graph: dict[str, set[str]] = {module: set() for module in modules}
+    for module, imported in edges:
+        target, seen = imported, set[str]()
+        while target not in modules and target not in seen:
+            seen.add(target)
+            above, _, name = target.rpartition(".")
+            target = names.get((above, name), faces.get(above, above))
+        if target in modules and not target.endswith("__init__"):
+            graph[module].add(target)
+    return {module: found - {module} for module, found in graph.items()}
+
+
+def in_circles(graph: Mapping[str, AbstractSet[str]]) -> set[str]:
+    """Return the modules that lie on a circle, or between circles: none without any."""
+    left = {module: set(found) for module, found in graph.items()}
     while True:
-        imported = set().union(*left.values()) if left else set()
+        reached = set().union(*left.values()) if left else set()
         inner = {
-            module: names & left.keys()
-            for module, names in left.items()
-            if names & left.keys() and module in imported
+            module: found & left.keys()
+            for module, found in left.items()
+            if found & left.keys() and module in reached
         }
         if inner.keys() == left.keys():
-            return inner
+            return set(inner)
         left = inner
 
 
-def test_dependencies_point_one_way() -> None:
-    """Each module imports from its row and the rows above; lazy and type imports count."""
-    assert pointing_back(all_imports(FACADES)) == []
-
-
 def test_no_module_imports_itself_through_others() -> None:
-    """No two modules need each other, in one row either; lazy and type imports count."""
-    assert in_cycles(all_imports(FACADES)) == {}
-
-
-@pytest.mark.parametrize("facade", FACADES)
-def test_each_exception_is_needed(facade: str) -> None:
-    """A module that no longer offers what is built on it loses its exception."""
-    imports = all_imports(FACADES.keys() - {facade})
-    assert pointing_back(imports) or in_cycles(imports)
+    """No two modules need each other; imports in functions and for type checkers count."""
+    graph = imports(all_edges(), package().keys())
+    assert sum(map(len, graph.values())) > 1_000
+    assert in_circles(graph) == set()
 
 
 def test_lazy_and_type_imports_are_seen() -> None:
-    """The tests above can fail: wherever an import stands, it is found, and so is a cycle."""
+    """The tests above can fail: every import is found, and so is a circle through a face."""
     program = """
 from typing import TYPE_CHECKING
-from fullrecall import __version__
 from fullrecall.a import name
 if TYPE_CHECKING:
     from fullrecall.b.c import Name
@@ -393,14 +383,12 @@ class Class:
     async def method(self):
         from fullrecall.f import name
 """
-    known = {"a", "b", "b.c", "b.d", "e", "f"}
-    assert imports_of(ast.parse(program), known, deferred=True) == known - {"b"}
-    assert imports_of(ast.parse(program), known, deferred=False) == {"a"}
-    around = {"a": {"b"}, "b": {"c"}, "c": {"b"}, "d": {"a"}, "e": set[str]()}
-    assert in_cycles(around) == {"b": {"c"}, "c": {"b"}}
-    assert pointing_back({"sample": {"report.text"}, "report.text": {"sample"}}) == [
-        "sample imports report.text"
-    ]
+    found = [imported for _, imported in edges_of("m", ast.parse(program))]
+    assert sorted(found) == ["a.name", "b.c.Name", "b.d", "e", "f.name"]
+    edges = [("a.x", "b.Y"), ("b.__init__", "b.y.Y"), ("b.y", "a.x.X"), ("c", "a.x.X")]
+    graph = imports(edges, {"a.x", "b.__init__", "b.y", "c"})
+    assert graph == {"a.x": {"b.y"}, "b.__init__": {"b.y"}, "b.y": {"a.x"}, "c": {"a.x"}}
+    assert in_circles(graph) == {"a.x", "b.y"}
 
 
 FRAMEWORK = re.compile(

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, cast, overload
 
+from fullrecall._util import lazy
 from fullrecall._util.dataframes import Backend, frame_of
 from fullrecall._util.garbage import uncollected
 from fullrecall.errors import ParameterError
@@ -13,25 +14,19 @@ from fullrecall.judge.models.retries import MOST
 from fullrecall.measures import DEFAULT_KS, Measure, Recall
 from fullrecall.measures.budgets import Cut, check_cut
 from fullrecall.run.evaluate import Options, SampleLike, aevaluated, evaluated
-from fullrecall.show import spreadsheet
 from fullrecall.show.output import written
-from fullrecall.stats.bounds import CONFIDENCE, Interval
-from fullrecall.stats.change import Flip
-from fullrecall.stats.comparison import Comparison
-from fullrecall.stats.comparisons import Comparisons
+from fullrecall.stats.bounds import CONFIDENCE
 from fullrecall.stats.evaluation import Evaluation
 from fullrecall.stats.exports import scores_of
-from fullrecall.stats.missed import Missed
-from fullrecall.stats.outcome import GateResult, Outcome
-from fullrecall.stats.summary import Summary, summary_markdown
-from fullrecall.table.row import Row
+from fullrecall.stats.summary import summary_markdown
 
-if TYPE_CHECKING:
+if TYPE_CHECKING:  # `as` the same name says that it is public (PEP 484)
     from matplotlib.axes import Axes
 
     from fullrecall.calibration import HumanLabels, ToLabel
     from fullrecall.diagnosis import Diagnosis
     from fullrecall.judge.models.retries import Retries
+    from fullrecall.page import ReportComparison as ReportComparison
     from fullrecall.run.address import StoreLike
     from fullrecall.run.budget import Budget
     from fullrecall.run.evaluate import CorpusLike, Sink
@@ -39,23 +34,15 @@ if TYPE_CHECKING:
     from fullrecall.samples.hits import IdKey
     from fullrecall.samples.retrieval import View
     from fullrecall.scorers.scorer import Scorer
-
-__all__ = [
-    "Comparison",
-    "Comparisons",
-    "Flip",
-    "GateResult",
-    "Interval",
-    "Missed",
-    "Outcome",
-    "Report",
-    "ReportComparison",
-    "Row",
-    "Summary",
-    "aevaluate",
-    "compare",
-    "evaluate",
-]
+    from fullrecall.stats.bounds import Interval as Interval
+    from fullrecall.stats.change import Flip as Flip
+    from fullrecall.stats.comparison import Comparison as Comparison
+    from fullrecall.stats.comparisons import Comparisons as Comparisons
+    from fullrecall.stats.missed import Missed as Missed
+    from fullrecall.stats.outcome import GateResult as GateResult
+    from fullrecall.stats.outcome import Outcome as Outcome
+    from fullrecall.stats.summary import Summary as Summary
+    from fullrecall.table.row import Row as Row
 
 
 class Report(Evaluation):
@@ -123,6 +110,8 @@ class Report(Evaluation):
         `delimiter=";"`. Raises `ParameterError` for another delimiter than a comma, a semicolon,
         or a tab.
         """
+        from fullrecall.show import spreadsheet
+
         columns, rows = scores_of(self.table, measures)
         text = spreadsheet.table([[*columns], *rows], delimiter)
         return written(text, path, spreadsheet.BOM)
@@ -251,31 +240,6 @@ class Report(Evaluation):
         return saved.open_report(path, cls, rows=rows)
 
 
-class ReportComparison(Comparison):
-    """The comparison of two reports, which can also be a page."""
-
-    @uncollected()
-    def to_html(
-        self,
-        path: str | Path | None = None,
-        *,
-        diagnosis: Diagnosis | Literal[False] | None = None,
-        title: str | None = None,
-    ) -> str:
-        """Return the comparison as one HTML page, and write it to `path` if one is given.
-
-        The page is whole, as that of `Report.to_html`. It answers first what fails now that did
-        not, why, and what to change; then the differences with their intervals, the curves before
-        and after, and every sample with both retrievals side by side. `diagnosis`, of the report
-        after, says why each target was missed; None makes one by what the report alone tells,
-        False leaves it out.
-        """
-        from fullrecall.page import comparison_page
-
-        page = comparison_page(self, diagnosis=diagnosis, title=title)
-        return written(page, path)
-
-
 def evaluate(
     samples: Iterable[SampleLike],
     scorers: Sequence[Scorer] | Scorer,
@@ -328,8 +292,9 @@ def evaluate(
     - `corpus`: what the retriever searches: whatever `fullrecall.read.documents_of` takes (a
       folder, a file, documents, contexts), or a `CorpusIndex` of it. It is read once, before
       anything is scored. A sample whose label is stale in the corpus is unscored, with that reason,
-      in each score that depends on the label: never 0.0. The report keeps the corpus' fingerprint. Spans are compared where the corpus has their documents whole;
-      its texts are in memory meanwhile, unless `samples` is a list of `Sample`s.
+      in each score that depends on the label: never 0.0. The report keeps the corpus'
+      fingerprint. Spans are compared where the corpus has their documents whole; its texts are in
+      memory meanwhile, unless `samples` is a list of `Sample`s.
     - `view`: which list of each sample's record is scored (`Retrieval.view`): "contexts", the final
       one, is the default; "retrieved" is all that was retrieved, "read" what the model's prompt
       had whole. The report's samples have that list. A sample whose record does not tell, or that
@@ -455,12 +420,35 @@ def compare(
     `ParameterError` for a value out of range and for changes beyond `range`.
     """
     if isinstance(before, Mapping):
+        from fullrecall.stats.comparisons import Comparisons
+
         first_measure = [] if after is None else [cast("Measure", after)]
         return Comparisons(
             before, *first_measure, *measures, baseline=baseline, confidence=confidence, range=range
         )
     if baseline is not None:
         raise ParameterError("baseline names one of several reports: pass {name: report, …}")
+    from fullrecall.page import ReportComparison
+
     return ReportComparison(
         before, cast("Report", after), *measures, confidence=confidence, range=range
     )
+
+
+_MODULES = {
+    "Comparison": ".stats.comparison",
+    "Comparisons": ".stats.comparisons",
+    "Flip": ".stats.change",
+    "GateResult": ".stats.outcome",
+    "Interval": ".stats.bounds",
+    "Missed": ".stats.missed",
+    "Outcome": ".stats.outcome",
+    "ReportComparison": ".page",
+    "Row": ".table.row",
+    "Summary": ".stats.summary",
+}
+
+if not TYPE_CHECKING:  # checkers read no list but a literal one
+    __all__ = list(_MODULES)
+    __all__ += ["Report", "aevaluate", "compare", "evaluate"]
+    __getattr__ = lazy.names(__name__, _MODULES)

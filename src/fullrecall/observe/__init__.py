@@ -10,32 +10,44 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from fullrecall._util import lazy
-from fullrecall.observe.failures import brief, incompatible
-from fullrecall.observe.log import ROOT, StepLog
-from fullrecall.observe.reading import StepOptions, StepReading
-from fullrecall.observe.step import ITEM, DocumentCopy, DocumentList, Kind, Path, Step
-from fullrecall.observe.values import Contents, ValueReader, joined
 
-if TYPE_CHECKING:
+if TYPE_CHECKING:  # `as` the same name says that it is public (PEP 484)
+    from fullrecall.observe.failures import brief as brief
+    from fullrecall.observe.failures import incompatible as incompatible
+    from fullrecall.observe.log import ROOT as ROOT
+    from fullrecall.observe.log import StepLog as StepLog
     from fullrecall.observe.processor import RetrievalProcessor as RetrievalProcessor
+    from fullrecall.observe.reading import StepOptions as StepOptions
+    from fullrecall.observe.reading import StepReading as StepReading
+    from fullrecall.observe.step import ITEM as ITEM
+    from fullrecall.observe.step import DocumentCopy as DocumentCopy
+    from fullrecall.observe.step import DocumentList as DocumentList
+    from fullrecall.observe.step import Kind as Kind
+    from fullrecall.observe.step import Path as Path
+    from fullrecall.observe.step import Step as Step
+    from fullrecall.observe.values import Contents as Contents
+    from fullrecall.observe.values import ValueReader as ValueReader
+    from fullrecall.observe.values import joined as joined
 
-__all__ = [
-    "ITEM",
-    "ROOT",
-    "Contents",
-    "DocumentCopy",
-    "DocumentList",
-    "Kind",
-    "Path",
-    "RetrievalProcessor",
-    "Step",
-    "StepLog",
-    "StepOptions",
-    "StepReading",
-    "ValueReader",
-    "brief",
-    "incompatible",
-    "joined",
-]
+_MODULES = {
+    "Contents": "values",
+    "DocumentCopy": "step",
+    "DocumentList": "step",
+    "ITEM": "step",
+    "Kind": "step",
+    "Path": "step",
+    "ROOT": "log",
+    "RetrievalProcessor": "processor",
+    "Step": "step",
+    "StepLog": "log",
+    "StepOptions": "reading",
+    "StepReading": "reading",
+    "ValueReader": "values",
+    "brief": "failures",
+    "incompatible": "failures",
+    "joined": "values",
+}
 
-__getattr__ = lazy.names(__name__, {"RetrievalProcessor": "processor"})  # loads OpenTelemetry
+if not TYPE_CHECKING:  # checkers read no list but a literal one
+    __all__ = list(_MODULES)
+    __getattr__ = lazy.names(__name__, _MODULES)

@@ -1,6 +1,24 @@
 """Reports as web pages: one file each, which fetches nothing and works without a server."""
 
-from fullrecall.page.document import document
-from fullrecall.page.page import comparison_page, report_page
+from __future__ import annotations
 
-__all__ = ["comparison_page", "document", "report_page"]
+from typing import TYPE_CHECKING
+
+from fullrecall._util import lazy
+
+if TYPE_CHECKING:  # `as` the same name says that it is public (PEP 484)
+    from fullrecall.page.comparison import ReportComparison as ReportComparison
+    from fullrecall.page.document import document as document
+    from fullrecall.page.page import comparison_page as comparison_page
+    from fullrecall.page.page import report_page as report_page
+
+_MODULES = {
+    "ReportComparison": "comparison",
+    "comparison_page": "page",
+    "document": "document",
+    "report_page": "page",
+}
+
+if not TYPE_CHECKING:  # checkers read no list but a literal one
+    __all__ = list(_MODULES)
+    __getattr__ = lazy.names(__name__, _MODULES)
