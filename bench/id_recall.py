@@ -22,7 +22,7 @@ from side_by_side import CLOCKS, Contender, comparison, interleaved, say, settin
 from fullrecall import IdRecall, Sample, evaluate
 from fullrecall.measures import AllFound, Recall, nDCG
 from fullrecall.measures.lists import Floats
-from fullrecall.run.evaluate import SampleLike
+from fullrecall.samples.sample import SampleLike
 from fullrecall.scorers.result import Result
 
 KS = (1, 3, 5, 10, 20, 100)

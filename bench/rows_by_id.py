@@ -11,7 +11,7 @@ from task import Task, installed
 
 from fullrecall import evaluate
 from fullrecall.measures import Precision, nDCG
-from fullrecall.run.evaluate import SampleLike
+from fullrecall.samples.sample import SampleLike
 from fullrecall.stats.bounds import Interval
 from fullrecall.stats.summary import Summary
 

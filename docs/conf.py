@@ -65,23 +65,18 @@ nitpick_ignore = [  # parts of our own that nobody makes by hand, in signatures 
     ("py:class", "fullrecall.table.table.Table"),
     ("py:class", "fullrecall.testset.pool.Pair"),
     ("py:class", "fullrecall.observe.translation.TracedStep"),
-    ("py:class", "fullrecall.observe.trace.Reading"),
+    ("py:class", "fullrecall.observe.trace.TraceReading"),
     ("py:class", "fullrecall.show.sheet.Sheet"),
     ("py:class", "langchain_fullrecall.documents.DocumentReader"),
     ("py:class", "langchain_fullrecall.measurement.Measured"),
-    ("py:class", "langchain_fullrecall.record.Reading"),
-    ("py:class", "langchain_fullrecall.recorder.Recorder"),
+    ("py:class", "langchain_fullrecall.record.LangChainReading"),
+    ("py:class", "langchain_fullrecall.recorder.LangChainRecorder"),
     ("py:class", "llama_index.evaluation.fullrecall.nodes.NodeReader"),
-    ("py:class", "llama_index.evaluation.fullrecall.record.Reading"),
-    ("py:class", "llama_index.evaluation.fullrecall.recorder.Recorder"),
+    ("py:class", "llama_index.evaluation.fullrecall.record.LlamaIndexReading"),
+    ("py:class", "llama_index.evaluation.fullrecall.recorder.LlamaIndexRecorder"),
     ("py:class", "llama_index.evaluation.fullrecall.retriever._Ways"),
     ("py:obj", "fullrecall.judge.judge.T"),
     ("py:class", "fullrecall.observe.reading.StepOptions"),
-    # Both adapters have one: without a target, no link of one leads to the other's.
-    ("py:class", "langchain_fullrecall.record.Options"),
-    ("py:class", "langchain_fullrecall.retriever.ObservedRetriever"),
-    ("py:class", "llama_index.evaluation.fullrecall.record.Options"),
-    ("py:class", "llama_index.evaluation.fullrecall.retriever.ObservedRetriever"),
 ]
 
 CODE = re.compile(r"(?<!`)`(?P<code>[^`]+)`(?!`)(?P<on>\w?)")

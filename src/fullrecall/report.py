@@ -13,7 +13,8 @@ from fullrecall.errors import ParameterError
 from fullrecall.judge.models.retries import MOST
 from fullrecall.measures import DEFAULT_KS, Measure, Recall
 from fullrecall.measures.budgets import Cut, check_cut
-from fullrecall.run.evaluate import Options, SampleLike, aevaluated, evaluated
+from fullrecall.run.evaluate import EvaluateOptions, aevaluated, evaluated
+from fullrecall.samples.sample import SampleLike
 from fullrecall.show.output import written
 from fullrecall.stats.bounds import CONFIDENCE
 from fullrecall.stats.evaluation import Evaluation
@@ -313,7 +314,7 @@ def evaluate(
     not a sample, `RunStopped` where a model answers nobody, `Interrupted` at Ctrl-C, and whatever
     reading `samples` or `sink` raises.
     """
-    options = Options(
+    options = EvaluateOptions(
         retriever=retriever,
         max_concurrency=max_concurrency,
         timeout=timeout,
@@ -355,7 +356,7 @@ async def aevaluate(
     that models keep for this loop stay open: `await model.aclose()` closes those of an
     `OpenAIChatModel`. A cancelled task ends the run; what a `store` has is kept.
     """
-    options = Options(
+    options = EvaluateOptions(
         retriever=retriever,
         max_concurrency=max_concurrency,
         timeout=timeout,

@@ -16,7 +16,7 @@ from opentelemetry.sdk.trace import Span, TracerProvider
 
 from fullrecall import Sample
 from fullrecall.observe import RetrievalProcessor
-from fullrecall.observe.processor import Capture
+from fullrecall.observe.processor import SpanCapture
 from fullrecall.run.retrievers import as_retriever
 
 RUNS = int(os.environ.get("FULLRECALL_RUNS", "8"))
@@ -43,7 +43,7 @@ class Application:
         return span
 
 
-def ids_of(seen: Capture) -> list[Any]:
+def ids_of(seen: SpanCapture) -> list[Any]:
     """Return the retrieved IDs in any order: no order of calls is a rank."""
     return sorted(context.id or "" for context in seen.retrieval().contexts or ())
 

@@ -18,7 +18,7 @@ from fullrecall import ClaimRecall, IdRecall, LLMJudge, Report, Sample, aevaluat
 from fullrecall.errors import ParameterError
 from fullrecall.judge.models import ChatRequest, Completion
 from fullrecall.judge.models.retries import MOST_CHARACTERS, Retries, token_count
-from fullrecall.run.evaluate import Options
+from fullrecall.run.evaluate import EvaluateOptions
 from fullrecall.table.row import Row
 
 QUICK = Retries(2, first_wait=0.001)
@@ -73,7 +73,7 @@ class TestOptions:
         parameters = dict(inspect.signature(function).parameters)
         assert list(parameters)[:2] == ["samples", "scorers"]
         shown = {name: parameters[name].default for name in list(parameters)[2:]}
-        assert shown == {each.name: each.default for each in fields(Options)}
+        assert shown == {each.name: each.default for each in fields(EvaluateOptions)}
 
     def test_an_option_that_is_none_is_refused(self) -> None:
         """As every function refuses what it does not take."""

@@ -21,8 +21,8 @@ from langchain_core.tracers.context import _configure_hooks
 
 from fullrecall import Sample
 from langchain_fullrecall import capture_retrievals
-from langchain_fullrecall.capture import Capture
-from langchain_fullrecall.recorder import Recorder, capturing
+from langchain_fullrecall.capture import LangChainCapture
+from langchain_fullrecall.recorder import LangChainRecorder, capturing
 
 QUESTIONS = [f"question {n}" for n in range(200)]
 
@@ -49,7 +49,7 @@ class Merging(BaseRetriever):
         return [found for chain in reversed(chains) for found in chain.invoke(query, config)]
 
 
-def ids(handler: Capture) -> list[str | None] | None:
+def ids(handler: LangChainCapture) -> list[str | None] | None:
     """Return the IDs of what was retrieved."""
     contexts = handler.contexts()
     return None if contexts is None else [context.id for context in contexts]
@@ -145,13 +145,13 @@ def test_a_block_in_a_generator_that_is_given_up() -> None:
 def test_an_awaited_call_is_noted_where_it_happens(monkeypatch: pytest.MonkeyPatch) -> None:
     """In the loop's own thread, in which nothing else can change the documents meanwhile."""
     threads: list[int] = []
-    ended = Recorder.on_retriever_end
+    ended = LangChainRecorder.on_retriever_end
 
-    def noting(self: Recorder, *args: Any, **kwargs: Any) -> None:
+    def noting(self: LangChainRecorder, *args: Any, **kwargs: Any) -> None:
         threads.append(threading.get_ident())
         ended(self, *args, **kwargs)
 
-    monkeypatch.setattr(Recorder, "on_retriever_end", noting)
+    monkeypatch.setattr(LangChainRecorder, "on_retriever_end", noting)
     with capture_retrievals() as seen:
         asyncio.run(Echo().ainvoke("q"))
     assert threads == [threading.get_ident()]
@@ -231,7 +231,7 @@ def test_a_call_that_has_not_ended_is_no_retrieval() -> None:
 def test_a_stream_that_is_left_early_is_seen() -> None:
     """A generator that is closed elsewhere harms nobody."""
 
-    async def first_chunk() -> Capture:
+    async def first_chunk() -> LangChainCapture:
         async def chunks() -> Any:
             with capture_retrievals() as seen:
                 async for chunk in CHAIN.astream("q"):

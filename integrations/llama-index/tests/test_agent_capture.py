@@ -19,7 +19,7 @@ from llama_index.core.tools.types import AsyncBaseTool, BaseTool, ToolMetadata
 from llama_index.core.workflow import Context, Event, StartEvent, StopEvent, Workflow, step
 
 from llama_index.evaluation.fullrecall import capture_retrievals
-from llama_index.evaluation.fullrecall.capture import Capture
+from llama_index.evaluation.fullrecall.capture import LlamaIndexCapture
 
 pytestmark = pytest.mark.usefixtures("nothing_is_left_open")
 
@@ -45,7 +45,7 @@ def function_agent(tool: Any) -> FunctionAgent:
     return FunctionAgent(name="agent", description="d", tools=[tool], llm=llm, streaming=False)
 
 
-async def captured(agent: Any, question: str) -> Capture:
+async def captured(agent: Any, question: str) -> LlamaIndexCapture:
     """Run an agent in a block, and return what it retrieved."""
     with capture_retrievals() as capture:
         await run(agent, question)
@@ -189,12 +189,12 @@ class TwoSteps(Workflow):
 def test_workflows_that_run_at_the_same_time_keep_apart() -> None:
     """Each run in its block, with the reranker of its second step."""
 
-    async def each(question: str) -> Capture:
+    async def each(question: str) -> LlamaIndexCapture:
         with capture_retrievals() as capture:
             assert await TwoSteps().run(question=question) == question
         return capture
 
-    async def run_all() -> list[Capture]:
+    async def run_all() -> list[LlamaIndexCapture]:
         return await asyncio.gather(*(each(f"q{n}") for n in range(20)))
 
     captures = asyncio.run(run_all())

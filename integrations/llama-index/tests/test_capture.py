@@ -32,7 +32,7 @@ from llama_index.evaluation.fullrecall import (
     reader,
     recorder,
 )
-from llama_index.evaluation.fullrecall.capture import Capture, capture_of
+from llama_index.evaluation.fullrecall.capture import LlamaIndexCapture, capture_of
 from llama_index.evaluation.fullrecall.recorder import recorders
 
 pytestmark = pytest.mark.usefixtures("nothing_is_left_open")
@@ -105,7 +105,7 @@ def test_each_outermost_call_of_a_block_has_a_record_of_its_own(echo: BaseQueryE
         inner.append(own)
         return Echo().retrieve(question)[0].text
 
-    inner: list[Capture] = []
+    inner: list[LlamaIndexCapture] = []
     engine = Pipeline(work=asks_others)
     with capture_retrievals() as outer:
         with capture_retrievals() as block:
@@ -129,7 +129,7 @@ def test_what_ends_after_the_block_is_not_captured() -> None:
         await go.wait()
         await Echo().aretrieve("late")
 
-    async def run() -> Capture:
+    async def run() -> LlamaIndexCapture:
         with capture_retrievals() as capture:
             task = asyncio.create_task(later())
             await Echo().aretrieve("in time")

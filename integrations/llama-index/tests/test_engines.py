@@ -41,7 +41,7 @@ from llama_index.core.tools import QueryEngineTool
 from fullrecall import IdRecall
 from fullrecall.samples.calls import Call
 from llama_index.evaluation.fullrecall import capture_retrievals
-from llama_index.evaluation.fullrecall.capture import Capture, capture_of
+from llama_index.evaluation.fullrecall.capture import LlamaIndexCapture, capture_of
 
 TOWER = "Where in Paris does the Eiffel Tower stand?"
 TOWER_IDS = ["place", "height", "capital"]
@@ -55,13 +55,13 @@ def ids(nodes: Sequence[NodeWithScore]) -> list[str]:
     return [str(getattr(item, "id", None) or item.node.node_id) for item in nodes]
 
 
-def lists(capture: Capture | None) -> Lists:
+def lists(capture: LlamaIndexCapture | None) -> Lists:
     """Return the IDs retrieved, and the IDs that reached the model."""
     assert capture is not None
     return ids(retrieved_by(capture)), finals(capture)
 
 
-def calls(capture: Capture | None) -> str:
+def calls(capture: LlamaIndexCapture | None) -> str:
     """Return the record of a call: each list behind its source, and in brackets what it took."""
     assert capture is not None
     return " + ".join(map(tree, capture.retrieval().calls))
@@ -114,7 +114,9 @@ def tools(towers: BaseRetriever, fruits: BaseRetriever, llm: Any) -> list[QueryE
     ]
 
 
-def ask(engine: BaseQueryEngine, question: str, *, awaited: bool = False) -> Capture | None:
+def ask(
+    engine: BaseQueryEngine, question: str, *, awaited: bool = False
+) -> LlamaIndexCapture | None:
     """Return the capture that the response of an attached engine carries."""
     with capture_retrievals() as block:
         if awaited:

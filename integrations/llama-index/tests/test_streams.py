@@ -26,7 +26,7 @@ from llama_index.core.schema import NodeWithScore, QueryBundle, TextNode
 from fullrecall import IdRecall, Sample
 from fullrecall.samples.calls import Call
 from llama_index.evaluation.fullrecall import RecallEvaluator, capture_retrievals, observed
-from llama_index.evaluation.fullrecall.capture import Capture, capture_of
+from llama_index.evaluation.fullrecall.capture import LlamaIndexCapture, capture_of
 
 pytestmark = pytest.mark.usefixtures("nothing_is_left_open")
 
@@ -80,7 +80,7 @@ def tree(call: Call) -> str:
 RECORD = ("LastFirst: c b (Brings: a b c)", 0.5)
 
 
-def record(capture: Capture | None, question: str) -> Any:
+def record(capture: LlamaIndexCapture | None, question: str) -> Any:
     """Return the record of a call that asked `question`, and its recall of two nodes."""
     assert capture is not None
     assert capture.question == question

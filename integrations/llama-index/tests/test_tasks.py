@@ -22,7 +22,7 @@ from llama_index.core.workflow import StartEvent, StopEvent, Workflow, step
 from fullrecall import IdRecall, Sample
 from fullrecall.scorers.result import Status
 from llama_index.evaluation.fullrecall import capture_retrievals, observed
-from llama_index.evaluation.fullrecall.capture import Capture, capture_of
+from llama_index.evaluation.fullrecall.capture import LlamaIndexCapture, capture_of
 
 
 class Brings(BaseRetriever):
@@ -42,7 +42,7 @@ def engine() -> RetrieverQueryEngine:
     return RetrieverQueryEngine(Brings(), NoText(llm=MockLLM()))
 
 
-async def asks(names: str) -> AsyncIterator[Capture]:
+async def asks(names: str) -> AsyncIterator[LlamaIndexCapture]:
     """Ask one question after the other in one block."""
     with capture_retrievals() as capture:
         for name in names:
@@ -50,7 +50,7 @@ async def asks(names: str) -> AsyncIterator[Capture]:
             yield capture
 
 
-async def asks_engines(names: str) -> AsyncIterator[Capture]:
+async def asks_engines(names: str) -> AsyncIterator[LlamaIndexCapture]:
     """Ask an engine, in a block that a stack closes."""
     async with AsyncExitStack() as stack:
         capture = stack.enter_context(capture_retrievals())
@@ -59,7 +59,7 @@ async def asks_engines(names: str) -> AsyncIterator[Capture]:
             yield capture
 
 
-async def asks_in_tasks(names: str) -> AsyncIterator[Capture]:
+async def asks_in_tasks(names: str) -> AsyncIterator[LlamaIndexCapture]:
     """Ask in tasks that the one which advances it starts."""
     with capture_retrievals() as capture:
         for name in names:
@@ -67,7 +67,7 @@ async def asks_in_tasks(names: str) -> AsyncIterator[Capture]:
             yield capture
 
 
-def asks_at_once(names: str) -> Iterator[Capture]:
+def asks_at_once(names: str) -> Iterator[LlamaIndexCapture]:
     """Ask in a generator that is not awaited."""
     with capture_retrievals() as capture:
         for name in names:
@@ -75,7 +75,7 @@ def asks_at_once(names: str) -> Iterator[Capture]:
             yield capture
 
 
-async def asks_tools(names: str) -> AsyncIterator[Capture]:
+async def asks_tools(names: str) -> AsyncIterator[LlamaIndexCapture]:
     """Ask a tool, which returns a text."""
     with capture_retrievals() as capture:
         for name in names:
@@ -92,7 +92,7 @@ class Flow(Workflow):
         return StopEvent(result=len(await Brings().aretrieve(event.query)))
 
 
-async def asks_workflows(names: str) -> AsyncIterator[Capture]:
+async def asks_workflows(names: str) -> AsyncIterator[LlamaIndexCapture]:
     """Run a workflow."""
     with capture_retrievals() as capture:
         for name in names:
@@ -100,9 +100,11 @@ async def asks_workflows(names: str) -> AsyncIterator[Capture]:
             yield capture
 
 
-async def following(generator: Any) -> Capture:
+async def following(generator: Any) -> LlamaIndexCapture:
     """Advance a generator by one."""
-    capture: Capture = await anext(generator) if hasattr(generator, "asend") else next(generator)
+    capture: LlamaIndexCapture = (
+        await anext(generator) if hasattr(generator, "asend") else next(generator)
+    )
     return capture
 
 
@@ -189,13 +191,13 @@ async def with_worker(use: Callable[[Workers], Awaitable[Any]]) -> Any:
 def test_what_a_worker_retrieves_leaves_the_samples_unscored(runs: int) -> None:
     """Nobody can tell for which of the calls side by side it did."""
 
-    async def ask(workers: Workers, name: str) -> Capture:
+    async def ask(workers: Workers, name: str) -> LlamaIndexCapture:
         with capture_retrievals() as capture:
             nodes = [*await Brings().aretrieve(f"own {name}"), *await workers.ask(name)]
             await NoText(llm=MockLLM()).asynthesize(name, nodes)
         return capture
 
-    async def run(workers: Workers) -> list[Capture]:
+    async def run(workers: Workers) -> list[LlamaIndexCapture]:
         return await asyncio.gather(*(ask(workers, str(n)) for n in range(runs)))
 
     for capture in asyncio.run(with_worker(run)):

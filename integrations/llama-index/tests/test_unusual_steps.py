@@ -24,7 +24,7 @@ from llama_index.core.tools.types import BaseTool, ToolMetadata
 
 from fullrecall import Sample
 from llama_index.evaluation.fullrecall import capture_retrievals, observed
-from llama_index.evaluation.fullrecall.capture import Capture
+from llama_index.evaluation.fullrecall.capture import LlamaIndexCapture
 
 
 class Brings(BaseRetriever):
@@ -67,17 +67,17 @@ def nodes(*names: str) -> list[NodeWithScore]:
     return [NodeWithScore(node=TextNode(id_=name, text=f"The {name}."), score=1) for name in names]
 
 
-def retrieved(capture: Capture) -> list[str]:
+def retrieved(capture: LlamaIndexCapture) -> list[str]:
     """Return the IDs of what was retrieved."""
     return [item.id for item in retrieved_by(capture)]
 
 
-def final(capture: Capture) -> list[str]:
+def final(capture: LlamaIndexCapture) -> list[str]:
     """Return the IDs of what reached the model."""
     return [str(item.id) for item in capture.contexts() or ()]
 
 
-def stages(capture: Capture) -> dict[str, str | None]:
+def stages(capture: LlamaIndexCapture) -> dict[str, str | None]:
     """Return the stages with those that they went into."""
     return {stage.name: stage.into for stage in capture.sample().stages}
 

@@ -26,7 +26,13 @@ from fullrecall.files.rows import Columns, Rename, sample_of
 from fullrecall.judge.usage import Spent
 from fullrecall.run.address import SCHEMES, Address
 from fullrecall.run.budget import checked
-from fullrecall.run.evaluate import CorpusLike, Options, check_scorers, corpus_index, evaluated
+from fullrecall.run.evaluate import (
+    CorpusLike,
+    EvaluateOptions,
+    check_scorers,
+    corpus_index,
+    evaluated,
+)
 from fullrecall.run.limits import Limits
 from fullrecall.samples.retrieval import View
 from fullrecall.samples.sample import Sample
@@ -165,11 +171,11 @@ class BatchScorer(Limits):
         return None if self.store is None else Address(str(self.store), self._job)
 
     @property
-    def _options(self) -> Options:
+    def _options(self) -> EvaluateOptions:
         """The options of `evaluate`, without those that workers get with their job."""
         limits = {each.name: getattr(self, each.name) for each in fields(Limits)}
         limits["store"] = self._address
-        return Options(**limits, view=self.view, corpus=self.corpus, progress=False)
+        return EvaluateOptions(**limits, view=self.view, corpus=self.corpus, progress=False)
 
     @property
     def _methods(self) -> list[Method]:

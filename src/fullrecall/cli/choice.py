@@ -19,13 +19,13 @@ from fullrecall.cli.signatures import taking
 from fullrecall.cli.source import unretrieved
 from fullrecall.read import read
 from fullrecall.run.contest import choose as choice_of
-from fullrecall.run.evaluate import Options
+from fullrecall.run.evaluate import EvaluateOptions
 from fullrecall.run.retrievers import RetrieverLike
 from fullrecall.show import terminal
 
 
 @taking(choice_of, "confidence")
-@taking(Options, "max_concurrency")
+@taking(EvaluateOptions, "max_concurrency")
 def choose(
     files: list[Path],
     *,

@@ -30,7 +30,7 @@ from fullrecall.errors import InputError, ParameterError
 from fullrecall.files.reports import signing
 from fullrecall.report import Report, Summary
 from fullrecall.run.budget import Budget
-from fullrecall.run.evaluate import Options
+from fullrecall.run.evaluate import EvaluateOptions
 from fullrecall.show import terminal
 from fullrecall.stats.summary import summary_sheet
 
@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from fullrecall.files.traces import Joined
 
 
-@taking(Options, "max_concurrency timeout deadline store view")
+@taking(EvaluateOptions, "max_concurrency timeout deadline store view")
 def evaluate(
     files: list[Path],
     *,

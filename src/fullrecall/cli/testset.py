@@ -20,7 +20,7 @@ from fullrecall.lexical import LexicalJudge
 from fullrecall.read import read, write_jsonl
 from fullrecall.read import write as write_as
 from fullrecall.run.budget import Budget
-from fullrecall.run.evaluate import Options
+from fullrecall.run.evaluate import EvaluateOptions
 from fullrecall.samples.sample import Sample
 from fullrecall.testset import apply_review, to_review
 from fullrecall.testset import check as audit_of
@@ -35,7 +35,7 @@ INVALID = 1
 
 
 @taking(test_set_of, "n seed")
-@taking(Options, "store max_concurrency")
+@taking(EvaluateOptions, "store max_concurrency")
 def generate(
     documents: Path,
     *,
@@ -85,7 +85,7 @@ def generate(
         raise typer.Exit(INVALID)
 
 
-@taking(Options, "store max_concurrency")
+@taking(EvaluateOptions, "store max_concurrency")
 def check(
     samples: Path,
     documents: Path,
@@ -125,7 +125,7 @@ def check(
 
 
 @taking(completion_of, "depth seed")
-@taking(Options, "store max_concurrency")
+@taking(EvaluateOptions, "store max_concurrency")
 def complete(
     samples: Path,
     *,

@@ -85,9 +85,9 @@ def _samples(rows: Rows, kind: str, columns: Columns) -> Iterator[Sample]:
         if kind not in ("csv", "tsv") and is_span_row(first[1]):
             _check_columns(columns, "holds spans")
             from fullrecall.files.traces import samples_of_spans
-            from fullrecall.observe.trace import Reading
+            from fullrecall.observe.trace import TraceReading
 
-            yield from samples_of_spans(chain([first], rows), Reading(id_key=columns.id_key))
+            yield from samples_of_spans(chain([first], rows), TraceReading(id_key=columns.id_key))
             return
         cell = without_gaps if kind == "parquet" else None
         yield from to_samples(chain([first], rows), columns, cell=cell)

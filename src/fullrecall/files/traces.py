@@ -15,7 +15,7 @@ from fullrecall.files.frames import rows_of
 from fullrecall.files.rows import NumberedRows, each_row, in_file
 from fullrecall.files.text_files import existing_file
 from fullrecall.observe.sources import spans_in
-from fullrecall.observe.trace import Reading, Trace
+from fullrecall.observe.trace import Trace, TraceReading
 from fullrecall.observe.translation import TracedStep, step_of
 from fullrecall.samples.hits import IdKey
 from fullrecall.samples.retrieval import FailedCalls, Retrieval
@@ -47,7 +47,7 @@ def from_spans(
 
     Raises `InputError` with the line, or the item's number (from 1), for what is not a span.
     """
-    reading = Reading(id_key=id_key, failed_calls=failed_calls)
+    reading = TraceReading(id_key=id_key, failed_calls=failed_calls)
     if not isinstance(spans, (str, os.PathLike)):
         return samples_of_spans(enumerate(rows_of(spans), start=1), reading)
     file = existing_file(spans)
@@ -128,7 +128,7 @@ def _folded(question: str | None) -> str | None:
     return None if question is None else " ".join(question.split())
 
 
-def samples_of_spans(rows: NumberedRows, reading: Reading) -> Iterator[Sample]:
+def samples_of_spans(rows: NumberedRows, reading: TraceReading) -> Iterator[Sample]:
     """Yield one sample per trace of numbered rows; raise `InputError` for what is no span."""
     traces = _traces(rows)
     # Phoenix gives the newest first.

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from fullrecall.errors import MissingExtraError, ParameterError
 from fullrecall.observe.captured import Captured
 from fullrecall.observe.span import of_sdk
-from fullrecall.observe.trace import Reading, Trace
+from fullrecall.observe.trace import Trace, TraceReading
 from fullrecall.observe.translation import TracedStep, step_of
 from fullrecall.samples.retrieval import FailedCalls, Retrieval
 
@@ -47,8 +47,8 @@ class RetrievalProcessor(SpanProcessor):
         id_key: str | None = None,
         failed_calls: FailedCalls = "unscored",
     ) -> None:
-        self._reading = Reading(id_key=id_key, failed_calls=failed_calls)
-        self._captures: dict[str, Capture] = {}  # by the ID of each span that goes on
+        self._reading = TraceReading(id_key=id_key, failed_calls=failed_calls)
+        self._captures: dict[str, SpanCapture] = {}  # by the ID of each span that goes on
 
     def on_start(self, span: Span, parent_context: Context | None = None) -> None:  # noqa: ARG002
         """Note to which capture a span belongs."""
@@ -67,7 +67,7 @@ class RetrievalProcessor(SpanProcessor):
             capture.ended(step_of(of_sdk(span)))
 
     @contextmanager
-    def capture(self) -> Iterator[Capture]:
+    def capture(self) -> Iterator[SpanCapture]:
         """Record what is retrieved within the block, in its thread and in what it calls.
 
             with processor.capture() as seen:
@@ -78,7 +78,7 @@ class RetrievalProcessor(SpanProcessor):
         where their spans have a parent from the block: LangChain's own do, a plain
         `ThreadPoolExecutor` does not.
         """
-        capture = Capture(self, self._reading)
+        capture = SpanCapture(self, self._reading)
         token = _capturing.set(capture)
         try:
             yield capture
@@ -113,10 +113,10 @@ class RetrievalProcessor(SpanProcessor):
         return recorded_and_awaited if iscoroutinefunction(application) else recorded
 
 
-class Capture(Captured):
+class SpanCapture(Captured):
     """What was seen in a block, which may go on still. Safe under threads."""
 
-    def __init__(self, owner: RetrievalProcessor, reading: Reading) -> None:
+    def __init__(self, owner: RetrievalProcessor, reading: TraceReading) -> None:
         self.owner = owner
         self._reading = reading
         self._lock = threading.Lock()
@@ -159,7 +159,7 @@ class Capture(Captured):
         return Trace(steps).retrieval(self._reading, output)
 
 
-_capturing: ContextVar[Capture | None] = ContextVar("fullrecall_spans", default=None)
+_capturing: ContextVar[SpanCapture | None] = ContextVar("fullrecall_spans", default=None)
 
 
 def _id(context: Any) -> str:

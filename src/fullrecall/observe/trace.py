@@ -6,7 +6,7 @@ from collections.abc import Hashable, Iterable, Iterator
 from dataclasses import dataclass, replace
 
 from fullrecall.observe import DocumentCopy, DocumentList, Step, StepReading
-from fullrecall.observe.translation import DocumentReader, TracedStep
+from fullrecall.observe.translation import TracedStep, TraceValueReader
 from fullrecall.samples.context import Context
 from fullrecall.samples.hits import IdKey, id_at
 from fullrecall.samples.identifiers import as_id
@@ -17,7 +17,7 @@ _SEARCHES = ("retriever", "reranker", "tool")
 
 
 @dataclass(frozen=True, kw_only=True)
-class Reading(StepReading):
+class TraceReading(StepReading):
     """How traces are read.
 
     - `id_key`: the key of a document's metadata that has its ID, a dotted path, or a function of
@@ -64,7 +64,7 @@ class Trace:
         self._fill_in_texts(span.step for span in self._spans.values())
         self._take_off_repeats()
 
-    def sample(self, trace_id: str, reading: Reading) -> Sample:
+    def sample(self, trace_id: str, reading: TraceReading) -> Sample:
         """Return the question, the retrieval and the answer as a sample.
 
         Its ID is the one that a span names, the outermost first, else the trace's, which is in
@@ -88,7 +88,7 @@ class Trace:
         questions = {span.question for span in spans if span.step.kind == "retriever"} - {None}
         return questions.pop() if len(questions) == 1 else None
 
-    def retrieval(self, reading: Reading, output: object = None) -> Retrieval:
+    def retrieval(self, reading: TraceReading, output: object = None) -> Retrieval:
         """Return what was retrieved.
 
         `output` is what the call returned: that goes before what its outermost spans say.
@@ -98,7 +98,7 @@ class Trace:
             steps = [replace(step, prompt=None) for step in steps]
         root = self._root
         if output is not None:
-            lists, texts = DocumentReader().read_result(output)
+            lists, texts = TraceValueReader().read_result(output)
             call = Step("call", None, "chain", "call", returned=lists, texts=texts)
             call.ended = 2 * len(steps) + 1
             root, steps = call.id, [call, *steps]

@@ -62,7 +62,7 @@ def step_of(span: Span) -> TracedStep:
     return _Translation(span).step()
 
 
-class DocumentReader(ValueReader):
+class TraceValueReader(ValueReader):
     """Finds documents in JSON, where nodes stand as their repr, and as objects of frameworks."""
 
     def document(self, value: Any) -> DocumentCopy | None:
@@ -163,7 +163,7 @@ class _Translation:
             copies, _ = _single_documents(self._span, conventions.GIVEN_DOCUMENTS[self._kind])
             if copies:
                 return (DocumentList((), copies),)
-        return DocumentReader().read(self._input).lists
+        return TraceValueReader().read(self._input).lists
 
     def _prompt(self) -> tuple[str, ...] | None:
         """Return the messages that a model was sent; None if some of them are missing or hidden."""
@@ -191,7 +191,7 @@ class _Translation:
         output = self._output
         if isinstance(output, Mapping) and {"update", "goto"} <= output.keys():
             output = output["update"]  # LangGraph's Command: what a node writes into the state
-        return DocumentReader().read(output)
+        return TraceValueReader().read(output)
 
     def _documents(self, prefix: str) -> tuple[DocumentCopy, ...] | None:
         """Return the list that a retriever or a reranker returned; None if it is not whole."""
@@ -223,7 +223,7 @@ class _Translation:
             return None
         if all(map(_is_document, value)):
             return copies_of(value)
-        reader = DocumentReader()
+        reader = TraceValueReader()
         references = [reader.document(each) if isinstance(each, str) else None for each in value]
         copies = tuple(copy for copy in references if copy is not None)
         return copies if len(copies) == len(value) else None

@@ -10,7 +10,7 @@ from fullrecall.page.readings import Misses
 from fullrecall.scorers.result import Status
 
 if TYPE_CHECKING:
-    from fullrecall.page.readings import Cell, Reading
+    from fullrecall.page.readings import Cell, SampleReading
 
 
 class Turns(NamedTuple):
@@ -28,7 +28,7 @@ class Turns(NamedTuple):
     still: int
 
 
-def turns_of(readings: Sequence[Reading], choice: int) -> Turns:
+def turns_of(readings: Sequence[SampleReading], choice: int) -> Turns:
     """Return what became of samples by a choice."""
     # Counted here, and not by the script alone: the page says it without one, too.
     now = [_fails(each.sides[-1], choice) for each in readings]
@@ -39,13 +39,13 @@ def turns_of(readings: Sequence[Reading], choice: int) -> Turns:
     return Turns(now.count(True), len(now) - now.count(None), compared, *turned)
 
 
-def misses_of(readings: Sequence[Reading], nth: int, choice: int) -> Misses:
+def misses_of(readings: Sequence[SampleReading], nth: int, choice: int) -> Misses:
     """Return what the `nth` score missed in the first report by a choice."""
     misses = [each.sides[0][nth].misses[choice] for each in readings if each.sides[0]]
     return Misses(sum(each.missed for each in misses), sum(each.targets for each in misses))
 
 
-def unscored(readings: Sequence[Reading]) -> int:
+def unscored(readings: Sequence[SampleReading]) -> int:
     """Return how many samples no score could measure in the last report."""
     return sum(
         bool(cells) and all(cell.compared.status is Status.UNSCORED for cell in cells)

@@ -32,7 +32,7 @@ class Cell(NamedTuple):
     misses: Sequence[Misses]
 
 
-class Reading(NamedTuple):
+class SampleReading(NamedTuple):
     """One sample: a cell of each score on the side of each report, none where a report lacks it.
 
     `gaps` say of each score why it is not compared.
@@ -42,7 +42,7 @@ class Reading(NamedTuple):
     gaps: Sequence[Gap | None]
 
 
-def reading_of(subject: Subject, rows: Rows) -> Reading:
+def reading_of(subject: Subject, rows: Rows) -> SampleReading:
     """Return what the page reads of a sample."""
     sides: list[list[Cell]] = [[] for _ in rows]
     gaps: list[Gap | None] = []
@@ -61,7 +61,7 @@ def reading_of(subject: Subject, rows: Rows) -> Reading:
                 values = [own[measure] for measure in column.measures]
                 misses = [_misses(own, measure) for measure in column.measures]
                 cells.append(Cell(result, own, values, misses))
-    return Reading(sides, gaps)
+    return SampleReading(sides, gaps)
 
 
 def _misses(result: Result, measure: Measure) -> Misses:

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from fullrecall.measures.findings import Evidence, Finding
     from fullrecall.page.causes import Causes
     from fullrecall.page.choices import Rows
-    from fullrecall.page.readings import Cell, Reading
+    from fullrecall.page.readings import Cell, SampleReading
     from fullrecall.samples.calls import Stage
     from fullrecall.samples.sample import Sample
     from fullrecall.table.row import Row
@@ -46,7 +46,7 @@ class Samples:
         self._contexts: dict[tuple[Any, ...], int] = {}
         self._texts: dict[str, int] = {}
 
-    def add(self, rows: Rows, reading: Reading) -> dict[str, Any]:
+    def add(self, rows: Rows, reading: SampleReading) -> dict[str, Any]:
         """Add a sample; return its entry in the index.
 
         The entry has for each report and score the status, and by each choice the value and how

@@ -17,7 +17,7 @@ from fullrecall.stats.score_sheets import mean_cell
 if TYPE_CHECKING:
     from fullrecall.measures import Measure
     from fullrecall.page.choices import Subject
-    from fullrecall.page.readings import Misses, Reading
+    from fullrecall.page.readings import Misses, SampleReading
     from fullrecall.stats.bounds import Interval
     from fullrecall.stats.change import Difference
     from fullrecall.stats.comparison import Comparison
@@ -43,7 +43,7 @@ class Panel(NamedTuple):
 
 
 def tables(
-    subject: Subject, summary: Summary | None, readings: Sequence[Reading]
+    subject: Subject, summary: Summary | None, readings: Sequence[SampleReading]
 ) -> dict[str, Any]:
     """Return the tables and charts of a page, by the names of the template.
 
@@ -61,7 +61,7 @@ def tables(
     }
 
 
-def _scores_sheet(subject: Subject, summary: Summary, readings: Sequence[Reading]) -> Sheet:
+def _scores_sheet(subject: Subject, summary: Summary, readings: Sequence[SampleReading]) -> Sheet:
     """Return the scores of one report by each choice."""
     scores = list(summary)
     gaps = any(score.unscored for score in scores)  # else the last column would say nothing

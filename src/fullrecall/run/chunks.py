@@ -3,21 +3,19 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
 from itertools import chain
 from operator import itemgetter
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any
 
 from fullrecall.run.work import score_one
-from fullrecall.samples.sample import Sample
+from fullrecall.samples.sample import Sample, SampleLike
 from fullrecall.scorers.ids import IdRecall, id_columns
 from fullrecall.scorers.scorer import Scorer
 
 if TYPE_CHECKING:
     from fullrecall.table.part import MemoryPart, Rescored
-
-SampleLike: TypeAlias = Sample | Mapping[str, Any]
 
 _LARGEST = 8_192
 _SECONDS = 0.05

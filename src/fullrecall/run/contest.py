@@ -15,11 +15,11 @@ from fullrecall.errors import FullrecallError, ParameterError
 from fullrecall.judge.models.retries import MOST, Retries
 from fullrecall.measures import Measure, as_measures
 from fullrecall.measures.costs import tokens_of
-from fullrecall.run.evaluate import Options, SampleLike, as_samples, evaluated
+from fullrecall.run.evaluate import EvaluateOptions, as_samples, evaluated
 from fullrecall.run.identity import identity_of
 from fullrecall.run.retrievers import as_retriever
 from fullrecall.samples.hits import IdKey
-from fullrecall.samples.sample import Sample
+from fullrecall.samples.sample import Sample, SampleLike
 from fullrecall.scorers.result import Status
 from fullrecall.scorers.scorer import Scorer
 from fullrecall.stats.accounts import Accounts
@@ -109,7 +109,7 @@ def choose(
         race = Race(rule, entrants, Accounts.open(len(entrants), alpha_of(confidence)))
     else:
         _check_same(race, rule, entrants, alpha_of(confidence))
-    options = Options(
+    options = EvaluateOptions(
         max_concurrency=max_concurrency,
         timeout=timeout,
         deadline=deadline,
@@ -193,7 +193,7 @@ class _Contest:
     scorer: Scorer
     measure: Measure
     retrievers: Mapping[str, RetrieverLike]
-    options: Options
+    options: EvaluateOptions
     path: Path | None
     shown: bool
     notes: list[str] = field(default_factory=list)

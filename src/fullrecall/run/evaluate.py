@@ -26,7 +26,7 @@ from fullrecall.run.limits import Limits
 from fullrecall.samples.corpus import CorpusIndex
 from fullrecall.samples.hits import IdKey, check_id_key
 from fullrecall.samples.retrieval import View
-from fullrecall.samples.sample import Sample
+from fullrecall.samples.sample import Sample, SampleLike
 from fullrecall.scorers.scorer import Scorer
 from fullrecall.stats.evaluation import AnyEvaluation, Evaluation
 from fullrecall.table.origin import Origin
@@ -42,14 +42,13 @@ if TYPE_CHECKING:
     from fullrecall.run.work import Run
     from fullrecall.table.part import Part
 
-SampleLike: TypeAlias = Sample | Mapping[str, Any]
 Sink: TypeAlias = Callable[[Row], object]
 CorpusLike: TypeAlias = "DocumentsLike | CorpusIndex"
 """What `evaluate` holds labels against."""
 
 
 @dataclass(frozen=True)
-class Options(Limits):
+class EvaluateOptions(Limits):
     """The options of `evaluate`, with their defaults: its limits, and what becomes of the rows."""
 
     retriever: RetrieverLike | None = None
@@ -77,7 +76,7 @@ class Options(Limits):
 def evaluated(
     samples: Iterable[SampleLike],
     scorers: Sequence[Scorer] | Scorer,
-    options: Options,
+    options: EvaluateOptions,
     make: type[AnyEvaluation],
 ) -> AnyEvaluation:
     """Return the evaluation of every sample by every scorer; see `fullrecall.evaluate`."""
@@ -97,7 +96,7 @@ def evaluated(
 
 
 def _run(
-    samples: Iterable[SampleLike], scorers: Sequence[Scorer] | Scorer, chosen: Options
+    samples: Iterable[SampleLike], scorers: Sequence[Scorer] | Scorer, chosen: EvaluateOptions
 ) -> tuple[Iterable[SampleLike], Run]:
     """Return the samples, with the IDs that `id_key` names, and the run that scores them."""
     from fullrecall.run.work import Run
@@ -146,7 +145,7 @@ def _score_chunks(samples: Iterable[SampleLike], run: Run, scored: _Scored[AnyEv
 async def aevaluated(
     samples: Iterable[SampleLike],
     scorers: Sequence[Scorer] | Scorer,
-    options: Options,
+    options: EvaluateOptions,
     make: type[AnyEvaluation],
 ) -> AnyEvaluation:
     """Return the evaluation of every sample, without blocking; see `fullrecall.aevaluate`."""
@@ -167,7 +166,9 @@ async def aevaluated(
 class _Scored(Generic[AnyEvaluation]):
     """Where scored rows go: into the report, or into the file that it then reads."""
 
-    def __init__(self, report: AnyEvaluation, meter: Meter | None, options: Options) -> None:
+    def __init__(
+        self, report: AnyEvaluation, meter: Meter | None, options: EvaluateOptions
+    ) -> None:
         self.report = report
         self.count = 0
         self._meter = meter
@@ -211,7 +212,7 @@ class _Scored(Generic[AnyEvaluation]):
 
 @contextmanager
 def _reporting(
-    run: Run, options: Options, samples: object, make: type[AnyEvaluation]
+    run: Run, options: EvaluateOptions, samples: object, make: type[AnyEvaluation]
 ) -> Iterator[_Scored[AnyEvaluation]]:
     """Yield what takes the rows of the report; whatever ends the run goes with the report."""
     from fullrecall.run.progress import Meter

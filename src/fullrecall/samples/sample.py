@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 from fullrecall._util.values import shown
 from fullrecall.errors import InputError
@@ -28,7 +28,15 @@ from fullrecall.samples.references import (
 )
 from fullrecall.samples.retrieval import Retrieval, View
 
-__all__ = ["Claim", "Reference", "ReferenceIds", "Sample", "SingleIds", "has_only_ids"]
+__all__ = [
+    "Claim",
+    "Reference",
+    "ReferenceIds",
+    "Sample",
+    "SampleLike",
+    "SingleIds",
+    "has_only_ids",
+]
 
 
 @dataclass(frozen=True, slots=True, init=False)
@@ -288,6 +296,10 @@ class Sample:
     def has_retrieval(self) -> bool:
         """Whether a retrieval was observed; an empty one was."""
         return self.retrieved_contexts is not None or self.retrieved_context_ids is not None
+
+
+SampleLike: TypeAlias = Sample | Mapping[str, Any]
+"""A sample, or its fields by name."""
 
 
 _RETRIEVED = frozenset({"retrieved_contexts", "retrieved_context_ids", "retrieval"})

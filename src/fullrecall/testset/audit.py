@@ -14,10 +14,10 @@ from fullrecall.files.documents import Documents, DocumentsLike, documents_of
 from fullrecall.judge.judge import Flow, Judge
 from fullrecall.judge.models.chat import ChatModel
 from fullrecall.run.budget import models_of
-from fullrecall.run.evaluate import SampleLike, as_samples
+from fullrecall.run.evaluate import as_samples
 from fullrecall.samples.context import Context
 from fullrecall.samples.corpus import Document
-from fullrecall.samples.sample import Sample
+from fullrecall.samples.sample import Sample, SampleLike
 from fullrecall.testset import content, duplicates
 from fullrecall.testset.alignment import letters_of
 from fullrecall.testset.content import Found, Problem, contexts_in, names_in

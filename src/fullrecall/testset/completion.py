@@ -21,9 +21,9 @@ from fullrecall.judge.judge import Flow, Judge
 from fullrecall.judge.usage import Spent
 from fullrecall.run.budget import models_of
 from fullrecall.run.drivers import retrieved
-from fullrecall.run.evaluate import SampleLike, as_samples
+from fullrecall.run.evaluate import as_samples
 from fullrecall.run.retrievers import RetrieverLike
-from fullrecall.samples.sample import Sample
+from fullrecall.samples.sample import Sample, SampleLike
 from fullrecall.show import form
 from fullrecall.testset.additions import extended
 from fullrecall.testset.completeness import (

@@ -16,7 +16,7 @@ from fullrecall.judge.judge import Flow
 from fullrecall.judge.models.chat import ChatModel
 from fullrecall.judge.usage import Spent
 from fullrecall.run.budget import Budget
-from fullrecall.run.evaluate import Options, evaluated
+from fullrecall.run.evaluate import EvaluateOptions, evaluated
 from fullrecall.run.limits import LimitOptions
 from fullrecall.samples.sample import Sample
 from fullrecall.scorers.result import Method, Result, Status
@@ -62,7 +62,7 @@ def carried_out(
             allowed, report = _left(options, spent), None
             if allowed is not None:
                 try:
-                    report = evaluated(samples, tasks, Options(**allowed), Evaluation)
+                    report = evaluated(samples, tasks, EvaluateOptions(**allowed), Evaluation)
                 except RunStopped as stopped:  # the plan decides whether what is left suffices
                     report = stopped.report
             if report is not None and report.spent is not None:

@@ -14,10 +14,10 @@ from rapidfuzz.distance import Postfix, Prefix
 from fullrecall._util.vocabulary import content_words
 from fullrecall.errors import InputError
 from fullrecall.files.documents import Documents, DocumentsLike, documents_of
-from fullrecall.run.evaluate import SampleLike, as_samples
+from fullrecall.run.evaluate import as_samples
 from fullrecall.samples.context import Context
 from fullrecall.samples.corpus import ANCHORS, Document, anchors_of, text_digest
-from fullrecall.samples.sample import Reference, Sample
+from fullrecall.samples.sample import Reference, Sample, SampleLike
 from fullrecall.show.output import written
 from fullrecall.show.spreadsheet import BOM, table
 from fullrecall.testset.alignment import (

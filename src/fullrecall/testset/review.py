@@ -18,10 +18,10 @@ from fullrecall.errors import InputError, ParameterError
 from fullrecall.files.documents import Documents, DocumentsLike, documents_of
 from fullrecall.files.strict_json import parsed
 from fullrecall.files.text_files import existing_file, whole_text
-from fullrecall.run.evaluate import SampleLike, as_samples
+from fullrecall.run.evaluate import as_samples
 from fullrecall.samples.context import Context
 from fullrecall.samples.corpus import origin_of
-from fullrecall.samples.sample import Sample
+from fullrecall.samples.sample import Sample, SampleLike
 from fullrecall.show.output import written
 from fullrecall.testset.completeness import hypergeometric_cdf
 from fullrecall.testset.content import texts_named

@@ -9,19 +9,19 @@ from typing import Unpack
 from fullrecall import Retrieval, Sample
 from fullrecall.observe import Step
 from fullrecall.observe.captured import Captured
-from langchain_fullrecall.record import Options, Reading, reading_of
-from langchain_fullrecall.recorder import Recorder, capturing
+from langchain_fullrecall.record import LangChainOptions, LangChainReading, reading_of
+from langchain_fullrecall.recorder import LangChainRecorder, capturing
 from langchain_fullrecall.selfcheck import broken
 
 
-class Capture(Captured):
+class LangChainCapture(Captured):
     """What was seen in a block, which may go on still. Safe under threads.
 
     Where several runs of the block were asked different questions, as by `batch`, those that were
     asked a sample's `user_input` count in it.
     """
 
-    def __init__(self, reading: Reading, recorder: Recorder) -> None:
+    def __init__(self, reading: LangChainReading, recorder: LangChainRecorder) -> None:
         self._reading = reading
         self._recorder = recorder
 
@@ -65,7 +65,7 @@ def _failed(steps: list[Step]) -> str | None:
 
 
 @contextmanager
-def capture_retrievals(**options: Unpack[Options]) -> Iterator[Capture]:
+def capture_retrievals(**options: Unpack[LangChainOptions]) -> Iterator[LangChainCapture]:
     """Record what LangChain's retrievers and tools return within the block, however deep.
 
         with capture_retrievals() as seen:
@@ -82,10 +82,10 @@ def capture_retrievals(**options: Unpack[Options]) -> Iterator[Capture]:
     Not seen is what is not a LangChain retriever or tool: `vectorstore.similarity_search` alone,
     or a function under `@traceable(run_type="retriever")`. Options are those of `observed`.
     """
-    recorder = Recorder(outer=capturing.get())
+    recorder = LangChainRecorder(outer=capturing.get())
     token = capturing.set(recorder)
     try:
-        yield Capture(reading_of(**options), recorder)
+        yield LangChainCapture(reading_of(**options), recorder)
     finally:
         # An abandoned async generator is closed in another context, where nothing was set.
         with suppress(ValueError):

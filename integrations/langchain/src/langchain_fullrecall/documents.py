@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from math import isfinite
 from numbers import Real
@@ -15,9 +15,10 @@ from fullrecall import Context
 from fullrecall._util.values import shown
 from fullrecall.errors import InputError, ParameterError
 from fullrecall.samples.context import ID
+from fullrecall.samples.hits import IdKey
 from fullrecall.samples.identifiers import as_id, as_list
 
-IdKey: TypeAlias = str | Sequence[str] | Callable[[Document], ID | None] | None
+DocumentIdKey: TypeAlias = IdKey | Sequence[str] | None
 """Where a document's ID stands: None is `Document.id`; a `str` a key of its metadata; several keys
 are joined by ":" (`("source", "start_index")` gives "a.md:120"); a callable returns the ID of a
 `Document`. Give the key of the source, and all chunks of one source have one ID."""
@@ -46,7 +47,7 @@ class DocumentReader:
     Raises `ParameterError` for an `id_key` of another kind.
     """
 
-    id_key: IdKey = None
+    id_key: DocumentIdKey = None
     collapse: bool = False
 
     def __post_init__(self) -> None:
@@ -108,7 +109,7 @@ class DocumentReader:
         except ValueError as error:
             raise InputError(str(error), field="retrieved_contexts") from error.__cause__
 
-    def _id(self, text: str | None, own_id: ID | None, metadata: dict[str, Any]) -> ID | None:
+    def _id(self, text: str | None, own_id: ID | None, metadata: dict[str, Any]) -> Any:
         if self.id_key is None:
             return own_id
         if callable(self.id_key):
@@ -128,14 +129,15 @@ class DocumentReader:
 def contexts(
     documents: Iterable[DocumentLike],
     *,
-    id_key: IdKey = None,
+    id_key: DocumentIdKey = None,
     collapse: bool = False,
 ) -> list[Context]:
     """Return documents as contexts, in their order, which is the rank.
 
     Each item is a `Document`, one dumped to a mapping, a `(document, score)` pair, a `Context`,
     or a bare text. What a context holds is a copy: documents change under the hands of whoever
-    shares them. `id_key` says where the ID stands (see `IdKey`); a document without it has no ID.
+    shares them. `id_key` says where the ID stands (see `DocumentIdKey`); a document without it has
+    no ID.
 
     With `collapse`, documents of one ID become one context, at the rank of the first of them:
     the chunks of a source count once, and k counts sources. Its text is theirs, with a blank line

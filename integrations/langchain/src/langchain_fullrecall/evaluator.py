@@ -29,12 +29,12 @@ from fullrecall.scorers.result import Method, Result
 from langchain_fullrecall.documents import DocumentLike
 from langchain_fullrecall.feedback import comment, evaluator_info, feedback
 from langchain_fullrecall.live import live_run, watch
-from langchain_fullrecall.measurement import Case, Measured, ameasure, measure, unscored
+from langchain_fullrecall.measurement import Measured, ObservedSample, ameasure, measure, unscored
 from langchain_fullrecall.outputs import checked_key, held, unwrapped
-from langchain_fullrecall.record import Options, reading_of, reason
-from langchain_fullrecall.recorder import Recorder, conversation
+from langchain_fullrecall.record import LangChainOptions, reading_of, reason
+from langchain_fullrecall.recorder import LangChainRecorder, conversation
 from langchain_fullrecall.references import example_fields, reference_fields
-from langchain_fullrecall.retriever import Observable, ObservedRetriever, observed
+from langchain_fullrecall.retriever import LangChainObservable, ObservedLangChainRetriever, observed
 from langchain_fullrecall.selfcheck import broken
 from langchain_fullrecall.stored import StoredRun, unseen_in
 from langchain_fullrecall.summary import RecallSummary
@@ -90,11 +90,11 @@ class RecallStringEvaluator(RunEvaluator):
         documents_key: str | None = None,
         reference_key: str | None = None,
         input_key: str | None = None,
-        retriever: Observable | RetrieverLike | None = None,
+        retriever: LangChainObservable | RetrieverLike | None = None,
         keep: bool = True,
         view: View = "contexts",
         corpus: CorpusLike | None = None,
-        **options: Unpack[Options],
+        **options: Unpack[LangChainOptions],
     ) -> None:
         (self.scorer,) = check_scorers([IdRecall() if scorer is None else scorer])
         for each in measures:
@@ -307,7 +307,7 @@ class RecallStringEvaluator(RunEvaluator):
         """
         retriever = self._retriever
         config = RunnableConfig(callbacks=callbacks, tags=tags or [], metadata=metadata or {})
-        if isinstance(retriever, ObservedRetriever):
+        if isinstance(retriever, ObservedLangChainRetriever):
             retriever = retriever.with_config(config)
         return retriever, config, include_run_info
 
@@ -359,7 +359,7 @@ class RecallStringEvaluator(RunEvaluator):
             "result": result,
         }
 
-    def _case_of(self, run: Run, example: Example | None) -> Case:
+    def _case_of(self, run: Run, example: Example | None) -> ObservedSample:
         """Return a run as a sample: with what was recorded of it, else what its trace has."""
         outputs = (example.outputs if example is not None else None) or {}
         inputs = (example.inputs if example is not None else None) or run.inputs
@@ -380,13 +380,15 @@ class RecallStringEvaluator(RunEvaluator):
         query = question_of(inputs, self._input_key)
         return self._case(retrieval, _turned(query, output), fields, unseen)
 
-    def _case_of_output(self, output: object, query: str | None, fields: Mapping[str, Any]) -> Case:
+    def _case_of_output(
+        self, output: object, query: str | None, fields: Mapping[str, Any]
+    ) -> ObservedSample:
         """Return an output by itself as a sample: nothing else is known of its run."""
         unseen = (
             f"no documents are known: {held(output)}; return them, pass documents_key=, or "
             "retrieved_documents="
         )
-        recorder = Recorder()
+        recorder = LangChainRecorder()
         recorder.log.begin_call(None)
         output = unwrapped(output)
         turn = turn_of(output)
@@ -406,11 +408,11 @@ class RecallStringEvaluator(RunEvaluator):
         query: str | None,
         fields: Mapping[str, Any],
         unseen: str | None = None,
-    ) -> Case:
+    ) -> ObservedSample:
         """Return a retrieval as a case; `unseen` is the error where nothing was observed."""
         sample = Sample(user_input=query, **fields).with_retrieval(retrieval)
         nothing = retrieval.contexts is None and not retrieval.calls and retrieval.error == unseen
-        return Case(sample, unseen if nothing else None, self._view, self._corpus)
+        return ObservedSample(sample, unseen if nothing else None, self._view, self._corpus)
 
     def _case_of_strings(
         self,
@@ -418,7 +420,7 @@ class RecallStringEvaluator(RunEvaluator):
         reference: object,
         inputs: object,
         documents: Iterable[DocumentLike] | None,
-    ) -> Case:
+    ) -> ObservedSample:
         reader = self._reading.reader
         fields = reference_fields(reference, self.scorer, reader)
         query = question_of(inputs, self._input_key)
@@ -447,7 +449,7 @@ def _turned(query: str | None, output: object) -> str | None:
     return query if turn is None else turn.question
 
 
-def _retriever(retriever: Any, options: Options) -> Retriever:
+def _retriever(retriever: Any, options: LangChainOptions) -> Retriever:
     if isinstance(retriever, Retriever):
         return as_retriever(retriever)
     return observed(retriever, **options)

@@ -19,7 +19,7 @@ from langsmith.run_helpers import get_current_run_tree
 
 from fullrecall.observe import ROOT, Step, brief
 from langchain_fullrecall.outputs import unwrapped
-from langchain_fullrecall.recorder import Recorder
+from langchain_fullrecall.recorder import LangChainRecorder
 
 if TYPE_CHECKING:
     from langsmith.schemas import Run
@@ -33,10 +33,10 @@ class _Experiments:
 
     def __init__(self) -> None:
         self.evaluators: WeakSet[Any] = WeakSet()
-        self._recorders: OrderedDict[UUID, Recorder] = OrderedDict()
+        self._recorders: OrderedDict[UUID, LangChainRecorder] = OrderedDict()
         self._lock = Lock()
 
-    def get(self) -> Recorder | None:
+    def get(self) -> LangChainRecorder | None:
         """Return the recorder of the experiment's run that goes on in this context."""
         if not self.evaluators:
             self._recorders.clear()
@@ -54,16 +54,16 @@ class _Experiments:
             return None
         return self._recorder(root.id)
 
-    def _recorder(self, trace: UUID) -> Recorder:
+    def _recorder(self, trace: UUID) -> LangChainRecorder:
         with self._lock:
-            recorder = self._recorders.setdefault(trace, Recorder())
+            recorder = self._recorders.setdefault(trace, LangChainRecorder())
             size = sum(each.log.reader.size for each in self._recorders.values())
             while size > _MOST_TEXT and len(self._recorders) > 1:
                 _, oldest = self._recorders.popitem(last=False)
                 size -= oldest.log.reader.size
         return recorder
 
-    def recorder(self, trace: UUID) -> Recorder | None:
+    def recorder(self, trace: UUID) -> LangChainRecorder | None:
         """Return the recorder of a trace; None where it was not recorded, or is gone."""
         return self._recorders.get(trace)
 

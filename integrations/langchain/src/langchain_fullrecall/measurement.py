@@ -17,7 +17,7 @@ from fullrecall.scorers.result import Result, Status
 from langchain_fullrecall.references import reads_ids
 
 
-class Case(NamedTuple):
+class ObservedSample(NamedTuple):
     """One thing to score: a sample with what was retrieved, or why no retrieval was observed.
 
     `view` is which list of its record is scored, `corpus` what labels must be in; see
@@ -34,7 +34,7 @@ class Case(NamedTuple):
         """Whether a retriever can say what was not observed."""
         return self.unseen is not None and self.sample.user_input is not None
 
-    def answered(self, retrieval: Retrieval) -> Case:
+    def answered(self, retrieval: Retrieval) -> ObservedSample:
         """Return the case with what a retriever said."""
         return self._replace(sample=self.sample.with_retrieval(retrieval), unseen=None)
 
@@ -60,7 +60,7 @@ class Measured(NamedTuple):
     retrieved: Sequence[str] = ()
 
 
-def measure(case: Case, scorer: Scorer, retriever: Retriever | None = None) -> Measured:
+def measure(case: ObservedSample, scorer: Scorer, retriever: Retriever | None = None) -> Measured:
     """Return the result of a case; a `retriever` is asked where no retrieval was observed."""
     if retriever is not None and case.can_be_asked:
         case = case.answered(_retrieved(retriever, case.sample))
@@ -71,7 +71,9 @@ def measure(case: Case, scorer: Scorer, retriever: Retriever | None = None) -> M
     return _explained(scorer, sample, score_alone(scorer, sample, case.corpus))
 
 
-async def ameasure(case: Case, scorer: Scorer, retriever: Retriever | None = None) -> Measured:
+async def ameasure(
+    case: ObservedSample, scorer: Scorer, retriever: Retriever | None = None
+) -> Measured:
     """Return the same as `measure`; nothing in it blocks."""
     if retriever is not None and case.can_be_asked:
         try:

@@ -10,12 +10,12 @@ from fullrecall import Context, Retrieval
 from fullrecall._util.parameters import check_choice
 from fullrecall.errors import InputError, ParameterError
 from fullrecall.observe import DocumentCopy, Step, StepOptions, StepReading, ValueReader, brief
-from langchain_fullrecall.documents import DocumentReader, IdKey, Original
+from langchain_fullrecall.documents import DocumentIdKey, DocumentReader, Original
 from langchain_fullrecall.outputs import declared, declared_error
 from langchain_fullrecall.selection import Level, missing, selected
 
 
-class Options(StepOptions, total=False):
+class LangChainOptions(StepOptions, total=False):
     """How retrieved documents are read: `failed_calls`, `other_tools`, and these.
 
     - `id_key`: where a document's ID stands: `Document.id` by default, a metadata key, several of
@@ -25,7 +25,7 @@ class Options(StepOptions, total=False):
       or of one of several.
     """
 
-    id_key: IdKey
+    id_key: DocumentIdKey
     collapse: bool
     which: Level
     name: str | Sequence[str]
@@ -39,13 +39,13 @@ def reading_of(
     other_tools: Any = (),
     documents_key: str | None = None,
     **reader_options: Any,
-) -> Reading:
+) -> LangChainReading:
     """Return options as one value; raise `ParameterError`, naming the option, for a wrong one."""
     check_choice(which, "which", get_args(Level))
     names = (name,) if isinstance(name, str) else tuple(name)
     if not all(isinstance(each, str) and each for each in names):
         raise ParameterError(f"name must be a str or several, got {name!r}")
-    return Reading(
+    return LangChainReading(
         reader=DocumentReader(**reader_options),
         level=which,
         names=names,
@@ -56,7 +56,7 @@ def reading_of(
 
 
 @dataclass(frozen=True, kw_only=True)
-class Reading(StepReading):
+class LangChainReading(StepReading):
     """How runs are read: the options that the evaluator, `observed` and captures share."""
 
     reader: DocumentReader

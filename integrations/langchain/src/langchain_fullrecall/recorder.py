@@ -27,7 +27,7 @@ RETRIED = "retry:attempt:"
 """The tag that LangChain gives to an attempt after the first one."""
 
 
-class Recorder(BaseCallbackHandler):
+class LangChainRecorder(BaseCallbackHandler):
     """A callback handler that writes down what happens below it.
 
     `outer` is the recorder of the block around this one's: it sees the same. `questions` and
@@ -38,14 +38,14 @@ class Recorder(BaseCallbackHandler):
     # context tell who calls.
     run_inline = True
 
-    def __init__(self, outer: Recorder | None = None) -> None:
+    def __init__(self, outer: LangChainRecorder | None = None) -> None:
         self.log = StepLog(LangChainReader())
         self.questions: dict[Hashable, str | None] = {}
         self.answered: dict[Hashable, str] = {}
         self._mapped: dict[Hashable | None, dict[str | None, int]] = {}  # of `.map()`
         self._outer = outer
 
-    def __deepcopy__(self, memo: object) -> Recorder:
+    def __deepcopy__(self, memo: object) -> LangChainRecorder:
         return self
 
     def on_chain_start(
@@ -296,6 +296,6 @@ def _starts_fallbacks() -> bool:
     return caller is not None and caller.f_code in _FALLBACKS
 
 
-capturing: ContextVar[Recorder | None] = ContextVar("fullrecall_capture", default=None)
+capturing: ContextVar[LangChainRecorder | None] = ContextVar("fullrecall_capture", default=None)
 # Registered once: LangChain keeps every hook for good, and asks all of them at every call.
 register_configure_hook(capturing, inheritable=True)

@@ -19,14 +19,14 @@ from fullrecall.observe import ROOT, brief, joined
 from fullrecall.observe.messages import answer_of
 from langchain_fullrecall.depth import deeper
 from langchain_fullrecall.outputs import checked_key, held
-from langchain_fullrecall.record import Options, Reading, reading_of
-from langchain_fullrecall.recorder import Recorder
+from langchain_fullrecall.record import LangChainOptions, LangChainReading, reading_of
+from langchain_fullrecall.recorder import LangChainRecorder
 from langchain_fullrecall.selfcheck import broken
 
 if TYPE_CHECKING:
     from langchain_core.vectorstores import VectorStore
 
-Observable: TypeAlias = (
+LangChainObservable: TypeAlias = (
     "Runnable[Any, Any] | VectorStore | Callable[[Any], Any] | Callable[[Any], Awaitable[Any]]"
 )
 """A retriever, chain, graph or agent; a function of the question; or a vector store, which is
@@ -36,14 +36,14 @@ _QUESTIONS = ("input", "question", "query", "user_input")
 
 
 def observed(
-    retriever: Observable,
+    retriever: LangChainObservable,
     /,
     *,
     config: RunnableConfig | None = None,
     as_input: Callable[[str], Any] | None = None,
     documents_key: str | None = None,
-    **options: Unpack[Options],
-) -> ObservedRetriever:
+    **options: Unpack[LangChainOptions],
+) -> ObservedLangChainRetriever:
     """Return a retriever, vector store, chain, graph or agent as what `evaluate` asks.
 
         evaluate(samples, IdRecall(), retriever=observed(agent, id_key="source"))
@@ -56,23 +56,23 @@ def observed(
       message of a user for agents, `{"input": question}` for a chain that has one such key, else
       the question itself.
     - `documents_key`: the key of the output that holds the final list. Default: the usual names.
-    - `options`: those of `Options`: `id_key`, `collapse`, `which`, `failed_calls`.
+    - `options`: those of `LangChainOptions`: `id_key`, `collapse`, `which`, `failed_calls`.
 
     How often a failing retriever is called again is for LangChain to say:
     `observed(retriever.with_retry())`. Raises `ParameterError` for what cannot be called.
     """
-    return ObservedRetriever(
+    return ObservedLangChainRetriever(
         _runnable(retriever), reading_of(documents_key=documents_key, **options), config, as_input
     )
 
 
-class ObservedRetriever:
+class ObservedLangChainRetriever:
     """A LangChain object as a `fullrecall.samples.retrieval.Retriever`."""
 
     def __init__(
         self,
         runnable: Runnable[Any, Any],
-        reading: Reading,
+        reading: LangChainReading,
         config: RunnableConfig | None,
         as_input: Callable[[str], Any] | None,
     ) -> None:
@@ -87,9 +87,9 @@ class ObservedRetriever:
     def __repr__(self) -> str:
         return f"observed({self._runnable.get_name()})"
 
-    def with_config(self, config: RunnableConfig) -> ObservedRetriever:
+    def with_config(self, config: RunnableConfig) -> ObservedLangChainRetriever:
         """Return the same retriever, called with `config` too."""
-        return ObservedRetriever(
+        return ObservedLangChainRetriever(
             self._runnable, self._reading, merge_configs(self._config, config), self._as_input
         )
 
@@ -100,7 +100,7 @@ class ObservedRetriever:
         search raises.
         """
         search = deeper(self._runnable, k)
-        retriever = ObservedRetriever(search, self._reading, self._config, self._as_input)
+        retriever = ObservedLangChainRetriever(search, self._reading, self._config, self._as_input)
         record = retriever.retrieve(Sample(user_input=question))
         if record.contexts is None:
             raise InputError(record.error or "no retriever was called")
@@ -124,9 +124,9 @@ class ObservedRetriever:
             return self._read(sample, recorder, error=error)
         return self._read(sample, recorder, output)
 
-    def _call(self, sample: Sample) -> tuple[Recorder, Any, RunnableConfig]:
+    def _call(self, sample: Sample) -> tuple[LangChainRecorder, Any, RunnableConfig]:
         inputs = self._as_input(_question(sample))
-        recorder = Recorder()
+        recorder = LangChainRecorder()
         if not self._is_search:
             recorder.log.begin_call(inputs)
         config: RunnableConfig = {"callbacks": [recorder]}
@@ -135,7 +135,7 @@ class ObservedRetriever:
     def _read(
         self,
         sample: Sample,
-        recorder: Recorder,
+        recorder: LangChainRecorder,
         output: Any = None,
         error: Exception | None = None,
     ) -> Retrieval:
@@ -168,7 +168,7 @@ def _is_search(runnable: Runnable[Any, Any]) -> bool:
     )
 
 
-def _runnable(source: Observable) -> Runnable[Any, Any]:
+def _runnable(source: LangChainObservable) -> Runnable[Any, Any]:
     if isinstance(source, Runnable):
         return source
     if isinstance(source, type):

@@ -16,7 +16,7 @@ from langsmith import tracing_context
 
 from fullrecall.observe import ROOT, StepReading, incompatible
 from langchain_fullrecall.offline import offline_client
-from langchain_fullrecall.recorder import Recorder
+from langchain_fullrecall.recorder import LangChainRecorder
 
 
 class _Probe(BaseRetriever):
@@ -45,7 +45,7 @@ def _fail(query: str) -> list[Document]:
     raise TimeoutError(query)
 
 
-def _unsent(chain: Runnable[Any, Any], recorder: Recorder) -> Any:
+def _unsent(chain: Runnable[Any, Any], recorder: LangChainRecorder) -> Any:
     """Run a chain without anybody else's callbacks; its trace is sent nowhere.
 
     Without any tracer LangChain refuses to run where LANGCHAIN_TRACING is set, the variable of its
@@ -66,7 +66,7 @@ def broken() -> str | None:
     """
     fallback = _Probe(name="outer", work=_first_of_two)
     chain: Runnable[Any, Any] = _Probe(name="down", work=_fail).with_fallbacks([fallback])
-    recorder = Recorder()
+    recorder = LangChainRecorder()
     recorder.log.begin_call("q")
     try:
         output = Variables().run(_unsent, chain, recorder)

@@ -12,7 +12,7 @@ from llama_index.core.postprocessor.types import BaseNodePostprocessor
 from llama_index.core.query_engine import CustomQueryEngine
 from llama_index.core.schema import NodeWithScore, QueryBundle, TextNode
 
-from llama_index.evaluation.fullrecall.capture import Capture
+from llama_index.evaluation.fullrecall.capture import LlamaIndexCapture
 
 
 class Echo(BaseRetriever):
@@ -62,7 +62,7 @@ class Asked(NamedTuple):
     is_part: bool
 
 
-def asked(capture: Capture) -> list[Asked]:
+def asked(capture: LlamaIndexCapture) -> list[Asked]:
     """Return every retrieval, in the order in which they began."""
     steps = [step for step in capture.steps if step.kind == "retriever"]
     known = {step.id: step for step in capture.steps}
@@ -83,17 +83,17 @@ def asked(capture: Capture) -> list[Asked]:
     ]
 
 
-def retrieved(capture: Capture) -> list[Any]:
+def retrieved(capture: LlamaIndexCapture) -> list[Any]:
     """Return the contexts that were retrieved, whether kept or not."""
     return list(capture.retrieval().retrieved or ())
 
 
-def is_complete(capture: Capture) -> bool:
+def is_complete(capture: LlamaIndexCapture) -> bool:
     """Return whether nothing may be missing from a record."""
     return "not recorded completely" not in (capture.retrieval().error or "")
 
 
-def finals(capture: Capture | None) -> list[str]:
+def finals(capture: LlamaIndexCapture | None) -> list[str]:
     """Return the IDs of what reached the model."""
     assert capture is not None
     return [str(context.id) for context in capture.contexts() or ()]

@@ -11,13 +11,19 @@ from llama_index.core.schema import NodeWithScore
 from fullrecall import Retrieval
 from fullrecall.observe import Step
 from fullrecall.observe.captured import Captured
-from llama_index.evaluation.fullrecall.record import UNSEEN, Options, Reading, nodes_in, reading_of
-from llama_index.evaluation.fullrecall.recorder import Recorder, recording
+from llama_index.evaluation.fullrecall.record import (
+    UNSEEN,
+    LlamaIndexOptions,
+    LlamaIndexReading,
+    nodes_in,
+    reading_of,
+)
+from llama_index.evaluation.fullrecall.recorder import LlamaIndexRecorder, recording
 from llama_index.evaluation.fullrecall.responses import AnyResponse, is_response, response_text
 from llama_index.evaluation.fullrecall.selfcheck import broken
 
 
-class Capture(Captured):
+class LlamaIndexCapture(Captured):
     """What was seen of one block of code, or of one call of an engine or a retriever in it.
 
     Nodes stand as they were when they were returned; nothing that happens later changes them.
@@ -27,10 +33,10 @@ class Capture(Captured):
 
     def __init__(
         self,
-        recorder: Recorder,
-        reading: Reading,
+        recorder: LlamaIndexRecorder,
+        reading: LlamaIndexReading,
         answer: str | None = None,
-        calls: Sequence[Capture] = (),
+        calls: Sequence[LlamaIndexCapture] = (),
     ) -> None:
         self._recorder = recorder
         self._reading = reading
@@ -38,7 +44,7 @@ class Capture(Captured):
         self.answer = answer
 
     @property
-    def calls(self) -> tuple[Capture, ...]:
+    def calls(self) -> tuple[LlamaIndexCapture, ...]:
         """Of a block: each call of an engine or a retriever that no other such call made.
 
         In the order in which they ended; failed ones too.
@@ -74,7 +80,7 @@ class Capture(Captured):
         """
         return self.read(self._reading)
 
-    def read(self, reading: Reading) -> Retrieval:
+    def read(self, reading: LlamaIndexReading) -> Retrieval:
         """Return the record, read by other options."""
         return reading.record_of(
             self.steps,
@@ -91,7 +97,7 @@ class Capture(Captured):
 
 
 @contextmanager
-def capture_retrievals(**options: Unpack[Options]) -> Iterator[Capture]:
+def capture_retrievals(**options: Unpack[LlamaIndexOptions]) -> Iterator[LlamaIndexCapture]:
     """Capture what is retrieved in the block, by whatever engine, retriever, agent or workflow.
 
         with capture_retrievals() as capture:
@@ -111,17 +117,17 @@ def capture_retrievals(**options: Unpack[Options]) -> Iterator[Capture]:
     captures by its own.
     """
     reading = reading_of(**options)
-    calls: list[Capture] = []
+    calls: list[LlamaIndexCapture] = []
 
-    def deliver(recorder: Recorder, returned: Any) -> None:
+    def deliver(recorder: LlamaIndexRecorder, returned: Any) -> None:
         answer = response_text(returned) if is_response(returned) else returned
-        capture = Capture(recorder, reading, answer if isinstance(answer, str) else None)
+        capture = LlamaIndexCapture(recorder, reading, answer if isinstance(answer, str) else None)
         calls.append(capture)
         if is_response(returned):
             _carry(returned, capture)
 
     with recording(deliver=deliver) as recorder:
-        yield Capture(recorder, reading, calls=calls)
+        yield LlamaIndexCapture(recorder, reading, calls=calls)
 
 
 class _SourceNodes(list[NodeWithScore]):
@@ -131,16 +137,16 @@ class _SourceNodes(list[NodeWithScore]):
     the response, and to `dataclasses.replace`.
     """
 
-    capture: Capture
+    capture: LlamaIndexCapture
 
 
-def _carry(response: AnyResponse, capture: Capture) -> None:
+def _carry(response: AnyResponse, capture: LlamaIndexCapture) -> None:
     nodes = _SourceNodes(response.source_nodes or ())
     nodes.capture = capture
     response.source_nodes = nodes
 
 
-def capture_of(response: object) -> Capture | None:
+def capture_of(response: object) -> LlamaIndexCapture | None:
     """Return what the call retrieved that returned `response`, None if it was not captured."""
     # Not getattr: a PydanticResponse claims to have every attribute.
     nodes = getattr(response, "__dict__", {}).get("source_nodes")

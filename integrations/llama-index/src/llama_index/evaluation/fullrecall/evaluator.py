@@ -23,7 +23,7 @@ from fullrecall.samples.retrieval import View
 from fullrecall.scorers import Scorer
 from fullrecall.scorers.result import Result, Status
 from llama_index.evaluation.fullrecall.inputs import CallInput, read_call, read_texts
-from llama_index.evaluation.fullrecall.record import Options, reading_of
+from llama_index.evaluation.fullrecall.record import LlamaIndexOptions, reading_of
 from llama_index.evaluation.fullrecall.results import RecallEvaluationResult
 
 _MOST_LISTED = 10
@@ -33,7 +33,7 @@ _LABEL_WIDTH = 100
 """How much of a missed target's text the feedback shows."""
 
 
-_Key: TypeAlias = tuple[tuple[str | None, str | None], ...] | None
+_ContextsKey: TypeAlias = tuple[tuple[str | None, str | None], ...] | None
 """What two lists of contexts have in common that are scored alike."""
 
 
@@ -93,7 +93,7 @@ class RecallEvaluator(BaseEvaluator):
         score_stages: bool = True,
         view: View = "contexts",
         corpus: CorpusLike | None = None,
-        **options: Unpack[Options],
+        **options: Unpack[LlamaIndexOptions],
     ) -> None:
         (scorer,) = check_scorers([IdRecall() if scorer is None else scorer])
         for measure in measures:
@@ -168,7 +168,7 @@ class RecallEvaluator(BaseEvaluator):
             return CallInput(read_texts(query, response), problem=f"invalid input: {problem}")
         return call_input._replace(sample=call_input.sample.in_view(self._view))
 
-    def _lists(self, call_input: CallInput) -> dict[_Key, Sample]:
+    def _lists(self, call_input: CallInput) -> dict[_ContextsKey, Sample]:
         """Return the sample, and as if it had ended at a stage, each list that differs once."""
         sample = call_input.sample
         if call_input.problem is not None:
@@ -180,7 +180,7 @@ class RecallEvaluator(BaseEvaluator):
         return lists
 
     def _answer(
-        self, call_input: CallInput, results: Mapping[_Key, Result]
+        self, call_input: CallInput, results: Mapping[_ContextsKey, Result]
     ) -> RecallEvaluationResult:
         """Return the results in LlamaIndex's form, with what may help in the note."""
         sample = call_input.sample
@@ -217,7 +217,7 @@ class RecallEvaluator(BaseEvaluator):
         )
 
 
-def _key(contexts: Sequence[Context] | None) -> _Key:
+def _key(contexts: Sequence[Context] | None) -> _ContextsKey:
     """Return what tells lists apart: a reranker that only gives new scores changes no recall."""
     return None if contexts is None else tuple((each.id, each.text) for each in contexts)
 

@@ -11,10 +11,10 @@ from llama_index.core.schema import QueryBundle
 from fullrecall import Retrieval, Sample
 from fullrecall.errors import InputError
 from fullrecall.observe import StepLog, brief
-from llama_index.evaluation.fullrecall.capture import Capture, capture_of
+from llama_index.evaluation.fullrecall.capture import LlamaIndexCapture, capture_of
 from llama_index.evaluation.fullrecall.nodes import NodeLike, are_nodes
 from llama_index.evaluation.fullrecall.reader import NodeValueReader
-from llama_index.evaluation.fullrecall.record import UNSEEN, Reading, nodes_in
+from llama_index.evaluation.fullrecall.record import UNSEEN, LlamaIndexReading, nodes_in
 from llama_index.evaluation.fullrecall.responses import (
     RESPONSE_TYPES,
     AnyResponse,
@@ -43,7 +43,7 @@ class CallInput(NamedTuple):
     problem: str | None = None
 
 
-class Found(NamedTuple):
+class RetrievalWithNodes(NamedTuple):
     """The record of a retrieval, None where nothing is known; and the nodes it was read from."""
 
     retrieval: Retrieval | None = None
@@ -51,7 +51,7 @@ class Found(NamedTuple):
 
 
 def read_call(
-    reading: Reading,
+    reading: LlamaIndexReading,
     *,
     query: object,
     response: object,
@@ -71,12 +71,12 @@ def read_call(
         retrieved_nodes=named.get("retrieved_nodes"),
         retrieved_contexts=fields.pop("retrieved_contexts", None),
     )
-    retrieved_by = Found()
+    retrieved_by = RetrievalWithNodes()
     if retrieved is None and fields.keys().isdisjoint(_RETRIEVAL_NAMES):
         retrieved_by = found_in(response, reading)
         fields["retrieval"] = retrieved_by.retrieval
     elif are_nodes(retrieved):
-        retrieved_by = Found(None, retrieved)
+        retrieved_by = RetrievalWithNodes(None, retrieved)
         fields["retrieved_contexts"] = reading.reader.contexts(retrieved)
     elif retrieved is not None:
         fields["retrieved_contexts"] = retrieved
@@ -86,7 +86,7 @@ def read_call(
     return CallInput(Sample(**fields), retrieved_by.nodes, sorted(unused))
 
 
-def found_in(response: object, reading: Reading) -> Found:
+def found_in(response: object, reading: LlamaIndexReading) -> RetrievalWithNodes:
     """Return what was retrieved for a response: what was seen of its call, else its source nodes.
 
     What was seen comes first: source nodes may be rewritten, or invented by the engine. Where
@@ -96,33 +96,33 @@ def found_in(response: object, reading: Reading) -> Found:
 
     Raises `InputError` for nodes that the options cannot read.
     """
-    capture = response if isinstance(response, Capture) else capture_of(response)
+    capture = response if isinstance(response, LlamaIndexCapture) else capture_of(response)
     if capture is not None:
         record = capture.read(reading)
         own = source_nodes(response) if is_response(response) else None
         if record.error != UNSEEN or not own:
-            return Found(record, capture.nodes)
+            return RetrievalWithNodes(record, capture.nodes)
     if are_nodes(response):
-        return Found(Retrieval(reading.reader.contexts(response)), response)
+        return RetrievalWithNodes(Retrieval(reading.reader.contexts(response)), response)
     if isinstance(response, AgentOutput):
         return _found_by_agent(response, reading)
     if is_response(response):
         return _found_in_response(response, reading)
-    return Found()
+    return RetrievalWithNodes()
 
 
-def _found_in_response(response: AnyResponse, reading: Reading) -> Found:
+def _found_in_response(response: AnyResponse, reading: LlamaIndexReading) -> RetrievalWithNodes:
     text, own = response_text(response), source_nodes(response)
     if own is None or (not own and not says_that_nothing_was_retrieved(response)):
         problem = (
             "the response names no source nodes, so what was retrieved is unknown: "
             "ask it in `with capture_retrievals():`, or pass retrieved_nodes=[…]"
         )
-        return Found(Retrieval(error=problem, response=text))
-    return Found(Retrieval(reading.reader.contexts(own), response=text), own)
+        return RetrievalWithNodes(Retrieval(error=problem, response=text))
+    return RetrievalWithNodes(Retrieval(reading.reader.contexts(own), response=text), own)
 
 
-def _found_by_agent(output: AgentOutput, reading: Reading) -> Found:
+def _found_by_agent(output: AgentOutput, reading: LlamaIndexReading) -> RetrievalWithNodes:
     """Return what an agent's tools retrieved, as far as its output tells.
 
     LlamaIndex lists them in the order in which they ended; here they stand in that of their IDs.
@@ -141,7 +141,7 @@ def _found_by_agent(output: AgentOutput, reading: Reading) -> Found:
         "`with capture_retrievals():`"
     )
     record = reading.record_of(log.steps, response=output.response.content, unseen=unseen)
-    return Found(record, nodes_in(log.steps))
+    return RetrievalWithNodes(record, nodes_in(log.steps))
 
 
 def read_texts(query: object, response: object) -> Sample:
@@ -161,7 +161,7 @@ def answer_text(answer: object) -> str | None:
     """Return the text of what an application returned, None where it has none."""
     if isinstance(answer, str):
         return answer
-    if isinstance(answer, Capture):
+    if isinstance(answer, LlamaIndexCapture):
         return answer.answer
     if isinstance(answer, AgentOutput):
         return answer.response.content
@@ -169,7 +169,7 @@ def answer_text(answer: object) -> str | None:
 
 
 def _answer(response: object) -> str | None:
-    answer_types = (str, Capture, AgentOutput)
+    answer_types = (str, LlamaIndexCapture, AgentOutput)
     if (
         response is None
         or isinstance(response, answer_types)
@@ -177,7 +177,7 @@ def _answer(response: object) -> str | None:
         or are_nodes(response)
     ):
         return answer_text(response)
-    names = ", ".join(kind.__name__ for kind in (*RESPONSE_TYPES, AgentOutput, Capture))
+    names = ", ".join(kind.__name__ for kind in (*RESPONSE_TYPES, AgentOutput, LlamaIndexCapture))
     raise InputError(
         f"response must be a str, a list of nodes, or one of {names}, "
         f"got {type(response).__name__}",

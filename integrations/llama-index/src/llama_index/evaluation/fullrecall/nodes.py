@@ -13,13 +13,11 @@ from llama_index.core.storage.docstore.types import BaseDocumentStore
 from fullrecall import Context
 from fullrecall.errors import InputError, ParameterError
 from fullrecall.samples.context import ID
+from fullrecall.samples.hits import IdKey
 from fullrecall.samples.identifiers import as_id
 
 NodeLike: TypeAlias = NodeWithScore | BaseNode
 """What retrievers return, and what indexes are made of."""
-
-IdKey: TypeAlias = str | Callable[[BaseNode], ID | None]
-""""node_id", "ref_doc_id", "hash", another key of the metadata, or a function of the node."""
 
 NAMED_KEYS: dict[str, Callable[[BaseNode], ID | None]] = {
     "node_id": attrgetter("node_id"),

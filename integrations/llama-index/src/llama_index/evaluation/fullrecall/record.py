@@ -11,7 +11,8 @@ from llama_index.core.storage.docstore.types import BaseDocumentStore
 
 from fullrecall import Context
 from fullrecall.observe import DocumentCopy, Step, StepOptions, StepReading
-from llama_index.evaluation.fullrecall.nodes import IdKey, NodeReader
+from fullrecall.samples.hits import IdKey
+from llama_index.evaluation.fullrecall.nodes import NodeReader
 from llama_index.evaluation.fullrecall.reader import NodeCopy
 
 UNSEEN = (
@@ -20,7 +21,7 @@ UNSEEN = (
 )
 
 
-class Options(StepOptions, total=False):
+class LlamaIndexOptions(StepOptions, total=False):
     """How retrieved nodes are read: `failed_calls`, `other_tools`, and those of `contexts`."""
 
     id_key: IdKey
@@ -29,7 +30,7 @@ class Options(StepOptions, total=False):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Reading(StepReading):
+class LlamaIndexReading(StepReading):
     """How steps are read: the options that the evaluator, `observed` and captures share."""
 
     reader: NodeReader
@@ -61,10 +62,10 @@ class Reading(StepReading):
 
 def reading_of(
     *, failed_calls: Any = "unscored", other_tools: Any = (), **reader_options: Any
-) -> Reading:
+) -> LlamaIndexReading:
     """Return options as one value; raise `ParameterError`, naming the option, for a wrong one."""
     reader = NodeReader(**reader_options)
-    return Reading(reader=reader, failed_calls=failed_calls, other_tools=other_tools)
+    return LlamaIndexReading(reader=reader, failed_calls=failed_calls, other_tools=other_tools)
 
 
 def nodes_in(steps: Iterable[Step]) -> list[NodeWithScore]:

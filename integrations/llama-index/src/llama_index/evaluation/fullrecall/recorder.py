@@ -52,7 +52,7 @@ _ENGINES = (BaseQueryEngine, BaseChatEngine, BaseRetriever)
 _SILENT = (BaseLLM, BaseEmbedding, NodeParser)
 
 
-class _Role(NamedTuple):
+class _ObjectRole(NamedTuple):
     """What an object of LlamaIndex does in a call, by its class.
 
     - `is_engine`: it has a record of its own for each of its calls in a block.
@@ -67,14 +67,14 @@ class _Role(NamedTuple):
     reorders: bool
 
 
-def _role_of(instance: object) -> _Role:
+def _role_of(instance: object) -> _ObjectRole:
     instance_type: Any = type(instance)
     return _role_of_type(instance_type)
 
 
 @lru_cache(maxsize=4096)
-def _role_of_type(own: Any) -> _Role:
-    return _Role(
+def _role_of_type(own: Any) -> _ObjectRole:
+    return _ObjectRole(
         next((kind for base, kind in _KINDS if issubclass(own, base)), "chain"),
         issubclass(own, _ENGINES),
         issubclass(own, _SILENT),
@@ -89,11 +89,11 @@ def _hands_over(tool: Any) -> bool:
     return str(module).startswith("llama_index.core.agent.")
 
 
-Deliver: TypeAlias = "Callable[[Recorder, Any], None]"
+Deliver: TypeAlias = "Callable[[LlamaIndexRecorder, Any], None]"
 """Takes the record of a call that has ended, and what the call returned."""
 
 
-class Recorder:
+class LlamaIndexRecorder:
     """Writes down the steps of one call or block until `close`; safe under threads.
 
     - `root`: the ID of the step that is the call itself, None for a block.
@@ -220,21 +220,21 @@ class Recorder:
         self.log.end(id_, output)
 
 
-class _Call(NamedTuple):
-    recorder: Recorder
-    token: Token[tuple[Recorder, ...] | None]
+class _OpenCall(NamedTuple):
+    recorder: LlamaIndexRecorder
+    token: Token[tuple[LlamaIndexRecorder, ...] | None]
     deliver: tuple[Deliver, ...]
 
 
-recorders: ContextVar[tuple[Recorder, ...] | None] = ContextVar(
+recorders: ContextVar[tuple[LlamaIndexRecorder, ...] | None] = ContextVar(
     "fullrecall_recorders", default=None
 )
 """The recorders that the current call belongs to, outermost first; None in a context that never
 had any, as in a new thread. LlamaIndex hands it on to its own threads, tasks and steps."""
 
-_open: set[Recorder] = set()
-_running: dict[str, list[Recorder]] = {}
-_calls: dict[str, _Call] = {}
+_open: set[LlamaIndexRecorder] = set()
+_running: dict[str, list[LlamaIndexRecorder]] = {}
+_calls: dict[str, _OpenCall] = {}
 _lock = threading.RLock()
 
 
@@ -258,7 +258,7 @@ class _Spans(BaseSpanHandler[BaseSpan]):
         deliver = _delivery(seen_by) if seen_by and _role_of(instance).is_engine else ()
         if deliver and _question(arguments) is not None:
             call = opened(id_)
-            _calls[id_] = _Call(call, recorders.set((*seen_by, call)), deliver)
+            _calls[id_] = _OpenCall(call, recorders.set((*seen_by, call)), deliver)
         for recorder in _beside(instance, arguments) if current is None else ():
             recorder.partial = recorder.partial or (
                 f"the call was not recorded completely: {_name(instance, id_)} was asked in a "
@@ -350,7 +350,7 @@ def _end(id_: str, output: Any, error: BaseException | None) -> None:
         deliver(call.recorder, output)
 
 
-def _beside(instance: Any, arguments: Mapping[str, Any]) -> list[Recorder]:
+def _beside(instance: Any, arguments: Mapping[str, Any]) -> list[LlamaIndexRecorder]:
     """Return the recorders that a retrieval in a context without any may belong to.
 
     A call of an engine is asked one question; a block may ask anything.
@@ -370,22 +370,22 @@ def _beside(instance: Any, arguments: Mapping[str, Any]) -> list[Recorder]:
     return beside
 
 
-def _delivery(seen_by: Sequence[Recorder]) -> tuple[Deliver, ...]:
+def _delivery(seen_by: Sequence[LlamaIndexRecorder]) -> tuple[Deliver, ...]:
     """Return who gets the record of a call: the blocks around it, up to the call around them."""
     blocks = [*takewhile(lambda each: each.root is None, reversed(seen_by))]
     return tuple(each.deliver for each in reversed(blocks) if each.deliver is not None)
 
 
-def opened(root: str | None = None, deliver: Deliver | None = None) -> Recorder:
+def opened(root: str | None = None, deliver: Deliver | None = None) -> LlamaIndexRecorder:
     """Return a recorder that sees what happens from now on."""
-    recorder = Recorder(root, deliver)
+    recorder = LlamaIndexRecorder(root, deliver)
     with _lock:
         _open.add(recorder)
         _listen()
     return recorder
 
 
-def closed(recorder: Recorder) -> None:
+def closed(recorder: LlamaIndexRecorder) -> None:
     """End a recorder."""
     recorder.close()
     with _lock:
@@ -413,7 +413,9 @@ def _listen() -> None:
 
 
 @contextmanager
-def recording(root: str | None = None, deliver: Deliver | None = None) -> Iterator[Recorder]:
+def recording(
+    root: str | None = None, deliver: Deliver | None = None
+) -> Iterator[LlamaIndexRecorder]:
     """Record what happens in the block; with a root, the block is one call."""
     recorder = opened(root, deliver)
     around = tuple(each for each in recorders.get() or () if each.is_open)

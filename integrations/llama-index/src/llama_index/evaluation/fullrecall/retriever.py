@@ -24,14 +24,20 @@ from fullrecall.observe import ROOT, joined
 from fullrecall.samples.context import ID
 from fullrecall.samples.hits import contexts_of
 from llama_index.evaluation.fullrecall.depth import deeper
-from llama_index.evaluation.fullrecall.inputs import Found, answer_text, found_in
+from llama_index.evaluation.fullrecall.inputs import RetrievalWithNodes, answer_text, found_in
 from llama_index.evaluation.fullrecall.nodes import got
-from llama_index.evaluation.fullrecall.record import UNSEEN, Options, Reading, nodes_in, reading_of
-from llama_index.evaluation.fullrecall.recorder import Recorder, recording, unrecorded
+from llama_index.evaluation.fullrecall.record import (
+    UNSEEN,
+    LlamaIndexOptions,
+    LlamaIndexReading,
+    nodes_in,
+    reading_of,
+)
+from llama_index.evaluation.fullrecall.recorder import LlamaIndexRecorder, recording, unrecorded
 from llama_index.evaluation.fullrecall.responses import is_response
 from llama_index.evaluation.fullrecall.selfcheck import broken
 
-Observable: TypeAlias = (
+LlamaIndexObservable: TypeAlias = (
     BaseRetriever
     | BaseIndex[Any]
     | BaseQueryEngine
@@ -43,12 +49,16 @@ Observable: TypeAlias = (
 """A retriever, an index, a query engine, a chat engine, an agent or another workflow; or a
 function of the question, sync or async."""
 
-_Ask: TypeAlias = Callable[[Any, str], Any]
+_AskMethod: TypeAlias = Callable[[Any, str], Any]
 
 
 def observed(
-    retriever: Observable, /, *, argument: str | None = None, **options: Unpack[Options]
-) -> ObservedRetriever:
+    retriever: LlamaIndexObservable,
+    /,
+    *,
+    argument: str | None = None,
+    **options: Unpack[LlamaIndexOptions],
+) -> ObservedLlamaIndexRetriever:
     """Return a retriever, engine, agent or workflow as what `evaluate` and `diagnose` ask.
 
         evaluate(samples, IdRecall(), retriever=observed(agent, id_key="source"))
@@ -58,7 +68,7 @@ def observed(
 
     - `argument`: the name under which a workflow's `run` takes the question. Default: `user_msg`
       for agents; the only required field of the workflow's start event; else `query`.
-    - `options`: those of `Options`: `id_key`, `metadata_mode`, `expand`,
+    - `options`: those of `LlamaIndexOptions`: `id_key`, `metadata_mode`, `expand`,
       `failed_calls`, `other_tools`.
 
     Each question is asked of a chat engine, and of an agent, in a conversation of its own. A
@@ -73,17 +83,17 @@ def observed(
         raise ParameterError(f"expected a retriever, an engine or an agent, {got(retriever)}")
     if isinstance(retriever, BaseIndex):
         retriever = retriever.as_retriever()
-    return ObservedRetriever(retriever, _ways(retriever, argument), reading_of(**options))
+    return ObservedLlamaIndexRetriever(retriever, _ways(retriever, argument), reading_of(**options))
 
 
-class ObservedRetriever:
+class ObservedLlamaIndexRetriever:
     """A LlamaIndex object as a `fullrecall.samples.retrieval.Retriever`.
 
     `asynchronous` says that only `aretrieve` can be awaited side by side. Called with a question
     and k, a retriever searches as deep as k, as `diagnose` asks it to.
     """
 
-    def __init__(self, retriever: Any, ways: _Ways, reading: Reading) -> None:
+    def __init__(self, retriever: Any, ways: _Ways, reading: LlamaIndexReading) -> None:
         self._retriever = retriever
         self._ways = ways
         self._reading = reading
@@ -119,7 +129,7 @@ class ObservedRetriever:
         return self._read(sample, answer, recorder)
 
     @contextmanager
-    def _recording(self, question: str) -> Iterator[Recorder]:
+    def _recording(self, question: str) -> Iterator[LlamaIndexRecorder]:
         with recording(ROOT) as recorder:
             # A retriever's own span is the call, by whichever class its method was overridden.
             if not isinstance(self._retriever, BaseRetriever):
@@ -137,7 +147,7 @@ class ObservedRetriever:
             nodes = deeper(self._retriever, k).retrieve(question)
         return self._reading.reader.contexts(nodes)[:k]
 
-    def _read(self, sample: Sample, answer: object, recorder: Recorder) -> Retrieval:
+    def _read(self, sample: Sample, answer: object, recorder: LlamaIndexRecorder) -> Retrieval:
         answered = self._answered(answer, recorder)
         retrieval = answered.retrieval
         if retrieval is None:
@@ -149,9 +159,9 @@ class ObservedRetriever:
         self._watch.look(sample, retrieval, other_ids)
         return retrieval
 
-    def _answered(self, answer: object, recorder: Recorder) -> Found:
+    def _answered(self, answer: object, recorder: LlamaIndexRecorder) -> RetrievalWithNodes:
         if isinstance(answer, Retrieval):
-            return Found(answer)
+            return RetrievalWithNodes(answer)
         record = self._reading.record_of(
             recorder.steps,
             root=ROOT,
@@ -160,19 +170,19 @@ class ObservedRetriever:
             unseen=UNSEEN,
         )
         if record.error != UNSEEN:
-            return Found(record)
+            return RetrievalWithNodes(record)
         if is_response(answer) or isinstance(answer, AgentOutput):
             return found_in(answer, self._reading)
         if answer is None or isinstance(answer, str):
-            return Found(record)
-        return Found(Retrieval(contexts_of(answer)))
+            return RetrievalWithNodes(record)
+        return RetrievalWithNodes(Retrieval(contexts_of(answer)))
 
 
 class _Ways(NamedTuple):
     """How a thing is asked a question: in this thread, where it can be; and awaited."""
 
-    ask: _Ask | None
-    aask: _Ask
+    ask: _AskMethod | None
+    aask: _AskMethod
 
 
 def _ways(retriever: object, argument: str | None) -> _Ways:

@@ -12,7 +12,7 @@ from llama_index.core.response_synthesizers.simple_summarize import SimpleSummar
 from llama_index.core.schema import NodeWithScore, QueryBundle, TextNode
 
 from fullrecall.observe import ROOT, StepReading, incompatible
-from llama_index.evaluation.fullrecall.recorder import Recorder, recorders, recording
+from llama_index.evaluation.fullrecall.recorder import LlamaIndexRecorder, recorders, recording
 
 _TEXTS = {"1": "the first document", "2": "the second document"}
 
@@ -62,7 +62,7 @@ def broken() -> str | None:
     return None if problem is None else _incompatible(problem)
 
 
-def _problem(recorder: Recorder) -> str | None:
+def _problem(recorder: LlamaIndexRecorder) -> str | None:
     steps = {step.name: step for step in recorder.steps}
     inner, outer = steps.get("_Inner"), steps.get("_Outer")
     if inner is None or outer is None or inner.parent != outer.id:
