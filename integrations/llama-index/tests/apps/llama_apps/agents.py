@@ -1,0 +1,321 @@
+"""Agents: tools of every kind, hand-offs, agents as tools."""
+
+import json
+from collections.abc import Sequence
+from typing import Any
+
+from llama_index.core import VectorStoreIndex
+from llama_index.core.agent.workflow import AgentWorkflow, FunctionAgent, ReActAgent
+from llama_index.core.base.llms.types import ChatMessage
+from llama_index.core.llms.mock import MockFunctionCallingLLM
+from llama_index.core.objects import ObjectIndex
+from llama_index.core.tools import FunctionTool, QueryEngineTool, RetrieverTool
+from llama_index.core.workflow import Context
+
+from llama_apps.application import agent
+from llama_apps.parts import ANSWER, TEXTS, Finds, Words, calling, engine_of, tool_of
+
+_TEXTS_ONLY = "the agent's output has no nodes, but its block's capture has them"
+_HIDDEN = dict.fromkeys(("plain", "block", "block async"), _TEXTS_ONLY)
+
+
+def _agent(llm: Any, *tools: Any, name: str = "guide", **fields: Any) -> FunctionAgent:
+    return FunctionAgent(
+        name=name, description=f"The {name}.", tools=list(tools), llm=llm, streaming=False, **fields
+    )
+
+
+def _call(name: str, text: str = "the lighthouse") -> tuple[str, dict[str, Any]]:
+    return name, {"input": text}
+
+
+def search_tool(found: str, name: str = "search") -> QueryEngineTool:
+    """Return an engine over a search as a tool."""
+    return tool_of(engine_of(Finds(found)), name)
+
+
+@agent(expects="tower fees", recall=0.5, first=0.0)
+def agent_with_an_engine() -> Any:
+    """The tool is a query engine."""
+    return _agent(calling([_call("search")]), search_tool("ferry tower"))
+
+
+@agent(expects="tower fees", recall=0.5, first=0.0)
+def agent_with_a_retriever() -> Any:
+    """The tool is a retriever."""
+    tool = RetrieverTool.from_defaults(Finds("ferry tower"), name="search", description="d")
+    return _agent(calling([_call("search")]), tool)
+
+
+@agent(expects="tower fees seals", recall=2 / 3, first=1 / 3)
+def agent_with_two_turns() -> Any:
+    """One tool after the other."""
+    llm = calling([_call("building")], [_call("visits")])
+    return _agent(llm, search_tool("tower lamp", "building"), search_tool("ferry fees", "visits"))
+
+
+@agent(expects="tower fees seals", recall=2 / 3, first=1 / 3)
+def agent_with_parallel_calls() -> Any:
+    """Both tools in one turn."""
+    llm = calling([_call("building"), _call("visits")])
+    return _agent(llm, search_tool("tower lamp", "building"), search_tool("ferry fees", "visits"))
+
+
+@agent(expects="tower fees", recall=0.5, first=0.0, hidden=_HIDDEN)
+def agent_with_a_text_tool() -> Any:
+    """The tool is a function that searches and returns the texts."""
+    search = Finds("ferry tower")
+
+    async def look_up(input: str) -> str:  # noqa: A002 - LlamaIndex's name
+        """Look up the island's guide."""
+        return "\n\n".join(each.text for each in await search.aretrieve(input))
+
+    return _agent(calling([_call("look_up")]), FunctionTool.from_defaults(async_fn=look_up))
+
+
+@agent(expects="tower fees", recall=0.5, first=0.0, hidden=_HIDDEN)
+def agent_with_an_answering_tool() -> Any:
+    """The tool is a function that asks an engine and returns the text of its answer."""
+    engine = engine_of(Finds("ferry tower"))
+
+    async def ask(input: str) -> str:  # noqa: A002 - LlamaIndex's name
+        """Ask the island's guide."""
+        return str(await engine.aquery(input))
+
+    return _agent(calling([_call("ask")]), FunctionTool.from_defaults(async_fn=ask))
+
+
+def _hits(names: str) -> list[dict[str, Any]]:
+    return [
+        {"id": name, "text": TEXTS[name][1], "score": 1 / rank}
+        for rank, name in enumerate(names.split(), start=1)
+    ]
+
+
+@agent(expects="tower fees", recall=0.5, first=0.0)
+def agent_with_a_tool_of_hits() -> Any:
+    """The tool is a client of a search service, and returns hits with IDs and texts."""
+
+    async def search(input: str) -> list[dict[str, Any]]:  # noqa: A002 - LlamaIndex's name
+        """Search the island's guide."""
+        return _hits("ferry tower")
+
+    return _agent(calling([_call("search")]), FunctionTool.from_defaults(async_fn=search))
+
+
+@agent(expects="tower fees", recall=0.5, first=0.0)
+def agent_with_a_tool_of_json() -> Any:
+    """The tool is one of another protocol's, and returns hits as JSON in an envelope."""
+
+    async def search(input: str) -> str:  # noqa: A002 - LlamaIndex's name
+        """Search the island's guide."""
+        return json.dumps({"results": _hits("ferry tower"), "took": 3})
+
+    return _agent(calling([_call("search")]), FunctionTool.from_defaults(async_fn=search))
+
+
+@agent(expects="tower fees", recall=0.5, first=0.0)
+def agent_with_a_calculator() -> Any:
+    """A tool that searches, and one that does not."""
+
+    async def add(first: int, second: int) -> int:
+        """Add two numbers."""
+        return first + second
+
+    llm = calling([_call("search"), ("add", {"first": 1, "second": 2})])
+    return _agent(llm, search_tool("ferry tower"), FunctionTool.from_defaults(async_fn=add))
+
+
+@agent(expects="tower fees", recall=None, unscorable="the agent asks no search")
+def agent_that_knows() -> Any:
+    """The agent answers without its tool."""
+    return _agent(calling(), search_tool("ferry tower"))
+
+
+@agent(expects="tower fees", recall=0.5, first=0.0)
+def agent_that_misspells_a_tool() -> Any:
+    """The model calls a tool that does not exist, is told so, and calls the right one."""
+    return _agent(calling([_call("serach")], [_call("search")]), search_tool("ferry tower"))
+
+
+def _failing(times: int) -> FunctionTool:
+    failures = iter([True] * times)
+
+    async def weather(input: str) -> str:  # noqa: A002 - LlamaIndex's name
+        """Tell the weather."""
+        if next(failures, False):
+            raise ConnectionError("the service is down")
+        return "Sunny."
+
+    return FunctionTool.from_defaults(async_fn=weather)
+
+
+_FAILED = "a tool failed, which may have been a search"
+
+
+@agent(
+    expects="tower fees",
+    recall=0.5,
+    first=0.0,
+    unscorable=_FAILED,
+)
+def agent_with_a_failing_tool() -> Any:
+    """A tool fails for good."""
+    llm = calling([_call("weather")], [_call("search")])
+    return _agent(llm, _failing(9), search_tool("ferry tower"))
+
+
+@agent(expects="tower fees", recall=0.5, first=0.0, options={"other_tools": ["weather"]})
+def agent_with_a_failing_tool_that_is_excused() -> Any:
+    """The user says that the tool that fails is no search."""
+    llm = calling([_call("weather")], [_call("search")])
+    return _agent(llm, _failing(9), search_tool("ferry tower"))
+
+
+@agent(expects="tower fees", recall=0.5, first=0.0)
+def agent_with_a_tool_that_recovers() -> Any:
+    """A tool fails, is called again with the same words, and works."""
+    failures = iter([True])
+    search = Finds("ferry tower")
+
+    async def look_up(input: str) -> Any:  # noqa: A002 - LlamaIndex's name
+        """Look up the island's guide."""
+        if next(failures, False):
+            raise ConnectionError("the service is down")
+        return await search.aretrieve(input)
+
+    llm = calling([_call("look_up")], [_call("look_up")])
+    return _agent(llm, FunctionTool.from_defaults(async_fn=look_up))
+
+
+@agent(expects="tower fees", recall=0.5, first=0.0)
+def agent_that_returns_directly() -> Any:
+    """The tool's answer is the agent's."""
+    tool = QueryEngineTool.from_defaults(
+        engine_of(Finds("ferry tower")), name="search", description="d", return_direct=True
+    )
+    return _agent(calling([_call("search")]), tool)
+
+
+@agent(expects="tower fees", recall=0.5, first=0.0)
+def agent_with_a_tool_search() -> Any:
+    """The agent's tools are found by a search among many."""
+    tools = [search_tool("ferry tower", "lighthouse"), search_tool("seals", "animals")]
+    index = ObjectIndex.from_objects(tools, index_cls=VectorStoreIndex, embed_model=Words())
+    llm = calling([_call("lighthouse")])
+    return FunctionAgent(
+        name="guide",
+        description="d",
+        tool_retriever=index.as_retriever(similarity_top_k=1),
+        llm=llm,
+        streaming=False,
+    )
+
+
+def _thinking(*turns: str) -> Any:
+    """Return a model that writes these turns, one after each observation."""
+
+    def reply(messages: Sequence[ChatMessage], **_: Any) -> ChatMessage:
+        seen = sum((each.content or "").startswith("Observation") for each in messages)
+        return ChatMessage(role="assistant", content=turns[min(seen, len(turns) - 1)])
+
+    return MockFunctionCallingLLM(response_generator=reply, is_chat_model=True)
+
+
+@agent(expects="tower fees seals", recall=2 / 3, first=1 / 3)
+def reacting_agent() -> Any:
+    """A model that writes its calls as text."""
+    llm = _thinking(
+        'Thought: I search.\nAction: building\nAction Input: {"input": "the lighthouse"}',
+        'Thought: And the prices.\nAction: visits\nAction Input: {"input": "prices"}',
+        f"Thought: I can answer.\nAnswer: {ANSWER}",
+    )
+    return ReActAgent(
+        name="guide",
+        description="d",
+        tools=[search_tool("tower lamp", "building"), search_tool("ferry fees", "visits")],
+        llm=llm,
+        streaming=False,
+    )
+
+
+def _handing(to: str) -> tuple[str, dict[str, Any]]:
+    return "handoff", {"to_agent": to, "reason": "it knows"}
+
+
+@agent(expects="tower fees seals", recall=2 / 3, first=1 / 3)
+def handed_over() -> Any:
+    """An agent searches and hands over to another one, which searches too."""
+    first = _agent(
+        calling([_call("building")], [_handing("cashier")]),
+        search_tool("tower lamp", "building"),
+        name="guide",
+        can_handoff_to=["cashier"],
+    )
+    second = _agent(
+        calling([_call("building")], [_handing("cashier")], [_call("visits")]),
+        search_tool("ferry fees", "visits"),
+        name="cashier",
+    )
+    return AgentWorkflow(agents=[first, second], root_agent="guide")
+
+
+@agent(expects="tower fees", recall=0.5, first=0.0)
+def handed_over_at_once() -> Any:
+    """An agent hands over without a search."""
+    first = _agent(calling([_handing("cashier")]), name="guide", can_handoff_to=["cashier"])
+    second = _agent(
+        calling([_handing("cashier")], [_call("visits")]),
+        search_tool("ferry fees", "visits"),
+        name="cashier",
+    )
+    return AgentWorkflow(agents=[first, second], root_agent="guide")
+
+
+@agent(expects="tower fees", recall=0.5, first=0.0, hidden=_HIDDEN)
+def agents_as_tools() -> Any:
+    """An orchestrator whose tools are agents."""
+    expert = _agent(calling([_call("search")]), search_tool("ferry tower"), name="expert")
+
+    async def ask_expert(input: str) -> str:  # noqa: A002 - LlamaIndex's name
+        """Ask the expert."""
+        return str(await expert.run(user_msg=input))
+
+    return _agent(calling([_call("ask_expert")]), FunctionTool.from_defaults(async_fn=ask_expert))
+
+
+@agent(expects="tower fees seals", recall=2 / 3, first=1 / 3, hidden=_HIDDEN)
+def documents_as_agents() -> Any:
+    """An agent for each document, each with tools of its own, and one above them."""
+    experts = {
+        "building": _agent(calling([_call("search")]), search_tool("tower lamp"), name="building"),
+        "visits": _agent(calling([_call("search")]), search_tool("ferry fees"), name="visits"),
+    }
+
+    def tool(name: str) -> FunctionTool:
+        async def ask(input: str) -> str:  # noqa: A002 - LlamaIndex's name
+            """Ask about one document."""
+            return str(await experts[name].run(user_msg=input))
+
+        return FunctionTool.from_defaults(async_fn=ask, name=name)
+
+    return _agent(calling([_call("building")], [_call("visits")]), tool("building"), tool("visits"))
+
+
+@agent(expects="tower fees", recall=0.5, first=0.0, hidden=_HIDDEN)
+def agent_with_notes() -> Any:
+    """A tool that searches writes into the run's state; another one reads it."""
+    search = Finds("ferry tower")
+
+    async def take_notes(ctx: Context, input: str) -> str:  # noqa: A002 - LlamaIndex's name
+        """Search, and take notes."""
+        found = await search.aretrieve(input)
+        await ctx.store.set("notes", [each.text for each in found])
+        return "Noted."
+
+    async def read_notes(ctx: Context) -> str:
+        """Read the notes."""
+        return "\n".join(await ctx.store.get("notes"))
+
+    tools = [FunctionTool.from_defaults(async_fn=each) for each in (take_notes, read_notes)]
+    return _agent(calling([_call("take_notes")], [("read_notes", {})]), *tools)

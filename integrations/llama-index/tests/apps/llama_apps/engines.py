@@ -1,0 +1,556 @@
+"""Query engines: synthesizers, routers, sub-questions, steps, retries, citations, SQL, own ones."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from known_steps import Asks
+from llama_index.core import (
+    Document,
+    PromptTemplate,
+    SQLDatabase,
+    VectorStoreIndex,
+    get_response_synthesizer,
+)
+from llama_index.core.base.base_query_engine import BaseQueryEngine
+from llama_index.core.base.base_retriever import BaseRetriever
+from llama_index.core.composability import QASummaryQueryEngineBuilder
+from llama_index.core.evaluation import GuidelineEvaluator, RelevancyEvaluator
+from llama_index.core.indices.query.query_transform import (
+    HyDEQueryTransform,
+    StepDecomposeQueryTransform,
+)
+from llama_index.core.node_parser import SentenceSplitter
+from llama_index.core.objects import ObjectIndex
+from llama_index.core.postprocessor.types import BaseNodePostprocessor
+from llama_index.core.query_engine import (
+    CitationQueryEngine,
+    CustomQueryEngine,
+    FLAREInstructQueryEngine,
+    MultiStepQueryEngine,
+    NLSQLTableQueryEngine,
+    RetrieverQueryEngine,
+    RetryGuidelineQueryEngine,
+    RetryQueryEngine,
+    RetrySourceQueryEngine,
+    RouterQueryEngine,
+    SQLAutoVectorQueryEngine,
+    SQLJoinQueryEngine,
+    SubQuestionQueryEngine,
+    ToolRetrieverRouterQueryEngine,
+    TransformQueryEngine,
+)
+from llama_index.core.retrievers import VectorIndexAutoRetriever
+from llama_index.core.schema import NodeWithScore, QueryBundle
+from llama_index.core.selectors import EmbeddingSingleSelector, LLMMultiSelector, LLMSingleSelector
+from llama_index.core.vector_stores.types import VectorStoreInfo
+from pydantic import BaseModel
+from random_programs import Selects
+from sqlalchemy import create_engine, text
+from sqlalchemy.pool import StaticPool
+
+from llama_apps.application import engine
+from llama_apps.parts import (
+    Finds,
+    FindsFor,
+    Words,
+    answered,
+    by_words,
+    chat_model,
+    engine_of,
+    model,
+    node,
+    nodes,
+    picture,
+    tool_of,
+    vector_index,
+)
+
+# Ways to answer
+
+
+def _answers(mode: str, **fields: Any) -> Any:
+    return engine_of(Finds("ferry tower"), response_mode=mode, **fields)
+
+
+@engine(expects="tower fees", recall=0.5, first=0.0)
+def compact_answer() -> Any:
+    """All texts in one prompt."""
+    return _answers("compact")
+
+
+@engine(expects="tower fees", recall=0.5, first=0.0)
+def refined_answer() -> Any:
+    """A prompt for each text."""
+    return _answers("refine")
+
+
+@engine(expects="tower fees", recall=0.5, first=0.0)
+def summarized_tree() -> Any:
+    """Answers of answers: the window holds one text."""
+    return _answers("tree_summarize", llm=model(window=420))
+
+
+@engine(expects="tower fees", recall=0.5, first=0.0)
+def accumulated_answers() -> Any:
+    """An answer for each text."""
+    return _answers("accumulate")
+
+
+@engine(expects="tower fees", recall=0.5, first=0.0)
+def answer_of_a_short_prompt() -> Any:
+    """Texts are cut so that they fit."""
+    return _answers("simple_summarize")
+
+
+@engine(expects="tower fees", recall=0.5, first=0.0)
+def no_answer() -> Any:
+    """Only the source nodes."""
+    return _answers("no_text")
+
+
+@engine(expects="tower fees", recall=0.5, first=0.0)
+def context_as_answer() -> Any:
+    """The texts are the answer."""
+    return _answers("context_only")
+
+
+class Visit(BaseModel):
+    """An answer with fields."""
+
+    price: str
+
+
+@engine(expects="tower fees", recall=0.5, first=0.0)
+def structured_answer() -> Any:
+    """An answer that is an object."""
+    return _answers("compact", llm=model('{"price": "four crowns"}'), output_cls=Visit)
+
+
+@engine(expects="tower fees", recall=0.5, first=0.0)
+def streamed_answer() -> Any:
+    """A stream that has not been read yet."""
+    return _answers("compact", streaming=True)
+
+
+@engine(expects="tower fees", recall=0.0, first=0.0)
+def nothing_found() -> Any:
+    """A search that finds nothing."""
+    return engine_of(Finds(""))
+
+
+# Routers
+
+
+def _visits_and_animals() -> list[Any]:
+    return [
+        tool_of(engine_of(Finds("ferry fees")), "visits"),
+        tool_of(engine_of(Finds("seals puffins")), "animals"),
+    ]
+
+
+@engine(expects="tower fees", recall=0.5, first=0.0)
+def routed_by_model() -> Any:
+    """A model selects one engine."""
+    return RouterQueryEngine(_chosen(1), _visits_and_animals(), llm=model())
+
+
+@engine(expects="tower fees", recall=0.5, first=0.0)
+def routed_by_embedding() -> Any:
+    """The nearest description selects the engine."""
+    tools = [
+        tool_of(engine_of(Finds("seals")), "animals"),
+        tool_of(engine_of(Finds("ferry fees")), "lighthouse costs"),
+    ]
+    selector = EmbeddingSingleSelector.from_defaults(embed_model=Words())
+    return RouterQueryEngine(selector, tools, llm=model())
+
+
+@engine(expects="tower fees seals", recall=1.0)
+def routed_to_several() -> Any:
+    """A model selects two engines, whose answers are summarized."""
+    llm = model('[{"choice": 1, "reason": "old"}, {"choice": 2, "reason": "prices"}]')
+    tools = [
+        tool_of(engine_of(Finds("tower seals")), "building"),
+        tool_of(engine_of(Finds("ferry fees")), "visits"),
+    ]
+    return RouterQueryEngine(LLMMultiSelector.from_defaults(llm=llm), tools, llm=model())
+
+
+@engine(expects="tower fees", recall=0.5, first=0.0)
+def routed_by_tool_search() -> Any:
+    """A search among the tools selects the engine."""
+    tools = [
+        tool_of(engine_of(Finds("ferry fees")), "lighthouse"),
+        tool_of(engine_of(Finds("seals")), "animals"),
+    ]
+    index = ObjectIndex.from_objects(tools, index_cls=VectorStoreIndex, embed_model=Words())
+    return ToolRetrieverRouterQueryEngine(
+        index.as_retriever(similarity_top_k=1), llm=model(), summarizer=None
+    )
+
+
+@engine(expects="building-0 fees", recall=0.5, first=0.5)
+def answers_and_summaries() -> Any:
+    """Joint question answering and summaries: a router over a list and a vector index."""
+    document = Document(id_="building", text=node("tower").text)
+    splitter = SentenceSplitter(id_func=lambda n, of: f"{of.node_id}-{n}")
+    builder = QASummaryQueryEngineBuilder(
+        llm=model('[{"choice": 1, "reason": "a question"}]'),
+        embed_model=Words(),
+        transformations=[splitter],
+    )
+    return builder.build_from_documents([document])
+
+
+# Several questions
+
+
+def _two_tools() -> list[Any]:
+    return [
+        tool_of(engine_of(Finds("tower lamp")), "building"),
+        tool_of(engine_of(Finds("ferry fees")), "visits"),
+    ]
+
+
+def _sub_questions(*, use_async: bool) -> Any:
+    return SubQuestionQueryEngine.from_defaults(
+        _two_tools(), llm=model(), question_gen=Asks(), use_async=use_async, verbose=False
+    )
+
+
+@engine(expects="tower fees", recall=1.0, first=0.5)
+def sub_questions() -> Any:
+    """A question for each engine, one after the other."""
+    return _sub_questions(use_async=False)
+
+
+@engine(expects="tower fees", recall=1.0, first=0.5)
+def sub_questions_side_by_side() -> Any:
+    """A question for each engine, at the same time."""
+    return _sub_questions(use_async=True)
+
+
+@engine(expects="tower fees", recall=1.0, first=0.5)
+def sub_questions_in_a_router() -> Any:
+    """A router that selects the engine of sub-questions."""
+    tools = [tool_of(_sub_questions(use_async=False), "both"), *_visits_and_animals()]
+    return RouterQueryEngine(Selects(0), tools, llm=model())
+
+
+def _steps(finds: BaseRetriever, **fields: Any) -> Any:
+    llm = by_words("the lighthouse", previous="none", reasoning="prices")
+    questions = iter(["the lighthouse", "the prices"] * 9)
+    llm = model(lambda _: next(questions))
+    return MultiStepQueryEngine(
+        query_engine=engine_of(finds),
+        query_transform=StepDecomposeQueryTransform(llm=llm, verbose=False),
+        response_synthesizer=get_response_synthesizer(llm=model()),
+        num_steps=2,
+        **fields,
+    )
+
+
+@engine(expects="tower fees seals", recall=2 / 3, first=1 / 3)
+def several_steps() -> Any:
+    """A question is answered in steps; each step's question depends on the last answer."""
+    return _steps(FindsFor(lighthouse="tower lamp", prices="ferry fees"))
+
+
+@engine(expects="seals fees", recall=0.5, first=0.5)
+def imagined_answer_engine() -> Any:
+    """HyDE in front of an engine."""
+    transform = HyDEQueryTransform(llm=model("Grey seals rest."), include_original=False)
+    searches = vector_index(nodes("tower seals")).as_retriever(similarity_top_k=1)
+    return TransformQueryEngine(engine_of(searches), transform)
+
+
+@engine(expects="tower fees", recall=0.5, first=0.0)
+def imagined_sentences() -> Any:
+    """FLARE: a draft asks for missing facts, until it is done."""
+    drafts = iter(["It costs [Search(what are the prices)].", "done"] * 9)
+    return FLAREInstructQueryEngine(
+        engine_of(FindsFor(prices="ferry fees")),
+        llm=model(lambda _: next(drafts)),
+        max_iterations=3,
+    )
+
+
+# Retries
+
+
+@engine(expects="tower fees", recall=0.5, first=0.0)
+def checked_answer() -> Any:
+    """Retry engine: the first answer passes."""
+    return RetryQueryEngine(
+        engine_of(Finds("ferry tower")), RelevancyEvaluator(llm=model("YES")), max_retries=1
+    )
+
+
+@engine(expects="tower fees", recall=0.5, first=0.0)
+def second_answer() -> Any:
+    """Retry engine: the first answer fails, and another question finds other nodes."""
+    finds = FindsFor(previous="hours fees", lighthouse="ferry tower")
+    evaluator = RelevancyEvaluator(llm=model("NO"))
+    return RetryQueryEngine(engine_of(finds), evaluator, max_retries=1)
+
+
+@engine(expects="tower fees seals", recall=2 / 3, first=0.0, renews=True)
+def sources_indexed_again() -> Any:
+    """Retry source engine: the sources of a failed answer are indexed again, as new documents."""
+    verdicts = iter(["NO", "YES", "YES", "YES", "YES"] * 9)
+    evaluator = RelevancyEvaluator(llm=model(lambda _: next(verdicts)))
+    return RetrySourceQueryEngine(
+        engine_of(Finds("ferry tower fees")), evaluator, llm=model(), max_retries=1
+    )
+
+
+@engine(expects="tower fees", recall=0.5, first=0.0)
+def guided_answer() -> Any:
+    """Retry engine with a guideline, which the first answer follows."""
+    llm = model('{"passing": true, "feedback": "good"}')
+    return RetryGuidelineQueryEngine(
+        engine_of(Finds("ferry tower")), GuidelineEvaluator(llm=llm, guidelines="Be brief.")
+    )
+
+
+# Citations
+
+
+def _cited(found: str, **fields: Any) -> Any:
+    return CitationQueryEngine.from_args(
+        None, **{"retriever": Finds(found), "llm": model(), **fields}
+    )
+
+
+@engine(expects="tower fees", recall=0.5, first=0.0)
+def citations() -> Any:
+    """Numbered sources."""
+    return _cited("ferry tower")
+
+
+@engine(expects="tower fees", recall=0.5, first=0.0)
+def citations_in_pieces() -> Any:
+    """Numbered sources that are cut in pieces."""
+    return _cited("ferry tower", citation_chunk_size=24, citation_chunk_overlap=0)
+
+
+@engine(expects="tower fees", recall=0.5, first=0.0, retrieved=1.0, stages={"Finds": 1.0})
+def citations_of_a_part() -> Any:
+    """Numbered sources behind a postprocessor."""
+    return _cited("ferry tower fees", node_postprocessors=[FirstTwo()])
+
+
+class FirstTwo(BaseNodePostprocessor):
+    """Keeps two nodes."""
+
+    def _postprocess_nodes(
+        self, nodes: list[NodeWithScore], query_bundle: QueryBundle | None = None
+    ) -> list[NodeWithScore]:
+        return nodes[:2]
+
+
+class FindsPicture(BaseRetriever):
+    """A search that finds a text and a picture."""
+
+    def _retrieve(self, query_bundle: QueryBundle) -> list[NodeWithScore]:
+        found = [node("tower"), picture("map")]
+        return [NodeWithScore(node=each, score=1 / rank) for rank, each in enumerate(found, 1)]
+
+
+@engine(expects="tower map", recall=1.0, first=0.5)
+def citations_of_pictures() -> Any:
+    """Numbered sources, texts and pictures."""
+    return CitationQueryEngine.from_args(
+        None, retriever=FindsPicture(), llm=chat_model(), multimodal=True
+    )
+
+
+@engine(expects="tower map", recall=1.0, first=0.5)
+def pictures_and_texts() -> Any:
+    """A model that reads pictures."""
+    synthesizer = get_response_synthesizer(llm=chat_model(), multimodal=True)
+    return RetrieverQueryEngine(FindsPicture(), synthesizer)
+
+
+# Databases
+
+_ROWS = "the answer is made of rows of a database, not of documents"
+
+
+def _database() -> SQLDatabase:
+    connected = create_engine(
+        "sqlite://", connect_args={"check_same_thread": False}, poolclass=StaticPool
+    )
+    with connected.begin() as connection:
+        connection.execute(text("create table prices (who text, crowns integer)"))
+        connection.execute(text("insert into prices values ('adults', 4), ('children', 0)"))
+    return SQLDatabase(connected)
+
+
+def _sql() -> Any:
+    return NLSQLTableQueryEngine(
+        _database(),
+        tables=["prices"],
+        llm=by_words(sqlquery="SELECT crowns FROM prices WHERE who = 'adults'"),
+        embed_model=Words(),
+    )
+
+
+@engine(expects="tower fees", recall=None, unscorable=_ROWS)
+def sql_engine() -> Any:
+    """Text to SQL."""
+    return _sql()
+
+
+@engine(expects="tower fees", recall=0.5, first=0.5, unscorable=_ROWS)
+def sql_routed_beside_texts() -> Any:
+    """A router over SQL and a vector index, which selects the index."""
+    tools = [tool_of(_sql(), "prices"), tool_of(engine_of(Finds("fees hours")), "visits")]
+    return RouterQueryEngine(Selects(1), tools, llm=model())
+
+
+def _chosen(number: int) -> LLMSingleSelector:
+    """Return a selector whose model chooses the tool of this number, from 1."""
+    llm = model(f'[{{"choice": {number}, "reason": "it fits"}}]')
+    return LLMSingleSelector.from_defaults(llm=llm)
+
+
+def _sql_and_vectors(number: int) -> Any:
+    fields = '{"query": "admission", "filters": [], "top_k": 1}'
+    search = VectorIndexAutoRetriever(
+        vector_index(),
+        vector_store_info=VectorStoreInfo(content_info="about an island", metadata_info=[]),
+        llm=model(f"```json\n{fields}\n```"),
+    )
+    tools = tool_of(_sql(), "prices"), tool_of(engine_of(search), "visits")
+    llm = by_words(transform="What are the admission costs?")
+    return SQLAutoVectorQueryEngine(*tools, selector=_chosen(number), llm=llm, verbose=False)
+
+
+@engine(expects="tower fees", recall=0.5, first=0.5)
+def vectors_beside_sql() -> Any:
+    """SQL and vectors: the vectors are chosen."""
+    return _sql_and_vectors(2)
+
+
+@engine(expects="tower fees", recall=0.5, first=0.5, unscorable=_ROWS)
+def sql_then_vectors() -> Any:
+    """SQL and vectors: rows first, then a search that completes them."""
+    return _sql_and_vectors(1)
+
+
+@engine(expects="tower fees", recall=0.5, first=0.0, unscorable=_ROWS)
+def sql_joined_with_texts() -> Any:
+    """SQL joined with another engine."""
+    return SQLJoinQueryEngine(
+        tool_of(_sql(), "prices"),
+        tool_of(engine_of(Finds("ferry fees")), "visits"),
+        selector=_chosen(1),
+        llm=by_words(transform="What are the admission costs?"),
+        verbose=False,
+    )
+
+
+# Engines of the user's own
+
+
+class Answers(CustomQueryEngine):
+    """Searches, fills a prompt by hand, and returns the text of the answer."""
+
+    retriever: Any
+    llm: Any
+    most: int = 2
+
+    def custom_query(self, query_str: str) -> str:
+        """Answer."""
+        found = self.retriever.retrieve(query_str)[: self.most]
+        context = "\n\n".join(each.text for each in found)
+        prompt = PromptTemplate("Context:\n{context}\nQuestion: {query}\nAnswer: ")
+        return str(self.llm.complete(prompt.format(context=context, query=query_str)))
+
+
+@engine(
+    expects="tower fees",
+    recall=1.0,
+    first=0.0,
+    read=0.5,
+    hidden={"plain": "the engine returns a text, which names no sources"},
+)
+def own_prompt() -> Any:
+    """Custom query engine that returns a text; the code puts two of three nodes in its prompt."""
+    return Answers(retriever=Finds("ferry tower fees"), llm=model())
+
+
+class Delegates(BaseQueryEngine):
+    """Writes a log, and asks another engine."""
+
+    def __init__(self, inside: Any) -> None:
+        self.inside, self.log = inside, []
+        super().__init__(callback_manager=None)
+
+    def _get_prompt_modules(self) -> dict[str, Any]:
+        return {}
+
+    def _query(self, query_bundle: QueryBundle) -> Any:
+        self.log.append(query_bundle.query_str)
+        return self.inside.query(query_bundle)
+
+    async def _aquery(self, query_bundle: QueryBundle) -> Any:
+        self.log.append(query_bundle.query_str)
+        return await self.inside.aquery(query_bundle)
+
+
+@engine(expects="tower fees", recall=0.5, first=0.0, retrieved=1.0, stages={"Finds": 1.0})
+def engine_in_an_engine() -> Any:
+    """An engine of the user's own around another one."""
+    return Delegates(engine_of(Finds("ferry tower fees"), FirstTwo()))
+
+
+class Communities(CustomQueryEngine):
+    """Answers from the summary of each group of nodes, and then from these answers."""
+
+    llm: Any
+    retriever: Any
+
+    def custom_query(self, query_str: str) -> str:
+        """Answer."""
+        answers = [
+            str(self.llm.complete(f"{each.text}\nQuestion: {query_str}"))
+            for each in self.retriever.retrieve(query_str)
+        ]
+        return str(self.llm.complete("Join these answers: " + "; ".join(answers)))
+
+
+@engine(
+    expects="tower fees",
+    recall=0.5,
+    first=0.0,
+    hidden={"plain": "the engine returns a text, which names no sources"},
+)
+def communities() -> Any:
+    """GraphRAG: an answer for each community, and one of these answers."""
+    return Communities(llm=model(), retriever=Finds("ferry tower"))
+
+
+class Grades(CustomQueryEngine):
+    """Answers with an engine's response after a model has graded its sources."""
+
+    llm: Any
+    retriever: Any
+
+    def custom_query(self, query_str: str) -> Any:
+        """Answer."""
+        good = [
+            each
+            for each in self.retriever.retrieve(query_str)
+            if str(self.llm.complete(f"Is this relevant? {each.text}")) == "yes"
+        ]
+        return answered(good)
+
+
+@engine(expects="tower fees", recall=0.5, first=0.5, retrieved=1.0, stages={"Finds": 1.0})
+def graded_sources() -> Any:
+    """Self-RAG: a model grades each node; the relevant ones are answered from."""
+    llm = by_words("no", granite="yes")
+    return Grades(llm=llm, retriever=Finds("ferry tower fees"))

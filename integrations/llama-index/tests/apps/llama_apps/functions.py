@@ -1,0 +1,436 @@
+"""Functions of the question, which users pass to an evaluation in the place of an engine."""
+
+from __future__ import annotations
+
+from concurrent.futures import ThreadPoolExecutor
+from contextvars import copy_context
+from functools import partial
+from typing import Any
+
+from llama_index.core import Document, SummaryIndex
+from llama_index.core.postprocessor import SimilarityPostprocessor
+from llama_index.core.schema import NodeRelationship, NodeWithScore, RelatedNodeInfo, TextNode
+from llama_index.core.storage.docstore import SimpleDocumentStore
+from llama_index.core.vector_stores import VectorStoreQuery
+
+from fullrecall import Context
+from llama_apps.application import function
+from llama_apps.parts import (
+    TEXTS,
+    Finds,
+    Words,
+    answered,
+    engine_of,
+    model,
+    node,
+    nodes,
+    scored,
+    vector_index,
+)
+
+texts = partial(function, returns="text")
+"""A function that returns a text."""
+others = partial(function, returns="other")
+"""A function that returns neither nodes, a response nor a text."""
+
+_UNSEEN = "a block does not see the return value of a function"
+_BLOCKS = dict.fromkeys(("capture", "record", "row"), _UNSEEN)
+
+# Forms of the result
+
+
+@function(expects="tower fees", recall=0.5, first=0.0, retrieved=1.0, stages={"Finds": 1.0})
+def cut_by_hand() -> Any:
+    """The first nodes."""
+    return lambda question: Finds("ferry tower fees").retrieve(question)[:2]
+
+
+@function(expects="tower fees", recall=0.5, first=0.5, retrieved=1.0, stages={"Finds": 1.0})
+def sorted_by_hand() -> Any:
+    """The last nodes, the last one first."""
+    return lambda question: Finds("ferry tower fees").retrieve(question)[:0:-1][:1]
+
+
+_BARE = "texts without IDs, where IDs are compared"
+
+
+@others(
+    expects="tower fees",
+    recall=0.5,
+    first=0.0,
+    retrieved=1.0,
+    hidden={"plain": _BARE},
+    skips={"function": _BARE},
+)
+def texts_by_hand() -> Any:
+    """The texts of the first nodes."""
+    return lambda question: [each.text for each in Finds("ferry tower fees").retrieve(question)[:2]]
+
+
+@others(expects="tower fees", recall=0.5, first=0.0, retrieved=1.0)
+def ids_by_hand() -> Any:
+    """The IDs of the first nodes."""
+    return lambda question: [
+        each.node_id for each in Finds("ferry tower fees").retrieve(question)[:2]
+    ]
+
+
+@others(expects="tower fees", recall=0.5, first=0.0, retrieved=1.0)
+def scores_by_id() -> Any:
+    """A mapping of IDs to scores, fused by hand, of which the best are kept."""
+
+    def fused(question: str) -> dict[str, float]:
+        found = Finds("ferry tower fees").retrieve(question)
+        return {each.node_id: each.score or 0.0 for each in found[:2]}
+
+    return fused
+
+
+@others(expects="tower fees", recall=0.5, first=0.0, retrieved=1.0)
+def pairs_of_id_and_score() -> Any:
+    """IDs with scores."""
+    return lambda question: [
+        (each.node_id, each.score) for each in Finds("ferry tower fees").retrieve(question)[:2]
+    ]
+
+
+@others(expects="tower fees", recall=0.5, first=0.0, retrieved=1.0)
+def mappings_by_hand() -> Any:
+    """Mappings with IDs and texts, as a web service returns them."""
+    return lambda question: [
+        {"id": each.node_id, "text": each.text, "score": each.score}
+        for each in Finds("ferry tower fees").retrieve(question)[:2]
+    ]
+
+
+@others(expects="tower fees", recall=0.5, first=0.0, retrieved=1.0)
+def contexts_by_hand() -> Any:
+    """Fullrecall's own contexts."""
+    return lambda question: [
+        Context(each.text, id=each.node_id)
+        for each in Finds("ferry tower fees").retrieve(question)[:2]
+    ]
+
+
+@others(expects="tower fees", recall=0.5, first=0.0, retrieved=1.0)
+def answer_with_sources() -> Any:
+    """A mapping of an answer and its sources."""
+
+    def ask(question: str) -> dict[str, Any]:
+        found = Finds("ferry tower fees").retrieve(question)[:2]
+        return {"answer": "In 1892.", "sources": found}
+
+    return ask
+
+
+@texts(expects="tower fees", recall=0.5, first=0.0, retrieved=1.0)
+def answer_from_a_part() -> Any:
+    """A synthesizer reads a part of the nodes; its text is returned."""
+    return lambda question: str(answered(Finds("ferry tower fees").retrieve(question)[:2]))
+
+
+@function(expects="tower fees", recall=0.5, first=0.0, retrieved=1.0, returns="response")
+def response_from_a_part() -> Any:
+    """A synthesizer reads a part of the nodes; its response is returned."""
+    return lambda question: answered(Finds("ferry tower fees").retrieve(question)[:2])
+
+
+@texts(expects="tower fees", recall=1.0, first=0.0, read=0.5)
+def prompt_by_hand() -> Any:
+    """A prompt by hand has a part of the texts."""
+
+    def ask(question: str) -> str:
+        found = Finds("ferry tower fees").retrieve(question)
+        context = "\n".join(each.text for each in found[:2])
+        return str(model().complete(f"{context}\n{question}"))
+
+    return ask
+
+
+@texts(expects="tower fees", recall=1.0, first=0.0, read=0.5)
+def graded_prompt_by_hand() -> Any:
+    """A model grades each text in a prompt of its own; the answer's prompt has a part of them."""
+
+    def ask(question: str) -> str:
+        found = Finds("ferry tower fees").retrieve(question)
+        grades = [str(model("yes").complete(f"Relevant? {each.text}")) for each in found]
+        good = [each for each, grade in zip(found, grades, strict=True) if grade == "yes"]
+        context = "\n".join(each.text for each in good[:2])
+        return str(model().complete(f"{context}\n{question}"))
+
+    return ask
+
+
+@others(expects="tower fees", recall=0.5, first=0.0, skips=_BLOCKS)
+def ids_of_a_service() -> Any:
+    """IDs that a service returned, and no more."""
+    return lambda question: ["ferry", "tower"]
+
+
+@function(expects="tower fees", recall=0.5, first=0.0, retrieved=1.0)
+def yielded_nodes() -> Any:
+    """A generator of nodes."""
+
+    def ask(question: str) -> Any:
+        yield from Finds("ferry tower fees").retrieve(question)[:2]
+
+    return ask
+
+
+async def _awaited(question: str) -> Any:
+    found = await Finds("ferry tower fees").aretrieve(question)
+    return SimilarityPostprocessor(similarity_cutoff=0.4).postprocess_nodes(found)
+
+
+@function(expects="tower fees", recall=0.5, first=0.0, retrieved=1.0, stages={"Finds": 1.0})
+def awaited_function() -> Any:
+    """A coroutine function, with a postprocessor that is asked by hand."""
+    return _awaited
+
+
+class _Callable:
+    """An object that is called."""
+
+    def __call__(self, question: str, *, most: int = 2) -> Any:
+        """Search."""
+        return Finds("ferry tower fees").retrieve(question)[:most]
+
+
+@function(expects="tower fees", recall=0.5, first=0.0, retrieved=1.0)
+def called_object() -> Any:
+    """An object with `__call__`, with an argument that is bound."""
+    return partial(_Callable(), most=2)
+
+
+# Small to big, and back
+
+
+def _family(parent: str, names: str) -> list[TextNode]:
+    children = [
+        TextNode(
+            id_=f"{parent}-{name}",
+            text=TEXTS[name][1],
+            relationships={NodeRelationship.PARENT: RelatedNodeInfo(node_id=parent)},
+        )
+        for name in names.split()
+    ]
+    return [TextNode(id_=parent, text=" ".join(each.text for each in children)), *children]
+
+
+def _small_to_big(names: str) -> Any:
+    """Return a function that searches the children and answers from their parents."""
+    store = SimpleDocumentStore()
+    store.add_documents([*_family("building", "tower lamp"), *_family("visit", "fees ferry")])
+    children = [store.get_document(each) for each in names.split()]
+    search = SummaryIndex(children).as_retriever()
+
+    def ask(question: str) -> Any:
+        found = search.retrieve(question)
+        parents = dict.fromkeys(each.node.parent_node.node_id for each in found)
+        return answered([NodeWithScore(node=store.get_document(each)) for each in parents])
+
+    return ask
+
+
+@function(expects="building seals", recall=0.5, first=0.5, returns="response")
+def small_to_big_from_one_child() -> Any:
+    """One child is found; its parent is answered from."""
+    return _small_to_big("building-tower")
+
+
+@function(expects="building seals", recall=0.5, first=0.5, returns="response")
+def small_to_big_from_two_children() -> Any:
+    """Two children of one parent are found; the parent is answered from."""
+    return _small_to_big("building-tower building-lamp")
+
+
+@function(expects="visit seals", recall=0.5, first=0.0, returns="response")
+def small_to_big_of_two_parents() -> Any:
+    """Children of two parents are found; both are answered from."""
+    return _small_to_big("building-tower visit-fees")
+
+
+def _with_neighbor(question: str) -> Any:
+    store = SimpleDocumentStore()
+    store.add_documents(nodes("tower lamp"))
+    found = Finds("tower").retrieve(question)
+    after = NodeWithScore(node=store.get_document("lamp"), score=0.5)
+    return answered([*found, after])
+
+
+@function(expects="tower lamp seals", recall=2 / 3, first=1 / 3, returns="response")
+def neighbor_of_a_docstore() -> Any:
+    """A neighbor from a docstore is answered from, beside the found node."""
+    return _with_neighbor
+
+
+@function(expects="tower lamp seals", recall=2 / 3, first=1 / 3, skips=_BLOCKS)
+def neighbor_that_is_returned() -> Any:
+    """A neighbor from a docstore is returned, beside the found node."""
+
+    def ask(question: str) -> Any:
+        lamp = NodeWithScore(node=node("lamp"), score=0.5)
+        return [*Finds("tower").retrieve(question), lamp]
+
+    return ask
+
+
+# Several searches
+
+
+def _documents_then_chunks(question: str) -> Any:
+    cards = [Document(id_="card-building", text="A lighthouse tower."), Document(text="Animals.")]
+    (best,) = vector_index(cards).as_retriever(similarity_top_k=1).retrieve(question)
+    chunks = Finds("tower lamp" if best.node_id == "card-building" else "seals")
+    context = "\n".join(each.text for each in chunks.retrieve(question))
+    return str(model().complete(f"{context}\n{question}"))
+
+
+@texts(expects="card-building tower", recall=1.0, first=1.0, read=0.5)
+def documents_then_chunks() -> Any:
+    """Documents first, chunks second, then a prompt by hand: only the chunks are read."""
+    return _documents_then_chunks
+
+
+def _indexed_again(question: str) -> Any:
+    found = Finds("ferry tower fees").retrieve(question)[:2]
+    index = SummaryIndex.from_documents([Document(text=each.text) for each in found])
+    return index.as_query_engine(llm=model()).query(question)
+
+
+@function(
+    expects="tower fees", recall=0.5, first=0.0, retrieved=1.0, renews=True, returns="response"
+)
+def indexed_again() -> Any:
+    """The found texts become documents of a new index, which is asked."""
+    return _indexed_again
+
+
+@function(expects="tower fees", recall=1.0, first=0.5)
+def two_searches_joined() -> Any:
+    """One list behind the other, which ranks no node of one against those of the other."""
+    return lambda question: [
+        *Finds("tower lamp").retrieve(question),
+        *Finds("ferry fees").retrieve(question),
+    ]
+
+
+@function(expects="tower fees", recall=1.0, first=0.5, retrieved=1.0)
+def two_searches_interleaved() -> Any:
+    """The user's order is the rank."""
+
+    def ask(question: str) -> Any:
+        pairs = zip(
+            Finds("tower lamp").retrieve(question),
+            Finds("fees ferry").retrieve(question),
+            strict=True,
+        )
+        return [each for pair in pairs for each in pair]
+
+    return ask
+
+
+@texts(expects="tower fees seals", recall=2 / 3, first=1 / 3)
+def answers_of_two_engines() -> Any:
+    """Two engines are asked; a model joins their answers."""
+
+    def ask(question: str) -> str:
+        engines = engine_of(Finds("tower lamp")), engine_of(Finds("ferry fees"))
+        return str(model().complete("; ".join(str(each.query(question)) for each in engines)))
+
+    return ask
+
+
+@function(expects="tower fees", recall=1.0, first=0.5, retrieved=1.0)
+def searches_in_threads() -> Any:
+    """Two searches in threads that have the caller's context."""
+
+    def ask(question: str) -> Any:
+        with ThreadPoolExecutor(2) as pool:
+            asked = [
+                pool.submit(copy_context().run, Finds(each).retrieve, question)
+                for each in ("tower lamp", "ferry fees")
+            ]
+            first, second = (each.result() for each in asked)
+        return [first[0], second[1]]
+
+    return ask
+
+
+_THREAD = "a thread without the caller's context cannot be told from other callers' threads"
+
+
+@texts(expects="tower fees", recall=0.5, first=0.0, unscorable=_THREAD)
+def search_in_a_bare_thread() -> Any:
+    """A search in a thread of a plain pool."""
+
+    def ask(question: str) -> str:
+        with ThreadPoolExecutor(1) as pool:
+            found = pool.submit(Finds("ferry tower").retrieve, question).result()
+        return str(answered(found))
+
+    return ask
+
+
+# Other stores
+
+_SILENT = "no retriever was asked: a vector store fires no event"
+
+
+@texts(expects="tower fees", recall=0.5, first=0.0, unscorable=_SILENT)
+def store_asked_directly() -> Any:
+    """The vector store is asked without a retriever, and the text of an answer returned."""
+    index = vector_index(nodes("tower fees"))
+
+    def ask(question: str) -> str:
+        embedding = Words().get_query_embedding(question)
+        query = VectorStoreQuery(query_embedding=embedding, similarity_top_k=1)
+        found = index.vector_store.query(query).ids
+        context = "\n".join(TEXTS[each][1] for each in found)
+        return str(model().complete(f"{context}\n{question}"))
+
+    return ask
+
+
+@function(
+    expects="tower fees",
+    recall=0.5,
+    first=0.5,
+    skips=_BLOCKS,
+)
+def store_asked_directly_for_nodes() -> Any:
+    """The vector store is asked without a retriever, and its nodes are returned."""
+    index = vector_index(nodes("tower fees"))
+
+    def ask(question: str) -> Any:
+        embedding = Words().get_query_embedding(question)
+        query = VectorStoreQuery(query_embedding=embedding, similarity_top_k=1)
+        return [node(each) for each in index.vector_store.query(query).ids]
+
+    return ask
+
+
+@function(expects="tower fees", recall=0.5, first=0.0, skips=_BLOCKS)
+def answer_of_nodes_from_a_database() -> Any:
+    """Nodes that are made of a database's rows are returned."""
+    return lambda question: [NodeWithScore(node=node(each)) for each in ("ferry", "tower")]
+
+
+@function(expects="tower fees", recall=0.5, first=0.0, returns="response")
+def response_of_nodes_from_a_database() -> Any:
+    """Nodes that are made of a database's rows are answered from."""
+    return lambda question: answered(scored("ferry tower"))
+
+
+@function(expects="tower fees", recall=0.5, first=0.0, skips=_BLOCKS)
+def cached_nodes() -> Any:
+    """A cache of the function's own, which has been filled before."""
+    cache: dict[str, Any] = {}
+
+    def ask(question: str) -> Any:
+        if "nodes" not in cache:
+            cache["nodes"] = Finds("ferry tower").retrieve("filled")
+        return cache["nodes"]
+
+    ask("before")
+    return ask

@@ -1,0 +1,380 @@
+"""Workflows of the user's own, built from steps and events."""
+
+import asyncio
+from functools import partial
+from typing import Any
+
+from llama_index.core import Document, SummaryIndex
+from llama_index.core.postprocessor import LLMRerank
+from llama_index.core.response_synthesizers import get_response_synthesizer
+from llama_index.core.schema import NodeWithScore, TextNode
+from llama_index.core.workflow import Context, Event, StartEvent, StopEvent, Workflow, step
+
+from llama_apps.application import workflow
+from llama_apps.parts import (
+    Finds,
+    FindsFor,
+    answered,
+    by_words,
+    engine_of,
+    model,
+    nodes,
+    vector_index,
+)
+
+answering = partial(workflow, returns="response")
+"""A workflow whose result is the response of a synthesizer or an engine."""
+
+
+class Retrieved(Event):
+    """Nodes that were found."""
+
+    nodes: list[NodeWithScore]
+
+
+class Reranked(Event):
+    """Nodes that were ranked again."""
+
+    nodes: list[NodeWithScore]
+
+
+class Reranks(Workflow):
+    """Searches, ranks again, and streams an answer: the tutorial's workflow."""
+
+    @step
+    async def retrieve(self, ctx: Context, ev: StartEvent) -> Retrieved:
+        """Search."""
+        await ctx.store.set("query", ev.query)
+        return Retrieved(nodes=await Finds("ferry tower fees").aretrieve(ev.query))
+
+    @step
+    async def rerank(self, ctx: Context, ev: Retrieved) -> Reranked:
+        """Rank again."""
+        ranker = LLMRerank(llm=model("Doc: 3, Relevance: 9\nDoc: 1, Relevance: 7"), top_n=2)
+        query = await ctx.store.get("query")
+        return Reranked(nodes=await ranker.apostprocess_nodes(ev.nodes, query_str=query))
+
+    @step
+    async def synthesize(self, ctx: Context, ev: Reranked) -> StopEvent:
+        """Answer."""
+        synthesizer = get_response_synthesizer(llm=model(), response_mode="compact")
+        return StopEvent(result=await synthesizer.asynthesize("q", nodes=ev.nodes))
+
+
+@answering(expects="tower fees", recall=0.5, first=0.5, retrieved=1.0, stages={"Finds": 1.0})
+def reranking_workflow() -> Any:
+    """Search, rerank, answer."""
+    return Reranks(timeout=60)
+
+
+class Corrects(Workflow):
+    """Grades the found nodes, and answers from an index of the good ones' texts."""
+
+    joins = False
+
+    @step
+    async def retrieve(self, ev: StartEvent) -> Retrieved:
+        """Search."""
+        return Retrieved(nodes=await Finds("ferry tower fees").aretrieve(ev.query))
+
+    @step
+    async def grade(self, ev: Retrieved) -> Reranked:
+        """Grade each node."""
+        llm = by_words("yes", seals="no")
+        good = [each for each in ev.nodes if str(await llm.acomplete(each.text)) == "yes"]
+        return Reranked(nodes=good)
+
+    @step
+    async def answer(self, ev: Reranked) -> StopEvent:
+        """Index the texts again, and ask the new index."""
+        texts = [each.text for each in ev.nodes]
+        texts = ["\n".join(texts)] if self.joins else texts
+        index = SummaryIndex.from_documents([Document(text=each) for each in texts])
+        return StopEvent(result=index.as_query_engine(llm=model()).query("q"))
+
+
+class CorrectsJoined(Corrects):
+    """The same, with all good texts in one document."""
+
+    joins = True
+
+
+@answering(expects="tower fees seals", recall=2 / 3, first=0.0, retrieved=2 / 3, renews=True)
+def corrective_workflow() -> Any:
+    """Corrective RAG: relevant texts are indexed again."""
+    return Corrects(timeout=60)
+
+
+@answering(expects="tower fees seals", recall=2 / 3, retrieved=2 / 3, renews=True)
+def corrective_workflow_with_one_document() -> Any:
+    """Corrective RAG: relevant texts are joined, and indexed again."""
+    return CorrectsJoined(timeout=60)
+
+
+class Cites(Workflow):
+    """Numbers the sources: the tutorial's citation engine as a workflow."""
+
+    keeps_ids = True
+
+    @step
+    async def retrieve(self, ev: StartEvent) -> Retrieved:
+        """Search."""
+        return Retrieved(nodes=await Finds("ferry tower").aretrieve(ev.query))
+
+    @step
+    async def number(self, ev: Retrieved) -> Reranked:
+        """Make a numbered source of each node."""
+        sources = []
+        for position, each in enumerate(ev.nodes, start=1):
+            source = each.node.model_copy() if self.keeps_ids else TextNode()
+            source.text = f"Source {position}:\n{each.text}\n"
+            sources.append(NodeWithScore(node=source, score=each.score))
+        return Reranked(nodes=sources)
+
+    @step
+    async def synthesize(self, ev: Reranked) -> StopEvent:
+        """Answer."""
+        return StopEvent(
+            result=await get_response_synthesizer(llm=model()).asynthesize("q", ev.nodes)
+        )
+
+
+class CitesNew(Cites):
+    """The same with new nodes."""
+
+    keeps_ids = False
+
+
+@answering(expects="tower fees", recall=0.5, first=0.0)
+def citing_workflow() -> Any:
+    """Citations; the sources keep the IDs of their nodes."""
+    return Cites(timeout=60)
+
+
+@answering(expects="tower fees", recall=0.5, first=0.0, renews=True)
+def citing_workflow_with_new_nodes() -> Any:
+    """Citations; the sources are new nodes."""
+    return CitesNew(timeout=60)
+
+
+class SubQuery(Event):
+    """One of several questions."""
+
+    query: str
+
+
+class SubAnswer(Event):
+    """The answer to one of them."""
+
+    text: str
+
+
+class FansOut(Workflow):
+    """Asks several questions at once, and joins the answers."""
+
+    @step
+    async def split(self, ctx: Context, ev: StartEvent) -> SubQuery | None:
+        """Send a question for each part."""
+        await ctx.store.set("count", 2)
+        for query in ("the lighthouse", "the prices"):
+            ctx.send_event(SubQuery(query=query))
+
+    @step(num_workers=2)
+    async def ask(self, ev: SubQuery) -> SubAnswer:
+        """Ask an engine."""
+        engine = engine_of(FindsFor(lighthouse="tower lamp", prices="ferry fees"))
+        return SubAnswer(text=str(await engine.aquery(ev.query)))
+
+    @step
+    async def join(self, ctx: Context, ev: SubAnswer) -> StopEvent | None:
+        """Answer from the answers."""
+        every = ctx.collect_events(ev, [SubAnswer] * await ctx.store.get("count"))
+        if every is None:
+            return None
+        prompt = "Join: " + "; ".join(each.text for each in every)
+        return StopEvent(result=str(await model().acomplete(prompt)))
+
+
+@workflow(expects="tower fees seals", recall=2 / 3, first=1 / 3)
+def parallel_workflow() -> Any:
+    """Sub-questions side by side."""
+    return FansOut(timeout=60)
+
+
+class Judges(Workflow):
+    """Asks three engines, and returns the best of their answers."""
+
+    @step
+    async def ask(self, ev: StartEvent) -> StopEvent:
+        """Ask each, and choose."""
+        engines = [engine_of(Finds(each)) for each in ("seals", "ferry tower", "puffins")]
+        responses = [await each.aquery(ev.query) for each in engines]
+        choice = int(str(await model("2").acomplete("Which answer is the best?")))
+        return StopEvent(result=responses[choice - 1])
+
+
+@answering(expects="tower seals", recall=0.5, first=0.0)
+def best_of_several_strategies() -> Any:
+    """Multi-strategy workflow: the response of one engine is returned."""
+    return Judges(timeout=60)
+
+
+class Feedback(Event):
+    """The question for the next round."""
+
+    query: str
+
+
+class Reflects(Workflow):
+    """Searches again with a better question, until a model is content."""
+
+    @step
+    async def search(self, ctx: Context, ev: StartEvent | Feedback) -> Retrieved:
+        """Search."""
+        search = FindsFor(granite="ferry tower", lighthouse="seals")
+        return Retrieved(nodes=await search.aretrieve(ev.query))
+
+    @step
+    async def judge(self, ctx: Context, ev: Retrieved) -> Feedback | StopEvent:
+        """Judge the nodes, and answer or search again."""
+        llm = by_words("no", brandt="yes")
+        text = "\n".join(each.text for each in ev.nodes)
+        if str(await llm.acomplete(f"Is this enough? {text}")) == "no":
+            return Feedback(query="of granite")
+        return StopEvent(result=answered(ev.nodes))
+
+
+@answering(expects="tower fees", recall=0.5, first=0.0, read=0.5)
+def reflecting_workflow() -> Any:
+    """Self-RAG: the answer is made of the second search alone."""
+    return Reflects(timeout=60)
+
+
+class Routes(Workflow):
+    """Sends the question to one of two steps."""
+
+    @step
+    async def route(self, ev: StartEvent) -> SubQuery | Feedback:
+        """Choose."""
+        kind = str(await model("prices").acomplete("building or prices?"))
+        return SubQuery(query=ev.query) if kind == "prices" else Feedback(query=ev.query)
+
+    @step
+    async def prices(self, ev: SubQuery) -> StopEvent:
+        """Answer about prices."""
+        return StopEvent(result=await engine_of(Finds("ferry fees")).aquery(ev.query))
+
+    @step
+    async def building(self, ev: Feedback) -> StopEvent:
+        """Answer about the building."""
+        return StopEvent(result=await engine_of(Finds("lamp tower")).aquery(ev.query))
+
+
+@answering(expects="tower fees", recall=0.5, first=0.0)
+def routing_workflow() -> Any:
+    """Router as a workflow."""
+    return Routes(timeout=60)
+
+
+class Prompts(Workflow):
+    """Fills a prompt by hand with the two best nodes, and returns the answer's text."""
+
+    @step
+    async def search(self, ctx: Context, ev: StartEvent) -> Retrieved:
+        """Search, and keep the nodes in the context."""
+        found = await Finds("ferry tower fees").aretrieve(ev.query)
+        await ctx.store.set("nodes", found[:2])
+        return Retrieved(nodes=found[:2])
+
+    @step
+    async def answer(self, ctx: Context, ev: Retrieved) -> StopEvent:
+        """Answer."""
+        text = "\n\n".join(each.text for each in await ctx.store.get("nodes"))
+        return StopEvent(result=str(await model().acomplete(f"Context: {text}\nAnswer:")))
+
+
+@workflow(expects="tower fees", recall=0.5, first=0.0, retrieved=1.0, stages={"Finds": 1.0})
+def prompting_workflow() -> Any:
+    """A prompt by hand; the step hands two nodes on."""
+    return Prompts(timeout=60)
+
+
+class Nested(Workflow):
+    """Runs another workflow."""
+
+    @step
+    async def run_inner(self, ev: StartEvent) -> StopEvent:
+        """Run it."""
+        return StopEvent(result=str(await Reranks(timeout=60).run(query=ev.query)))
+
+
+@workflow(expects="tower fees", recall=0.5, first=0.5, retrieved=1.0)
+def workflow_in_a_workflow() -> Any:
+    """A workflow inside another one."""
+    return Nested(timeout=60)
+
+
+class Plans(Workflow):
+    """Asks the questions of a plan, one after the other, each with the last answer."""
+
+    @step
+    async def carry_out(self, ev: StartEvent) -> StopEvent:
+        """Follow the plan."""
+        plan = str(await model("the lighthouse\nthe prices").acomplete("Plan!")).splitlines()
+        engine = engine_of(FindsFor(prices="ferry fees", lighthouse="tower lamp"))
+        answers = [str(await engine.aquery(query)) for query in plan]
+        return StopEvent(result=str(await model().acomplete("; ".join(answers))))
+
+
+@workflow(expects="tower fees seals", recall=2 / 3, first=1 / 3)
+def planning_workflow() -> Any:
+    """Query planning."""
+    return Plans(timeout=60)
+
+
+class Hands(Workflow):
+    """Returns the nodes that are left, in a mapping."""
+
+    @step
+    async def search(self, ev: StartEvent) -> StopEvent:
+        """Search, and cut."""
+        found = await Finds("ferry tower fees").aretrieve(ev.query)
+        return StopEvent(result={"answer": "In 1892.", "sources": found[:2]})
+
+
+@workflow(
+    expects="tower fees",
+    recall=0.5,
+    first=0.0,
+    retrieved=1.0,
+    stages={"Finds": 1.0},
+    returns="other",
+)
+def workflow_that_returns_sources() -> Any:
+    """The result is a mapping with nodes."""
+    return Hands(timeout=60)
+
+
+class Gathers(Workflow):
+    """Asks two indexes at the same time, and ranks the nodes of both."""
+
+    @step
+    async def search(self, ev: StartEvent) -> Retrieved:
+        """Ask both."""
+        searches = [Finds("ferry tower"), vector_index(nodes("fees seals")).as_retriever()]
+        found = await asyncio.gather(*(each.aretrieve(ev.query) for each in searches))
+        every = [each for part in found for each in part]
+        wanted = {"tower": 0, "fees": 1}
+        every.sort(key=lambda each: wanted.get(each.node_id, 9))
+        return Retrieved(nodes=every[:2])
+
+    @step
+    async def answer(self, ev: Retrieved) -> StopEvent:
+        """Answer."""
+        return StopEvent(result=answered(ev.nodes))
+
+
+@answering(expects="tower fees seals", recall=2 / 3, first=1 / 3, retrieved=1.0)
+def gathering_workflow() -> Any:
+    """Two searches side by side, ranked by the user's own code."""
+    return Gathers(timeout=60)
