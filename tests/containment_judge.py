@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from fullrecall.judge.judge import Citation, Flow, Kind, Relation, Verdict
-from fullrecall.lexical.sentences import sentences
+from fullrecall.judge.language import language
 
 
 @dataclass(frozen=True)
@@ -24,7 +24,7 @@ class ContainmentJudge:
     ) -> Flow[Sequence[str]]:
         """Return the sentences of the text."""
         yield from ()
-        return sentences(text)
+        return language().sentences(text)
 
     def attribute(
         self,

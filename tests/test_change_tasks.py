@@ -220,7 +220,7 @@ from pathlib import Path
 from fullrecall import ClaimRecall, evaluate
 from fullrecall.judge import LLMJudge
 from fullrecall.run.folder import FolderLedger
-from fullrecall.testing import ScriptedChatModel
+from fullrecall.judge.models.scripted import ScriptedChatModel
 Path("answers").mkdir()
 sample = {"user_input": "q", "reference_claims": ["Paris is in France."],
           "retrieved_contexts": ["Paris is in France, and Rome is not."]}

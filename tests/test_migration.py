@@ -19,9 +19,9 @@ import pytest
 from fullrecall import ClaimRecall, IdRecall, LLMJudge, Sample, TextRecall, evaluate
 from fullrecall import read as datasets
 from fullrecall.errors import InputError
+from fullrecall.judge.models.scripted import ScriptedChatModel
 from fullrecall.measures import AP, ContextPrecision, Recall, nDCG, parse
 from fullrecall.scorers.result import Result, Status
-from fullrecall.testing import ScriptedChatModel
 
 FRANCE = (  # the context of low recall in ragas's documentation
     "France, in Western Europe, encompasses medieval cities, alpine villages and Mediterranean "

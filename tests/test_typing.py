@@ -53,7 +53,7 @@ from fullrecall.judge import Judge, LexicalJudge, Panel
 from fullrecall.judge.models import ChatModel, ChatRequest, Completion
 from fullrecall.samples.calls import Call
 from fullrecall.samples.retrieval import Retrieval
-from fullrecall.testing import ScriptedChatModel
+from fullrecall.judge.models.scripted import ScriptedChatModel
 
 sample = Sample(
     id=7,

@@ -27,7 +27,6 @@ if TYPE_CHECKING:  # `as` the same name says that it is public (PEP 484)
     from fullrecall.calibration import HumanLabels, ToLabel
     from fullrecall.diagnosis import Diagnosis
     from fullrecall.judge.models.retries import Retries
-    from fullrecall.page import ReportComparison as ReportComparison
     from fullrecall.run.address import StoreLike
     from fullrecall.run.budget import Budget
     from fullrecall.run.evaluate import CorpusLike, Sink
@@ -382,7 +381,7 @@ def compare(
     *measures: Measure,
     confidence: float = ...,
     range: float = ...,
-) -> ReportComparison: ...
+) -> Comparison: ...
 @overload
 def compare(
     reports: Mapping[str, Report],
@@ -400,7 +399,7 @@ def compare(
     baseline: str | None = None,
     confidence: float = CONFIDENCE,
     range: float = 1.0,  # noqa: A002 - the word that users know
-) -> ReportComparison | Comparisons:
+) -> Comparison | Comparisons:
     """Compare two reports of the same samples, sample by sample and target by target.
 
     Samples are paired by their IDs, by position where none has one; of each pair only the targets
@@ -429,11 +428,9 @@ def compare(
         )
     if baseline is not None:
         raise ParameterError("baseline names one of several reports: pass {name: report, …}")
-    from fullrecall.page import ReportComparison
+    from fullrecall.stats.comparison import Comparison
 
-    return ReportComparison(
-        before, cast("Report", after), *measures, confidence=confidence, range=range
-    )
+    return Comparison(before, cast("Report", after), *measures, confidence=confidence, range=range)
 
 
 _MODULES = {
@@ -444,7 +441,6 @@ _MODULES = {
     "Interval": ".stats.bounds",
     "Missed": ".stats.missed",
     "Outcome": ".stats.outcome",
-    "ReportComparison": ".page",
     "Row": ".table.row",
     "Summary": ".stats.summary",
 }

@@ -11,7 +11,6 @@ import pytest
 import fullrecall
 from fullrecall import ClaimRecall, Sample
 from fullrecall._util.caches import Cache, remembered, remembered_words
-from fullrecall.lexical.matching import read_passage
 
 SOURCE = Path(fullrecall.__file__).parent
 FEW = 64
@@ -20,6 +19,8 @@ FEW = 64
 
 def test_texts_of_any_length_stay_within_the_bound(monkeypatch: pytest.MonkeyPatch) -> None:
     """Eight threads read 80 texts of up to 8,000 characters."""
+    from fullrecall.lexical.matching import read_passage
+
     cache: Cache = read_passage.cache
     monkeypatch.setattr(cache, "most", 50_000)
     read_passage("What was kept before goes.")
@@ -39,6 +40,8 @@ def test_a_judge_keeps_no_more_of_long_contexts_than_its_caches_hold(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """Its caches hold fewer characters than it was shown."""
+    from fullrecall.lexical.matching import read_passage
+
     monkeypatch.setattr(read_passage.cache, "most", 100_000)
     texts = [f"The river {number} is {number} km long. " * 400 for number in range(12)]
     for text in texts:

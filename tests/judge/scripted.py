@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from fullrecall import ClaimRecall, Sample
 from fullrecall.judge import LLMJudge
-from fullrecall.testing import ScriptedChatModel
+from fullrecall.judge.models.scripted import ScriptedChatModel
 
 if TYPE_CHECKING:
     from fullrecall.judge.models import ChatRequest

@@ -12,9 +12,9 @@ from tests.judge.scripted import asked_of, judged, reply, verdict
 from fullrecall import Claim, ClaimRecall, QuestionRecall, Sample
 from fullrecall.judge import LLMJudge
 from fullrecall.judge.models import Completion
+from fullrecall.judge.models.scripted import ScriptedChatModel
 from fullrecall.measures import F1, Precision, Recall
 from fullrecall.scorers.result import Status
-from fullrecall.testing import ScriptedChatModel
 
 STEPS = [
     "1. Build the container image.",

@@ -19,10 +19,10 @@ from tests.judge.scripted import quoting
 
 from fullrecall import ClaimRecall, Sample
 from fullrecall.judge import LLMJudge
+from fullrecall.judge.models.scripted import ScriptedChatModel
 from fullrecall.judge.verdicts import label_of
 from fullrecall.measures import Recall
 from fullrecall.scorers.result import Status
-from fullrecall.testing import ScriptedChatModel
 
 CONTEXTS = [
     "The bridge was opened in May 1932 by the mayor.",

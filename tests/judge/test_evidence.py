@@ -5,7 +5,6 @@ from __future__ import annotations
 import pytest
 
 from fullrecall.judge.evidence import locate, locate_parts
-from fullrecall.lexical.quote_rules import objection, stand_alone, stating
 
 CONTEXT = "It was completed in 1889, after two years of work. It is not safe to climb at night."
 
@@ -117,6 +116,8 @@ def test_what_is_put_together_is_not_there(quote: str, context: str) -> None:
 
 def verified(quote: str, context: str, claim: str, aim: str = "claim") -> bool:
     """Return whether a quote is located and bears on the claim."""
+    from fullrecall.lexical.quote_rules import objection
+
     return not objection(claim, context, locate_parts(quote, context), aim)  # type: ignore[arg-type]
 
 
@@ -179,6 +180,8 @@ def test_what_a_quote_is_quoted_for() -> None:
 
 def test_which_contexts_are_enough_alone() -> None:
     """One that has what all of them have of the claim is; one with a half is not."""
+    from fullrecall.lexical.quote_rules import stand_alone
+
     claim = "France is in Western Europe and its capital is Paris."
     halves = ["France is in Western Europe.", "Its capital is Paris."]
     assert stand_alone(claim, halves) == [False, False]
@@ -187,6 +190,8 @@ def test_which_contexts_are_enough_alone() -> None:
 
 def test_what_states_a_claim() -> None:
     """All of its content words in one sentence, denied or not as the claim is."""
+    from fullrecall.lexical.quote_rules import stating
+
     contexts = {
         1: TOWER,
         2: "The tower is not 330 metres high.",

@@ -7,15 +7,15 @@ import re
 from typing import Any
 
 import pytest
-from tests.judge.obeying import FALSE, KINDS, ORDERS, TRUTH, Obeying, Order
+from tests.lexical.obeying import FALSE, KINDS, ORDERS, TRUTH, Obeying, Order
 from tests.judge.scripted import quoting, reply
 
 from fullrecall import ClaimRecall, LLMJudge
 from fullrecall.errors import ParameterError
 from fullrecall.judge.flow import run
 from fullrecall.judge.guard import _MOST_REQUESTS
+from fullrecall.judge.models.scripted import ScriptedChatModel
 from fullrecall.scorers.result import Result, Status
-from fullrecall.testing import ScriptedChatModel
 
 HONEST = list(dict.fromkeys(context for context, _ in TRUTH.values()))
 CLAIMS = [claim for pair in zip(TRUTH, FALSE, strict=True) for claim in pair]

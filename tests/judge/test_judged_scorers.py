@@ -14,9 +14,9 @@ from tests.judge.scripted import quoting, reply, verdict
 from fullrecall import ClaimRecall, ContextPrecision, LLMJudge, QuestionRecall
 from fullrecall.errors import ParameterError
 from fullrecall.judge import Panel, Prompts
+from fullrecall.judge.models.scripted import ScriptedChatModel
 from fullrecall.measures import Precision
 from fullrecall.scorers.result import Status
-from fullrecall.testing import ScriptedChatModel
 
 CONTEXTS = ["useless", "Paris is in France.", "also useless", "It has two million people."]
 

@@ -9,8 +9,8 @@ from tests.judge.scripted import judged, reply, verdict
 
 from fullrecall import ClaimRecall, Sample
 from fullrecall.judge import LLMJudge
+from fullrecall.judge.models.scripted import ScriptedChatModel
 from fullrecall.scorers.result import Status
-from fullrecall.testing import ScriptedChatModel
 
 
 class TestEvidence:

@@ -12,10 +12,10 @@ import pytest
 from fullrecall import ClaimRecall, ContextPrecision, LLMJudge, Sample
 from fullrecall.judge.flow import Done, advance
 from fullrecall.judge.models import Completion
+from fullrecall.judge.models.scripted import ScriptedChatModel
 from fullrecall.judge.replies import text_items, verdict_objects
 from fullrecall.measures import Recall
 from fullrecall.scorers.result import Status
-from fullrecall.testing import ScriptedChatModel
 
 
 def verdict(number: int, label: str = "supported", *contexts: int, **more: Any) -> dict[str, Any]:

@@ -10,8 +10,8 @@ import pytest
 
 from fullrecall import ClaimRecall
 from fullrecall.judge import LLMJudge
+from fullrecall.judge.models.scripted import ScriptedChatModel
 from fullrecall.judge.prompts import quoted
-from fullrecall.testing import ScriptedChatModel
 
 if TYPE_CHECKING:
     from fullrecall.judge.models import ChatRequest

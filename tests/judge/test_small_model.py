@@ -18,7 +18,6 @@ from tests.served_model import served
 from typer.testing import CliRunner
 
 from fullrecall import ClaimRecall, LLMJudge, Sample
-from fullrecall.cli import app
 from fullrecall.judge import OpenAIChatModel
 from fullrecall.scorers.result import Result, Status
 
@@ -109,6 +108,8 @@ def test_through_the_adapters(base_url: str, framework: str) -> None:
 
 def test_through_the_command_line(base_url: str, tmp_path: Path) -> None:
     """`fullrecall evaluate --judge openai:…` ends well, each sample scored or counted as not."""
+    from fullrecall.cli import app
+
     path = tmp_path / "samples.jsonl"
     path.write_text(json.dumps(SAMPLES[0].to_dict()) + "\n", "utf-8")
     arguments = ["evaluate", str(path), "--scorer", "claim_recall", "--judge", "openai:smollm2"]

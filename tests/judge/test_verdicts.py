@@ -10,8 +10,8 @@ from tests.judge.scripted import asked_of, judged, reply, verdict
 from fullrecall import ClaimRecall
 from fullrecall.judge import LLMJudge
 from fullrecall.judge.models import Completion, Failure
+from fullrecall.judge.models.scripted import ScriptedChatModel
 from fullrecall.scorers.result import Status
-from fullrecall.testing import ScriptedChatModel
 
 
 class TestVerdictContract:

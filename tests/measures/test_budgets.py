@@ -9,7 +9,6 @@ from pathlib import Path
 import pytest
 
 from fullrecall import Gate, IdRecall, Report, Retrieval, Sample, compare, evaluate
-from fullrecall.diagnosis import Cause, diagnose
 from fullrecall.errors import ParameterError
 from fullrecall.measures import (
     AP,
@@ -304,6 +303,8 @@ def test_what_is_returned_again_is_read_again() -> None:
 
 def test_a_diagnosis_takes_a_budget() -> None:
     """What a larger budget finds is beyond this one; what none finds has the causes of any k."""
+    from fullrecall.diagnosis import Cause, diagnose
+
     late = _report(20)
     diagnosis = diagnose(late, k=calls(3))
     assert diagnosis.scores == ("id_recall@3calls",)

@@ -12,9 +12,9 @@ import pytest
 
 from fullrecall import Claim, ClaimRecall, IdRecall, LLMJudge, TextRecall
 from fullrecall.judge.models import ChatRequest
+from fullrecall.judge.models.scripted import ScriptedChatModel
 from fullrecall.measures import AP, F1, ContextPrecision, Measure, Precision, Recall, parse
 from fullrecall.scorers.result import Result, Status
-from fullrecall.testing import ScriptedChatModel
 
 CASES = [
     json.loads(line)

@@ -21,13 +21,12 @@ from fullrecall import (
     compare,
     evaluate,
 )
-from fullrecall.cli import app
 from fullrecall.errors import InputError
+from fullrecall.judge.models.scripted import ScriptedChatModel
 from fullrecall.measures import Leak, Recall, parse
 from fullrecall.samples.calls import Call
 from fullrecall.scorers.result import Result, Status
 from fullrecall.stats.change_sheets import verdict_of
-from fullrecall.testing import ScriptedChatModel
 
 
 def _score(**fields: Any) -> Result:
@@ -372,6 +371,8 @@ def test_text_form() -> None:
 
 def test_the_command_line_scores_samples_that_only_forbid(tmp_path: Path) -> None:
     """Neither references nor a scorer need be named; the gate passes 0 leaks in 300."""
+    from fullrecall.cli import app
+
     samples, report = tmp_path / "samples.jsonl", tmp_path / "report.jsonl"
     samples.write_text('{"retrieved_context_ids": ["a"], "forbidden_ids": ["b"]}\n' * 300)
     runner = CliRunner()

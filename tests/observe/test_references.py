@@ -11,7 +11,6 @@ from typer.testing import CliRunner
 
 from fullrecall import Report, Sample
 from fullrecall import read as datasets
-from fullrecall.cli import app
 from fullrecall.errors import InputError
 from fullrecall.observe.span import Span
 
@@ -58,6 +57,8 @@ class TestReferences:
 
 def test_the_command_line_joins_traces_with_labels(tmp_path: Path) -> None:
     """`evaluate traces.json --references labels.jsonl`: what is scored, unscored, and left out."""
+    from fullrecall.cli import app
+
     traces, labels = tmp_path / "traces.json", tmp_path / "labels.jsonl"
     other = Span(trace_id="ff" * 16, span_id="f" * 16, name="other", start=500)
     traces.write_text("\n".join(json.dumps(otlp(each)) for each in [*SPANS, other]), "utf-8")
@@ -79,6 +80,8 @@ def test_the_command_line_joins_traces_with_labels(tmp_path: Path) -> None:
 
 def test_the_command_line_takes_ids_from_metadata(tmp_path: Path) -> None:
     """`--id-key`, as `id_key` in Python."""
+    from fullrecall.cli import app
+
     traces, labels = tmp_path / "traces.json", tmp_path / "labels.jsonl"
     held = {"retrieval.documents.0.document.metadata": '{"source": "s"}'}
     each = retriever(1, None, "a", attributes=held)

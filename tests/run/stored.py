@@ -13,7 +13,7 @@ from tests.judge.scripted import quoting, reply
 from fullrecall import ClaimRecall, LLMJudge, Report, Sample, evaluate
 from fullrecall.judge import Ask
 from fullrecall.judge.models import ChatRequest, Message
-from fullrecall.testing import ScriptedChatModel
+from fullrecall.judge.models.scripted import ScriptedChatModel
 
 SAMPLES = [
     Sample(

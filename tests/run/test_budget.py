@@ -17,11 +17,11 @@ from fullrecall.errors import ParameterError
 from fullrecall.judge import Ask, Panel
 from fullrecall.judge.flow import NotAsked
 from fullrecall.judge.models import ChatRequest, Completion, Message
+from fullrecall.judge.models.scripted import ScriptedChatModel
 from fullrecall.run.account import Account
 from fullrecall.run.budget import Budget
 from fullrecall.run.limits import Limits
 from fullrecall.run.work import Run
-from fullrecall.testing import ScriptedChatModel
 
 SAMPLES = [
     Sample(user_input=f"q{n}", reference_claims=["A stands."], retrieved_contexts=[f"context {n}"])

@@ -26,7 +26,6 @@ from fullrecall import (
     compare,
     evaluate,
 )
-from fullrecall.cli import app
 from fullrecall.errors import InputError
 from fullrecall.measures import Recall
 from fullrecall.samples.corpus import ANCHORS, CorpusIndex, stale_label, text_digest
@@ -252,6 +251,8 @@ def test_the_summary_names_the_way_out_and_counts_stale_labels_as_one_reason() -
 
 def test_the_command_takes_a_corpus(tmp_path: Path) -> None:
     """`--corpus` leaves stale labels unscored and saves the fingerprint; a wrong path fails."""
+    from fullrecall.cli import app
+
     (tmp_path / "pages").mkdir()
     (tmp_path / "pages" / "a.md").write_text("Alpha")
     lines = [

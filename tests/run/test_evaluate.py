@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import narwhals as nw
 import pytest
 
-from fullrecall import IdRecall, Report, Sample, TextRecall, diagnose, evaluate
+from fullrecall import IdRecall, Report, Sample, TextRecall, evaluate
 from fullrecall._util.dataframes import Backend
 from fullrecall.errors import InputError, MissingExtraError, ParameterError, ReportError
 from fullrecall.files.reports.json_lines import Writer
@@ -242,6 +242,8 @@ class TestFrames:
     @pytest.mark.parametrize("empty", [False, True], ids=["rows", "no rows"])
     def test_each_library_gets_the_same_cells(self, backend: Backend, *, empty: bool) -> None:
         """Scores, targets, misses: the cells of pandas, in columns of the same types."""
+        from fullrecall import diagnose
+
         report = evaluate([], IdRecall(), progress=False) if empty else report_of()
         diagnosis = diagnose(report)
         for make in (report.to_frame, diagnosis.to_frame):

@@ -16,7 +16,6 @@ from tests.run.patience import giving_up
 from typer.testing import CliRunner
 
 from fullrecall import ClaimRecall, LLMJudge, Report, Sample, evaluate
-from fullrecall.cli import app
 from fullrecall.errors import RunStopped
 from fullrecall.judge import OpenAIChatModel
 from fullrecall.judge.models.retries import Retries
@@ -188,6 +187,7 @@ def test_ctrl_c_on_the_command_line_counts_what_was_scored(
     faulty: FaultyEndpoint, tmp_path: Path
 ) -> None:
     """The sample that was in flight is in the saved report, and not among the scored ones."""
+    from fullrecall.cli import app
 
     def presses(exchange: Exchange) -> None:
         os.kill(os.getpid(), signal.SIGINT)

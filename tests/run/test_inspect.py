@@ -13,7 +13,6 @@ from tests.run.paid import VERDICTS
 from typer.testing import CliRunner, Result
 
 from fullrecall import IdRecall, Sample, evaluate
-from fullrecall.cli import app
 from fullrecall.judge.models import ChatRequest, Completion
 
 SAMPLES = [
@@ -29,6 +28,8 @@ def answers(_: ChatRequest) -> Completion:
 
 def run(*arguments: str | Path) -> Result:
     """Run the command line."""
+    from fullrecall.cli import app
+
     return CliRunner().invoke(app, [str(argument) for argument in arguments])
 
 

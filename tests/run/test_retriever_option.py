@@ -15,7 +15,6 @@ import pytest
 from typer.testing import CliRunner
 
 from fullrecall import Report
-from fullrecall.cli import app
 
 APP = """
 import beside
@@ -77,6 +76,8 @@ def _project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 
 def evaluated(retriever: str, *options: str) -> Any:
     """Run the command in this process."""
+    from fullrecall.cli import app
+
     arguments = ["evaluate", "questions.jsonl", "--retriever", retriever, *options]
     return CliRunner().invoke(app, arguments, catch_exceptions=False)
 
@@ -149,6 +150,8 @@ def test_a_run_has_its_retrieval() -> None:
 
 def test_without_a_retrieval_the_option_is_named() -> None:
     """Who has questions only learns how to have them answered."""
+    from fullrecall.cli import app
+
     Path("questions.jsonl").write_text('{"question": "q", "expected_ids": ["d1"]}\n', "utf-8")
     result = CliRunner().invoke(app, ["evaluate", "questions.jsonl"])
     assert result.exit_code == 2

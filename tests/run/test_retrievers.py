@@ -18,10 +18,10 @@ from tests.observe.calls import of_calls
 
 from fullrecall import ClaimRecall, Context, IdRecall, LLMJudge, Report, Sample, aevaluate, evaluate
 from fullrecall.errors import InputError, Interrupted, ParameterError
+from fullrecall.judge.models.scripted import ScriptedChatModel
 from fullrecall.run.drivers import retrieved
 from fullrecall.samples.calls import Call
 from fullrecall.samples.retrieval import Retrieval
-from fullrecall.testing import ScriptedChatModel
 
 Evaluate = Callable[..., Report]
 

@@ -18,11 +18,11 @@ from fullrecall import ClaimRecall, LLMJudge, Report, evaluate
 from fullrecall.errors import ParameterError, RunStopped, StoreError
 from fullrecall.judge import Ask, OpenAIChatModel, Prompts
 from fullrecall.judge.models import ChatRequest, Completion, Failure, Message
+from fullrecall.judge.models.scripted import ScriptedChatModel
 from fullrecall.run.request import Door, completion_key
 from fullrecall.run.sqlite import SQLiteLedger
 from fullrecall.run.work import Run
 from fullrecall.scorers.result import Status
-from fullrecall.testing import ScriptedChatModel
 
 
 def test_the_second_run_asks_nobody(tmp_path: Path) -> None:

@@ -20,7 +20,6 @@ from fullrecall import (
     aevaluate,
     evaluate,
 )
-from fullrecall.cli import app
 from fullrecall.errors import ParameterError
 from fullrecall.samples.calls import Call
 from fullrecall.samples.retrieval import Retrieval
@@ -119,6 +118,8 @@ def test_what_a_retriever_returns_is_seen_in_a_view(tmp_path: Path) -> None:
 
 def test_the_command_takes_a_view(tmp_path: Path) -> None:
     """`--view read` scores what the prompt had."""
+    from fullrecall.cli import app
+
     file, output = tmp_path / "samples.jsonl", tmp_path / "report.jsonl"
     file.write_text(json.dumps(FULL.to_dict()) + "\n")
     arguments = ["evaluate", str(file), "-s", "id_recall", "-o", str(output)]

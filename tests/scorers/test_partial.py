@@ -11,7 +11,6 @@ import pytest
 from typer.testing import CliRunner
 
 from fullrecall import Gate, IdRecall, Report, Sample, evaluate
-from fullrecall.cli import app
 from fullrecall.errors import InputError, Interrupted, ReportError
 from fullrecall.files.reports.json_lines import Writer
 from fullrecall.measures import Recall
@@ -20,6 +19,8 @@ from fullrecall.report import compare
 
 def run(*arguments: object) -> Any:
     """Run the command line in this process; whatever is no exit is raised."""
+    from fullrecall.cli import app
+
     return CliRunner().invoke(app, [str(a) for a in arguments], catch_exceptions=False)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from html.parser import HTMLParser
 
-from fullrecall import IdRecall, Report, Sample, compare, diagnose, evaluate
+from fullrecall import IdRecall, Report, Sample, compare, evaluate
 from fullrecall.measures import Recall
 from fullrecall.scorers.result import Method
 from fullrecall.show.text import signed_between
@@ -84,6 +84,8 @@ def test_a_comparison_shows_the_difference() -> None:
 
 def test_a_diagnosis_shows_gains_and_causes() -> None:
     """What to change stands before why it was missed, with what to do."""
+    from fullrecall import diagnose
+
     samples = [
         Sample(id=str(n), retrieved_ids=["x", f"d{n}"], expected_ids=[f"d{n}"]) for n in range(9)
     ]

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING
 import pytest
 
 from fullrecall import IdRecall, Report, evaluate
-from fullrecall.demo import documents, questions
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -28,6 +27,8 @@ class WordIndex:
     """BM25 over whole documents, as short as it can be written; best first, ties by ID."""
 
     def __init__(self) -> None:
+        from fullrecall.demo import documents
+
         pages = documents()
         self._ids = [page.id for page in pages]
         counts = [Counter(words(page.text)) for page in pages]
@@ -54,6 +55,8 @@ class WordIndex:
 @pytest.fixture(scope="session")
 def reports() -> Mapping[str, Report]:
     """Return the report of a retriever, and those of worse ones that stop early."""
+    from fullrecall.demo import questions
+
     index = WordIndex()
     found = [(question, index.search(question.user_input or "")) for question in questions()]
     return {

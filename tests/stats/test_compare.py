@@ -12,7 +12,6 @@ from tests.files.reports.sealing import seal
 from typer.testing import CliRunner
 
 from fullrecall import IdRecall, Report, Sample, TextRecall, evaluate
-from fullrecall.cli import app
 from fullrecall.errors import ParameterError, ReportError
 from fullrecall.measures import Hit, Recall, nDCG
 from fullrecall.report import Comparison, Flip, compare
@@ -347,6 +346,8 @@ class TestCommand:
 
     def run(self, *arguments: object) -> Any:
         """Run the command line in this process."""
+        from fullrecall.cli import app
+
         return CliRunner().invoke(app, ["compare", *map(str, arguments)], catch_exceptions=False)
 
     def test_it_prints_the_comparison(self, saved: tuple[Path, Path]) -> None:

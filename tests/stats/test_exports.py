@@ -15,8 +15,6 @@ from tests.precision_by_id import PrecisionById
 from typer.testing import CliRunner
 
 from fullrecall import IdRecall, Report, Sample, compare, evaluate
-from fullrecall.cli import app
-from fullrecall.diagnosis import diagnose
 from fullrecall.errors import ParameterError
 from fullrecall.measures import Recall, nDCG
 from fullrecall.report import Comparison
@@ -219,6 +217,8 @@ class TestComparison:
 
     def test_the_command_appends_it(self, tmp_path: Path) -> None:
         """`compare --markdown` adds to a job's summary, and prints as without."""
+        from fullrecall.cli import app
+
         comparison = _compared()
         comparison.before.save(tmp_path / "b.jsonl")
         comparison.after.save(tmp_path / "a.jsonl")
@@ -238,6 +238,8 @@ class TestFrames:
 
     def test_half_an_emoji_stands_as_its_escape(self) -> None:
         """It is legal in JSON's input, and pandas keeps texts as UTF-8."""
+        from fullrecall.diagnosis import diagnose
+
         half = "\ud83d and more"
         sample = Sample(id=half, user_input=half, retrieved_ids=["a"], expected_ids=[half])
         report = evaluate([sample], IdRecall(name=half), progress=False)
@@ -249,6 +251,8 @@ class TestFrames:
 
 def test_what_was_written_does_not_fill_a_notebook(tmp_path: Path) -> None:
     """The last value of a cell is shown: where the page went, and not its 300,000 characters."""
+    from fullrecall.diagnosis import diagnose
+
     report = evaluate(SAMPLES[:1], IdRecall(), progress=False)
     for name, write in {
         "r.html": report.to_html,

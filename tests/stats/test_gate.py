@@ -15,7 +15,6 @@ from tests.precision_by_id import PrecisionById
 from typer.testing import CliRunner
 
 from fullrecall import Gate, IdRecall, Report, Sample, TextRecall, evaluate, measures
-from fullrecall.cli import app
 from fullrecall.errors import ParameterError, ReportError
 from fullrecall.measures import RR, Recall, nDCG, parse_threshold
 from fullrecall.report import Outcome
@@ -233,6 +232,8 @@ class TestCommand:
 
     def run(self, *arguments: object) -> Any:
         """Run the command line in this process."""
+        from fullrecall.cli import app
+
         return CliRunner().invoke(app, ["gate", *map(str, arguments)], catch_exceptions=False)
 
     @pytest.mark.parametrize(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from tests.precision_by_id import PrecisionById
 
-from fullrecall import Context, Gate, IdRecall, Report, Sample, compare, diagnose, evaluate
+from fullrecall import Context, Gate, IdRecall, Report, Sample, compare, evaluate
 from fullrecall.errors import ParameterError, ReportError
 from fullrecall.measures import RR, Recall
 from fullrecall.report import Comparisons
@@ -116,6 +116,8 @@ class TestPrinted:
 
     def test_scores_of_summaries_comparisons_and_gates(self) -> None:
         """The number, its interval, and what it stands on."""
+        from fullrecall import diagnose
+
         report = report_of()
         assert repr(report.summary()["id_recall"]).startswith("ScoreSummary(0.750 (0.")
         change = compare(report, report)["id_recall"]

@@ -11,7 +11,6 @@ from tests.files.reports.sealing import seal
 from typer.testing import CliRunner
 
 from fullrecall import IdRecall, Report, evaluate
-from fullrecall.cli import app
 from fullrecall.errors import ParameterError, ReportError
 
 SAMPLES = [{"retrieved_context_ids": ["a"], "reference_context_ids": ["a"]} for _ in range(40)]
@@ -35,6 +34,8 @@ def signed(tmp_path: Path, key: Path) -> Path:
 
 def gated(report: Path, key: Path) -> tuple[int, str]:
     """Return the exit code of a gate on a signed report, and what it prints."""
+    from fullrecall.cli import app
+
     done = CliRunner().invoke(
         app, ["gate", str(report), "--min-recall", "0.5", "--signed", str(key)]
     )
@@ -92,6 +93,8 @@ def test_what_is_refused(
 
 def test_the_command_line_signs(tmp_path: Path, key: Path) -> None:
     """`evaluate --sign` signs what it saves, and refuses a key that cannot before it scores."""
+    from fullrecall.cli import app
+
     data, report = tmp_path / "data.jsonl", tmp_path / "made.jsonl"
     data.write_text("".join(f"{json.dumps(one)}\n" for one in SAMPLES))
     command = ["evaluate", str(data), "--output", str(report), "--sign", str(key)]
@@ -112,6 +115,8 @@ def test_a_replaced_report_has_no_signature(signed: Path, key: Path) -> None:
 
 def test_a_directory(tmp_path: Path, key: Path) -> None:
     """Its manifest is signed, which has the digests of its files."""
+    from fullrecall.cli import app
+
     pytest.importorskip("pyarrow", reason="needs the parquet extra")
     data, report = tmp_path / "data.jsonl", tmp_path / "made.parquet"
     data.write_text("".join(f"{json.dumps(one)}\n" for one in SAMPLES))

@@ -7,13 +7,11 @@ from typing import TYPE_CHECKING
 from fullrecall._util import lazy
 
 if TYPE_CHECKING:  # `as` the same name says that it is public (PEP 484)
-    from fullrecall.page.comparison import ReportComparison as ReportComparison
     from fullrecall.page.document import document as document
     from fullrecall.page.page import comparison_page as comparison_page
     from fullrecall.page.page import report_page as report_page
 
 _MODULES = {
-    "ReportComparison": "comparison",
     "comparison_page": "page",
     "document": "document",
     "report_page": "page",

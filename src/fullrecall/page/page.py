@@ -64,7 +64,7 @@ def comparison_page(
     diagnosis: Diagnosis | Literal[False] | None = None,
     title: str | None = None,
 ) -> str:
-    """Return the page of `comparison` as HTML; see `ReportComparison.to_html`."""
+    """Return the page of `comparison` as HTML; see `Comparison.to_html`."""
     check_size(comparison.before)
     check_size(comparison.after)
     if diagnosis is None:

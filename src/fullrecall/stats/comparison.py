@@ -10,7 +10,9 @@ from pathlib import Path
 from typing import Any
 
 from fullrecall._util.counts import counted
+from fullrecall._util.garbage import uncollected
 from fullrecall._util.parameters import check_share
+from fullrecall._util.ports import plugged
 from fullrecall.errors import ParameterError
 from fullrecall.measures import Measure, as_measures
 from fullrecall.measures.lists import Integers
@@ -184,6 +186,27 @@ class Comparison(Shown, ByName[ScoreComparison]):
         the numbers stand on. Raises `ParameterError` for `flips` below 0.
         """
         return written(comparison_markdown(self, flips), path)
+
+    @uncollected()
+    def to_html(
+        self,
+        path: str | Path | None = None,
+        *,
+        diagnosis: object = None,
+        title: str | None = None,
+    ) -> str:
+        """Return the comparison as one HTML page, and write it to `path` if one is given.
+
+        The page is whole, as that of `Report.to_html`. It answers first what fails now that did
+        not, why, and what to change; then the differences with their intervals, the curves before
+        and after, and every sample with both retrievals side by side. `diagnosis`, a `Diagnosis`
+        of the report after, says why each target was missed. Default: diagnose by the report alone;
+        False leaves it out.
+        """
+        comparison_page = plugged("comparison_page")
+        if comparison_page is None:
+            raise ParameterError("to_html needs fullrecall.page, which is not installed")
+        return written(comparison_page(self, diagnosis=diagnosis, title=title), path)
 
     @property
     def sheets(self) -> Sequence[Sheet]:

@@ -16,7 +16,6 @@ from tests.files.reports.sealing import sealed
 from typer.testing import CliRunner
 
 from fullrecall import Report
-from fullrecall.cli import app
 from fullrecall.errors import ReportError
 from fullrecall.measures import AP, RR, Hit, Measure, Precision, Recall, nDCG
 
@@ -90,6 +89,8 @@ def test_each_edit_of_a_result(name: str, tmp_path: Path) -> None:
 @pytest.mark.parametrize("name", ["ids", "spans", "claims", "a panel"])
 def test_each_edit_under_the_digest_that_was_written(name: str, tmp_path: Path) -> None:
     """Whoever edits by hand leaves the digest: any edit of a sample, too, is refused by `gate`."""
+    from fullrecall.cli import app
+
     path = tmp_path / "report.jsonl"
     lines, _ = saved(name, path)
     foot = path.read_text("utf-8").splitlines()[-1]

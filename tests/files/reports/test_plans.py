@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from tests.files.reports import made
 
-from fullrecall import BatchScorer, Context, IdRecall, Report, Sample, evaluate
+from fullrecall import Context, IdRecall, Report, Sample, evaluate
 from fullrecall.errors import ReportError
 from fullrecall.measures import Recall
 from fullrecall.samples.retrieval import Retrieval
@@ -46,6 +46,8 @@ def plain() -> Report:
 
 def write(path: Path, some: list[dict[str, Any]]) -> Path:
     """Write the scores of some rows as an engine would."""
+    from fullrecall import BatchScorer
+
     scores = BatchScorer(IdRecall(), position="row")(pa.Table.from_pylist(some))
     pq.write_table(scores, path)
     return path
@@ -125,6 +127,8 @@ def test_other_content_is_refused_in_any_order(tmp_path: Path) -> None:
 
 def test_what_it_cost_makes_no_other_content(tmp_path: Path) -> None:
     """A retried batch finds answers in the store: the same scores, and one of both counts."""
+    from fullrecall import BatchScorer
+
     table = BatchScorer(made.scorers(), position="row")(
         pa.Table.from_pylist(
             [{"row": 0, "retrieved_contexts": ["oak"], "reference_claims": ["oak"]}]
@@ -153,6 +157,8 @@ def test_files_of_two_evaluations_are_no_report(tmp_path: Path) -> None:
 
 def test_rows_without_numbers_have_no_plan(tmp_path: Path) -> None:
     """They stand in the order of the files."""
+    from fullrecall import BatchScorer
+
     given = [{k: v for k, v in row.items() if k != "row"} for row in rows()]
     pq.write_table(BatchScorer(IdRecall())(pa.Table.from_pylist(given)), tmp_path / "a.parquet")
     assert len(Report.open(tmp_path / "a.parquet")) == ROWS

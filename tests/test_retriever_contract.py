@@ -24,15 +24,12 @@ from llama_index.core.retrievers import BaseRetriever as LlamaRetriever
 from llama_index.core.schema import NodeWithScore, QueryBundle, TextNode
 from typer.testing import CliRunner
 
-from fullrecall import Context, IdRecall, Report, Sample, aevaluate, choose, diagnose, evaluate
-from fullrecall.cli import app
-from fullrecall.diagnosis import Cause
+from fullrecall import Context, IdRecall, Report, Sample, aevaluate, choose, evaluate
 from fullrecall.errors import ParameterError
 from fullrecall.judge import Verdict
 from fullrecall.measures import Recall
 from fullrecall.run.retrievers import as_retriever
 from fullrecall.samples.retrieval import Retrieval
-from fullrecall.testset import complete
 
 IDS = ("d1", "d2")
 TEXTS = {"d1": "The tower is in Paris.", "d2": "It was finished in 1889."}
@@ -239,6 +236,9 @@ def by_choose(retriever: Any) -> Outcome:
 
 def by_diagnose(retriever: Any) -> Outcome:
     """Have a missed target looked for: it is at rank 2, or the failure is the cause."""
+    from fullrecall import diagnose
+    from fullrecall.diagnosis import Cause
+
     report = evaluate(samples(), IdRecall(), retriever=lambda _: [{"id": "other"}], progress=False)
     corpus = {**TEXTS, "other": "Nothing."}
     (miss,) = diagnose(report, corpus=corpus, retriever=retriever)
@@ -250,6 +250,8 @@ def by_diagnose(retriever: Any) -> Outcome:
 
 def by_complete(retriever: Any) -> Outcome:
     """Pool what it returns."""
+    from fullrecall.testset import complete
+
     done = complete(samples(), {"mine": retriever}, NoJudge(), depth=5, progress=False)  # type: ignore[arg-type]
     pairs = done.pool.pairs[0]
     if done.pool.problems:
@@ -319,6 +321,8 @@ def test_the_command_line_takes_the_same(
     command: str, name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """`--retriever module:name` of every command."""
+    from fullrecall.cli import app
+
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(sys, "path", sys.path[:])
     Path("searches.py").write_text(

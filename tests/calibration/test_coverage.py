@@ -13,8 +13,6 @@ import numpy as np
 import pytest
 from scipy.special import ndtr
 
-from fullrecall.calibration.estimation import mean_interval, spread_of
-
 Draw = Callable[[Any], Any]
 """From uniform numbers to scores."""
 
@@ -44,6 +42,8 @@ TRUTH: dict[Draw, float] = {lumps: 0.825, thirds: 0.8, mixed: 0.76, smooth: 1 - 
 
 def covered(draw: Draw, uniform: Any, groups: list[str | None] | None = None) -> float:
     """Return the share of the rows of `uniform` whose interval covers the truth."""
+    from fullrecall.calibration.estimation import mean_interval, spread_of
+
     hits = 0
     for values in draw(uniform):
         interval = mean_interval(spread_of(values.tolist(), groups))
@@ -95,6 +95,8 @@ def test_ignoring_groups_would_be_wrong() -> None:
 @pytest.mark.parametrize("n", [30, 100])
 def test_intervals_of_hits(share: float, n: int) -> None:
     """Of zeros and ones alone there are few possible means, and the coverage goes in steps."""
+    from fullrecall.calibration.estimation import mean_interval, spread_of
+
     hits = (np.random.default_rng([n, 4]).random((4_000, n)) < share).sum(axis=1)
     intervals = {
         found: mean_interval(spread_of([1.0] * found + [0.0] * (n - found)))

@@ -9,8 +9,6 @@ from tests.judge.scripted import quoting, reply
 from tests.lexical.tiny_nli import build
 from typer.testing import CliRunner
 
-from fullrecall.cli import app
-
 if TYPE_CHECKING:
     from pathlib import Path
 
@@ -25,6 +23,8 @@ ROW = {
 
 def run(*arguments: str) -> Any:
     """Return the outcome of `fullrecall` with these arguments."""
+    from fullrecall.cli import app
+
     return CliRunner().invoke(app, list(arguments))
 
 

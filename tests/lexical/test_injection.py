@@ -17,8 +17,8 @@ from tests.judge.scripted import quoting, reply
 
 from fullrecall import ClaimRecall, ContextPrecision, LLMJudge, Sample
 from fullrecall.judge.hints import seems_to_instruct
+from fullrecall.judge.models.scripted import ScriptedChatModel
 from fullrecall.scorers.result import Result, Status
-from fullrecall.testing import ScriptedChatModel
 
 ORDERS: dict[str, list[str]] = json.loads(
     Path(__file__).with_name("attacks.json").read_text(encoding="utf-8")

@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 import scipy.stats
 
-from fullrecall.calibration.estimation import mean_interval, spread_of
 from fullrecall.stats.bounds import holm
 
 VALUES = [1.0, 0.5, 1.0, 0.0, 1.0, 2 / 3, 1.0, 0.25, 1.0, 1.0, 0.5, 0.75, 1.0, 1 / 3, 1.0]
@@ -26,6 +25,8 @@ def clustered(values: list[float], groups: list[str]) -> Any:
 
 def test_unequal_groups_follow_the_formula_of_bell_and_mccaffrey() -> None:
     """CR2 and its degrees of freedom are those of the general matrix formulas."""
+    from fullrecall.calibration.estimation import spread_of
+
     groups = list("aaaaabbbcccccdd")
     n, ones = len(groups), np.ones((len(groups), 1))
     hat = np.full((n, n), 1 / n)
@@ -49,6 +50,8 @@ def test_mean_is_statsmodels_wilson_at_the_effective_size(groups: list[str] | No
     """The interval of a mean is Wilson's of statsmodels, at the effective number of samples."""
     from statsmodels.stats.proportion import proportion_confint
 
+    from fullrecall.calibration.estimation import mean_interval, spread_of
+
     mean, count = float(np.mean(VALUES)), len(VALUES)
     if groups is None:
         variance, df = float(scipy.stats.sem(VALUES)) ** 2, count - 1
@@ -65,6 +68,8 @@ def test_mean_is_statsmodels_wilson_at_the_effective_size(groups: list[str] | No
 
 def test_without_a_failure_the_bound_is_clopper_and_pearsons() -> None:
     """Thirty times 1.0 is no certainty: the interval is the exact one of a share."""
+    from fullrecall.calibration.estimation import mean_interval, spread_of
+
     interval = mean_interval(spread_of([1.0] * 30))
     exact = scipy.stats.binomtest(30, 30).proportion_ci(0.95, method="exact")
     assert interval is not None
@@ -74,6 +79,8 @@ def test_without_a_failure_the_bound_is_clopper_and_pearsons() -> None:
 @pytest.mark.parametrize("value", [0.0, 0.25, 0.5, 1.0])
 def test_equal_values_have_an_interval_of_some_width(value: float) -> None:
     """Where all values are equal the interval is not a point, lies in [0, 1] and has the value."""
+    from fullrecall.calibration.estimation import mean_interval, spread_of
+
     interval = mean_interval(spread_of([value] * 20))
     assert interval is not None
     assert 0.0 <= interval.low <= value <= interval.high <= 1.0
@@ -82,12 +89,16 @@ def test_equal_values_have_an_interval_of_some_width(value: float) -> None:
 
 def test_one_group_tells_nothing_of_the_others() -> None:
     """One sample, or samples of one group: no interval. No sample: none either."""
+    from fullrecall.calibration.estimation import mean_interval, spread_of
+
     assert mean_interval(spread_of([0.5])) is None
     assert mean_interval(spread_of([0.5, 1.0, 0.0], ["a", "a", "a"])) is None
 
 
 def test_groups_of_one_are_no_groups() -> None:
     """A group that one sample has is the same as none."""
+    from fullrecall.calibration.estimation import spread_of
+
     alone, named = spread_of(VALUES), spread_of(VALUES, [str(n) for n in range(len(VALUES))])
     assert alone is not None
     assert named is not None
