@@ -17,6 +17,7 @@ FEW = 64
 """As many texts of any length as a cache may keep by their number."""
 
 
+@pytest.mark.rooms
 def test_texts_of_any_length_stay_within_the_bound(monkeypatch: pytest.MonkeyPatch) -> None:
     """Eight threads read 80 texts of up to 8,000 characters."""
     from fullrecall.lexical.matching import read_passage
@@ -36,6 +37,7 @@ def test_texts_of_any_length_stay_within_the_bound(monkeypatch: pytest.MonkeyPat
     assert 0 < cache.size <= cache.most
 
 
+@pytest.mark.rooms
 def test_a_judge_keeps_no_more_of_long_contexts_than_its_caches_hold(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
@@ -94,6 +96,7 @@ def test_a_long_word_is_not_kept() -> None:
     assert words == ["a", encoded, encoded]
 
 
+@pytest.mark.rooms
 def test_no_judge_keeps_texts_by_their_number() -> None:
     """What is kept by number must be as short as a character."""
     large: list[tuple[str, int | None]] = []

@@ -46,6 +46,7 @@ class TestKnownCases:
         result = judged([reply(verdict(1, "supported", 1), verdict(2, "not_supported"))], sample)
         assert (result.score, result.missed) == (0.5, ("Its capital is Paris.",))
 
+    @pytest.mark.rooms
     def test_six_steps(self) -> None:
         """Recall 0.5, precision 1.0, F1 0.667, and exactly the other three steps are missing."""
         script = [
@@ -133,6 +134,7 @@ class TestKnownCases:
 class TestRanks:
     """One judging gives recall at every k."""
 
+    @pytest.mark.rooms
     def test_each_alone_counts_from_the_first(self) -> None:
         """A claim that two contexts support, each alone, is found at the earlier."""
         sample = Sample(

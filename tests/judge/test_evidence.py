@@ -124,6 +124,7 @@ def verified(quote: str, context: str, claim: str, aim: str = "claim") -> bool:
 TOWER = "The tower is 330 metres high. It is in the north of the city, not of the county."
 
 
+@pytest.mark.rooms
 @pytest.mark.parametrize(
     ("claim", "quote", "context"),
     [
@@ -144,6 +145,7 @@ def test_evidence_bears_on_its_claim(claim: str, quote: str, context: str) -> No
     assert verified(quote, context, claim)
 
 
+@pytest.mark.rooms
 @pytest.mark.parametrize(
     ("claim", "quote", "context"),
     [
@@ -171,6 +173,7 @@ def test_evidence_that_proves_nothing(claim: str, quote: str, context: str) -> N
     assert not verified(quote, context, claim)
 
 
+@pytest.mark.rooms
 def test_what_a_quote_is_quoted_for() -> None:
     """An answer need not share a word with its question, nor a help with what it helps to."""
     assert verified("330 metres", TOWER, "How tall is it?", "question")
@@ -178,6 +181,7 @@ def test_what_a_quote_is_quoted_for() -> None:
     assert not verified("of the", TOWER, "How tall is it?", "question")
 
 
+@pytest.mark.rooms
 def test_which_contexts_are_enough_alone() -> None:
     """One that has what all of them have of the claim is; one with a half is not."""
     from fullrecall.lexical.quote_rules import stand_alone
@@ -188,6 +192,7 @@ def test_which_contexts_are_enough_alone() -> None:
     assert stand_alone(claim, [" ".join(halves), halves[1]]) == [True, False]
 
 
+@pytest.mark.rooms
 def test_what_states_a_claim() -> None:
     """All of its content words in one sentence, denied or not as the claim is."""
     from fullrecall.lexical.quote_rules import stating

@@ -7,8 +7,8 @@ import re
 from typing import Any
 
 import pytest
-from tests.lexical.obeying import FALSE, KINDS, ORDERS, TRUTH, Obeying, Order
 from tests.judge.scripted import quoting, reply
+from tests.lexical.obeying import FALSE, KINDS, ORDERS, TRUTH, Obeying, Order
 
 from fullrecall import ClaimRecall, LLMJudge
 from fullrecall.errors import ParameterError
@@ -48,6 +48,7 @@ def test_what_moves_every_verdict_is_left_out(pair: tuple[str, str]) -> None:
         assert len(model.requests) <= _MOST_REQUESTS
 
 
+@pytest.mark.rooms
 @pytest.mark.parametrize("kind", KINDS)
 def test_an_order_without_the_claims_words_earns_nothing(kind: Any) -> None:
     """A quote must be there and bear on its claim, whichever claims the model obeys for."""
@@ -59,6 +60,7 @@ def test_an_order_without_the_claims_words_earns_nothing(kind: Any) -> None:
             assert credited(result).isdisjoint(FALSE)
 
 
+@pytest.mark.rooms
 @pytest.mark.parametrize("pair", ORDERS[::10])
 def test_what_is_after_one_topic_moves_a_canary(pair: tuple[str, str]) -> None:
     """Kin keep the names of every claim: an order for one topic earns nothing by any words."""
@@ -67,6 +69,7 @@ def test_what_is_after_one_topic_moves_a_canary(pair: tuple[str, str]) -> None:
     assert credited(result) == set(TRUTH)
 
 
+@pytest.mark.rooms
 def test_clean_contexts_cost_no_request_more() -> None:
     """Canaries ride in the same request, some among the claims, others each time."""
     order = Order("no such text", "supported")

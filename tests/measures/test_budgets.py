@@ -166,6 +166,7 @@ def test_credit_of_several_contexts_needs_all_of_them() -> None:
         assert result[Recall @ calls(2)] == 1.0
 
 
+@pytest.mark.rooms
 def test_two_agents_are_told_apart() -> None:
     """A target of the 20th call is worth less than one of the first, within three calls."""
     early, late = _report(1), _report(20)
@@ -301,6 +302,7 @@ def test_what_is_returned_again_is_read_again() -> None:
     assert [result[Recall @ tokens(n)] for n in (39, 40)] == [0.0, 1.0]
 
 
+@pytest.mark.rooms
 def test_a_diagnosis_takes_a_budget() -> None:
     """What a larger budget finds is beyond this one; what none finds has the causes of any k."""
     from fullrecall.diagnosis import Cause, diagnose
@@ -318,6 +320,7 @@ def test_a_diagnosis_takes_a_budget() -> None:
     assert diagnose(never, k=tokens(5)).counts() == diagnose(never).counts()
 
 
+@pytest.mark.rooms
 def test_curves_over_budgets() -> None:
     """A page has a curve over a budget that was asked for."""
     samples = [

@@ -261,6 +261,7 @@ def test_the_list_leaks_and_the_prompt_does_not() -> None:
     assert leaks == [1.0, 0.0]
 
 
+@pytest.mark.rooms
 def test_what_leaked_is_listed_with_rank_and_step() -> None:
     """A report names what leaked; its summary and its page say it first."""
     sample = Sample(
@@ -369,6 +370,7 @@ def test_text_form() -> None:
         assert parse(measure.name) == measure
 
 
+@pytest.mark.rooms
 def test_the_command_line_scores_samples_that_only_forbid(tmp_path: Path) -> None:
     """Neither references nor a scorer need be named; the gate passes 0 leaks in 300."""
     from fullrecall.cli import app

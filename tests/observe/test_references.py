@@ -55,6 +55,7 @@ class TestReferences:
         assert (joined.left_out, joined.unasked) == (1, 1)
 
 
+@pytest.mark.rooms
 def test_the_command_line_joins_traces_with_labels(tmp_path: Path) -> None:
     """`evaluate traces.json --references labels.jsonl`: what is scored, unscored, and left out."""
     from fullrecall.cli import app
@@ -78,6 +79,7 @@ def test_the_command_line_joins_traces_with_labels(tmp_path: Path) -> None:
     assert "--id-key" in refused.output
 
 
+@pytest.mark.rooms
 def test_the_command_line_takes_ids_from_metadata(tmp_path: Path) -> None:
     """`--id-key`, as `id_key` in Python."""
     from fullrecall.cli import app

@@ -140,6 +140,7 @@ class Custom:
         return Result(self.method, Status.UNDEFINED, note=sample.id or "")
 
 
+@pytest.mark.rooms
 def test_only_scores_that_read_a_stale_label_are_left_out() -> None:
     """A renamed chunk makes its ID stale; texts and claims of the same sample are scored."""
     text = "Paris is the capital of France."
@@ -249,6 +250,7 @@ def test_the_summary_names_the_way_out_and_counts_stale_labels_as_one_reason() -
     assert "testset follow" not in str(evaluate(samples, IdRecall()).summary())
 
 
+@pytest.mark.rooms
 def test_the_command_takes_a_corpus(tmp_path: Path) -> None:
     """`--corpus` leaves stale labels unscored and saves the fingerprint; a wrong path fails."""
     from fullrecall.cli import app
@@ -272,6 +274,7 @@ def test_the_command_takes_a_corpus(tmp_path: Path) -> None:
     assert CliRunner().invoke(app, [*arguments, str(tmp_path / "no")]).exit_code == 2
 
 
+@pytest.mark.rooms
 @pytest.mark.parametrize("seed", range(14))
 def test_random_changes_leave_unscored_what_they_touched_and_nothing_else(seed: int) -> None:
     """Chunks are renamed, edited, reflowed or dropped: a sample is unscored iff a label broke."""

@@ -169,6 +169,7 @@ class TestLoops:
 
         asyncio.run(main())
 
+    @pytest.mark.rooms
     def test_scorers_that_ask_nobody_need_no_loop(self, monkeypatch: pytest.MonkeyPatch) -> None:
         """Neither IDs nor the built-in judge start one."""
         monkeypatch.setattr(asyncio, "new_event_loop", None)

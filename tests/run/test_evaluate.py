@@ -238,6 +238,7 @@ class TestFrames:
         empty = evaluate([], IdRecall(), progress=False)
         assert list(empty.to_frame().columns) == list(report_of().to_frame().columns)
 
+    @pytest.mark.rooms
     @pytest.mark.parametrize("backend", ["polars", "pyarrow"])
     @pytest.mark.parametrize("empty", [False, True], ids=["rows", "no rows"])
     def test_each_library_gets_the_same_cells(self, backend: Backend, *, empty: bool) -> None:

@@ -182,6 +182,7 @@ def test_the_very_first_request_may_be_turned_away(faulty: FaultyEndpoint, name:
     assert faulty.requests.total() == 5
 
 
+@pytest.mark.rooms
 @pytest.mark.skipif(sys.platform == "win32", reason="signals as on POSIX systems")
 def test_ctrl_c_on_the_command_line_counts_what_was_scored(
     faulty: FaultyEndpoint, tmp_path: Path

@@ -33,6 +33,7 @@ def run(*arguments: str | Path) -> Result:
     return CliRunner().invoke(app, [str(argument) for argument in arguments])
 
 
+@pytest.mark.rooms
 def test_a_report_that_was_cut_off_is_noted(tmp_path: Path) -> None:
     """Its writer was killed within a line: what is whole is shown, and that is said."""
     sample = Sample(retrieved_context_ids=["a"], reference_context_ids=["a", "b"])
@@ -47,6 +48,7 @@ def test_a_report_that_was_cut_off_is_noted(tmp_path: Path) -> None:
     assert cut.stderr.startswith("Note: ")
 
 
+@pytest.mark.rooms
 @pytest.mark.parametrize(
     ("content", "problem"),
     [
@@ -80,6 +82,7 @@ def base_url() -> Iterator[str]:
         yield url
 
 
+@pytest.mark.rooms
 def test_evaluate_stops_at_its_budget_and_goes_on_from_the_store(
     tmp_path: Path, base_url: str
 ) -> None:
@@ -114,6 +117,7 @@ def test_evaluate_stops_at_its_budget_and_goes_on_from_the_store(
     assert second["spent"]["reused"] == 2
 
 
+@pytest.mark.rooms
 @pytest.mark.parametrize(
     ("options", "problem"),
     [

@@ -82,6 +82,7 @@ def evaluated(retriever: str, *options: str) -> Any:
     return CliRunner().invoke(app, arguments, catch_exceptions=False)
 
 
+@pytest.mark.rooms
 @pytest.mark.parametrize(
     "retriever",
     ["app:search", "app.py:search", "./app.py:asearch", "app:index", "app:index.retrieve.__self__"],
@@ -97,6 +98,7 @@ def test_what_is_named_is_asked(retriever: str) -> None:
     ]
 
 
+@pytest.mark.rooms
 def test_a_file_of_another_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The path is that of the file; its own folder has what it imports."""
     other = tmp_path / "other"
@@ -106,6 +108,7 @@ def test_a_file_of_another_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     assert evaluated("../app.py:search").exit_code == 0
 
 
+@pytest.mark.rooms
 @pytest.mark.parametrize(
     ("retriever", "told"),
     [
@@ -133,6 +136,7 @@ def test_what_cannot_be_asked_is_one_line(retriever: str, told: str) -> None:
     assert "Traceback" not in result.stderr
 
 
+@pytest.mark.rooms
 def test_a_function_that_raises_leaves_nothing_to_score() -> None:
     """No 0: the reason, and an exit code that is no success."""
     result = evaluated("app:fails")
@@ -141,6 +145,7 @@ def test_a_function_that_raises_leaves_nothing_to_score() -> None:
     assert "no retrieval: ConnectionError: the index is gone" in result.stderr
 
 
+@pytest.mark.rooms
 def test_a_run_has_its_retrieval() -> None:
     """Beside --run there is nobody to ask."""
     result = evaluated("app:search", "--run", "questions.jsonl")
@@ -148,6 +153,7 @@ def test_a_run_has_its_retrieval() -> None:
     assert "--retriever: must be left out with --run" in result.stderr
 
 
+@pytest.mark.rooms
 def test_without_a_retrieval_the_option_is_named() -> None:
     """Who has questions only learns how to have them answered."""
     from fullrecall.cli import app
@@ -158,6 +164,7 @@ def test_without_a_retrieval_the_option_is_named() -> None:
     assert "--retriever app.py:search" in result.stderr
 
 
+@pytest.mark.rooms
 def test_an_interrupt_shows_what_was_scored() -> None:
     """Ctrl-C while the function searches: the answers until then are saved; exit 130."""
     slow = "import os, time\n\n\ndef search(question):\n    if 'Oslo' in question:\n"

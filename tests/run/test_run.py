@@ -75,6 +75,7 @@ class TestOptions:
         shown = {name: parameters[name].default for name in list(parameters)[2:]}
         assert shown == {each.name: each.default for each in fields(EvaluateOptions)}
 
+    @pytest.mark.rooms
     def test_an_option_that_is_none_is_refused(self) -> None:
         """As every function refuses what it does not take."""
         with pytest.raises(ParameterError, match="did you mean max_concurrency"):

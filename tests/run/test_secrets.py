@@ -230,6 +230,7 @@ def logged(caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch) ->
     check(*(each for record in records for each in vars(record).values() if isinstance(each, str)))
 
 
+@pytest.mark.rooms
 @pytest.mark.filterwarnings("error")
 @pytest.mark.parametrize(
     ("client", "name"),

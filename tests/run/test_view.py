@@ -53,6 +53,7 @@ FULL = recorded("abcd", "ab", "b")
 VIEWS = {"retrieved": 1.0, "contexts": 0.5, "read": 0.25}
 
 
+@pytest.mark.rooms
 @pytest.mark.parametrize(("view", "score"), VIEWS.items())
 def test_each_view_scores_its_list(view: Any, score: float) -> None:
     """Three scorers, with and without an event loop."""
@@ -116,6 +117,7 @@ def test_what_a_retriever_returns_is_seen_in_a_view(tmp_path: Path) -> None:
         assert Report.load(path).rows[0].results[0].score == score
 
 
+@pytest.mark.rooms
 def test_the_command_takes_a_view(tmp_path: Path) -> None:
     """`--view read` scores what the prompt had."""
     from fullrecall.cli import app

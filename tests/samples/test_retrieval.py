@@ -278,6 +278,7 @@ def scored(calls: list[Call]) -> dict[str, object]:
     return found
 
 
+@pytest.mark.rooms
 @given(CALLS, st.randoms(use_true_random=False))
 @settings(max_examples=25, deadline=None)
 def test_no_number_depends_on_the_order_of_the_calls(calls: list[Call], rng: random.Random) -> None:
@@ -285,6 +286,7 @@ def test_no_number_depends_on_the_order_of_the_calls(calls: list[Call], rng: ran
     assert scored(calls) == scored(rng.sample(calls, len(calls)))
 
 
+@pytest.mark.rooms
 @given(CALLS)
 @settings(max_examples=50, deadline=None)
 def test_measures_of_a_union_are_those_of_its_definition(calls: list[Call]) -> None:
@@ -310,6 +312,7 @@ def test_measures_of_a_union_are_those_of_its_definition(calls: list[Call]) -> N
     assert all(0 <= value <= 1 for value in found.values() if isinstance(value, float))
 
 
+@pytest.mark.rooms
 def test_the_order_within_a_call_counts() -> None:
     """NDCG and average precision of a union: 1 where every call has its targets first."""
     first = scored([call("bx", query="1"), call("ay", query="2"), call("z", query="3")])

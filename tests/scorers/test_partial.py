@@ -107,6 +107,7 @@ def test_lines_that_were_taken_out_are_noticed(tmp_path: Path) -> None:
         Report.load(path)
 
 
+@pytest.mark.rooms
 @pytest.mark.parametrize("methods", ["", ', "methods": [{"x": 1}]', ', "methods": 7'])
 def test_a_broken_head_is_no_traceback(tmp_path: Path, methods: str) -> None:
     """What is wrong is told with its line, by the library and by the command."""
@@ -156,6 +157,7 @@ def test_a_gate_cannot_tell(partial: Report) -> None:
     assert (check.outcome, check.reason.startswith("the baseline does")) == ("cannot_tell", True)
 
 
+@pytest.mark.rooms
 def test_the_command_line(tmp_path: Path) -> None:
     """A run that a bad line ends leaves a partial report, and the gate refuses it with exit 3."""
     file, saved = tmp_path / "samples.jsonl", tmp_path / "report.jsonl"

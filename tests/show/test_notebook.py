@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from html.parser import HTMLParser
 
+import pytest
+
 from fullrecall import IdRecall, Report, Sample, compare, evaluate
 from fullrecall.measures import Recall
 from fullrecall.scorers.result import Method
@@ -82,6 +84,7 @@ def test_a_comparison_shows_the_difference() -> None:
         assert text in shown.text
 
 
+@pytest.mark.rooms
 def test_a_diagnosis_shows_gains_and_causes() -> None:
     """What to change stands before why it was missed, with what to do."""
     from fullrecall import diagnose

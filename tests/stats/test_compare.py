@@ -350,6 +350,7 @@ class TestCommand:
 
         return CliRunner().invoke(app, ["compare", *map(str, arguments)], catch_exceptions=False)
 
+    @pytest.mark.rooms
     def test_it_prints_the_comparison(self, saved: tuple[Path, Path]) -> None:
         """The table, what it stands on, and the samples that flipped, in 80 columns."""
         result = self.run(*saved)
@@ -359,6 +360,7 @@ class TestCommand:
         assert "q1  question 1?\n  1.000 → 0.500\n  lost: b\n" in result.stdout
         assert max(map(len, result.stdout.splitlines())) <= 80
 
+    @pytest.mark.rooms
     def test_a_reworded_question_is_noted(self, saved: tuple[Path, Path]) -> None:
         """What the library warns of is a note, not a line of our code."""
         saved[1].write_text(saved[1].read_text("utf-8").replace("question 3?", "Q3?"), "utf-8")
@@ -368,6 +370,7 @@ class TestCommand:
         assert result.stderr.startswith("Note: 1 sample with the same ID and another question")
         assert "UserWarning" not in result.stderr
 
+    @pytest.mark.rooms
     def test_json_is_all_of_it(self, saved: tuple[Path, Path]) -> None:
         """--json prints what `to_dict` gives."""
         result = self.run(*saved, "--json", "--confidence", 0.9)
@@ -375,6 +378,7 @@ class TestCommand:
         assert isinstance(expected, Comparison)
         assert json.loads(result.stdout) == json.loads(json.dumps(expected.to_dict()))
 
+    @pytest.mark.rooms
     def test_no_flips_are_listed_if_none_are_asked_for(self, saved: tuple[Path, Path]) -> None:
         """--flips 0 leaves the list out, --flips 1 shows the largest change."""
         assert "changed in id_recall" not in self.run(*saved, "--flips", 0).stdout
@@ -383,6 +387,7 @@ class TestCommand:
             in self.run(*saved, "--flips", 1).stdout
         )
 
+    @pytest.mark.rooms
     @pytest.mark.parametrize(
         ("arguments", "said"),
         [

@@ -215,6 +215,7 @@ class TestComparison:
         with pytest.raises(ParameterError, match="flips"):
             comparison.to_markdown(flips=-1)
 
+    @pytest.mark.rooms
     def test_the_command_appends_it(self, tmp_path: Path) -> None:
         """`compare --markdown` adds to a job's summary, and prints as without."""
         from fullrecall.cli import app
@@ -236,6 +237,7 @@ class TestComparison:
 class TestFrames:
     """Data frames of texts that are not UTF-8."""
 
+    @pytest.mark.rooms
     def test_half_an_emoji_stands_as_its_escape(self) -> None:
         """It is legal in JSON's input, and pandas keeps texts as UTF-8."""
         from fullrecall.diagnosis import diagnose
@@ -249,6 +251,7 @@ class TestFrames:
         assert diagnose(report).to_frame()["target"][0] == whole
 
 
+@pytest.mark.rooms
 def test_what_was_written_does_not_fill_a_notebook(tmp_path: Path) -> None:
     """The last value of a cell is shown: where the page went, and not its 300,000 characters."""
     from fullrecall.diagnosis import diagnose

@@ -236,6 +236,7 @@ class TestCommand:
 
         return CliRunner().invoke(app, ["gate", *map(str, arguments)], catch_exceptions=False)
 
+    @pytest.mark.rooms
     @pytest.mark.parametrize(
         ("least", "code", "said"),
         [
@@ -253,6 +254,7 @@ class TestCommand:
         assert said in " ".join(result.stdout.split())
         assert result.stderr == ""
 
+    @pytest.mark.rooms
     def test_min_recall_is_a_threshold_of_recall(self, saved: Mapping[str, Path]) -> None:
         """--min-recall is --require for recall, over all or over the first --k."""
         for options, rule in ((("--k", 10), "recall@10>=0.2"), ((), "recall>=0.2")):
@@ -265,6 +267,7 @@ class TestCommand:
         assert alone.exit_code == 2
         assert "--min-recall" in alone.stderr
 
+    @pytest.mark.rooms
     @pytest.mark.parametrize(
         ("name", "code"), [("main", 0), ("worse", 0), ("unclear", 3), ("worst", 1)]
     )
@@ -278,6 +281,7 @@ class TestCommand:
                 " ".join(result.stdout.split()),
             )
 
+    @pytest.mark.rooms
     def test_as_a_process(self, saved: Mapping[str, Path]) -> None:
         """The exit codes are those of the process."""
         codes = []
@@ -287,6 +291,7 @@ class TestCommand:
             codes.append(subprocess.run([*command, *arguments], check=False).returncode)
         assert codes == [0, 3, 1]
 
+    @pytest.mark.rooms
     def test_json_is_all_that_is_printed(self, saved: Mapping[str, Path]) -> None:
         """--json prints what `to_dict` gives, and the exit code is the same."""
         result = self.run(saved["main"], "--require", "recall>=0.2", "--json")
@@ -294,6 +299,7 @@ class TestCommand:
         assert json.loads(result.stdout) == json.loads(json.dumps(expected))
         assert result.exit_code == 3
 
+    @pytest.mark.rooms
     def test_options_reach_the_gate(self, saved: Mapping[str, Path]) -> None:
         """--confidence, --score are parameters of the gate."""
         assert (
@@ -302,6 +308,7 @@ class TestCommand:
         arguments = ("--require", "recall>=0.1", "--score", "id_recall")
         assert self.run(saved["main"], *arguments).exit_code == 0
 
+    @pytest.mark.rooms
     def test_markdown_is_appended(self, saved: Mapping[str, Path], tmp_path: Path) -> None:
         """A job's summary may have been written to before."""
         summary = tmp_path / "summary.md"
@@ -310,6 +317,7 @@ class TestCommand:
         written = summary.read_text("utf-8")
         assert written.startswith("# Job\n\n### ✅ Recall gate: PASS")
 
+    @pytest.mark.rooms
     @pytest.mark.parametrize(
         ("arguments", "said"),
         [

@@ -63,6 +63,7 @@ def properties(case: ET.Element) -> dict[str, str]:
     return {str(item.get("name")): str(item.get("value")) for item in case.iter("property")}
 
 
+@pytest.mark.rooms
 def test_all_outcomes_on_a_real_retriever(tmp_path: Path, saved: Mapping[str, Path]) -> None:
     """The demo's collection: pass, fail and cannot tell; a section, and JUnit's properties."""
     ran = run(
@@ -100,6 +101,7 @@ def test_few(recall_gate):
 """
 
 
+@pytest.mark.rooms
 @pytest.mark.parametrize(
     ("arguments", "code", "counted"),
     [
@@ -130,6 +132,7 @@ WRONG = {
 }
 
 
+@pytest.mark.rooms
 def test_what_is_wrong_is_one_line(tmp_path: Path) -> None:
     """Whatever a call gets wrong fails the test with one line, and no traceback."""
     code = "".join(
@@ -152,6 +155,7 @@ def test_call_{n}(recall_gate):
         assert "pytest_plugin.py" not in str(failure.text)
 
 
+@pytest.mark.rooms
 def test_runs_without_a_gate_are_left_alone(tmp_path: Path) -> None:
     """No section, no property, where no gate is used; and nothing heavy is loaded."""
     ran = run(
@@ -169,6 +173,7 @@ def test_nothing():
     assert properties(ran.cases["test_nothing"]) == {}
 
 
+@pytest.mark.rooms
 def test_pytest_finds_the_plug_in() -> None:
     """The distribution names it as a plug-in of pytest, as a module that has the fixture."""
     text = (Path(__file__).parents[2] / "pyproject.toml").read_text("utf-8")

@@ -114,6 +114,7 @@ class TestPrinted:
         assert repr(row) == "Row(q: 0.100 id_recall, 1.000 precision_by_id)"
         assert str(row).splitlines()[:2] == ["q", "?"]
 
+    @pytest.mark.rooms
     def test_scores_of_summaries_comparisons_and_gates(self) -> None:
         """The number, its interval, and what it stands on."""
         from fullrecall import diagnose

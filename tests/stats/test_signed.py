@@ -42,6 +42,7 @@ def gated(report: Path, key: Path) -> tuple[int, str]:
     return done.exit_code, " ".join(done.output.split())
 
 
+@pytest.mark.rooms
 def test_what_was_signed_passes(signed: Path, key: Path) -> None:
     """The key's file may end in a line feed or not."""
     assert gated(signed, key)[0] == 0
@@ -78,6 +79,7 @@ REFUSED: dict[str, tuple[Callable[[Path, Path], object], str]] = {
 }
 
 
+@pytest.mark.rooms
 @pytest.mark.parametrize(("change", "told"), REFUSED.values(), ids=REFUSED)
 def test_what_is_refused(
     change: Callable[[Path, Path], object], told: str, signed: Path, key: Path
@@ -91,6 +93,7 @@ def test_what_is_refused(
         Report.load(signed, signed=key)
 
 
+@pytest.mark.rooms
 def test_the_command_line_signs(tmp_path: Path, key: Path) -> None:
     """`evaluate --sign` signs what it saves, and refuses a key that cannot before it scores."""
     from fullrecall.cli import app
@@ -113,6 +116,7 @@ def test_a_replaced_report_has_no_signature(signed: Path, key: Path) -> None:
         Report.load(signed, signed=key)
 
 
+@pytest.mark.rooms
 def test_a_directory(tmp_path: Path, key: Path) -> None:
     """Its manifest is signed, which has the digests of its files."""
     from fullrecall.cli import app

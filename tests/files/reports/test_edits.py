@@ -86,6 +86,7 @@ def test_each_edit_of_a_result(name: str, tmp_path: Path) -> None:
     assert len(kinds) >= FEWEST.get(name, 40)
 
 
+@pytest.mark.rooms
 @pytest.mark.parametrize("name", ["ids", "spans", "claims", "a panel"])
 def test_each_edit_under_the_digest_that_was_written(name: str, tmp_path: Path) -> None:
     """Whoever edits by hand leaves the digest: any edit of a sample, too, is refused by `gate`."""

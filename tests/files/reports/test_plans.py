@@ -64,6 +64,7 @@ def as_plain(report: Report) -> list[Row]:
     ]
 
 
+@pytest.mark.rooms
 def test_parts_in_any_order(tmp_path: Path) -> None:
     """The rows stand by number; the user's columns are metadata, to slice by."""
     every = rows()
@@ -80,6 +81,7 @@ def test_parts_in_any_order(tmp_path: Path) -> None:
     assert [one.value for one in report.slices("tenant")] == ["a", "b"]
 
 
+@pytest.mark.rooms
 def test_a_part_twice_counts_once(tmp_path: Path) -> None:
     """Also where another part has some of its rows, and some more."""
     every = rows()
@@ -96,6 +98,7 @@ def test_a_part_twice_counts_once(tmp_path: Path) -> None:
         assert report.table.ids == plain().table.ids
 
 
+@pytest.mark.rooms
 def test_missing_rows_are_told_by_number(tmp_path: Path) -> None:
     """Of the plan; without one of what must be there, up to the last row."""
     every = rows()
@@ -108,6 +111,7 @@ def test_missing_rows_are_told_by_number(tmp_path: Path) -> None:
     assert "rows that are not planned are there: 200 to 299" in (beyond or "")
 
 
+@pytest.mark.rooms
 def test_other_content_is_refused_in_any_order(tmp_path: Path) -> None:
     """The rows are named."""
     every = rows()
@@ -125,6 +129,7 @@ def test_other_content_is_refused_in_any_order(tmp_path: Path) -> None:
     assert len(told) == 1
 
 
+@pytest.mark.rooms
 def test_what_it_cost_makes_no_other_content(tmp_path: Path) -> None:
     """A retried batch finds answers in the store: the same scores, and one of both counts."""
     from fullrecall import BatchScorer
@@ -155,6 +160,7 @@ def test_files_of_two_evaluations_are_no_report(tmp_path: Path) -> None:
         Report.open([tmp_path / "a.parquet", tmp_path / "b.parquet"])
 
 
+@pytest.mark.rooms
 def test_rows_without_numbers_have_no_plan(tmp_path: Path) -> None:
     """They stand in the order of the files."""
     from fullrecall import BatchScorer
