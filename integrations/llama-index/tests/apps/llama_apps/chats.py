@@ -38,6 +38,7 @@ _HISTORY = [
 
 
 def _memory(*, told: bool = False) -> ChatMemoryBuffer:
+    # The default memory is a database in a thread, which may outlive the test.
     return ChatMemoryBuffer.from_defaults(
         token_limit=9999, chat_history=list(_HISTORY) if told else []
     )
@@ -112,7 +113,7 @@ def simple_chat() -> Any:
 def chat_mode_of_an_index() -> Any:
     """The engine that an index makes."""
     return vector_index(nodes("tower seals")).as_chat_engine(
-        chat_mode="context", llm=model(), similarity_top_k=2
+        chat_mode="context", llm=model(), similarity_top_k=2, memory=_memory()
     )
 
 

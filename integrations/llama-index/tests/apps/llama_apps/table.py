@@ -1,4 +1,9 @@
-"""The table of all applications by every door, and the list of the failures that are known."""
+"""The table of all applications by every door, and the list of the failures that are known.
+
+`PYTHONPATH=integrations/llama-index/tests/apps:integrations/llama-index/tests/doubles python -m
+llama_apps.table` prints the table and writes the list anew. A repair shortens the list; a line
+that it adds is a defect.
+"""
 
 from __future__ import annotations
 
