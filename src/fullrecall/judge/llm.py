@@ -92,6 +92,11 @@ class LLMJudge(Exchange):
         how = f"{self.claims_per_call}/{self.window}/{self.reasks}{''.join(options)}"
         return f"llm:{self.model.name}:prompts-{self.prompts.name}:{how}"
 
+    @property
+    def quotes_by_rules(self) -> bool:
+        """Whether rules alone decide if a quote is verified."""
+        return self.verify == "rules"
+
     def __dask_tokenize__(self) -> tuple[str, str]:
         return type(self).__qualname__, self.name
 

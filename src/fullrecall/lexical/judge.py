@@ -37,6 +37,8 @@ class LexicalJudge(ClaimJudge):
         "number unit scale month negation frequency report myth".split()
     )
 
+    quotes_by_rules: ClassVar[bool] = True
+
     @property
     def name(self) -> str:
         """The judge and its threshold."""

@@ -49,6 +49,7 @@ def rebuilt(method: Method, judge: RecordedJudge | None = None) -> FindingScorer
         if judge is None:
             return None
         judge.name = parameters["judge"]
+        judge.quotes_by_rules = method.quotes_by_rules
         parameters["judge"] = judge
     try:
         scorer = make(name=method.name, **parameters)
@@ -123,6 +124,7 @@ class RecordedJudge:
 
     def __init__(self) -> None:
         self.name = ""
+        self.quotes_by_rules = False
         self._saved: Result | None = None
         self._findings: dict[str, Finding] = {}
         self._unmeasured: dict[str, str] = {}
@@ -194,8 +196,8 @@ class RecordedJudge:
         )
 
     def _verified(self, cited: Sequence[Evidence]) -> bool | None:
-        """Return what a model found of quotes; None where the words decide."""
-        if "verify=model" not in self.name and self.name.startswith(("llm:", "lexical:")):
+        """Return whether the judge verified quotes; None where rules decide."""
+        if self.quotes_by_rules:
             return None
         flags = {item.verified for item in cited if item.start is not None}
         return flags.pop() if len(flags) == 1 else None

@@ -111,9 +111,11 @@ class JudgedScorer(FindingScorer):
     def _method(self) -> Method:
         """How this scorer scores; names the judge that is asked where none is given."""
         method = super()._method
-        if self.judge is not None:
-            return method
-        return replace(method, parameters={**method.parameters, "judge": self._asked_judge.name})
+        by_rules = getattr(self._asked_judge, "quotes_by_rules", False)
+        own = {} if self.judge is not None else {"judge": self._asked_judge.name}
+        return replace(
+            method, parameters={**method.parameters, **own}, quotes_by_rules=bool(by_rules)
+        )
 
     @cached_property
     def _asked_judge(self) -> Judge:

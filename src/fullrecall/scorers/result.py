@@ -41,13 +41,15 @@ class Method:
 
     `headline` is the measure that the score is: recall, unless the scorer finds something that
     recall does not describe. `kind` names the scorer's class ("id_recall"), whatever the score is
-    called; it is empty for a scorer of your own.
+    called; it is empty for a scorer of your own. `quotes_by_rules` is true where rules alone decide
+    whether a quote is verified, and false where the judge may decide it.
     """
 
     name: str
     parameters: Mapping[str, Any] = field(default_factory=dict)
     headline: Measure = Recall
     kind: str = ""
+    quotes_by_rules: bool = False
 
     def label(self, measure: Measure) -> str:
         """Return the name of a score: `id_recall`, `id_recall@5`, `id_recall.ndcg@10`."""

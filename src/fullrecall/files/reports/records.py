@@ -216,6 +216,7 @@ class MethodRecord(Record):
     parameters: dict[str, Any] = {}
     headline: str = "recall"
     kind: str = ""
+    quotes_by_rules: bool = False
 
     @model_validator(mode="after")
     def _check_parameters(self) -> Self:
@@ -226,7 +227,8 @@ class MethodRecord(Record):
     def method(self) -> Method:
         """The method that was saved; `ReportError` for a measure that is not known here."""
         try:
-            return Method(self.name, self.parameters, parse(self.headline), self.kind)
+            headline = parse(self.headline)
+            return Method(self.name, self.parameters, headline, self.kind, self.quotes_by_rules)
         except FullrecallError as error:
             raise ReportError(f"headline: {error}") from None
 
@@ -282,6 +284,7 @@ def plain_method(method: Method) -> dict[str, Any]:
         "parameters": dict(method.parameters),
         "headline": method.headline.name,
         **({"kind": method.kind} if method.kind else {}),
+        **({"quotes_by_rules": True} if method.quotes_by_rules else {}),
     }
 
 
