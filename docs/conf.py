@@ -54,7 +54,7 @@ nitpick_ignore = [  # parts of our own that nobody makes by hand, in signatures 
     ("py:class", "fullrecall.samples.corpus.CorpusDocument"),
     ("py:class", "fullrecall.stats.comparison.ComparisonOptions"),
     ("py:class", "fullrecall.stats.pairs.ScorePairs"),
-    ("py:class", "fullrecall.measures.budgets.Budget"),
+    ("py:class", "fullrecall.measures.budgets.CutBudget"),
     ("py:class", "fullrecall.stats.calls.OverCalls"),
     ("py:class", "fullrecall.stats.missed.Leaked"),
     ("py:class", "fullrecall.diagnosis.id_levels.Rewrite"),

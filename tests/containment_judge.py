@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from fullrecall.judge.judge import Citation, Flow, Kind, Relation, Verdict
+from fullrecall.judge.judge import Citation, Flow, Relation, SplitKind, Verdict
 from fullrecall.judge.language import language
 
 
@@ -19,7 +19,7 @@ class ContainmentJudge:
         self,
         text: str,
         *,
-        kind: Kind,
+        kind: SplitKind,
         question: str | None = None,
     ) -> Flow[Sequence[str]]:
         """Return the sentences of the text."""

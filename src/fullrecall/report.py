@@ -165,7 +165,7 @@ class Report(Evaluation):
         `ReportError` where none has a mean, `KeyError` for another score, `ParameterError` for
         budgets of several units, `MissingExtraError` without Matplotlib.
         """
-        from fullrecall.show.plots import Curve, drawn
+        from fullrecall.show.plots import PlotLine, drawn
 
         cuts = [measure @ check_cut(k) for k in ks]
         units = {each.unit for each in cuts}
@@ -175,7 +175,7 @@ class Report(Evaluation):
         summary = self.summary(*cuts)
         chosen = summary if scores is None else map(summary.__getitem__, scores)
         curves = [
-            Curve(
+            PlotLine(
                 score.name if label is None else f"{label}: {score.name}",
                 score.scored,
                 score.scored + score.undefined + score.unscored,

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from fullrecall import Context, Report, Sample
-from fullrecall.measures.findings import Finding, Step, Target
+from fullrecall.measures.findings import CreditStep, Finding, Target
 from fullrecall.report import Row
 from fullrecall.scorers.result import Method, Result, Status
 
@@ -21,7 +21,7 @@ def finding(sample: int, claim: int, letter: str, partial_credit: float) -> Find
     """Return what a judge found of a claim: s and l at rank 1 and 3, p in part, n nowhere."""
     credit = {"s": 1.0, "l": 1.0, "p": partial_credit}.get(letter, 0.0)
     rank = 3 if letter == "l" else 1
-    steps, ranks = ((Step(rank, credit),), (rank,)) if credit else ((), ())
+    steps, ranks = ((CreditStep(rank, credit),), (rank,)) if credit else ((), ())
     return Finding(Target((f"claim {claim} of {sample}",)), steps, ranks, verdict=VERDICTS[letter])
 
 

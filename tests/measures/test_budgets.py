@@ -15,7 +15,7 @@ from fullrecall.measures import (
     F1,
     RR,
     AllFound,
-    Budget,
+    CutBudget,
     Hit,
     Leak,
     Measure,
@@ -28,7 +28,7 @@ from fullrecall.measures import (
     tokens,
 )
 from fullrecall.measures.budgets import Unit, budgets_to
-from fullrecall.measures.findings import Finding, Step, Target
+from fullrecall.measures.findings import CreditStep, Finding, Target
 from fullrecall.samples.calls import Call
 from fullrecall.scorers.result import Method, Result, Status
 from fullrecall.stats.change_sheets import verdict_of
@@ -94,7 +94,7 @@ def _order_read(sample: Sample) -> list[int]:
     return sorted(order, key=record.call_numbers.__getitem__) if record.ranks else order
 
 
-def _paid(sample: Sample, budget: Budget) -> Sample:
+def _paid(sample: Sample, budget: CutBudget) -> Sample:
     """Return the sample as if only what a budget pays for had been retrieved."""
     record = sample.retrieval
     assert record is not None
@@ -157,8 +157,8 @@ def test_credit_of_several_contexts_needs_all_of_them() -> None:
             calls=[Call("s"), Call("s")],
         )
     )
-    joint = Finding(Target(("c",)), (Step(2, 1.0),), (1, 2))
-    halves = Finding(Target(("c",)), (Step(1, 0.5), Step(2, 1.0)), (1, 2))
+    joint = Finding(Target(("c",)), (CreditStep(2, 1.0),), (1, 2))
+    halves = Finding(Target(("c",)), (CreditStep(1, 0.5), CreditStep(2, 1.0)), (1, 2))
     method = Method("claims")
     for finding, first in ((joint, 0.0), (halves, 0.5)):
         result = Result(method, Status.SCORED, (finding,), 2).asked_of(sample)

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from fullrecall import Context, Retrieval
-from fullrecall.observe import Kind, Step, StepLog, StepReading, ValueReader
+from fullrecall.observe import Step, StepKind, StepLog, StepReading, ValueReader
 
 
 class Running:
@@ -37,7 +37,7 @@ class Program:
 
     @contextmanager
     def step(
-        self, kind: Kind, name: str = "", given: Any = None, **fields: Any
+        self, kind: StepKind, name: str = "", given: Any = None, **fields: Any
     ) -> Iterator[Running]:
         """Run a step below the innermost open one; an exception inside fails it and goes on."""
         self._number += 1
@@ -74,14 +74,14 @@ class Program:
         return found
 
     def fail(
-        self, name: str = "search", query: str = "q", kind: Kind = "retriever", **fields: Any
+        self, name: str = "search", query: str = "q", kind: StepKind = "retriever", **fields: Any
     ) -> None:
         """Run a step that fails, and swallow its exception."""
         with self.step(kind, name, query=query, **fields) as running:
             running.error = "TimeoutError: down"
 
     def function(
-        self, name: str, given: Any, output: Any, kind: Kind = "chain", **fields: Any
+        self, name: str, given: Any, output: Any, kind: StepKind = "chain", **fields: Any
     ) -> Any:
         """Run a step that turns something into something else."""
         with self.step(kind, name, given, **fields) as running:

@@ -14,7 +14,7 @@ from tests.pipelines import calls_of
 
 from fullrecall import Context, IdRecall, Report, Sample, SpanRecall, compare
 from fullrecall.judge.usage import Usage
-from fullrecall.measures.findings import Evidence, Finding, Step, Target
+from fullrecall.measures.findings import CreditStep, Evidence, Finding, Target
 from fullrecall.report import Row
 from fullrecall.samples.calls import Stage
 from fullrecall.samples.retrieval import Retrieval
@@ -64,7 +64,7 @@ def claim_result(sample: Sample) -> Result:
     findings = (
         Finding(
             Target(("It is on the Champ de Mars.",)),
-            (Step(1, 1.0),),
+            (CreditStep(1, 1.0),),
             (1,),
             (Evidence(1, start, start + 20, quote="on the Champ de Mars", verified=True),),
             "supported",
@@ -206,7 +206,7 @@ def hostile_report() -> Report:
     claims = replace(CLAIMS, name=f"{evil} claims")
     found = Finding(
         Target((evil,)),
-        (Step(1, 1.0),),
+        (CreditStep(1, 1.0),),
         (1,),
         (
             Evidence(1, 3, 40, quote=evil, verified=True),

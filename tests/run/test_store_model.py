@@ -401,7 +401,7 @@ def test_the_next_run_on_the_same_store_goes_on(tmp_path: Path, how: str) -> Non
 
 def test_a_claim_ends_with_its_owner(tmp_path: Path) -> None:
     """One of a process that is dead is free at once, one that was not renewed when it is due."""
-    from fullrecall.run.ledger import CLAIM_SECONDS, Claim, process_scope
+    from fullrecall.run.ledger import CLAIM_SECONDS, AskClaim, process_scope
 
     ended = subprocess.run(
         [sys.executable, "-c", "import os; print(os.getpid())"],
@@ -414,20 +414,22 @@ def test_a_claim_ends_with_its_owner(tmp_path: Path) -> None:
     with SQLiteLedger(tmp_path / "store") as ledger:
         token, granted = ledger.claim("an ask")
         assert granted.result()
-        assert Claim(token, process_scope(), os.getpid(), soon).is_held(now)
-        assert not Claim(token, process_scope(), os.getpid(), now - 1).is_held(now)
-        assert not Claim(token, process_scope(), os.getpid(), soon + 1e6).is_held(now), "set back"
+        assert AskClaim(token, process_scope(), os.getpid(), soon).is_held(now)
+        assert not AskClaim(token, process_scope(), os.getpid(), now - 1).is_held(now)
+        assert not AskClaim(token, process_scope(), os.getpid(), soon + 1e6).is_held(now), (
+            "set back"
+        )
         ledger.forget("an ask", token).result()
-        assert not Claim(token, process_scope(), os.getpid(), soon).is_held(now), "it has ended"
-    assert Claim("t", "another machine", 1, soon).is_held(now)
+        assert not AskClaim(token, process_scope(), os.getpid(), soon).is_held(now), "it has ended"
+    assert AskClaim("t", "another machine", 1, soon).is_held(now)
     if os.name == "posix":
-        assert not Claim("t", process_scope(), int(ended.stdout), soon).is_held(now)
+        assert not AskClaim("t", process_scope(), int(ended.stdout), soon).is_held(now)
     if Path("/proc/self/stat").exists():
         with subprocess.Popen([sys.executable, "-c", ""], stdout=subprocess.PIPE) as unasked:
             assert unasked.stdout is not None
             unasked.stdout.read()
             os.waitid(os.P_PID, unasked.pid, os.WEXITED | os.WNOWAIT)
-            assert not Claim("t", process_scope(), unasked.pid, soon).is_held(now), (
+            assert not AskClaim("t", process_scope(), unasked.pid, soon).is_held(now), (
                 "dead, not yet buried"
             )
 

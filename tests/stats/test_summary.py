@@ -10,7 +10,7 @@ from tests.observe.calls import of_calls
 
 from fullrecall import Context, IdRecall, Report, Sample, evaluate
 from fullrecall.measures import Recall
-from fullrecall.measures.findings import Finding, Step, Target
+from fullrecall.measures.findings import CreditStep, Finding, Target
 from fullrecall.report import Row
 from fullrecall.samples.calls import Call
 from fullrecall.scorers.result import Method, Result, Status
@@ -85,7 +85,7 @@ def test_credit_on_unverified_quotes_stands_in_the_summary() -> None:
     """Two claims are credited, one on a quote that is not in its context: half of the credit."""
     method = Method("claim_recall", {"judge": "j"})
     found = [
-        Finding(Target((name,)), (Step(1, 1.0),), (1,), verdict="supported", unverified=share)
+        Finding(Target((name,)), (CreditStep(1, 1.0),), (1,), verdict="supported", unverified=share)
         for name, share in (("a", 0.0), ("b", 1.0))
     ]
     rows = [

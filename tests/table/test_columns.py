@@ -24,7 +24,7 @@ from fullrecall.measures import (
     Recall,
     nDCG,
 )
-from fullrecall.measures.findings import Finding, Step, Target, by_rank
+from fullrecall.measures.findings import CreditStep, Finding, Target, by_rank
 from fullrecall.measures.found import FoundColumns
 from fullrecall.measures.lists import Lists, row_sums
 from fullrecall.samples.sample import Sample
@@ -143,9 +143,9 @@ def findings(draw: Any, number: int, retrieved: int) -> Finding:
     if not ranks:
         return Finding(target)
     if draw(st.booleans()):
-        return Finding(target, (Step(ranks[0], 1.0),), ranks)
+        return Finding(target, (CreditStep(ranks[0], 1.0),), ranks)
     shares = sorted(draw(st.sets(st.floats(0.05, 1.0), min_size=1, max_size=len(ranks))))
-    steps = tuple(Step(rank, share) for rank, share in zip(ranks, shares, strict=False))
+    steps = tuple(CreditStep(rank, share) for rank, share in zip(ranks, shares, strict=False))
     return Finding(target, steps, ranks)
 
 
@@ -250,7 +250,7 @@ def test_sums_are_rounded_once(rows: list[list[float]]) -> None:
 
 def test_united_lists_are_read_by_rank() -> None:
     """A context at place 3 of a union may be the second of its own call."""
-    finding = Finding(Target(("a",)), (Step(3, 1.0),), (3,))
+    finding = Finding(Target(("a",)), (CreditStep(3, 1.0),), (3,))
     assert by_rank((finding,), (1, 1, 2, 2))[0].rank == 2
     result = Result(METHOD, Status.SCORED, (finding,), 4, ranks=(1, 1, 2, 2))
     assert result[Recall @ 1] == 0.0

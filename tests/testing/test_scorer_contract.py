@@ -22,7 +22,7 @@ from fullrecall import (
     TextRecall,
 )
 from fullrecall.errors import ReportError
-from fullrecall.measures.findings import Evidence, Finding, Step, Target
+from fullrecall.measures.findings import CreditStep, Evidence, Finding, Target
 from fullrecall.scorers import FindingScorer, Found
 from fullrecall.scorers.result import Method, Result, Status
 from fullrecall.testing import SCORER_CHECKS
@@ -117,7 +117,7 @@ class _EmptyIsPerfect(_Wrong):
     def score(self, sample: Sample | None = None, /, **fields: Any) -> Result:
         result = super().score(sample, **fields)
         if result.status is Status.UNDEFINED:
-            done = Finding(Target(("nothing",)), (Step(1, 1.0),), (1,))
+            done = Finding(Target(("nothing",)), (CreditStep(1, 1.0),), (1,))
             return Result(self.method, Status.SCORED, (done,), 1)
         return result
 

@@ -22,7 +22,7 @@ from typing import Any, TypeVar
 from fullrecall._util.extras import imported
 from fullrecall.errors import StoreError
 from fullrecall.judge.models.redaction import public_url
-from fullrecall.run.ledger import Change, Entry, Ledger, Moment
+from fullrecall.run.ledger import Entry, EntryChange, Ledger, Moment
 
 T = TypeVar("T")
 
@@ -81,12 +81,12 @@ class RedisLedger(Ledger):
         self.check_open()
         return self._tried(lambda: Entry.of(self._client.get(name_of(key)) or ""), Entry())
 
-    def amend(self, key: str, change: Change[T], *, otherwise: T) -> Future[T]:
+    def amend(self, key: str, change: EntryChange[T], *, otherwise: T) -> Future[T]:
         """Change a record; the future is done when the server has it."""
         self.check_open()
         return self._pool.submit(self._tried, lambda: self._amended(key, change), otherwise)
 
-    def _amended(self, key: str, change: Change[T]) -> T:
+    def _amended(self, key: str, change: EntryChange[T]) -> T:
         name = name_of(key)
         longest_wait = 0.002
         while True:

@@ -10,7 +10,7 @@ from fullrecall.errors import InputError
 from fullrecall.judge.labels import as_label
 
 if TYPE_CHECKING:
-    from fullrecall.judge.judge import Label as Word
+    from fullrecall.judge.judge import VerdictLabel
 
 
 class Label(NamedTuple):
@@ -24,7 +24,7 @@ class Label(NamedTuple):
 
     sample: str
     target: str
-    label: Word | None
+    label: VerdictLabel | None
     probability: float | None = None
     item: str = ""
     rater: str = ""

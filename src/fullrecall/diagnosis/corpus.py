@@ -10,7 +10,7 @@ from typing import NamedTuple, TypeAlias
 from fullrecall.errors import InputError
 from fullrecall.samples.context import ID, Context, ContextLike, as_context
 from fullrecall.samples.identifiers import as_id
-from fullrecall.scorers.alignment import Interval, Overlap, covered, total
+from fullrecall.scorers.alignment import CharacterRange, Overlap, covered, total
 from fullrecall.scorers.passages import Passage
 
 CorpusLike: TypeAlias = Iterable[ContextLike] | Mapping[ID, ContextLike]
@@ -79,7 +79,7 @@ class _Search:
     indexed: Sequence[Passage]
     min_run: int
     overlaps: dict[int, Overlap] = field(default_factory=dict)
-    covered: list[Interval] = field(default_factory=list)
+    covered: list[CharacterRange] = field(default_factory=list)
 
     @property
     def is_complete(self) -> bool:
@@ -96,7 +96,7 @@ class _Search:
             if more != self.covered and number not in self.overlaps and (part.runs or edges):
                 self.overlaps[number], self.covered = part, more
 
-    def look_where_shared(self, shared: Mapping[int, Sequence[Interval]]) -> None:
+    def look_where_shared(self, shared: Mapping[int, Sequence[CharacterRange]]) -> None:
         """Add those that share blocks with the passage, which `shared` has by their numbers."""
         characters = self.passage.characters
         texts = {number: self.indexed[number].characters for number in shared}
@@ -107,7 +107,7 @@ class _Search:
             if any(self._goes_on(block, texts[number]) for block in shared[number]):
                 self.look([number])
 
-    def _goes_on(self, block: Interval, text: str) -> bool:
+    def _goes_on(self, block: CharacterRange, text: str) -> bool:
         """Whether the run that holds a block in a text reaches what is not covered yet.
 
         Cheaper than to compare the texts, of which thousands may share the same few lines.
@@ -146,9 +146,9 @@ class _Blocks:
                 if not numbers or numbers[-1] != number:
                     numbers.append(number)
 
-    def sharing(self, characters: str) -> dict[int, list[Interval]]:
+    def sharing(self, characters: str) -> dict[int, list[CharacterRange]]:
         """Return which texts may share a run that counts, and all blocks that show it."""
-        intervals: dict[int, list[Interval]] = {}
+        intervals: dict[int, list[CharacterRange]] = {}
         for at in range(len(characters)):
             block = characters[at : at + self._size]
             if len(block) == self._size:

@@ -9,7 +9,7 @@ from typing import TypeAlias
 
 from fullrecall.diagnosis.change import Change, ChangeKind, Cost
 from fullrecall.diagnosis.rescoring import Rescore
-from fullrecall.measures import Budget, Measure, Recall
+from fullrecall.measures import CutBudget, Measure, Recall
 from fullrecall.measures.budgets import Cut, budgets_to
 from fullrecall.measures.costs import CHARACTERS_PER_TOKEN, Costs
 from fullrecall.samples.context import Context
@@ -98,7 +98,7 @@ class Baseline:
             contexts = row.sample.contexts
             yield None if contexts is None else _within(contexts, row.sample, k)
 
-    def budgets_beyond(self, budget: Budget) -> list[Budget]:
+    def budgets_beyond(self, budget: CutBudget) -> list[CutBudget]:
         """Return larger budgets of the same unit, up to the first that pays for all contexts."""
         import numpy as np
 
@@ -171,7 +171,7 @@ _DIGITS = 12
 
 def _within(contexts: Sequence[Context], sample: Sample, k: Cut | None) -> Sequence[Context]:
     """Return the contexts within `k`; without ranks, their position in the list is the rank."""
-    if isinstance(k, Budget):
+    if isinstance(k, CutBudget):
         paid, _ = Costs.of([sample]).within(k)
         return [context for context, is_paid in zip(contexts, paid, strict=False) if is_paid]
     if k is None or sample.ranks is None:

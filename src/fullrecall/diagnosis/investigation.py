@@ -14,7 +14,7 @@ from fullrecall.diagnosis.ids import id_evidence, id_proposals
 from fullrecall.diagnosis.proposals import proposals
 from fullrecall.diagnosis.rescoring import rescoring
 from fullrecall.diagnosis.rules import beyond_budget, explained
-from fullrecall.measures import Budget
+from fullrecall.measures import CutBudget
 from fullrecall.measures.budgets import Cut, check_cut
 from fullrecall.measures.findings import Finding
 from fullrecall.run.drivers import Inquiry
@@ -104,7 +104,7 @@ def _misses(baseline: Baseline, search: Search) -> Iterator[Diagnosed]:
 def _nearest(examined: Examined, result: Result, finding: Finding, k: Cut | None) -> Explained:
     """Return the cause of the item that came nearest."""
     judged = bool(finding.verdict or result.method.parameters.get("judge"))
-    if isinstance(k, Budget):
+    if isinstance(k, CutBudget):
         if finding.found_at():
             return beyond_budget(finding, examined.row.sample, k)
         k = None  # no budget would have paid for it

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from fullrecall.diagnosis.change import ChangeKind
 from fullrecall.diagnosis.effects import Baseline, Proposal, Values
 from fullrecall.diagnosis.likeness import duplicates
-from fullrecall.measures import Budget
+from fullrecall.measures import CutBudget
 from fullrecall.measures.budgets import Cut
 from fullrecall.samples.context import Context
 
@@ -32,7 +32,7 @@ def _larger_k(baseline: Baseline) -> Iterator[Proposal]:
 
     def proposal(larger: Cut) -> Proposal:
         action = f"raise k from {k} to {larger}"
-        if isinstance(k, Budget) and isinstance(larger, Budget):
+        if isinstance(k, CutBudget) and isinstance(larger, CutBudget):
             action = f"raise the budget from {k.words} to {larger.words}"
         after = {p: baseline.values_at(p, larger) for p in baseline.values}
         return Proposal(ChangeKind.LARGER_K, action, after, baseline.lists_at(larger))
@@ -45,7 +45,7 @@ def _from(baseline: Baseline) -> list[Cut]:
     k = baseline.k
     if k is None:
         return []
-    if isinstance(k, Budget):
+    if isinstance(k, CutBudget):
         larger = baseline.budgets_beyond(k)
         first = next((n for n, each in enumerate(larger) if each.amount >= 2 * k.amount), -1)
         return [k, *larger[first:]]

@@ -15,7 +15,7 @@ from fullrecall.diagnosis.case import Alike, Case
 from fullrecall.diagnosis.causes import Cause, Explained
 from fullrecall.diagnosis.likeness import NEAR_DUPLICATE
 from fullrecall.judge.evidence import locate
-from fullrecall.measures import Budget
+from fullrecall.measures import CutBudget
 from fullrecall.measures.costs import Costs
 from fullrecall.measures.findings import Finding
 from fullrecall.measures.forbidden import rank_at
@@ -74,12 +74,12 @@ def ranked_too_low(case: Case) -> Explained | None:
     return Explained(Cause.BEYOND_K, detail, rank)
 
 
-def beyond_budget(finding: Finding, sample: Sample, budget: Budget) -> Explained:
+def beyond_budget(finding: Finding, sample: Sample, budget: CutBudget) -> Explained:
     """Return that a target was found once more was paid than a budget."""
     position = finding.steps[-1].rank
     rank = rank_at(sample, position)
     cost = float(getattr(Costs.of([sample]), budget.unit)[position - 1])
-    spent = Budget(round(cost, 3), budget.unit)
+    spent = CutBudget(round(cost, 3), budget.unit)
     detail = f"at rank {rank} after {spent.words}, beyond {budget.words}"
     return Explained(Cause.BEYOND_K, detail, rank)
 

@@ -20,7 +20,7 @@ from fullrecall.judge.usage import Usage
 
 T = TypeVar("T")
 
-Answer: TypeAlias = Callable[[Ask], Awaitable[Completion]]
+Completer: TypeAlias = Callable[[Ask], Awaitable[Completion]]
 """What gets a completion for an ask. It raises nothing but `NotAsked`."""
 
 _SIDE_BY_SIDE = 16
@@ -98,7 +98,7 @@ def run(flow: Flow[T]) -> tuple[T, Usage]:
 
 async def arun(
     flow: Flow[T],
-    answer: Answer | None = None,
+    answer: Completer | None = None,
     *,
     step: Sequence[Ask] | Done[T] | None = None,
     compute: Callable[..., Awaitable[Sequence[Ask] | Done[T]]] | None = None,
@@ -125,7 +125,7 @@ async def arun(
         flow.close()
 
 
-async def _batch(batch: Sequence[Ask], answer: Answer, tally: Tally) -> list[Completion]:
+async def _batch(batch: Sequence[Ask], answer: Completer, tally: Tally) -> list[Completion]:
     import asyncio
 
     async def outcome(ask: Ask) -> Completion | NotAsked:
@@ -142,7 +142,7 @@ async def _batch(batch: Sequence[Ask], answer: Answer, tally: Tally) -> list[Com
     return [answer for answer in answers if not isinstance(answer, NotAsked)]
 
 
-def _limited_answer() -> Answer:
+def _limited_answer() -> Completer:
     """Return what asks a model, a bounded number of requests at a time, and tries again."""
     import asyncio
 

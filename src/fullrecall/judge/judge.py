@@ -31,11 +31,11 @@ Flow: TypeAlias = Generator[Sequence[Ask], Sequence[Completion], T]
 A judge that needs no model never yields.
 """
 
-Label: TypeAlias = Literal["supported", "partial", "not_supported", "contradicted"]
+VerdictLabel: TypeAlias = Literal["supported", "partial", "not_supported", "contradicted"]
 """What a judge decides. Only the first two can earn credit; "contradicted" says that the contexts
 state the opposite, which another fix mends than what is merely not there."""
 
-LABELS: tuple[Label, ...] = get_args(Label)
+LABELS: tuple[VerdictLabel, ...] = get_args(VerdictLabel)
 """All labels, the best first."""
 
 
@@ -60,7 +60,7 @@ class Verdict:
     not asked.
     """
 
-    label: Label | None
+    label: VerdictLabel | None
     citations: tuple[Citation, ...] = ()
     together: bool = False
     problem: str = ""
@@ -76,7 +76,7 @@ class Verdict:
         return self.label in ("supported", "partial")
 
 
-Kind: TypeAlias = Literal["claims", "questions"]
+SplitKind: TypeAlias = Literal["claims", "questions"]
 """What a text is split into: the claims of an answer, the sub-questions of a question, …"""
 
 Relation: TypeAlias = Literal["claim", "question"]
@@ -91,7 +91,9 @@ class Judge(Protocol):
         """What identifies the judge: kind, model, prompt version."""
         ...
 
-    def split(self, text: str, *, kind: Kind, question: str | None = None) -> Flow[Sequence[str]]:
+    def split(
+        self, text: str, *, kind: SplitKind, question: str | None = None
+    ) -> Flow[Sequence[str]]:
         """Return the claims of an answer, or the sub-questions of a question.
 
         `question` is what the text answers: "In 1889." says little without it.

@@ -6,9 +6,9 @@ from collections.abc import Mapping
 
 from fullrecall._util.values import shown
 from fullrecall.errors import InputError
-from fullrecall.judge.judge import Label as Word
+from fullrecall.judge.judge import VerdictLabel
 
-_WORDS: Mapping[str, Word] = {
+_WORDS: Mapping[str, VerdictLabel] = {
     "supported": "supported",
     "yes": "supported",
     "true": "supported",
@@ -22,7 +22,7 @@ _WORDS: Mapping[str, Word] = {
 """What a label may be called, by the words that people and spreadsheets write."""
 
 
-def as_label(value: object) -> Word | None:
+def as_label(value: object) -> VerdictLabel | None:
     """Return a label by its word, None for an empty one; raise `InputError` for another."""
     if value is None:
         return None

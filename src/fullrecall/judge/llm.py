@@ -15,7 +15,7 @@ from fullrecall.judge.exchange import Exchange, Matter, Verification, windows
 from fullrecall.judge.flow import side_by_side
 from fullrecall.judge.guard import Guard
 from fullrecall.judge.hints import seems_to_instruct, without_hints
-from fullrecall.judge.judge import Ask, Flow, Kind, Relation, Verdict
+from fullrecall.judge.judge import Ask, Flow, Relation, SplitKind, Verdict
 from fullrecall.judge.models.chat import ChatModel, ChatRequest, Completion
 from fullrecall.judge.replies import text_items
 from fullrecall.judge.reviews import rejudged, verified
@@ -108,7 +108,9 @@ class LLMJudge(Exchange):
         object.__setattr__(strict, "_splits", self._splits)  # a text is split once by both
         return strict
 
-    def split(self, text: str, *, kind: Kind, question: str | None = None) -> Flow[Sequence[str]]:
+    def split(
+        self, text: str, *, kind: SplitKind, question: str | None = None
+    ) -> Flow[Sequence[str]]:
         """Return the parts of `text`; each text is split once, and the parts are kept.
 
         Raises `JudgeError` where the model gives none, with the reason.

@@ -9,7 +9,15 @@ from typing import Self
 
 from fullrecall.errors import ParameterError
 from fullrecall.judge.flow import side_by_side
-from fullrecall.judge.judge import LABELS, Flow, Judge, Kind, Relation, Verdict, requiring_quotes
+from fullrecall.judge.judge import (
+    LABELS,
+    Flow,
+    Judge,
+    Relation,
+    SplitKind,
+    Verdict,
+    requiring_quotes,
+)
 
 
 @dataclass(frozen=True)
@@ -39,7 +47,9 @@ class Panel:
         """Return the same judges, asking once more for quotes where they can."""
         return type(self)([requiring_quotes(judge) for judge in self.judges])
 
-    def split(self, text: str, *, kind: Kind, question: str | None = None) -> Flow[Sequence[str]]:
+    def split(
+        self, text: str, *, kind: SplitKind, question: str | None = None
+    ) -> Flow[Sequence[str]]:
         """Return what the first judge makes of the text: all judge the same targets."""
         return self.judges[0].split(text, kind=kind, question=question)
 

@@ -17,7 +17,7 @@ from importlib.resources import files
 from typing import Any
 
 from fullrecall.errors import ParameterError
-from fullrecall.judge.judge import Kind, Relation
+from fullrecall.judge.judge import Relation, SplitKind
 from fullrecall.judge.models.chat import ChatRequest, Message
 
 VERSION = "2"
@@ -123,7 +123,7 @@ class Prompts:
         user = f"quotes:\n{numbered(quotes)}\nclaims:\n{numbered(claims)}"
         return _request(self.verify, user, "verdicts")
 
-    def split(self, text: str, *, kind: Kind, question: str | None = None) -> ChatRequest:
+    def split(self, text: str, *, kind: SplitKind, question: str | None = None) -> ChatRequest:
         """Return the request to split a text; `question` is what it answers."""
         system: str = getattr(self, f"split_{kind}")
         question_line = f"question: {quoted(question)}\n" if question and kind == "claims" else ""

@@ -15,7 +15,7 @@ from dataclasses import replace
 from typing import Any
 
 from fullrecall._util.data import table
-from fullrecall.judge.judge import LABELS, Citation, Label, Verdict
+from fullrecall.judge.judge import LABELS, Citation, Verdict, VerdictLabel
 
 BEGINS = "begins"
 """The field in which a verdict repeats how its target begins."""
@@ -244,12 +244,12 @@ def _caseless(word: str) -> str:
     return re.sub(r"[\s_-]+", " ", folded).strip(" .,;:!*\"'`。")
 
 
-_LABELS: Mapping[str, Label] = {
+_LABELS: Mapping[str, VerdictLabel] = {
     _caseless(word): label for label in LABELS for word in _WORDS_OF[label].split(";")
 }
 
 
-def label_of(word: object) -> Label | None:
+def label_of(word: object) -> VerdictLabel | None:
     """Return the label that a word means, letter case and marks aside; None where it is unclear.
 
     The word "false" is not read: it may say that a claim is contradicted, or that it is not

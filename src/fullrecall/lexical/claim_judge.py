@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from typing import ClassVar, NamedTuple
 
 from fullrecall.errors import JudgeError, ParameterError
-from fullrecall.judge.judge import Citation, Flow, Kind, Relation, Verdict
+from fullrecall.judge.judge import Citation, Flow, Relation, SplitKind, Verdict
 from fullrecall.lexical.clauses import facts_of
 from fullrecall.lexical.sentences import sentences
 
@@ -85,7 +85,7 @@ class ClaimJudge:
         self,
         text: str,
         *,
-        kind: Kind,
+        kind: SplitKind,
         question: str | None = None,  # noqa: ARG002 - the protocol's
     ) -> Flow[Sequence[str]]:
         """Return the facts of the text, or its questions, sentence by sentence."""

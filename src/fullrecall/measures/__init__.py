@@ -5,7 +5,7 @@
 it is typed, and has a text form that `parse` reads: `ndcg(gain=exponential)@10`.
 """
 
-from fullrecall.measures.budgets import Budget, calls, seconds, tokens
+from fullrecall.measures.budgets import CutBudget, calls, seconds, tokens
 from fullrecall.measures.leaks import Leak
 from fullrecall.measures.measure import Measure, Threshold
 from fullrecall.measures.ranking import AP, RR, ContextPrecision, nDCG
@@ -19,8 +19,8 @@ __all__ = [
     "MEASURES",
     "RR",
     "AllFound",
-    "Budget",
     "ContextPrecision",
+    "CutBudget",
     "Hit",
     "Leak",
     "Measure",

@@ -18,7 +18,7 @@ _WRITTEN = re.compile(r"(?P<unit>calls|tokens|seconds)\((?P<amount>\d+(?:\.\d+)?
 
 
 @dataclass(frozen=True, repr=False)
-class Budget:
+class CutBudget:
     """At most `amount` of `unit`: a cut like k, of what each context cost until it was there."""
 
     amount: float
@@ -36,29 +36,29 @@ class Budget:
         return f"{self.amount:,.15g} {self.unit[:-1] if self.amount == 1 else self.unit}"
 
 
-Cut: TypeAlias = int | Budget
+Cut: TypeAlias = int | CutBudget
 """Where a measure stops counting: after so many ranks, or when a budget is spent."""
 
 
-def calls(most: int) -> Budget:
+def calls(most: int) -> CutBudget:
     """Return the budget of the first `most` calls, in the order in which they began, each whole.
 
     Raises `ParameterError` unless it is a whole number of at least 1.
     """
-    return Budget(check_k(most, "calls"), "calls")
+    return CutBudget(check_k(most, "calls"), "calls")
 
 
-def tokens(most: int) -> Budget:
+def tokens(most: int) -> CutBudget:
     """Return the budget of the first `most` tokens, in the order in which contexts were read.
 
     A context has a quarter as many tokens as characters, or the `tokens` of its metadata, as
     `Report.with_tokens` writes them. One that does not fit whole does not count. Raises
     `ParameterError` unless it is a whole number of at least 1.
     """
-    return Budget(check_k(most, "tokens"), "tokens")
+    return CutBudget(check_k(most, "tokens"), "tokens")
 
 
-def seconds(most: float) -> Budget:
+def seconds(most: float) -> CutBudget:
     """Return the budget of calls that ended within `most` seconds of the retrieval's beginning.
 
     Raises `ParameterError` unless it is a number above 0.
@@ -66,10 +66,10 @@ def seconds(most: float) -> Budget:
     number = isinstance(most, (int, float)) and not isinstance(most, bool)
     if not number or not isfinite(most) or most <= 0:
         raise ParameterError(f"seconds must be a number above 0, got {most!r}")
-    return Budget(most, "seconds")
+    return CutBudget(most, "seconds")
 
 
-def parse_budget(text: str) -> Budget | None:
+def parse_budget(text: str) -> CutBudget | None:
     """Return the budget that a text such as `3calls`, `4000tokens` or `2s` names; None for others.
 
     Raises `ParameterError` for an amount that is none.
@@ -90,7 +90,7 @@ _STEPS = (1.0, 1.25, 1.6, 2.0, 2.5, 3.0, 4.0, 5.0, 6.0, 8.0)
 _FIRST_POWER = {"tokens": 0, "seconds": -3}
 
 
-def budgets_to(unit: Unit, most: float) -> list[Budget]:
+def budgets_to(unit: Unit, most: float) -> list[CutBudget]:
     """Return the budgets at which a curve is read, ascending, the last of which pays for `most`.
 
     Each number of calls; for tokens (from 1) and seconds (from 0.001) ten round numbers between
@@ -120,4 +120,4 @@ def check_unit(unit: object) -> Unit | None:
 
 def check_cut(k: object) -> Cut:
     """Return `k` if it is an int >= 1 or a budget; raise `ParameterError` otherwise."""
-    return k if isinstance(k, Budget) else check_k(k)
+    return k if isinstance(k, CutBudget) else check_k(k)

@@ -12,7 +12,7 @@ from math import isnan
 import numpy as np
 from numpy.typing import NDArray
 
-from fullrecall.measures.budgets import Budget
+from fullrecall.measures.budgets import CutBudget
 from fullrecall.measures.lists import Floats, Integers, count_sums, offsets_of
 from fullrecall.samples.context import Context
 from fullrecall.samples.retrieval import Retrieval
@@ -73,7 +73,7 @@ class Costs:
         """The row of each context."""
         return np.repeat(np.arange(len(self.offsets) - 1), np.diff(self.offsets))
 
-    def within(self, budget: Budget) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
+    def within(self, budget: CutBudget) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
         """Return which contexts a budget pays for, and of which rows that is known."""
         costs: Floats = getattr(self, budget.unit)
         unknown = count_sums(np.isnan(costs), self.offsets) > 0

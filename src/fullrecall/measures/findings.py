@@ -47,14 +47,14 @@ class Evidence(NamedTuple):
     verified: bool | None = None
 
 
-class Step(NamedTuple):
+class CreditStep(NamedTuple):
     """From this 1-based `rank` on, a target has this cumulative `credit`, in (0, 1]."""
 
     rank: int
     credit: float
 
 
-class Part(NamedTuple):
+class VerdictPart(NamedTuple):
     """One verdict of several on a target: of a window, of a judge of a panel.
 
     `label` is the verdict's, empty where there is none. `evidence` says by index on which items of
@@ -82,14 +82,14 @@ class Finding(NamedTuple):
     """
 
     target: Target
-    steps: tuple[Step, ...] = ()
+    steps: tuple[CreditStep, ...] = ()
     ranks: tuple[int, ...] = ()
     evidence: tuple[Evidence, ...] = ()
     verdict: str = ""
     agreement: float | None = None
     unverified: float = 0.0
     contested: str = ""
-    parts: tuple[Part, ...] = ()
+    parts: tuple[VerdictPart, ...] = ()
 
     def credit_at(self, k: int | None = None) -> float:
         """Return the credit earned within the first `k` ranks, in [0, 1]; None: within all."""
@@ -122,7 +122,7 @@ def by_rank(findings: Findings, ranks: Sequence[int]) -> Findings:
     ranked = []
     for finding in findings:
         credit = {ranks[position - 1]: reached for position, reached in finding.steps}
-        steps = tuple(Step(rank, reached) for rank, reached in credit.items())
+        steps = tuple(CreditStep(rank, reached) for rank, reached in credit.items())
         supporting = tuple(dict.fromkeys(ranks[position - 1] for position in finding.ranks))
         evidence = tuple(each._replace(rank=ranks[each.rank - 1]) for each in finding.evidence)
         ranked.append(finding._replace(steps=steps, ranks=supporting, evidence=evidence))

@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fullrecall.measures.costs import Costs
-from fullrecall.measures.findings import Finding, Findings, Step
+from fullrecall.measures.findings import CreditStep, Finding, Findings
 from fullrecall.measures.forbidden import Forbidden
 from fullrecall.measures.lists import (
     Floats,
@@ -308,7 +308,7 @@ class FoundColumns:
         start = int(self.first.offsets[row])
         return [
             finding._replace(
-                steps=tuple(starmap(Step, self.rising.of_row(target))),
+                steps=tuple(starmap(CreditStep, self.rising.of_row(target))),
                 ranks=tuple(self.supporting.of_row(target)),
                 evidence=(),
             )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from fullrecall.measures.budgets import Budget
+from fullrecall.measures.budgets import CutBudget
 from fullrecall.measures.measure import FindingsOf, Measure
 
 if TYPE_CHECKING:
@@ -37,7 +37,7 @@ class LeakMeasure(Measure):
         if forbidden is None:
             return values
         at_stake = forbidden.at_stake
-        if isinstance(self.k, Budget):
+        if isinstance(self.k, CutBudget):
             leaks = leaks_within(outcomes, forbidden.positions, self.k)
         else:
             leaks = forbidden.leaks(self.k).astype(float)

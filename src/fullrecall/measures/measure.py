@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, NoReturn, Self, TypeAlias, data
 
 from fullrecall._util.parameters import check_share
 from fullrecall.errors import ParameterError
-from fullrecall.measures.budgets import Budget, Cut, Unit, check_cut
+from fullrecall.measures.budgets import Cut, CutBudget, Unit, check_cut
 from fullrecall.measures.findings import Findings
 
 if TYPE_CHECKING:
@@ -93,7 +93,7 @@ class Measure:
 
         NaN also where what a budget pays for is not known.
         """
-        if isinstance(self.k, Budget):
+        if isinstance(self.k, CutBudget):
             from fullrecall.measures import paid
 
             # Contexts beyond the budget go first: no formula needs to know of costs.
@@ -165,12 +165,12 @@ class Measure:
     @property
     def unit(self) -> Unit | None:
         """What a budget is of; None for a cut by ranks, and without a cut."""
-        return self.k.unit if isinstance(self.k, Budget) else None
+        return self.k.unit if isinstance(self.k, CutBudget) else None
 
     @property
     def amount(self) -> float | None:
         """The number of ranks, calls, tokens or seconds of the cut; None without one."""
-        return self.k.amount if isinstance(self.k, Budget) else self.k
+        return self.k.amount if isinstance(self.k, CutBudget) else self.k
 
     @property
     def whole(self) -> Self:

@@ -7,13 +7,13 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from fullrecall.measures.budgets import Budget
+from fullrecall.measures.budgets import CutBudget
 from fullrecall.measures.findings import Findings, by_rank
 from fullrecall.measures.found import FoundColumns, rises_of, steps_of
 from fullrecall.measures.lists import Floats, Integers, Lists, count_sums, offsets_of, row_maxima
 
 
-def within(outcomes: FoundColumns, budget: Budget) -> tuple[FoundColumns, NDArray[np.bool_]]:
+def within(outcomes: FoundColumns, budget: CutBudget) -> tuple[FoundColumns, NDArray[np.bool_]]:
     """Return the columns of the contexts that a budget pays for, and which rows are known.
 
     They keep their order and their ranks move up, as if the others had not been retrieved. A
@@ -38,7 +38,7 @@ def within(outcomes: FoundColumns, budget: Budget) -> tuple[FoundColumns, NDArra
     return columns, paid.is_known
 
 
-def leaks_within(outcomes: FoundColumns, forbidden: Lists, budget: Budget) -> Floats:
+def leaks_within(outcomes: FoundColumns, forbidden: Lists, budget: CutBudget) -> Floats:
     """Return whether a budget pays for a forbidden position, NaN where that is not known."""
     paid = _Paid.of(outcomes, budget)
     left = paid.moved(forbidden.rows, forbidden.values) > 0
@@ -60,7 +60,7 @@ class _Paid:
     is_known: NDArray[np.bool_]
 
     @classmethod
-    def of(cls, outcomes: FoundColumns, budget: Budget) -> _Paid:
+    def of(cls, outcomes: FoundColumns, budget: CutBudget) -> _Paid:
         costs = outcomes.costs
         assert costs is not None  # noqa: S101 - whoever reads a budget has asked for them
         within, is_known = costs.within(budget)

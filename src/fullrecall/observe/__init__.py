@@ -22,9 +22,9 @@ if TYPE_CHECKING:  # `as` the same name says that it is public (PEP 484)
     from fullrecall.observe.step import ITEM as ITEM
     from fullrecall.observe.step import DocumentCopy as DocumentCopy
     from fullrecall.observe.step import DocumentList as DocumentList
-    from fullrecall.observe.step import Kind as Kind
     from fullrecall.observe.step import Path as Path
     from fullrecall.observe.step import Step as Step
+    from fullrecall.observe.step import StepKind as StepKind
     from fullrecall.observe.values import Contents as Contents
     from fullrecall.observe.values import ValueReader as ValueReader
     from fullrecall.observe.values import joined as joined
@@ -34,7 +34,7 @@ _MODULES = {
     "DocumentCopy": "step",
     "DocumentList": "step",
     "ITEM": "step",
-    "Kind": "step",
+    "StepKind": "step",
     "Path": "step",
     "ROOT": "log",
     "RetrievalProcessor": "processor",

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 
-from fullrecall.observe import Kind
+from fullrecall.observe import StepKind
 
 KIND = (
     "openinference.span.kind",
@@ -18,7 +18,7 @@ KIND = (
     "weave.kind",
     "gen_ai.operation.name",
 )
-KINDS: Mapping[str, Kind] = {
+KINDS: Mapping[str, StepKind] = {
     "retriever": "retriever",
     "search": "retriever",  # Weave
     "retrieval": "retriever",  # GenAI

@@ -13,7 +13,7 @@ _NO_CHANCE = 16
 """Characters that a contained text needs: less is in many texts by chance."""
 
 
-class Document:
+class TrackedDocument:
     """One document through all its copies; `origin` is the step that retrieved it.
 
     `sources` are that step, first, and the retrievers and tools that returned it by themselves.
@@ -43,10 +43,10 @@ class Document:
 
 
 @dataclass(slots=True, eq=False)
-class Passage:
+class DocumentText:
     """A document with the text that one or several copies of it have."""
 
-    document: Document
+    document: TrackedDocument
     copy: DocumentCopy
     number: int
 
@@ -56,18 +56,18 @@ class Passage:
         return self.copy.text
 
 
-class Documents:
+class TrackedDocuments:
     """All documents of a record, and the passages in which they came."""
 
     def __init__(self) -> None:
-        self.passages: list[Passage] = []
-        self._by_copy_object: dict[int, tuple[DocumentCopy, Passage]] = {}
-        self._by_object: dict[int, Document] = {}
-        self._by_copy: dict[tuple[str, str], Document] = {}
-        self._by_text: dict[str, Document] = {}
-        self._passages: dict[tuple[int, str], Passage] = {}
+        self.passages: list[DocumentText] = []
+        self._by_copy_object: dict[int, tuple[DocumentCopy, DocumentText]] = {}
+        self._by_object: dict[int, TrackedDocument] = {}
+        self._by_copy: dict[tuple[str, str], TrackedDocument] = {}
+        self._by_text: dict[str, TrackedDocument] = {}
+        self._passages: dict[tuple[int, str], DocumentText] = {}
 
-    def passage(self, copy: DocumentCopy, view: View, nth: int = 0) -> Passage:
+    def passage(self, copy: DocumentCopy, view: StepDocuments, nth: int = 0) -> DocumentText:
         """Return the passage that this is a copy of; `view` is what it may be made of.
 
         By the object, while its ID or its text is as before; by ID and text; by text among the
@@ -82,7 +82,7 @@ class Documents:
             return named  # an ID alone: the text is that of before
         document = self._known(copy, view, nth)
         if document is None:
-            document = Document(copy)
+            document = TrackedDocument(copy)
             self._by_text.setdefault(copy.text, document)
         else:
             document.also_known_as(copy)
@@ -92,7 +92,7 @@ class Documents:
             self._by_copy[copy.id, copy.text] = document
         passage = self._passages.get((id(document), copy.text))
         if passage is None:
-            passage = Passage(document, copy, len(self.passages))
+            passage = DocumentText(document, copy, len(self.passages))
             self.passages.append(passage)
             self._passages[id(document), copy.text] = passage
         # With the copy itself: while it is kept, no other one gets its identity.
@@ -103,11 +103,11 @@ class Documents:
         """Return whether a copy is of an object that was seen before."""
         return id(copy) in self._by_copy_object or copy.token in self._by_object
 
-    def with_text(self, text: str) -> Document | None:
+    def with_text(self, text: str) -> TrackedDocument | None:
         """Return the first document of this text."""
         return self._by_text.get(text)
 
-    def _known(self, copy: DocumentCopy, view: View, nth: int) -> Document | None:
+    def _known(self, copy: DocumentCopy, view: StepDocuments, nth: int) -> TrackedDocument | None:
         # Not by the object alone: retrievers reuse theirs for other documents.
         document = self._by_object.get(copy.token) if copy.token else None
         if document is not None and (
@@ -126,7 +126,7 @@ class Documents:
         return document or view.overlapping(copy.text)
 
 
-class View:
+class StepDocuments:
     """The documents that a step was given, or that steps inside or before it returned.
 
     `passages` is gone through when it is first needed: most copies are known without it. A view
@@ -135,44 +135,48 @@ class View:
     """
 
     def __init__(
-        self, passages: Iterable[Passage] = (), wider: View | None = None, *, certain: bool = False
+        self,
+        passages: Iterable[DocumentText] = (),
+        wider: StepDocuments | None = None,
+        *,
+        certain: bool = False,
     ) -> None:
         self._source = passages
         self._wider = wider
         self._certain = certain
 
     @cached_property
-    def passages(self) -> list[Passage]:
+    def passages(self) -> list[DocumentText]:
         """All that is in view."""
         return list(self._source)
 
     @cached_property
-    def _texts(self) -> dict[str, dict[Document, None]]:
-        texts: dict[str, dict[Document, None]] = {}
+    def _texts(self) -> dict[str, dict[TrackedDocument, None]]:
+        texts: dict[str, dict[TrackedDocument, None]] = {}
         for passage in self.passages:
             texts.setdefault(passage.text, {})[passage.document] = None
         return texts
 
     @cached_property
-    def _ids(self) -> dict[str, Passage]:
+    def _ids(self) -> dict[str, DocumentText]:
         return {own: each for each in self.passages for own in each.document.ids}
 
-    def of_text(self, text: str) -> Sequence[Document]:
+    def of_text(self, text: str) -> Sequence[TrackedDocument]:
         """Return the documents in view that have this text; without any, those further away."""
         in_view = list(self._texts.get(text, ())) if text else []
         return in_view if in_view or self._wider is None else self._wider.of_text(text)
 
-    def with_text(self, text: str, nth: int = 0) -> Document | None:
+    def with_text(self, text: str, nth: int = 0) -> TrackedDocument | None:
         """Return the nth document in view that has this text, the last one if there are fewer."""
         documents = () if self._certain else self.of_text(text)  # equal texts alone prove nothing
         return documents[min(nth, len(documents) - 1)] if documents else None
 
-    def with_id(self, own_id: str | None) -> Passage | None:
+    def with_id(self, own_id: str | None) -> DocumentText | None:
         """Return the last passage in view of a document with this ID."""
         in_view = self._ids.get(own_id or "")
         return in_view if in_view or self._wider is None else self._wider.with_id(own_id)
 
-    def overlapping(self, text: str) -> Document | None:
+    def overlapping(self, text: str) -> TrackedDocument | None:
         """Return the first document in view whose text contains this one, or stands in it."""
         words = _spaced_words(text) if self.passages else ""
         documents = dict.fromkeys(passage.document for passage in self.passages)

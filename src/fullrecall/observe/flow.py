@@ -7,7 +7,12 @@ from collections.abc import Hashable, Iterable, Iterator, KeysView, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
-from fullrecall.observe.documents import Document, Documents, Passage, View
+from fullrecall.observe.documents import (
+    DocumentText,
+    StepDocuments,
+    TrackedDocument,
+    TrackedDocuments,
+)
 from fullrecall.observe.handed import Bucket, HandedList, Scope, Signature, signature_of
 from fullrecall.observe.step import ITEM, ROWS, DocumentCopy, DocumentList, Path, Step
 from fullrecall.observe.tree import Tree
@@ -18,11 +23,11 @@ _SOURCES = ("retriever", "reranker", "tool")
 
 
 @dataclass(frozen=True, slots=True)
-class _Group:
+class _TrackedList:
     """A list in a step's input or output, its copies told apart; see `DocumentList`."""
 
     path: Path
-    passages: tuple[Passage, ...]
+    passages: tuple[DocumentText, ...]
     certain: bool = True
 
     @property
@@ -34,11 +39,11 @@ class _Group:
 class _Opened:
     """A step that has begun: what it was given, and what was made inside of it until now."""
 
-    given: list[_Group]
+    given: list[_TrackedList]
     bucket: Bucket = field(default_factory=Bucket)
 
 
-class Flow:
+class DocumentFlow:
     """Follows documents through the steps of a record, event by event.
 
     - `bucket`: every list that was handed out of the outermost steps, replaced ones too.
@@ -50,19 +55,19 @@ class Flow:
 
     def __init__(self, tree: Tree, lost: frozenset[Hashable]) -> None:
         self.bucket = Bucket()
-        self.retrieved: list[Passage] = []
+        self.retrieved: list[DocumentText] = []
         self.touched: set[Hashable] = set()
         self.prompts_seen = False
         self.doubt: str | None = None
         self.tree = tree
         self._lost = lost
-        self._documents = Documents()
+        self._documents = TrackedDocuments()
         self._index = PassageIndex()
         self._opened: dict[Hashable, _Opened] = {}
         self._attempts: dict[Hashable, list[HandedList]] = {}
         self.signatures: set[Signature] = set()
         self._united: set[Signature] = set()
-        self._known_lists: dict[int, tuple[DocumentList, tuple[Passage, ...]]] = {}
+        self._known_lists: dict[int, tuple[DocumentList, tuple[DocumentText, ...]]] = {}
 
     def follow(self) -> None:
         """Follow all steps; what the still open ones hold is handed on as it is."""
@@ -90,11 +95,11 @@ class Flow:
                 handed.replaced = True
         # Generators: few steps are given a copy that needs a view, and agents have many lists.
         in_use = (handed for handed in scope.lists() if not handed.replaced)
-        before = View(_passages(in_use), View(_passages(scope.lists())))
-        certain = View(_passages(scope.lists()), certain=True)
+        before = StepDocuments(_passages(in_use), StepDocuments(_passages(scope.lists())))
+        certain = StepDocuments(_passages(scope.lists()), certain=True)
         answers = step.answers and not any(over.answers for over in self.tree.above(step))
         groups = [
-            _Group(each.path, passages, each.certain)
+            _TrackedList(each.path, passages, each.certain)
             for each in step.given
             if (passages := self._given(each, step, before, certain, answers=answers)) is not None
         ]
@@ -110,8 +115,14 @@ class Flow:
             self._read(step.prompt, scope)
 
     def _given(
-        self, listed: DocumentList, step: Step, before: View, certain: View, *, answers: bool
-    ) -> tuple[Passage, ...] | None:
+        self,
+        listed: DocumentList,
+        step: Step,
+        before: StepDocuments,
+        certain: StepDocuments,
+        *,
+        answers: bool,
+    ) -> tuple[DocumentText, ...] | None:
         # The same list object: a message that is sent again at each turn was read once.
         known_list = self._known_lists.get(id(listed))
         if known_list is not None:
@@ -132,7 +143,7 @@ class Flow:
         return passages
 
     def _numbered(
-        self, listed: DocumentList, step: Step, view: View
+        self, listed: DocumentList, step: Step, view: StepDocuments
     ) -> Iterator[tuple[DocumentCopy, int]]:
         """Yield copies, each with the number of those before it that have its text and no ID.
 
@@ -159,7 +170,7 @@ class Flow:
             self._documents.with_text(copy.text) for copy in listed.documents
         )
 
-    def _unite(self, group: _Group, step: Step, scope: Scope, *, answers: bool) -> None:
+    def _unite(self, group: _TrackedList, step: Step, scope: Scope, *, answers: bool) -> None:
         """Note a list that was put together, sorted or copied by hand: it takes its parts' place.
 
         Nor does anything else count of lists that were cut by hand before they were answered from.
@@ -221,8 +232,8 @@ class Flow:
                 handed.read = True
                 missing -= handed.documents
 
-    def _shown_in_prompt(self, prompt: Sequence[str]) -> dict[Document, None]:
-        shown: dict[Document, None] = {}
+    def _shown_in_prompt(self, prompt: Sequence[str]) -> dict[TrackedDocument, None]:
+        shown: dict[TrackedDocument, None] = {}
         for index, piece in enumerate(prompt):
             # A conversation grows at its end: what was looked through stays as it is.
             for document in self._standing_in(piece, again=index == len(prompt) - 1):
@@ -231,12 +242,12 @@ class Flow:
                     document.read_in[piece] = None
         return shown
 
-    def shown_in(self, texts: Iterable[str]) -> KeysView[Document]:
+    def shown_in(self, texts: Iterable[str]) -> KeysView[TrackedDocument]:
         """Return the documents that stand in any of these texts."""
         standing = (document for text in texts for document in self._standing_in(text))
         return dict.fromkeys(standing).keys()
 
-    def _standing_in(self, text: str, *, again: bool = True) -> Iterator[Document]:
+    def _standing_in(self, text: str, *, again: bool = True) -> Iterator[TrackedDocument]:
         passages = self._documents.passages
         for passage in passages[len(self._index) :]:
             self._index.add(passage.text)
@@ -259,12 +270,12 @@ class Flow:
             _HandingOn(self, step, opened, groups, scope).settle()
         scope.buckets[0].take_over(opened.bucket)
 
-    def _returned(self, step: Step, opened: _Opened) -> list[_Group]:
+    def _returned(self, step: Step, opened: _Opened) -> list[_TrackedList]:
         if not step.returned:
             return []
         given_passages = list(_passages(opened.given))
         inside = list(_passages(opened.bucket.lists))
-        view = View([*given_passages, *inside])
+        view = StepDocuments([*given_passages, *inside])
         given_documents = {passage.document for passage in given_passages}
         handled = given_documents.union(passage.document for passage in inside)
         groups = []
@@ -285,12 +296,14 @@ class Flow:
                     )
             passages = _sourced(passages)
             if passages or not listed.documents:
-                groups.append(_Group(path, passages))
+                groups.append(_TrackedList(path, passages))
             if passages:
                 self.touched.add(step.id)
         return groups
 
-    def _note_source(self, step: Step, passage: Passage, given_documents: set[Document]) -> None:
+    def _note_source(
+        self, step: Step, passage: DocumentText, given_documents: set[TrackedDocument]
+    ) -> None:
         """Note where a document comes from, unless it came in from outside of the record."""
         document = passage.document
         if document.origin is None and (
@@ -302,7 +315,7 @@ class Flow:
             self.retrieved.append(passage)
 
     def _known_rows(
-        self, listed: DocumentList, view: View
+        self, listed: DocumentList, view: StepDocuments
     ) -> list[tuple[DocumentCopy, int]] | None:
         """Return all that a call returned as known documents, None if one is not known.
 
@@ -320,7 +333,7 @@ class Flow:
             rows.append((known, 0))
         return rows or None
 
-    def _are_documents(self, step: Step, listed: DocumentList, view: View) -> bool:
+    def _are_documents(self, step: Step, listed: DocumentList, view: StepDocuments) -> bool:
         """Return whether bare texts are documents: known ones, or all that the call returned."""
         if self._known_texts(listed):
             return True
@@ -338,7 +351,12 @@ class _HandingOn:
     """What stays in use after a step: the lists that it returned replace those that it handled."""
 
     def __init__(
-        self, flow: Flow, step: Step, opened: _Opened, groups: list[_Group], scope: Scope
+        self,
+        flow: DocumentFlow,
+        step: Step,
+        opened: _Opened,
+        groups: list[_TrackedList],
+        scope: Scope,
     ) -> None:
         self._flow = flow
         self._step = step
@@ -346,7 +364,7 @@ class _HandingOn:
         self._groups = groups
         self._scope = scope
         self._inside = [handed for handed in opened.bucket.lists if not handed.replaced]
-        self._given = [_Group(g.path, _sourced(g.passages)) for g in opened.given]
+        self._given = [_TrackedList(g.path, _sourced(g.passages)) for g in opened.given]
 
     def settle(self) -> None:
         if not self._groups:
@@ -366,12 +384,12 @@ class _HandingOn:
             self._cut_by_text(self._inside)
         self._replace(replaced, handed_lists)
 
-    def _new_and_passed_on(self) -> tuple[list[_Group], set[Signature]]:
+    def _new_and_passed_on(self) -> tuple[list[_TrackedList], set[Signature]]:
         """Return the lists that are new here, and those that a step inside returned as they are."""
         signatures = {group.signature for group in self._given}
         inside = {handed.signature for handed in self._inside}
-        fresh: dict[Signature, _Group] = {}
-        replaced_before: dict[Signature, _Group] = {}
+        fresh: dict[Signature, _TrackedList] = {}
+        replaced_before: dict[Signature, _TrackedList] = {}
         passed: set[Signature] = set()
         carried = False
         for group in self._groups:
@@ -397,14 +415,14 @@ class _HandingOn:
             fresh = replaced_before  # nothing newer stands beside it
         return list(fresh.values()), passed
 
-    def _is_in_use(self, group: _Group) -> bool:
+    def _is_in_use(self, group: _TrackedList) -> bool:
         """Return whether a step that retrieves nothing itself returned a list still in use."""
         if self._step.kind in _SOURCES:
             return False
         in_use = self._scope.nearest(group.passages[0].document)
         return any(handed.signature == group.signature for handed in in_use)
 
-    def _is_a_result(self, empty: _Group) -> bool:
+    def _is_a_result(self, empty: _TrackedList) -> bool:
         """Return whether an empty list says that nothing is left: where documents were expected."""
         # LangGraph puts empty lists into first states, at keys that nothing has filled yet.
         return (
@@ -465,7 +483,7 @@ class _HandingOn:
         ]
 
     @cached_property
-    def _quoted(self) -> KeysView[Document]:
+    def _quoted(self) -> KeysView[TrackedDocument]:
         return self._flow.shown_in(self._step.texts)
 
     def _whole_lists_given(self) -> list[HandedList]:
@@ -536,15 +554,15 @@ class _HandingOn:
             handed.replaced = True
 
 
-def _passages(lists: Iterable[_Group | HandedList]) -> Iterator[Passage]:
+def _passages(lists: Iterable[_TrackedList | HandedList]) -> Iterator[DocumentText]:
     return (passage for each in lists for passage in each.passages)
 
 
-def _sourced(passages: Iterable[Passage]) -> tuple[Passage, ...]:
+def _sourced(passages: Iterable[DocumentText]) -> tuple[DocumentText, ...]:
     """Return the passages of documents that were retrieved in this record."""
     return tuple(passage for passage in passages if passage.document.origin is not None)
 
 
-def _share(handed: HandedList, documents: Iterable[Document]) -> float:
+def _share(handed: HandedList, documents: Iterable[TrackedDocument]) -> float:
     inside = sum(document in handed.documents for document in documents)
     return inside / max(1, len(handed.documents))

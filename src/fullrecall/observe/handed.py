@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
-from fullrecall.observe.documents import Document, Passage
+from fullrecall.observe.documents import DocumentText, TrackedDocument
 from fullrecall.observe.step import Path, Step
 
 Signature = tuple[int, ...]
 """Which passages a list holds, in its order."""
 
 
-def signature_of(passages: Iterable[Passage]) -> Signature:
+def signature_of(passages: Iterable[DocumentText]) -> Signature:
     """Return which passages these are, in their order."""
     return tuple(passage.number for passage in passages)
 
@@ -30,7 +30,7 @@ class HandedList:
     - `beside`: the ID of the last step that returned it, maybe beside others.
     """
 
-    passages: tuple[Passage, ...]
+    passages: tuple[DocumentText, ...]
     step: Step
     path: Path
     replaced: bool = False
@@ -40,7 +40,7 @@ class HandedList:
     unexplained: bool = False
     taken: list[HandedList] = field(default_factory=list)
     beside: Hashable = None
-    documents: frozenset[Document] = field(init=False)
+    documents: frozenset[TrackedDocument] = field(init=False)
     signature: Signature = field(init=False)
 
     def __post_init__(self) -> None:
@@ -61,8 +61,8 @@ class Bucket:
 
     def __init__(self) -> None:
         self.lists: list[HandedList] = []
-        self._in_use: dict[Document, list[HandedList]] = {}
-        self._replaced: dict[Document, list[HandedList]] = {}
+        self._in_use: dict[TrackedDocument, list[HandedList]] = {}
+        self._replaced: dict[TrackedDocument, list[HandedList]] = {}
 
     def put(self, handed: HandedList) -> None:
         """Lay down a list."""
@@ -83,7 +83,7 @@ class Bucket:
             for document, lists in new.items():
                 own.setdefault(document, []).extend(lists)
 
-    def in_use(self, document: Document) -> list[HandedList]:
+    def in_use(self, document: TrackedDocument) -> list[HandedList]:
         """Return the lists with this document that nothing has replaced."""
         lists = self._in_use.get(document)
         if not lists:
@@ -96,7 +96,7 @@ class Bucket:
             self._replaced.setdefault(document, []).extend(gone)
         return lists
 
-    def replaced(self, document: Document) -> list[HandedList]:
+    def replaced(self, document: TrackedDocument) -> list[HandedList]:
         """Return the lists with this document that another one replaced."""
         self.in_use(document)
         return [handed for handed in self._replaced.get(document, ()) if handed.replaced]
@@ -118,7 +118,7 @@ class Scope:
         for bucket in self.buckets:
             yield from bucket.lists
 
-    def nearest(self, document: Document) -> list[HandedList]:
+    def nearest(self, document: TrackedDocument) -> list[HandedList]:
         """Return the lists in use with this document, of the nearest caller that has any."""
         for bucket in self.buckets:
             lists = bucket.in_use(document)
@@ -126,7 +126,7 @@ class Scope:
                 return lists
         return []
 
-    def nearest_of_all(self, documents: Iterable[Document]) -> Iterator[HandedList]:
+    def nearest_of_all(self, documents: Iterable[TrackedDocument]) -> Iterator[HandedList]:
         """Yield the nearest lists in use of each document, each list once."""
         visited: set[int] = set()
         for document in documents:
@@ -135,7 +135,9 @@ class Scope:
                     visited.add(id(handed))
                     yield handed
 
-    def take_up(self, documents: Iterable[Document], signature: Signature | None = None) -> None:
+    def take_up(
+        self, documents: Iterable[TrackedDocument], signature: Signature | None = None
+    ) -> None:
         """Bring lists that were set aside back into use.
 
         That is the one of this signature, or those with documents that no list in use has.

@@ -8,7 +8,7 @@ from threading import Lock
 from time import perf_counter
 from typing import Any
 
-from fullrecall.observe.step import Kind, Step
+from fullrecall.observe.step import Step, StepKind
 from fullrecall.observe.values import ValueReader
 
 ROOT = "root"
@@ -62,7 +62,7 @@ class StepLog:
         self,
         id: Hashable,  # noqa: A002
         parent: Hashable | None,
-        kind: Kind,
+        kind: StepKind,
         name: str,
         given: Any = None,
         *,

@@ -32,7 +32,7 @@ _ROLES = {
 }
 
 
-class Message(NamedTuple):
+class AgentMessage(NamedTuple):
     """One message as far as it matters here; `role` is "human", "ai", "tool" or ""."""
 
     role: str
@@ -54,7 +54,7 @@ class Turn(NamedTuple):
 
     question: str | None
     answer: str | None
-    messages: tuple[Message, ...]
+    messages: tuple[AgentMessage, ...]
 
 
 def question_of(value: object, key: str | None = None) -> str | None:
@@ -128,7 +128,7 @@ def turn_of(state: object) -> Turn | None:
     return Turn(question, answers[-1] if answers else None, tuple(turn))
 
 
-def messages_of(value: object) -> list[Message] | None:
+def messages_of(value: object) -> list[AgentMessage] | None:
     """Return a list of messages, in whatever form each is; None where it is not one."""
     if isinstance(value, (str, bytes, bytearray)) or not isinstance(value, Sequence) or not value:
         return None
@@ -136,7 +136,7 @@ def messages_of(value: object) -> list[Message] | None:
     return None if None in messages else [each for each in messages if each is not None]
 
 
-def message_of(item: Any) -> Message | None:
+def message_of(item: Any) -> AgentMessage | None:
     """Return one message: an object, `(role, text)`, a mapping, or one that was stored."""
     if _is_message(item):
         return _message(item.type, {name: getattr(item, name, None) for name in _FIELDS})
@@ -181,9 +181,9 @@ def _text(value: Any) -> str | None:
     return value if isinstance(value, str) else None
 
 
-def _message(role: object, fields: Mapping[str, Any]) -> Message:
+def _message(role: object, fields: Mapping[str, Any]) -> AgentMessage:
     calls = fields.get("tool_calls") or ()
-    return Message(
+    return AgentMessage(
         _ROLES.get(str(role).removesuffix("Chunk"), ""),
         text_of(fields.get("content")),
         fields.get("artifact"),

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Sequence
 from typing import TypeAlias
 
-from fullrecall.observe.documents import Passage
+from fullrecall.observe.documents import DocumentText
 from fullrecall.observe.failures import Failures, failures_of
-from fullrecall.observe.flow import Flow
+from fullrecall.observe.flow import DocumentFlow
 from fullrecall.observe.handed import HandedList
 from fullrecall.observe.step import ITEM, DocumentCopy, Step
 from fullrecall.observe.tree import Tree
@@ -69,7 +69,7 @@ class Record:
         """Follow the steps; `make` is called once for each document of a list."""
         self._tree = tree = Tree(steps, root)
         self._failures = failures_of(tree)
-        self._flow = flow = Flow(tree, self._failures.lost)
+        self._flow = flow = DocumentFlow(tree, self._failures.lost)
         self._make = make
         self._contexts: dict[int, Context] = {}
         flow.follow()
@@ -213,7 +213,7 @@ class Record:
         )
 
     def _read(
-        self, passages: Sequence[Passage], contexts: Sequence[Context]
+        self, passages: Sequence[DocumentText], contexts: Sequence[Context]
     ) -> list[Read | None] | None:
         if not self._flow.prompts_seen:
             return None
@@ -222,7 +222,7 @@ class Record:
             for passage, context in zip(passages, contexts, strict=True)
         ]
 
-    def _context(self, passage: Passage) -> Context:
+    def _context(self, passage: DocumentText) -> Context:
         context = self._contexts.get(passage.number)
         if context is None:
             context = self._contexts[passage.number] = self._make(passage.copy, passage.document.id)
@@ -247,7 +247,7 @@ class Record:
         lists = [[self._context(passage) for passage in each.passages] for each in (before, handed)]
         return before if _is_reordering(*lists) else None
 
-    def _ranked(self, handed: HandedList) -> Sequence[Passage]:
+    def _ranked(self, handed: HandedList) -> Sequence[DocumentText]:
         """Return passages in the order of their ranks: that before a step that only reorders."""
         before = self._before(handed)
         if before is None:
@@ -265,7 +265,7 @@ class _Calls:
     Failed ones count: they were paid for.
     """
 
-    def __init__(self, tree: Tree, flow: Flow, failures: Failures) -> None:
+    def __init__(self, tree: Tree, flow: DocumentFlow, failures: Failures) -> None:
         self._tree = tree
         self._outermost: dict[Hashable, Step] = {}
         retrievers = [step for step in tree.steps if step.kind == "retriever"]
@@ -288,7 +288,7 @@ class _Calls:
         ordered = sorted(calls, key=tree.positions.__getitem__)
         self._numbers = {call: number for number, call in enumerate(ordered, start=1)}
 
-    def of(self, passage: Passage) -> tuple[int, float | None]:
+    def of(self, passage: DocumentText) -> tuple[int, float | None]:
         """Return the number of the call that first returned a document, and when it ended."""
         calls = map(self._call, passage.document.sources)
         first = min(calls, key=lambda call: self._numbers[call.id])
@@ -298,7 +298,7 @@ class _Calls:
         """Return whether a step is one of the numbered calls, or stands below one."""
         return self._call(step).id in self._numbers
 
-    def in_order(self, passages: Iterable[Passage]) -> list[Passage]:
+    def in_order(self, passages: Iterable[DocumentText]) -> list[DocumentText]:
         """Return retrieved passages in the order of their calls."""
         positions = self._tree.positions
         return sorted(
@@ -321,7 +321,7 @@ def _empty_call(step: Step) -> Call:
 
 
 def _other_ids(
-    passages: Sequence[Passage], contexts: Sequence[Context]
+    passages: Sequence[DocumentText], contexts: Sequence[Context]
 ) -> list[tuple[str, ...]] | None:
     """Return the IDs of each document beside the one that is shown; None where each has one."""
     other_ids = [
@@ -339,7 +339,7 @@ def _failure(step: Step) -> str:
     return f"{step.name}: {step.error}"
 
 
-def _united(kept: Sequence[Sequence[Passage]]) -> tuple[list[Passage], list[int] | None]:
+def _united(kept: Sequence[Sequence[DocumentText]]) -> tuple[list[DocumentText], list[int] | None]:
     """Return the passages of all lists, each document once at its best rank, and the ranks."""
     if len(kept) == 1:
         return list(kept[0]), None
@@ -349,7 +349,7 @@ def _united(kept: Sequence[Sequence[Passage]]) -> tuple[list[Passage], list[int]
         for number, passages in enumerate(kept)
         for rank, passage in enumerate(passages, start=1)
     ]
-    first: dict[object, tuple[int, Passage]] = {}
+    first: dict[object, tuple[int, DocumentText]] = {}
     for rank, _, passage in sorted(ranked, key=lambda each: each[:2]):
         first.setdefault(passage.document, (rank, passage))
     return [passage for _, passage in first.values()], [rank for rank, _ in first.values()]

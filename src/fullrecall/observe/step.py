@@ -6,7 +6,7 @@ from collections.abc import Hashable
 from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple, TypeAlias
 
-Kind: TypeAlias = Literal["retriever", "reranker", "tool", "llm", "chain", "agent"]
+StepKind: TypeAlias = Literal["retriever", "reranker", "tool", "llm", "chain", "agent"]
 """What a step is, in the words of OpenInference."""
 
 Path: TypeAlias = tuple[Hashable, ...]
@@ -72,7 +72,7 @@ class Step:
 
     id: Hashable
     parent: Hashable | None
-    kind: Kind
+    kind: StepKind
     name: str
     given: tuple[DocumentList, ...] = ()
     returned: tuple[DocumentList, ...] = ()

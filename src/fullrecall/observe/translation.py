@@ -12,8 +12,8 @@ from fullrecall.observe import (
     Contents,
     DocumentCopy,
     DocumentList,
-    Kind,
     Step,
+    StepKind,
     ValueReader,
     conventions,
 )
@@ -102,7 +102,7 @@ class _Translation:
         self._input, self._output = parsed(self._first(conventions.INPUT)), parsed(self._raw_output)
         values = (parsed(span.attributes.get(name)) for name in conventions.KIND)
         kinds = (conventions.KINDS.get(value.lower()) for value in values if isinstance(value, str))
-        self._kind: Kind = next((kind for kind in kinds if kind is not None), "chain")
+        self._kind: StepKind = next((kind for kind in kinds if kind is not None), "chain")
         self._problem: str | None = None
 
     def step(self) -> TracedStep:

@@ -68,7 +68,7 @@ _State: TypeAlias = dict[str, Any]
 """What an account holds, as plain JSON: counts, what is held by those on their way, turns."""
 
 
-class _Answer(NamedTuple):
+class _Admission(NamedTuple):
     """Whether a request may go, and in how many seconds; else why not, or None to look again."""
 
     granted: bool
@@ -233,24 +233,24 @@ def spent_of(ledger: Ledger, budget: Budget) -> Spent:
 # --- changes of an account's state: each is done in one step, whoever else charges it
 
 
-def _reserved(state: _State, now: float, *, name: str, ask: Ask, budget: Budget) -> _Answer:
+def _reserved(state: _State, now: float, *, name: str, ask: Ask, budget: Budget) -> _Admission:
     """Count a request as on its way if there is room for it."""
     holds: dict[str, list[float]] = state["holds"]
     if name in holds:
-        return _Answer(granted=True)  # asked twice: the answer was lost
+        return _Admission(granted=True)  # asked twice: the answer was lost
     _expire(state, now)
     if budget.calls is not None and state.get("calls", 0) >= budget.calls:
         why = f"the budget of {counted(budget.calls, 'call')} is used up"
-        return _Answer(granted=False, why=why)
+        return _Admission(granted=False, why=why)
     largest = _largest(ask, budget, state)
     if budget.is_measured:
         may_join = len(holds) <= state.get("settled", 0)  # what few took says little of many
         if not (may_join and _beyond(state, budget, largest) is None):
             if holds:
-                return _Answer(granted=False)  # those on their way may take less than is held
+                return _Admission(granted=False)  # those on their way may take less than is held
             beyond = _beyond(state, budget, _expected(ask, budget, state))
             if beyond is not None:
-                return _Answer(granted=False, why=beyond)
+                return _Admission(granted=False, why=beyond)
     turn = now
     if budget.rate is not None:
         # Turns are slots of time in the shared account: the rate is that of all workers together.
@@ -258,7 +258,7 @@ def _reserved(state: _State, now: float, *, name: str, ask: Ask, budget: Budget)
         state["turn"] = turn + 1 / budget.rate
     state["calls"] = state.get("calls", 0) + 1
     holds[name] = [largest.tokens, largest.cost, turn + HOLD_SECONDS]
-    return _Answer(granted=True, wait=turn - now)
+    return _Admission(granted=True, wait=turn - now)
 
 
 def _settled(

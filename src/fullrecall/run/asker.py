@@ -33,7 +33,7 @@ _FAILURES = (Exception, SystemExit, KeyboardInterrupt)
 """What is the sample's own failure. The last two would end the event loop and hang the run."""
 
 
-class Call(NamedTuple):
+class RetrieverCall(NamedTuple):
     """A call that another thread is to make, for whoever waits for the future."""
 
     function: Callable[[], Retrieval]
@@ -58,7 +58,7 @@ class Asker:
         self,
         retriever: Retriever,
         run: Run,
-        to_caller: Callable[[Call], None] | None,
+        to_caller: Callable[[RetrieverCall], None] | None,
     ) -> None:
         self._is_thread_bound = False
         self._to_caller = to_caller
@@ -115,7 +115,7 @@ class Asker:
         """Return what is retrieved in the caller's thread, which has no bound."""
         if self._to_caller is None:
             return self._called(sample)
-        call = Call(partial(self._called, sample), Future())
+        call = RetrieverCall(partial(self._called, sample), Future())
         self._to_caller(call)
         return await asyncio.wrap_future(call.future)
 
@@ -138,7 +138,7 @@ class _Threads:
 
     def __init__(self, function: Callable[[Sample], Retrieval]) -> None:
         self._function = function
-        self._calls: SimpleQueue[Call | None] = SimpleQueue()
+        self._calls: SimpleQueue[RetrieverCall | None] = SimpleQueue()
         self._idle = threading.Semaphore(0)
         self._count = 0
 
@@ -146,7 +146,7 @@ class _Threads:
         """Start a call, in the caller's context."""
         future: Future[Retrieval] = Future()
         # Tracers keep their spans in context variables, which a thread does not inherit.
-        self._calls.put(Call(partial(copy_context().run, self._function, sample), future))
+        self._calls.put(RetrieverCall(partial(copy_context().run, self._function, sample), future))
         if not self._idle.acquire(blocking=False):
             self._count += 1
             threading.Thread(target=self._serve, name="fullrecall retriever", daemon=True).start()

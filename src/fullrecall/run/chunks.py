@@ -95,7 +95,7 @@ def _later(scorers: Sequence[Scorer], *, follows: bool) -> list[Rescored]:
 def _of_mappings(chunk: Sequence[SampleLike], scorers: Sequence[Scorer]) -> MemoryPart | None:
     """Return the part of mappings of texts and lists of texts; None for any others."""
     from fullrecall.scorers.id_columns import distinct, score_ids
-    from fullrecall.scorers.id_samples import IdSamples, Names
+    from fullrecall.scorers.id_samples import IdLists, IdSamples
     from fullrecall.table.part import MemoryPart
 
     fields = _columns_of(chunk)
@@ -108,8 +108,8 @@ def _of_mappings(chunk: Sequence[SampleLike], scorers: Sequence[Scorer]) -> Memo
     (retrieved, retrieved_ids), references = lists, distinct(reference_lists[0])
     scores = score_ids(retrieved, references)
     samples = IdSamples(
-        Names.of(retrieved, retrieved_ids),
-        Names(list(chain.from_iterable(references)), scores.first.offsets),
+        IdLists.of(retrieved, retrieved_ids),
+        IdLists(list(chain.from_iterable(references)), scores.first.offsets),
         fields.get("id") or [None] * len(chunk),
         fields.get("user_input", ()),
         fields.get("group", ()),

@@ -26,7 +26,7 @@ from fullrecall.stats.accounts import Accounts
 from fullrecall.stats.bounds import CONFIDENCE, alpha_of
 from fullrecall.stats.choice import Choice
 from fullrecall.stats.evaluation import Evaluation
-from fullrecall.stats.race import Answer, Race, Record, question_key
+from fullrecall.stats.race import QuestionValue, Race, RaceRecord, question_key
 from fullrecall.table.row import Row
 
 if TYPE_CHECKING:
@@ -126,7 +126,7 @@ def choose(
 def _entrants(
     retrievers: Mapping[str, RetrieverLike],
     versions: Mapping[str, str],
-) -> dict[str, Record]:
+) -> dict[str, RaceRecord]:
     if not isinstance(retrievers, Mapping) or len(retrievers) < 2:  # noqa: PLR2004
         raise ParameterError(
             f"retrievers must be two or more by name, such as "
@@ -138,13 +138,15 @@ def _entrants(
         if name not in retrievers:
             raise ParameterError(f"version of {name!r}: choose one of {', '.join(retrievers)}")
     return {
-        name: Record(f"version {versions[name]}" if name in versions else identity_of(retriever))
+        name: RaceRecord(
+            f"version {versions[name]}" if name in versions else identity_of(retriever)
+        )
         for name, retriever in retrievers.items()
     }
 
 
 def _check_same(
-    race: Race, rule: dict[str, Any], entrants: Mapping[str, Record], alpha: float
+    race: Race, rule: dict[str, Any], entrants: Mapping[str, RaceRecord], alpha: float
 ) -> None:
     """Raise `ParameterError` where it is not the same race."""
     file_rule = {**race.rule, "confidence": 1 - race.accounts.alpha}
@@ -243,7 +245,7 @@ class _Contest:
         size = len(self.race.plan)
         return max(1, size) if self.path is None else max(_AT_ONCE, ceil(size / _MOST_SAVES))
 
-    def _answer(self, record: Record, rows: Sequence[Row]) -> Answer | None:
+    def _answer(self, record: RaceRecord, rows: Sequence[Row]) -> QuestionValue | None:
         """Return the mean of a question's samples, if one has a target; count what they cost."""
         values: list[float] = []
         unscored = 0
@@ -261,9 +263,9 @@ class _Contest:
             return None
         size, total = len(values) + unscored, sum(values)
         # What is unscored counts as 0, and as 1.
-        return Answer(total / size, (total + unscored) / size, tuple(values))
+        return QuestionValue(total / size, (total + unscored) / size, tuple(values))
 
-    def _add_costs(self, record: Record, row: Row) -> None:
+    def _add_costs(self, record: RaceRecord, row: Row) -> None:
         """Count the seconds and tokens of a row, where they are known."""
         contexts, retrieval = row.sample.retrieved_contexts, row.sample.retrieval
         if contexts is None:

@@ -36,7 +36,7 @@ _GRACE_SECONDS = 5.0
 """What a loop gets to end: something that blocks it ends with the program."""
 
 
-class _Reader:
+class _SampleReader:
     """Draws samples, counted from 1; an exception of theirs is kept until nothing is in flight."""
 
     def __init__(self, samples: Iterable[Sample]) -> None:
@@ -71,7 +71,7 @@ def rows_of(samples: Iterable[Sample], run: Run) -> Generator[Row]:
     """
     from fullrecall.run.address import opened
 
-    reader = _Reader(samples)
+    reader = _SampleReader(samples)
     with opened(run.limits.store) as ledger:
         while not run.interruption.is_asked and (drawn := reader.draw()) is not None:
             work = run.work(*drawn)
@@ -82,7 +82,9 @@ def rows_of(samples: Iterable[Sample], run: Run) -> Generator[Row]:
         _finish(run, reader.error)
 
 
-def _side_by_side(first: Work, reader: _Reader, run: Run, ledger: Ledger | None) -> Iterator[Row]:
+def _side_by_side(
+    first: Work, reader: _SampleReader, run: Run, ledger: Ledger | None
+) -> Iterator[Row]:
     """Yield the rows from the first sample on that asks: requests go on in a loop beside this."""
     from fullrecall.judge.models.transport import Portal
 
@@ -139,7 +141,7 @@ async def arows_of(samples: Iterable[Sample], run: Run) -> AsyncGenerator[Row]:
         called = partial(contextvars.copy_context().run, function, *arguments)
         return await loop.run_in_executor(thread, called)
 
-    reader = _Reader(samples)
+    reader = _SampleReader(samples)
     opening = opened(run.limits.store)
     try:
         # Away from the loop: opening and closing a ledger wait for the disk.

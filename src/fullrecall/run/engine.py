@@ -16,7 +16,7 @@ from typing import Any
 
 from fullrecall.judge.flow import NotAsked, Tally, arun
 from fullrecall.judge.usage import Usage
-from fullrecall.run.asker import Asker, Call
+from fullrecall.run.asker import Asker, RetrieverCall
 from fullrecall.run.ledger import Ledger
 from fullrecall.run.request import Door
 from fullrecall.run.work import Begun, Run, Work, raised, unscored
@@ -47,7 +47,7 @@ class Engine:
         self._compute = compute
         to_caller = self._put_to_caller if compute is None else None
         self._asker = None if run.retriever is None else Asker(run.retriever, run, to_caller)
-        self.callers_calls: deque[Call] = deque()
+        self.callers_calls: deque[RetrieverCall] = deque()
         """Calls that only the thread which feeds this engine can make: it does, after a turn."""
         self._works: deque[Work] = deque()
         self._running: set[asyncio.Task[None]] = set()
@@ -107,7 +107,7 @@ class Engine:
             self._asker.close()
         await self.door.close(connections=connections)
 
-    def _put_to_caller(self, call: Call) -> None:
+    def _put_to_caller(self, call: RetrieverCall) -> None:
         self.callers_calls.append(call)
         self._changed.set()
 

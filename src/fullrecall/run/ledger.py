@@ -30,7 +30,7 @@ CLAIM_SECONDS = 15.0
 """A claim that was not renewed for so long is nobody's: its owner is dead, or as good as that."""
 
 
-class Claim(NamedTuple):
+class AskClaim(NamedTuple):
     """Who is about to pay for an ask: a process somewhere, until some time."""
 
     token: str
@@ -61,7 +61,7 @@ class Entry:
 
     value: str | None = None
     failed: bool = False
-    claim: Claim | None = None
+    claim: AskClaim | None = None
 
     def text(self) -> str:
         """Return the record as text that `of` reads back; it is ASCII."""
@@ -72,7 +72,7 @@ class Entry:
         """Return the record that a text holds; what another program wrote is an empty one."""
         with suppress(ValueError, TypeError):
             value, failed, claim = json.loads(text)
-            return cls(value, failed, None if claim is None else Claim(*claim))
+            return cls(value, failed, None if claim is None else AskClaim(*claim))
         return cls()
 
 
@@ -87,7 +87,7 @@ class AccountLostError(StoreError):
     """The account of a job is gone, or another's: nobody knows what was spent."""
 
 
-Change: TypeAlias = Callable[[Entry, Moment], tuple[Entry, T]]
+EntryChange: TypeAlias = Callable[[Entry, Moment], tuple[Entry, T]]
 """What becomes of a record, and what is returned to whoever amends it."""
 
 
@@ -98,7 +98,7 @@ def claimed(entry: Entry, now: Moment, token: str) -> tuple[Entry, bool]:
     if entry.value is not None or is_taken:
         return entry, False
     until = now.seconds + CLAIM_SECONDS
-    return replace(entry, claim=Claim(token, process_scope(), os.getpid(), until)), True
+    return replace(entry, claim=AskClaim(token, process_scope(), os.getpid(), until)), True
 
 
 def renewed(entry: Entry, now: Moment, token: str) -> tuple[Entry, None]:
@@ -155,7 +155,7 @@ class Ledger(ABC):
         """Return the record of an ask, an empty one where there is none or it is damaged."""
 
     @abstractmethod
-    def amend(self, key: str, change: Change[T], *, otherwise: T) -> Future[T]:
+    def amend(self, key: str, change: EntryChange[T], *, otherwise: T) -> Future[T]:
         """Change a record; once it is kept, the future is done with what the change returns.
 
         It is `otherwise` where the ledger is lost.

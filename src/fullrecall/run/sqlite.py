@@ -19,7 +19,7 @@ from typing import Any, TypeVar
 from weakref import WeakSet
 
 from fullrecall.errors import StoreError
-from fullrecall.run.ledger import Change, Entry, Ledger, Moment
+from fullrecall.run.ledger import Entry, EntryChange, Ledger, Moment
 from fullrecall.run.store_file import check, checksum_of, reading, writing
 
 T = TypeVar("T")
@@ -49,7 +49,7 @@ class _Job:
     """A change for the writer's next transaction, and who waits for it."""
 
     key: str
-    change: Change[Any]
+    change: EntryChange[Any]
     otherwise: Any
     future: Future[Any] = field(default_factory=Future)
 
@@ -108,7 +108,7 @@ class SQLiteLedger(Ledger):
                 self._stop(error)
                 return Entry()
 
-    def amend(self, key: str, change: Change[T], *, otherwise: T) -> Future[T]:
+    def amend(self, key: str, change: EntryChange[T], *, otherwise: T) -> Future[T]:
         """Change a record in the writer's next transaction."""
         job = _Job(key, change, otherwise)
         with self._lock:
@@ -255,7 +255,7 @@ def _entry(connection: sqlite3.Connection, key: str) -> Entry:
     return Entry.of(row[0])
 
 
-def _amended(connection: sqlite3.Connection, key: str, change: Change[T]) -> T:
+def _amended(connection: sqlite3.Connection, key: str, change: EntryChange[T]) -> T:
     """Change a record; return what the change tells."""
     entry = _entry(connection, key)
     changed, outcome = change(entry, Moment(seconds()))

@@ -11,7 +11,7 @@ from collections.abc import Set as AbstractSet
 from functools import cached_property
 from typing import NamedTuple, TypeAlias
 
-Interval: TypeAlias = tuple[int, int]
+CharacterRange: TypeAlias = tuple[int, int]
 """A half-open range of characters."""
 
 
@@ -22,8 +22,8 @@ class Overlap(NamedTuple):
     next to something that is covered.
     """
 
-    runs: tuple[Interval, ...] = ()
-    edges: tuple[Interval, ...] = ()
+    runs: tuple[CharacterRange, ...] = ()
+    edges: tuple[CharacterRange, ...] = ()
 
 
 class Windows:
@@ -85,7 +85,7 @@ def overlap(reference: str, context: Windows) -> Overlap:
     return Overlap(tuple(runs), tuple(edge for edge in cut_runs if edge not in long_enough))
 
 
-def _runs(reference: str, context: Windows) -> Iterable[Interval]:
+def _runs(reference: str, context: Windows) -> Iterable[CharacterRange]:
     """Yield the stretches of `min_run` characters that both have, as ranges of `reference`."""
     block, size = context.block, context.min_run
     unseen = 0  # stretches that start before it are looked up
@@ -99,7 +99,7 @@ def _runs(reference: str, context: Windows) -> Iterable[Interval]:
         unseen = at + 1
 
 
-def _cut_runs(reference: str, context: str, min_run: int) -> Iterable[Interval]:
+def _cut_runs(reference: str, context: str, min_run: int) -> Iterable[CharacterRange]:
     """Yield the runs below `min_run` that a chunk border cuts, as ranges of `reference`."""
     length = len(reference)
     longest = min(min_run, length, len(context)) - 1
@@ -124,9 +124,9 @@ def _longest_shared(end: str, beginning: str) -> int:
     return 0
 
 
-def union(intervals: Iterable[Interval]) -> list[Interval]:
+def union(intervals: Iterable[CharacterRange]) -> list[CharacterRange]:
     """Return the same characters as disjoint ranges in order; ranges that touch are joined."""
-    joined: list[Interval] = []
+    joined: list[CharacterRange] = []
     for start, end in sorted(intervals):
         if end <= start:
             continue
@@ -137,7 +137,7 @@ def union(intervals: Iterable[Interval]) -> list[Interval]:
     return joined
 
 
-def covered(length: int, overlaps: Iterable[Overlap]) -> list[Interval]:
+def covered(length: int, overlaps: Iterable[Overlap]) -> list[CharacterRange]:
     """Return the characters of a reference of `length` that its overlaps cover together."""
     overlaps = list(overlaps)
     runs = union(run for part in overlaps for run in part.runs)
@@ -146,17 +146,17 @@ def covered(length: int, overlaps: Iterable[Overlap]) -> list[Interval]:
     return union([*runs, *(edge for edge in edges if _counts(edge, runs, length))])
 
 
-def _counts(edge: Interval, runs: Iterable[Interval], length: int) -> bool:
+def _counts(edge: CharacterRange, runs: Iterable[CharacterRange], length: int) -> bool:
     """Whether an edge touches a run, or meets the opposite edge."""
     touches = any(start <= edge[1] and edge[0] <= end for start, end in runs)
     return touches or edge == (0, length)
 
 
-def total(intervals: Iterable[Interval]) -> int:
+def total(intervals: Iterable[CharacterRange]) -> int:
     """Return how many characters disjoint ranges hold."""
     return sum(end - start for start, end in intervals)
 
 
-def within(part: Interval, intervals: Iterable[Interval]) -> bool:
+def within(part: CharacterRange, intervals: Iterable[CharacterRange]) -> bool:
     """Return whether `part` lies whole in one of the disjoint ranges."""
     return any(start <= part[0] and part[1] <= end for start, end in intervals)

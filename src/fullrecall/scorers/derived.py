@@ -18,7 +18,7 @@ from fullrecall.errors import FullrecallError, JudgeError, ReportError
 from fullrecall.judge.flow import Done, advance
 from fullrecall.judge.judge import LABELS, Citation, Flow, Verdict
 from fullrecall.judge.panel import median
-from fullrecall.measures.findings import Evidence, Finding, Part
+from fullrecall.measures.findings import Evidence, Finding, VerdictPart
 from fullrecall.samples.corpus import STALE
 from fullrecall.samples.sample import Sample
 from fullrecall.scorers.judged import JudgedScorer
@@ -170,7 +170,9 @@ class RecordedJudge:
         finding = self._findings.get(target)
         if finding is None:
             return Verdict(None, problem=self._unmeasured.get(target, "no verdict was saved"))
-        parts = finding.parts or (Part(finding.verdict, tuple(range(len(finding.evidence)))),)
+        parts = finding.parts or (
+            VerdictPart(finding.verdict, tuple(range(len(finding.evidence)))),
+        )
         by_vote: dict[int, list[Verdict]] = {}
         for part in parts:
             by_vote.setdefault(part.vote, []).append(self._of_part(part, finding.evidence))
@@ -183,7 +185,7 @@ class RecordedJudge:
         # `replace` takes a tenth of the derivation.
         return replace(verdict, contested=finding.contested) if finding.contested else verdict
 
-    def _of_part(self, part: Part, evidence: Sequence[Evidence]) -> Verdict:
+    def _of_part(self, part: VerdictPart, evidence: Sequence[Evidence]) -> Verdict:
         """Return one verdict; what it cites that is no context is cited as context -1."""
         # What cites no context must fail in the scorer, as it did when it was judged.
         cited = [evidence[index] for index in part.evidence if index < len(evidence)]

@@ -7,7 +7,7 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from typing import ClassVar
 
-from fullrecall.measures.findings import Evidence, Finding, Step, Target
+from fullrecall.measures.findings import CreditStep, Evidence, Finding, Target
 from fullrecall.samples.sample import Sample
 from fullrecall.scorers.scorer import (
     DeterministicScorer,
@@ -43,7 +43,7 @@ def _finding(entity: str, ranks: Mapping[str, int]) -> Finding:
     pattern = _pattern(entity)
     matches = [(rank, pattern.search(text)) for text, rank in ranks.items()]
     evidence = tuple(Evidence(rank, *match.span()) for rank, match in matches if match)
-    steps = (Step(evidence[0].rank, 1.0),) if evidence else ()
+    steps = (CreditStep(evidence[0].rank, 1.0),) if evidence else ()
     return Finding(Target((entity,)), steps, tuple(item.rank for item in evidence), evidence)
 
 

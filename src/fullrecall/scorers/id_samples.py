@@ -10,14 +10,14 @@ from fullrecall.measures.lists import Integers, offsets_of
 from fullrecall.samples.sample import Sample, has_only_ids
 
 
-class Names(NamedTuple):
+class IdLists(NamedTuple):
     """Lists of IDs: row i has `names[offsets[i]:offsets[i + 1]]`."""
 
     names: Sequence[str]
     offsets: Integers
 
     @classmethod
-    def of(cls, lists: Sequence[Sequence[str]], names: Sequence[str] | None = None) -> Names:
+    def of(cls, lists: Sequence[Sequence[str]], names: Sequence[str] | None = None) -> IdLists:
         """Return a copy of lists of IDs, of which `names` has all, one after another."""
         all_names = list(chain.from_iterable(lists)) if names is None else names
         return cls(all_names, offsets_of(map(len, lists)))
@@ -36,8 +36,8 @@ class IdSamples(Sequence[Sample]):
 
     def __init__(
         self,
-        retrieved: Names,
-        references: Names,
+        retrieved: IdLists,
+        references: IdLists,
         ids: Sequence[str | None],
         questions: Sequence[str | None] = (),
         groups: Sequence[str | None] = (),
@@ -81,8 +81,8 @@ class IdSamples(Sequence[Sample]):
             retrieved.append(ids)
             references.append(single.ids)
         return cls(
-            Names.of(retrieved),  # type: ignore[arg-type] # no ID is missing
-            Names.of(references),
+            IdLists.of(retrieved),  # type: ignore[arg-type] # no ID is missing
+            IdLists.of(references),
             [sample.id for sample in samples],
             [sample.user_input for sample in samples],
             [sample.group for sample in samples],

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from itertools import chain
 from typing import TYPE_CHECKING, ClassVar
 
-from fullrecall.measures.findings import Finding, Step, Target
+from fullrecall.measures.findings import CreditStep, Finding, Target
 from fullrecall.samples.sample import Sample
 from fullrecall.scorers.scorer import (
     DeterministicScorer,
@@ -49,7 +49,7 @@ class IdRecall(DeterministicScorer):
 
 
 def _finding(members: tuple[str, ...], grade: float, ranks: Sequence[int]) -> Finding:
-    steps = (Step(ranks[0], 1.0),) if ranks else ()
+    steps = (CreditStep(ranks[0], 1.0),) if ranks else ()
     return Finding(Target(members, grade), steps, tuple(ranks))
 
 

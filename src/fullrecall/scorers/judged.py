@@ -18,8 +18,7 @@ from fullrecall.judge.judge import LABELS, Citation, Flow, Judge, Verdict, requi
 from fullrecall.judge.language import Aim, language
 from fullrecall.judge.models.chat import ChatModel
 from fullrecall.judge.quotes import Quotes
-from fullrecall.measures.findings import Evidence, Finding, Step, Target
-from fullrecall.measures.findings import Part as FoundPart
+from fullrecall.measures.findings import CreditStep, Evidence, Finding, Target, VerdictPart
 from fullrecall.samples.sample import Sample
 from fullrecall.scorers.result import Method, Result
 from fullrecall.scorers.scorer import (
@@ -239,7 +238,7 @@ class JudgedScorer(FindingScorer):
         cited: Sequence[Evidence],
         verified: AbstractSet[int],
         enough: AbstractSet[int],
-    ) -> _Part:
+    ) -> _VerdictCredit:
         """Return from which rank on one verdict supports its target.
 
         Of several contexts, one that has what all of them have of the target is enough, if its
@@ -249,22 +248,22 @@ class JudgedScorer(FindingScorer):
         """
         credit = self._credit(part)
         if not cited or not credit:
-            return _Part()
+            return _VerdictCredit()
         cited_ranks = {piece.rank for piece in cited}
         counted = tuple(sorted(cited_ranks & verified if self.require_evidence else cited_ranks))
         if len(cited_ranks) > 1 and not part.together:
             alone = cited_ranks & verified & enough
             if alone:
                 # The first that is enough: those behind it add nothing to the credit.
-                return _Part(credit, min(alone), min(alone), counted)
+                return _VerdictCredit(credit, min(alone), min(alone), counted)
         last = max(cited_ranks)
-        return _Part(credit, last, last if cited_ranks <= verified else None, counted)
+        return _VerdictCredit(credit, last, last if cited_ranks <= verified else None, counted)
 
 
 _UNVERIFIED = "the judge's quote is not evidence, or is not in a context that it cites"
 
 
-class _Part(NamedTuple):
+class _VerdictCredit(NamedTuple):
     """What a verdict earns, from which rank on, verified or not, and the ranks that it rests on."""
 
     credit: float = 0.0
@@ -273,7 +272,7 @@ class _Part(NamedTuple):
     ranks: tuple[int, ...] = ()
 
 
-def _steps(votes: Sequence[Sequence[_Part]], *, strict: bool) -> tuple[Step, ...]:
+def _steps(votes: Sequence[Sequence[_VerdictCredit]], *, strict: bool) -> tuple[CreditStep, ...]:
     """Return the cumulative credit by rank; for a panel, the median of its judges' credits.
 
     `votes` are the verdicts of each judge. The lower median: of an even number, the rank on which
@@ -286,7 +285,7 @@ def _steps(votes: Sequence[Sequence[_Part]], *, strict: bool) -> tuple[Step, ...
             rank = part.proven_at if strict else part.found_at
             if rank is not None:
                 earned[-1][rank] = max(part.credit, earned[-1].get(rank, 0.0))
-    steps: list[Step] = []
+    steps: list[CreditStep] = []
     for rank in sorted({rank for ranks in earned for rank in ranks}):
         by_judge = sorted(
             max((credit for own_rank, credit in ranks.items() if own_rank <= rank), default=0.0)
@@ -295,7 +294,7 @@ def _steps(votes: Sequence[Sequence[_Part]], *, strict: bool) -> tuple[Step, ...
         # Not the mean: half credit from a panel that disagrees would be a verdict that nobody gave.
         credit = by_judge[(len(by_judge) - 1) // 2]
         if credit > (steps[-1].credit if steps else 0.0):
-            steps.append(Step(rank, credit))
+            steps.append(CreditStep(rank, credit))
     return tuple(steps)
 
 
@@ -303,7 +302,7 @@ def _kept_parts(
     verdict: Verdict,
     evidence: Sequence[Evidence],
     cited: Sequence[Sequence[tuple[Verdict, Sequence[Evidence]]]],
-) -> tuple[FoundPart, ...]:
+) -> tuple[VerdictPart, ...]:
     """Return the verdicts that one was made of, so that the finding can be derived again.
 
     None for a single verdict whose contexts are each enough: its evidence tells all of it.
@@ -312,7 +311,7 @@ def _kept_parts(
     if not (verdict.votes or verdict.others or together):
         return ()
     return tuple(
-        FoundPart(part.label or "", tuple(map(evidence.index, items)), part.together, number)
+        VerdictPart(part.label or "", tuple(map(evidence.index, items)), part.together, number)
         # From 1 for a panel: by it a loaded report tells a panel from a single judge.
         for number, vote in enumerate(cited, start=bool(verdict.votes))
         for part, items in vote

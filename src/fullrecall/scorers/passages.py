@@ -9,7 +9,14 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 from fullrecall.samples.context import Context
-from fullrecall.scorers.alignment import Interval, Overlap, Windows, overlap, squeezed, windows
+from fullrecall.scorers.alignment import (
+    CharacterRange,
+    Overlap,
+    Windows,
+    overlap,
+    squeezed,
+    windows,
+)
 
 
 @dataclass(frozen=True)
@@ -75,7 +82,7 @@ class Passage:
         is_shared = self.source == retrieved.source and start < end
         return Overlap(runs=((start, end),)) if is_shared else Overlap()
 
-    def original(self, part: Interval) -> Interval:
+    def original(self, part: CharacterRange) -> CharacterRange:
         """Return a range of the characters to cover as offsets in this passage with its spaces."""
         if self.source is not None and not self._is_aligned:
             return part

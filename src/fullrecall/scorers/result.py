@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from fullrecall.errors import ParameterError
 from fullrecall.judge.usage import Usage
-from fullrecall.measures import Budget, Measure, Recall
+from fullrecall.measures import CutBudget, Measure, Recall
 from fullrecall.measures.findings import Finding, Findings, Target, by_rank
 
 if TYPE_CHECKING:
@@ -155,7 +155,7 @@ class Result:
 
         All, by rank, for a measure without a budget, and where what contexts cost is not known.
         """
-        if isinstance(measure.k, Budget) and self._sample is not None:
+        if isinstance(measure.k, CutBudget) and self._sample is not None:
             from fullrecall.measures import paid
 
             left, is_known = paid.within(self._columns(measure), measure.k)

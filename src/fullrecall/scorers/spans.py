@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import ClassVar, NamedTuple
 
 from fullrecall._util.parameters import check_k
-from fullrecall.measures.findings import Evidence, Finding, Step, Target
+from fullrecall.measures.findings import CreditStep, Evidence, Finding, Target
 from fullrecall.samples.sample import Sample
 from fullrecall.scorers.alignment import Overlap, Windows, covered, total, within
 from fullrecall.scorers.passages import Passage, merged
@@ -76,12 +76,12 @@ class SpanRecall(DeterministicScorer):
         if len(alternatives) == 1:
             return alternatives[0]
         ranks = sorted({step.rank for finding in alternatives for step in finding.steps})
-        steps: list[Step] = []
+        steps: list[CreditStep] = []
         for rank in ranks:
             # Alternatives do not add up: half of each is not the whole of one.
             credit = max(finding.credit_at(rank) for finding in alternatives)
             if not steps or credit > steps[-1].credit:
-                steps.append(Step(rank, credit))
+                steps.append(CreditStep(rank, credit))
         best = max(alternatives, key=lambda finding: finding.credit_at())
         # The largest, not the best covered: a weight must not hang on what was retrieved.
         size = max(finding.target.size for finding in alternatives)
@@ -94,7 +94,7 @@ class SpanRecall(DeterministicScorer):
 
     def _coverage(self, passage: Passage, retrieved: Sequence[_Listed]) -> Finding:
         overlaps: dict[int, Overlap] = {}
-        steps: list[Step] = []
+        steps: list[CreditStep] = []
         for context in retrieved:
             overlap = passage.overlap(context.passage, self.min_run, context.windows)
             if not overlap.runs and not overlap.edges:
@@ -104,7 +104,7 @@ class SpanRecall(DeterministicScorer):
             # Of the union, not a sum: what overlapping chunks share counts once.
             credit = total(covered(passage.length, overlaps.values())) / passage.length
             if credit > (steps[-1].credit if steps else 0.0):
-                steps.append(Step(rank, credit))
+                steps.append(CreditStep(rank, credit))
         all_covered = covered(passage.length, overlaps.values())
         evidence = tuple(
             Evidence(rank, target_start=start, target_end=end)

@@ -9,7 +9,7 @@ from itertools import chain
 from typing import ClassVar, Literal, get_args
 
 from fullrecall._util.parameters import check_choice, check_share
-from fullrecall.measures.findings import Evidence, Finding, Step, Target
+from fullrecall.measures.findings import CreditStep, Evidence, Finding, Target
 from fullrecall.samples.context import Context
 from fullrecall.samples.sample import Sample
 from fullrecall.scorers.scorer import (
@@ -22,7 +22,7 @@ from fullrecall.scorers.scorer import (
 )
 from fullrecall.scorers.similarity import BoundedSimilarity, Similarity
 
-Comparison = Literal["ge", "gt"]
+ThresholdOperator = Literal["ge", "gt"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -45,7 +45,7 @@ class TextRecall(DeterministicScorer):
 
     similarity: str | Similarity = "levenshtein"
     threshold: float = 0.5
-    comparison: Comparison = "ge"
+    comparison: ThresholdOperator = "ge"
 
     kind: ClassVar[str] = "text_recall"
     labels: ClassVar[Collection[str]] = ("reference_contexts",)
@@ -53,7 +53,7 @@ class TextRecall(DeterministicScorer):
     def __post_init__(self) -> None:
         super().__post_init__()
         check_share(self.threshold, "threshold")
-        check_choice(self.comparison, "comparison", get_args(Comparison))
+        check_choice(self.comparison, "comparison", get_args(ThresholdOperator))
         BoundedSimilarity(self.similarity, self.threshold)
 
     def __getstate__(self) -> dict[str, object]:
@@ -93,7 +93,7 @@ class TextRecall(DeterministicScorer):
             if self._finds(similarity)
         )
         ranks = tuple(piece.rank for piece in evidence)
-        steps = (Step(ranks[0], 1.0),) if ranks else ()
+        steps = (CreditStep(ranks[0], 1.0),) if ranks else ()
         return Finding(Target(group), steps, ranks, evidence)
 
     def _finds(self, similarity: float) -> bool:

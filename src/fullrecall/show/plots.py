@@ -30,7 +30,7 @@ _STYLES: Sequence[tuple[str, str, Any]] = (
 _MOST_TICKS = 12
 
 
-class Curve(NamedTuple):
+class PlotLine(NamedTuple):
     """A line of a plot: its name, the samples behind it, and (k, mean, interval) at each k."""
 
     label: str
@@ -39,7 +39,7 @@ class Curve(NamedTuple):
     points: Sequence[tuple[float, float | None, Sequence[float] | None]]
 
 
-def drawn(curves: Sequence[Curve], ax: Axes | None, measure: str, unit: str | None) -> Axes:
+def drawn(curves: Sequence[PlotLine], ax: Axes | None, measure: str, unit: str | None) -> Axes:
     """Draw means over k, or over a budget of `unit`; return the axes.
 
     Raises `ReportError` where no curve has a mean.
@@ -58,7 +58,7 @@ def drawn(curves: Sequence[Curve], ax: Axes | None, measure: str, unit: str | No
     return ax
 
 
-def _draw(ax: Axes, curve: Curve) -> None:
+def _draw(ax: Axes, curve: PlotLine) -> None:
     """Draw the means of a score as a line, and their intervals as a band."""
     # By the lines that are there: several reports on one plot keep colors of their own.
     color, marker, dash = _STYLES[len(ax.lines) % len(_STYLES)]

@@ -51,7 +51,7 @@ def default_measures(method: Method) -> tuple[Measure, ...]:
     return (*(method.headline @ k for k in DEFAULT_KS), method.headline)
 
 
-class Rewrite(Protocol):
+class RewriteAdvice(Protocol):
     """A way of writing IDs that makes references match."""
 
     @property
@@ -112,7 +112,7 @@ class ScoreSummary(ByMeasure[Estimate]):
     unscored: int
     reasons: Mapping[str, int]
     unverified: float | None = None
-    rewrite: Rewrite | None = None
+    rewrite: RewriteAdvice | None = None
     """What would make the IDs match where none of them does."""
     over_calls: OverCalls | None = None
     """The headline over calls, where the contexts of several were united; None elsewhere."""
@@ -194,7 +194,7 @@ def score_summary(
     )
 
 
-def _rewrite(table: Table, score: int) -> Rewrite | None:
+def _rewrite(table: Table, score: int) -> RewriteAdvice | None:
     """Return what would make IDs match where none does, as the first samples tell."""
     scored = np.flatnonzero(table.status(score) == SCORED)[:_ROWS_READ].tolist()
     samples = [table.sample(row) for row in scored]
@@ -206,7 +206,7 @@ def _rewrite(table: Table, score: int) -> Rewrite | None:
     targets = {target_id for finding in findings for target_id in finding.target.any_of}
     if not targets or not targets.issubset(chain.from_iterable(references[0])):
         return None  # its targets are no IDs
-    rewrite_of: Callable[..., Rewrite | None] | None = plugged("rewrite")
+    rewrite_of: Callable[..., RewriteAdvice | None] | None = plugged("rewrite")
     if rewrite_of is None:
         return None
     return rewrite_of([(sample.contexts or ())[:_DEEPEST] for sample in samples], references)

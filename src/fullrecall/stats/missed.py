@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from fullrecall.measures import Recall
-from fullrecall.measures.budgets import Budget, Cut
+from fullrecall.measures.budgets import Cut, CutBudget
 from fullrecall.measures.forbidden import forbidden_positions, rank_at
 from fullrecall.samples.sample import Sample
 from fullrecall.scorers.result import Status
@@ -34,7 +34,7 @@ def missed(table: Table, k: Cut | None = None, score: str | None = None) -> Iter
     for row in table:
         for result in row.results:
             # Of a result whose calls, tokens or seconds are unknown, nothing is known to be missed.
-            is_known = not isinstance(k, Budget) or result[measure] is not None
+            is_known = not isinstance(k, CutBudget) or result[measure] is not None
             if result.status is not Status.SCORED or score not in (None, result.method.name):
                 continue
             rank_of = {finding.target: finding.rank for finding in result.ranked}

@@ -7,7 +7,7 @@ from dataclasses import fields, is_dataclass
 from enum import Enum
 from typing import Any
 
-from fullrecall.measures import Budget, Measure
+from fullrecall.measures import CutBudget, Measure
 
 
 def plain_of(result: Any, *names: str) -> dict[str, Any]:
@@ -20,7 +20,7 @@ def plain(value: Any) -> Any:
     """Return a value as JSON has it."""
     if hasattr(value, "to_dict"):
         return value.to_dict()
-    if is_dataclass(value) and not isinstance(value, Measure | Budget):
+    if is_dataclass(value) and not isinstance(value, Measure | CutBudget):
         return plain_of(value)
     if hasattr(value, "_asdict"):
         value = value._asdict()
@@ -30,4 +30,4 @@ def plain(value: Any) -> Any:
         return [plain(each) for each in value]
     if isinstance(value, Measure):
         return value.name
-    return str(value) if isinstance(value, (Budget, Enum)) else value
+    return str(value) if isinstance(value, (CutBudget, Enum)) else value

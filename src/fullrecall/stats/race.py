@@ -27,7 +27,7 @@ LOOKS = 16
 _FORMAT = "fullrecall choice 3"
 
 
-class Answer(NamedTuple):
+class QuestionValue(NamedTuple):
     """The value of one retriever for one question, with what is unscored as 0 and as 1.
 
     `values` are those of its scored samples, of which a question has several where they share a
@@ -40,7 +40,7 @@ class Answer(NamedTuple):
 
 
 @dataclass
-class Record:
+class RaceRecord:
     """What is known of one retriever beside its account.
 
     `identity` says whether it is the same at the next call. `total` of the `scored` questions, and
@@ -59,13 +59,13 @@ class Record:
     seconds: list[float] = field(default_factory=list)
     low: list[float] = field(default_factory=list)
     high: list[float] = field(default_factory=list)
-    pending: dict[str, Answer | None] = field(default_factory=dict)
+    pending: dict[str, QuestionValue | None] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         """Read answers as JSON has them: as lists."""
-        self.pending = {key: own and Answer(*own) for key, own in self.pending.items()}
+        self.pending = {key: own and QuestionValue(*own) for key, own in self.pending.items()}
 
-    def add(self, answer: Answer) -> None:
+    def add(self, answer: QuestionValue) -> None:
         """Count the answer to one question."""
         self.questions += 1
         if answer.values:
@@ -91,7 +91,7 @@ class Race:
     """
 
     rule: dict[str, Any]
-    records: dict[str, Record]
+    records: dict[str, RaceRecord]
     accounts: Accounts
     plan: list[str] = field(default_factory=list)
     position: int = 0
@@ -140,12 +140,12 @@ class Race:
             if not any(pending.values()):
                 continue
             # A measure that is undefined for some only is unscored there.
-            answers = {name: answer or Answer(0.0, 1.0) for name, answer in pending.items()}
+            answers = {name: answer or QuestionValue(0.0, 1.0) for name, answer in pending.items()}
             for name, answer in answers.items():
                 self.records[name].add(answer)
             # Losers are not asked: their bets were settled when they were dropped.
             if len(surviving) > 1:
-                none = Answer(0.0, 0.0)
+                none = QuestionValue(0.0, 0.0)
                 values = [answers.get(name, none) for name in self.records]
                 low, high = (np.array([value[side] for value in values], float) for side in (0, 1))
                 self.accounts.learn(low, high, left)
@@ -203,7 +203,7 @@ class Race:
         try:
             saved = json.loads(path.read_bytes())
             accounts = Accounts(**saved["accounts"])
-            records = {name: Record(**each) for name, each in saved["records"].items()}
+            records = {name: RaceRecord(**each) for name, each in saved["records"].items()}
             race = Race(**{**saved, "records": records, "accounts": accounts})
             fits = race.format == _FORMAT and len(records) == len(accounts.logs)
         except FileNotFoundError:

@@ -21,7 +21,7 @@ import numpy as np
 from fullrecall._util.counts import counted
 from fullrecall._util.parameters import check_share
 from fullrecall.errors import ParameterError
-from fullrecall.measures import AP, RR, AllFound, Budget, Hit, Measure, Recall
+from fullrecall.measures import AP, RR, AllFound, CutBudget, Hit, Measure, Recall
 from fullrecall.measures.budgets import Cut, Unit, budgets_to, check_unit
 from fullrecall.measures.found import SCORED, UNSCORED
 from fullrecall.show.sheet import Cell, Line, Section, Sheet
@@ -191,7 +191,7 @@ def _reason(answer: SmallestK) -> str:
     if answer.mean is None or answer.lower is None:
         return f"{label}: no sample has a score"
     cut = answer.largest if answer.k is None else answer.k
-    kind, at = ("budget", cut.words) if isinstance(cut, Budget) else ("k", str(cut))
+    kind, at = ("budget", cut.words) if isinstance(cut, CutBudget) else ("k", str(cut))
     lower = f"at least {rounded_down(answer.lower):.3f} ({100 * answer.confidence:g}% confidence)"
     basis = f"mean {answer.mean:.3f}, {counted(answer.samples, 'sample')}"
     if answer.unscored:
@@ -213,10 +213,10 @@ def _sheet(smallest: SmallestK) -> Sheet:
     """Return the smallest k with its reason, and each k that was tested, ascending."""
     lines, best = [], "none"
     for each in smallest.tested:
-        label = f"{each.k.amount if isinstance(each.k, Budget) else each.k:,.15g}"
+        label = f"{each.k.amount if isinstance(each.k, CutBudget) else each.k:,.15g}"
         best = label if each.k == smallest.k else best
         cell = Cell(label, "strong" if each.k == smallest.k else "")
         lines.append(Line(cell, [shown(each.mean), chance(each.p)]))
     heads = ["mean", f"p of below {smallest.target:g}"]
-    corner = smallest.largest.unit if isinstance(smallest.largest, Budget) else "k"
+    corner = smallest.largest.unit if isinstance(smallest.largest, CutBudget) else "k"
     return Sheet(heads, [Section("", lines)], [smallest.reason], f"{corner} = {best}", corner)

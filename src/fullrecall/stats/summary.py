@@ -8,7 +8,7 @@ from functools import cached_property
 from typing import Any
 
 from fullrecall._util.counts import counted
-from fullrecall.measures import Budget, Leak, Measure
+from fullrecall.measures import CutBudget, Leak, Measure
 from fullrecall.samples.corpus import STALE
 from fullrecall.show import markdown
 from fullrecall.show.sheet import Line, Section, Sheet
@@ -55,7 +55,7 @@ class Summary(Shown, ByName[ScoreSummary]):
         self.leaked = {
             measure: list(leaked(table, measure.top))
             for measure in measures
-            if measure.whole == Leak and not isinstance(measure.k, Budget)
+            if measure.whole == Leak and not isinstance(measure.k, CutBudget)
         }
         """What leaked within the k of each `Leak` that was asked for."""
         self.unanswerable, self.empty = table.unanswerable()

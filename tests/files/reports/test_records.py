@@ -18,20 +18,20 @@ from tests.files.reports.sealing import seal
 from fullrecall import Context, IdRecall, Report, Sample, SpanRecall, TextRecall, evaluate
 from fullrecall.errors import ReportError
 from fullrecall.judge.usage import Usage
-from fullrecall.measures.findings import Evidence, Finding, Step, Target
+from fullrecall.measures.findings import Evidence, Finding, CreditStep, Target
 from fullrecall.report import Row
 from fullrecall.samples.retrieval import Retrieval
 from fullrecall.scorers.result import Method, Result, Status
 
 CLAIM = Finding(
     Target(("a claim",)),
-    (Step(1, 0.5), Step(3, 1.0)),
+    (CreditStep(1, 0.5), CreditStep(3, 1.0)),
     (1, 3),
     (Evidence(1, 0, 4, quote="text", verified=True), Evidence(3, similarity=0.9)),
     "supported",
     0.75,
 )
-PASSAGE = Finding(Target(("x", "y"), 2.0, 40.0), (Step(2, 1.0),), (2,), (Evidence(2, 0, 3, 5, 8),))
+PASSAGE = Finding(Target(("x", "y"), 2.0, 40.0), (CreditStep(2, 1.0),), (2,), (Evidence(2, 0, 3, 5, 8),))
 MISSED = Finding(Target(("z",)))
 
 

@@ -15,8 +15,8 @@ from langchain_core.runnables import RunnableWithFallbacks
 from langchain_core.runnables.config import var_child_runnable_config
 from langchain_core.tracers.context import register_configure_hook
 
-from fullrecall.observe import ROOT, Kind, Step, StepLog, brief
-from fullrecall.observe.messages import Message, answer_of, message_of, question_of
+from fullrecall.observe import ROOT, Step, StepKind, StepLog, brief
+from fullrecall.observe.messages import AgentMessage, answer_of, message_of, question_of
 from langchain_fullrecall.outputs import tool_query
 from langchain_fullrecall.reader import LangChainReader
 
@@ -117,7 +117,7 @@ class LangChainRecorder(BaseCallbackHandler):
 
     def began(
         self,
-        kind: Kind,
+        kind: StepKind,
         serialized: Mapping[str, Any] | None,
         given: Any,
         run_id: UUID,
@@ -197,7 +197,7 @@ class LangChainRecorder(BaseCallbackHandler):
         return other is None
 
 
-def conversation(messages: Sequence[Message], log: StepLog) -> None:
+def conversation(messages: Sequence[AgentMessage], log: StepLog) -> None:
     """Write down the tools' messages of a turn as the steps that they were."""
     queries = {call.get("id"): call.get("args") for each in messages for call in each.calls}
     for number, message in enumerate(messages):

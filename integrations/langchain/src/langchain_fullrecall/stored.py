@@ -6,7 +6,7 @@ from collections.abc import Hashable, Iterator, Mapping
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
-from fullrecall.observe import Contents, DocumentList, Kind, Step, brief
+from fullrecall.observe import Contents, DocumentList, Step, StepKind, brief
 from fullrecall.observe.messages import message_of, question_of
 from fullrecall.observe.span import left_early
 from langchain_fullrecall.outputs import DOCUMENT_KEYS, held, tool_query, unwrapped
@@ -16,7 +16,7 @@ from langchain_fullrecall.recorder import RETRIED, branch_of, graph_task
 if TYPE_CHECKING:
     from langsmith.schemas import Run
 
-_KINDS: dict[str, Kind] = {"retriever": "retriever", "tool": "tool", "llm": "llm"}
+_KINDS: dict[str, StepKind] = {"retriever": "retriever", "tool": "tool", "llm": "llm"}
 
 _FALLBACKS = "RunnableWithFallbacks"
 """All that a stored run says of its kind: one that was given another name made nothing good."""
@@ -78,7 +78,7 @@ class StoredRun:
         )
 
     def _returned(
-        self, kind: Kind, outputs: Mapping[str, Any], output: Any, parent: Hashable | None
+        self, kind: StepKind, outputs: Mapping[str, Any], output: Any, parent: Hashable | None
     ) -> Contents:
         if kind != "retriever":
             read = self._reader.read_result if parent is None else self._reader.read

@@ -15,7 +15,7 @@ from typing import Annotated, Any, ClassVar, Self
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
 from fullrecall.errors import FullrecallError, InputError, ReportError
-from fullrecall.measures.findings import Evidence, Finding, Part, Step, Target
+from fullrecall.measures.findings import Evidence, Finding, VerdictPart, CreditStep, Target
 from fullrecall._util.values import shown
 from fullrecall.measures import parse
 from fullrecall.scorers.result import Method, Result, Status
@@ -94,9 +94,9 @@ class EvidenceRecord(Record):
 
 
 class PartRecord(Record):
-    """One `Part`."""
+    """One `VerdictPart`."""
 
-    original = Part
+    original = VerdictPart
 
     label: str
     evidence: list[Count] = Field(default_factory=list)
@@ -142,7 +142,7 @@ class FindingRecord(Record):
     def value(self) -> Finding:
         """The finding that was saved."""
         target = Target(tuple(self.target), self.grade, self.size)
-        steps = tuple([Step(int(rank), float(credit)) for rank, credit in self.steps])
+        steps = tuple([CreditStep(int(rank), float(credit)) for rank, credit in self.steps])
         fields = {name: _value(getattr(self, name)) for name in Finding._fields[2:]}
         return Finding(target, steps, **fields)
 
@@ -290,7 +290,7 @@ def plain_method(method: Method) -> dict[str, Any]:
 
 def _plain(value: Any) -> Any:
     """Return tuples as lists, and named tuples as mappings without the fields left at default."""
-    if isinstance(value, (Evidence, Part, Usage)):
+    if isinstance(value, (Evidence, VerdictPart, Usage)):
         return _fields(value)
     return list(map(_plain, value)) if isinstance(value, tuple) else value
 

@@ -32,13 +32,13 @@ from llama_index.core.response_synthesizers import BaseSynthesizer
 from llama_index.core.schema import QueryBundle
 from llama_index.core.tools.types import BaseTool, ToolOutput
 
-from fullrecall.observe import ROOT, Kind, Step, StepLog, brief
+from fullrecall.observe import ROOT, Step, StepKind, StepLog, brief
 from llama_index.evaluation.fullrecall.reader import NodeValueReader, stand_for_objects
 
 _logger = logging.getLogger(__name__)
 _numbers = count(1)
 
-_KINDS: tuple[tuple[type, Kind], ...] = (
+_KINDS: tuple[tuple[type, StepKind], ...] = (
     (BaseRetriever, "retriever"),
     (BaseNodePostprocessor, "reranker"),
     (BaseTool, "tool"),
@@ -60,7 +60,7 @@ class _ObjectRole(NamedTuple):
       events.
     """
 
-    kind: Kind
+    kind: StepKind
     is_engine: bool
     is_silent: bool
     answers: bool
@@ -213,7 +213,7 @@ class LlamaIndexRecorder:
         return self._same.get(span or "", (None, span))[1]
 
     def _event(
-        self, span: str | None, kind: Kind, name: str, output: Any = None, **fields: Any
+        self, span: str | None, kind: StepKind, name: str, output: Any = None, **fields: Any
     ) -> None:
         id_ = f"event {next(_numbers)}"
         self.log.begin(id_, self._caller(span), kind, name, **fields)
