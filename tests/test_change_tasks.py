@@ -79,7 +79,7 @@ assert "most_found@3" in report.to_html(measures=[MostFound @ 3])
 from dataclasses import dataclass
 from typing import ClassVar
 
-from fullrecall.measures.findings import Evidence, Finding, Step, Target
+from fullrecall.measures.findings import CreditStep, Evidence, Finding, Target
 from fullrecall.samples.sample import Sample
 from fullrecall.scorers.scorer import DeterministicScorer, Found, Unmeasured
 
@@ -97,7 +97,7 @@ class PrefixRecall(DeterministicScorer):
         findings = []
         for reference in sample.reference_context_ids:
             ranks = tuple(n for n, id in enumerate(ids, 1) if id.startswith(reference.any_of))
-            steps = (Step(ranks[0], 1.0),) if ranks else ()
+            steps = (CreditStep(ranks[0], 1.0),) if ranks else ()
             evidence = tuple(Evidence(rank) for rank in ranks)
             findings.append(Finding(Target(reference.any_of), steps, ranks, evidence))
         return Found(findings, len(ids))
