@@ -16,7 +16,7 @@ from llama_apps.application import agent
 from llama_apps.parts import ANSWER, TEXTS, Finds, Words, calling, engine_of, tool_of
 
 _TEXTS_ONLY = "the agent's output has no nodes, but its block's capture has them"
-_HIDDEN = dict.fromkeys(("plain", "block", "block async"), _TEXTS_ONLY)
+_HIDDEN = dict.fromkeys(("plain", "block"), _TEXTS_ONLY)
 
 
 def _agent(llm: Any, *tools: Any, name: str = "guide", **fields: Any) -> FunctionAgent:

@@ -110,13 +110,10 @@ STEPS: dict[str, Step] = {
     each.__name__: each for each in (same, prefix, cut, merge, compress, image, answer)
 }
 
-_AWAITED = "agents and workflows are awaited by any door"
 _TWINS = {
     "observed text": "the same as an observed call, for these engines",
     "batch without a block": "the same as a plain response",
 }
-_TWICE = ("observed", "block async")
-
 _COMPRESSED = "the new nodes share neither an ID nor words with those that were retrieved"
 
 
@@ -328,7 +325,7 @@ def _add(name: str, made: _Engine, work: Step) -> None:
         stages={} if both else {finds.__name__: 1.0},
         unscorable=_COMPRESSED if work is compress else None,
         renews=True,
-        skips=_TWINS if made.kind not in ("agent", "workflow") else dict.fromkeys(_TWICE, _AWAITED),
+        skips=_TWINS,
     )
     add(application)
     CONTRACT.append(application.name)

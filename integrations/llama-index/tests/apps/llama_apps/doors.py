@@ -203,17 +203,25 @@ def _block_async(application: Application) -> Answer:
     return _from_evaluator(asyncio.run(asked()))
 
 
-def _observed(application: Application) -> Answer:
+@cache
+def _report(name: str) -> Any:
+    """Return the report of an evaluation that asks an application, which is observed."""
+    application = APPLICATIONS[name]
     retriever = observed(application.build(), **application.options)
     sample = _sample(application)
-    report = evaluate([sample], IdRecall(), retriever=retriever, progress=False)
-    return _from_report(report)
+    return evaluate([sample], IdRecall(), retriever=retriever, progress=False)
+
+
+def _observed(application: Application) -> Answer:
+    return _from_report(_report(application.name))
 
 
 @cache
 def _found(name: str) -> Any:
     """Return the record of an application that was observed and awaited."""
     application = APPLICATIONS[name]
+    if not _can_be_called(application):
+        return _report(name)[0].sample.retrieval
     retriever = observed(application.build(), **application.options)
     return asyncio.run(retriever.aretrieve(_sample(application)))
 
@@ -318,8 +326,9 @@ def _is_engine(application: Application) -> bool:
     return application.kind == "engine"
 
 
-def _can_be_awaited(application: Application) -> bool:
-    return application.kind != "function" and _carries_nodes(application)
+def _can_be_called(application: Application) -> bool:
+    """Whether there is a call beside the awaited one: agents and workflows are always awaited."""
+    return application.kind not in ("agent", "workflow")
 
 
 def _is_called(application: Application) -> bool:
@@ -367,10 +376,10 @@ DOORS: dict[str, Door] = {
     "record": Door(_record, _any),
     "row": Door(_row, _any),
     "block": Door(_block, _carries_nodes),
-    "block async": Door(_block_async, _can_be_awaited),
+    "block async": Door(_block_async, _answers),
     "batch in a block": Door(_batch, _is_engine),
     "observed": Door(_observed, _any),
-    "observed async": Door(_observed_async, _any),
+    "observed async": Door(_observed_async, _can_be_called),
     "observed call": Door(_observed_call, _is_called),
     "observed text": Door(_observed_text, _answers),
     "retrieved of a row": Door(_retrieved_row, _has_later_step, is_final=False),
