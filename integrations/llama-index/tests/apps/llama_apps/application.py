@@ -7,7 +7,7 @@ the end, one for each kind of thing that LlamaIndex can ask.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import partial
 from inspect import iscoroutinefunction
@@ -83,7 +83,8 @@ class Application:
         if self.kind == "chat":
             return thing.chat(self.question)
         if self.kind == "function" and not iscoroutinefunction(thing):
-            return thing(self.question)
+            answer = thing(self.question)
+            return list(answer) if isinstance(answer, Iterator) else answer
         return asyncio.run(self.aask(thing))
 
     async def aask(self, thing: Any) -> Any:
