@@ -194,16 +194,12 @@ class Report(Evaluation):
         *,
         replace: bool = False,
         default: Callable[[Any], Any] | None = None,
-        sign: str | Path | None = None,
     ) -> None:
         """Write the report to a file, or to a directory of Parquet files.
 
         A path that ends in ".jsonl" is JSON lines, for people and diffs: the methods, one line per
         sample, and an end. One that ends in ".parquet" is a directory of Parquet files of 24,576
         samples each, and a manifest. What `load` reads of either is equal to this report.
-
-        `sign` is a file with a secret key of at least 16 bytes: a signature is written beside the
-        report, `report.jsonl.hmac`, which `load(signed=…)` and `fullrecall gate --signed` require.
 
         Raises `ReportError` for another suffix, for a path that exists unless `replace`, which
         replaces it once all is written, for a directory with other files, and for metadata that
@@ -212,21 +208,20 @@ class Report(Evaluation):
         """
         from fullrecall.files.reports import saved
 
-        saved.save(self, path, replace=replace, default=default, sign=sign)
+        saved.save(self, path, replace=replace, default=default)
 
     @classmethod
-    def load(cls, path: str | Path, *, signed: str | Path | None = None) -> Report:
+    def load(cls, path: str | Path) -> Report:
         """Read a saved report into memory; `ReportError` names line and field of what is wrong.
 
         What scorers found is derived again from the sample beside it: values that do not follow
         are wrong, and so is a directory with a part that is missing, cut off, edited, or of another
-        report. `signed` is the key file that the report must be signed with (`save(sign=…)`). What
-        an interrupted or killed run has left is read too: `stopped` then says what ended it, and a
-        last line that is cut off is left out with a warning.
+        report. The file of an interrupted or killed run is read too: `stopped` then says what ended
+        it, and a last line that is cut off is left out with a warning.
         """
         from fullrecall.files.reports import saved
 
-        return saved.load(path, cls, signed=signed)
+        return saved.load(path, cls)
 
     @classmethod
     def open(cls, path: str | Path | Iterable[str | Path], *, rows: int | None = None) -> Report:

@@ -165,7 +165,6 @@ WRONG_USAGE = {
         "has no attribute 'lods'",
     ),
     "output's form": (["evaluate", "{file}", "--output", "a.txt"], "end in .jsonl or .parquet"),
-    "key of nothing": (["evaluate", "{file}", "--sign", "key"], "--sign needs --output REPORT"),
     "command": (["evalute", "{file}"], "Did you mean 'evaluate'?"),
     "one to compare": (["compare", "{file}"], "at least 2 reports, got 1"),
     "gate of samples": (["gate", "{file}", "--min-recall", "0.9"], "is not a saved report"),

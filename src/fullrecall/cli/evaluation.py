@@ -26,8 +26,7 @@ from fullrecall.cli.retriever import retriever_of
 from fullrecall.cli.scorers import ScorerName, ScorerText, scorers_of
 from fullrecall.cli.signatures import taking
 from fullrecall.cli.source import joined_with, samples_of, samples_of_run, unretrieved
-from fullrecall.errors import InputError, ParameterError
-from fullrecall.files.reports import signing
+from fullrecall.errors import InputError
 from fullrecall.report import Report, Summary
 from fullrecall.run.budget import Budget
 from fullrecall.run.evaluate import EvaluateOptions
@@ -65,7 +64,6 @@ def evaluate(
     missed: Count = 5,
     output: Path | None = None,
     replace: bool = False,
-    sign: Path | None = None,
     as_json: bool = False,
     quiet: bool = False,
     **settings: Any,
@@ -135,7 +133,6 @@ def evaluate(
     - `output REPORT`: Save the report, as samples are scored, for the other commands: .jsonl, or
       .parquet for a directory of any size.
     - `replace`: Replace the report that --output names, if there is one.
-    - `sign KEYFILE`: Sign the saved report with a secret key, for gate --signed.
     - `as_json`: Print the summary as JSON and nothing else.
     - `quiet`: Print the table only: no progress, notes, or misses.
     """
@@ -143,7 +140,10 @@ def evaluate(
     files = list(dict.fromkeys(files))
     if corpus is not None and not corpus.exists():
         raise bad_option("--corpus", f"no file or folder {corpus}")
-    _check_output(output, sign, inputs=[*files, run, references], replace=replace)
+    if output is not None:
+        way_out = "pass --replace to replace it, or name another file"
+        inputs = [*files, run, references]
+        check_output(output, endings=REPORTS, inputs=inputs, replace=replace, way_out=way_out)
     budget = _budget(budget_calls, budget_tokens, judge)
     to_ask = None if retriever is None else retriever_of(retriever)
     reading: Any = {"rename": rename or (), "format": format}
@@ -181,7 +181,7 @@ def evaluate(
         **settings,
     }
     samples = chain([first], samples)
-    report, stopped = scored(samples, scorers, options, output=output, sign=sign)
+    report, stopped = scored(samples, scorers, options, output=output)
     totals = report.summary(*measures_of(ks, measure))
     if as_json:
         _write(report, totals)
@@ -211,19 +211,6 @@ def _write(report: Report, totals: Summary) -> None:
     spent = report.spent
     costs = {} if spent is None or not spent.sentence() else {"spent": spent.to_dict()}
     write_json({**totals.to_dict(), **costs})
-
-
-def _check_output(
-    output: Path | None, sign: Path | None, *, inputs: Sequence[Path | None], replace: bool
-) -> None:
-    """Raise for a report that cannot be written or signed, before anything is scored."""
-    if output is not None:
-        way_out = "pass --replace to replace it, or name another file"
-        check_output(output, endings=REPORTS, inputs=inputs, replace=replace, way_out=way_out)
-    if sign is not None:
-        if output is None:
-            raise ParameterError("--sign needs --output REPORT, a .jsonl or .parquet: name one")
-        signing.key(sign)
 
 
 def _notes(report: Report, joined: Joined | None) -> Iterator[str]:

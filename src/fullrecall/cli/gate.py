@@ -30,7 +30,6 @@ def gate(
     k: Positive | None = None,
     require: list[ThresholdText] | None = None,
     baseline: Path | None = None,
-    signed: Path | None = None,
     measure: list[MeasureText] | None = None,
     markdown: Path | None = None,
     as_json: bool = False,
@@ -53,7 +52,6 @@ def gate(
     - `require`: Required mean of any measure, at least or at most, in quotes:
       'recall@10>=0.9'; repeatable, and all must pass.
     - `baseline REPORT`: Saved report to compare with; needs --margin.
-    - `signed KEYFILE`: Take only reports signed with this key (evaluate --sign).
     - `measure`: Measure to compare with the baseline, such as recall@10; repeatable. Default:
       those of the thresholds, else recall over all retrieved contexts.
     - `scores`: Score to decide on, such as id_recall; repeatable, and all must pass. Default: the
@@ -77,8 +75,8 @@ def gate(
         raise bad_option("--measure", "needs --baseline; a threshold is --require 'recall@10>=0.9'")
     compared = measure or ([recall] if k is not None and min_recall is None else [])
     rules = Gate(*thresholds, *compared, scores=decision.pop("scores") or (), **decision)
-    before = None if baseline is None else Report.load(baseline, signed=signed)
-    result = rules.check(Report.load(report, signed=signed), before)
+    before = None if baseline is None else Report.load(baseline)
+    result = rules.check(Report.load(report), before)
     checks = [replace(check, reason=as_options(check.reason)) for check in result.checks]
     result = replace(result, checks=tuple(checks))
     if markdown is not None:

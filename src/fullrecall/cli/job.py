@@ -16,7 +16,6 @@ from fullrecall._util.ending import ending
 from fullrecall.cli.console import INTERRUPTED, fail
 from fullrecall.cli.problems import explained
 from fullrecall.errors import FullrecallError, RunStopped
-from fullrecall.files.reports import signing
 from fullrecall.report import Report, Summary, evaluate
 from fullrecall.samples.sample import Sample
 from fullrecall.scorers.scorer import UNOBSERVED
@@ -31,7 +30,6 @@ def scored(
     options: dict[str, Any],
     *,
     output: Path | None,
-    sign: Path | None,
 ) -> tuple[Report, BaseException | None]:
     """Return what was scored, saved as `output` is called, and what ended it early, if anything."""
     # There is a report to show whatever ends the run, and however early.
@@ -45,8 +43,6 @@ def scored(
         # What a retriever prints is no output: --json prints nothing else.
         with redirect_stdout(sys.stderr):
             report = evaluate(samples, scorers, **options)
-        if sign is not None and output is not None:
-            signing.sign(output, sign)
     except (FullrecallError, OSError, KeyboardInterrupt) as error:
         stopped = error
         report.stopped = ending(error)

@@ -13,7 +13,6 @@ from typing import Any
 
 from fullrecall.errors import ParameterError, ReportError
 from fullrecall._util.extras import pyarrow
-from fullrecall.files.reports import signing
 from fullrecall.stats.evaluation import AnyEvaluation, Evaluation
 from fullrecall.files.reports.signature import is_report
 from fullrecall.scorers.result import Method
@@ -33,13 +32,10 @@ def save(
     *,
     replace: bool = False,
     default: Callable[[Any], Any] | None = None,
-    sign: str | Path | None = None,
 ) -> None:
     """Write a report; see `Report.save`."""
     path = Path(path)
     _check_target(path, replace=replace)
-    if sign is not None:
-        signing.key(sign)  # a key that cannot be read is an error before anything is written
     # Beside it, and moved once it is whole: a run that dies while it writes leaves the old report.
     part = path.with_name(f".{path.name}.{os.getpid()}.part")
     try:
@@ -48,12 +44,9 @@ def save(
             for rows in report.table.parts:
                 writing.add(rows)
         remove(path)
-        signing.remove(path)
         part.replace(path)
     finally:
         remove(part)
-    if sign is not None:
-        signing.sign(path, sign)
 
 
 def remove(path: Path) -> None:
@@ -72,15 +65,12 @@ def writer(path: str | Path, methods: Sequence[Method], origin: Origin = UNKNOWN
     """
     path = Path(path)
     _check_target(path, replace=False)
-    signing.remove(path)  # of what stood there before
     row_writer: Writer = _format(path).Writer(path, methods, origin, default=str)
     return row_writer
 
 
-def load(path: str | Path, make: type[AnyEvaluation], *, signed: str | Path | None = None) -> AnyEvaluation:
+def load(path: str | Path, make: type[AnyEvaluation]) -> AnyEvaluation:
     """Read a saved report; see `Report.load`."""
-    if signed is not None:
-        signing.check_signature(Path(path), signed)
     if _is_parquet(path):
         loaded: AnyEvaluation = _parquet().opened([path], make, whole=True)
         return loaded
