@@ -14,7 +14,17 @@ import pytest
 from tests.precision_by_id import PrecisionById
 from typer.testing import CliRunner
 
-from fullrecall import Gate, IdRecall, Report, Sample, TextRecall, evaluate, measures
+from fullrecall import (
+    ClaimRecall,
+    Gate,
+    IdRecall,
+    Report,
+    Sample,
+    SpanRecall,
+    TextRecall,
+    evaluate,
+    measures,
+)
 from fullrecall.errors import ParameterError, ReportError
 from fullrecall.measures import RR, Recall, nDCG, parse_threshold
 from fullrecall.report import Outcome
@@ -222,6 +232,67 @@ class TestWritten:
         assert {len(re.findall(r"(?<!\\)\|", row)) for row in rows} == {8}
 
 
+TEXTS = {"retrieved_contexts": ["On the Champ de Mars."], "reference_contexts": ["In Paris."]}
+
+
+class TestParameters:
+    """Scorer parameters that differ from the defaults appear beside the outcome, in one line."""
+
+    LINE = "Parameters that differ from the defaults: text_recall(threshold=0.05, comparison='gt')."
+
+    @staticmethod
+    def gated(*scorers: Any, **parameters: Any) -> Any:
+        """Return the result of a gate on a report of these scorers."""
+        report = evaluate([TEXTS] * 60, scorers, progress=False)
+        return Gate(Recall >= 0.5, **parameters).check(report)
+
+    def test_defaults_add_no_line(self) -> None:
+        """Scorers with their defaults, and those of your own, print the rules alone."""
+        for scorer in (TextRecall(), SpanRecall(name="spans"), PrecisionById()):
+            result = self.gated(scorer)
+            assert result.parameters == ()
+            assert len(str(result).splitlines()) == 1
+            assert "differ" not in result.to_markdown()
+
+    def test_a_loosened_scorer_is_seen(self) -> None:
+        """A PASS that a text threshold of 0.05 earned says so: as text, Markdown, and JSON."""
+        result = self.gated(TextRecall(threshold=0.05, comparison="gt"))
+        assert result.outcome is PASS
+        assert str(result).splitlines()[1:] == [self.LINE]
+        assert result.to_dict()["parameters"] == ["text_recall(threshold=0.05, comparison='gt')"]
+        (note,) = [line for line in result.to_markdown().splitlines() if line.startswith("- ")]
+        assert "text\\_recall\\(threshold=0.05, comparison='gt'\\)" in note
+
+    def test_only_scores_that_decide(self) -> None:
+        """Of several scores, those that the gate reads."""
+        scorers = (TextRecall(threshold=0.05, name="loose"), SpanRecall(min_run=8))
+        assert self.gated(*scorers, scores=["span_recall"]).parameters == (
+            "span_recall(min_run=8)",
+        )
+        assert self.gated(*scorers, scores=["loose", "span_recall"]).parameters == (
+            "loose(threshold=0.05)",
+            "span_recall(min_run=8)",
+        )
+
+    @pytest.mark.rooms
+    def test_judged_scores_name_a_judge_of_your_own(self) -> None:
+        """The built-in judge is the default; partial credit and another judge are not."""
+        sample = {
+            "retrieved_contexts": ["It is in Paris."],
+            "reference_claims": ["It is in Paris."],
+        }
+        from fullrecall.lexical import LexicalJudge  # a room
+
+        lenient = ClaimRecall(partial_credit=0.5, min_measured=0.2)
+        another = ClaimRecall(judge=LexicalJudge(threshold=0.3), require_evidence=True, name="own")
+        report = evaluate([sample] * 3, [ClaimRecall(name="plain"), lenient, another])
+        result = Gate(Recall >= 0.5, scores=["plain", "claim_recall", "own"]).check(report)
+        assert result.parameters == (
+            "claim_recall(partial_credit=0.5, min_measured=0.2)",
+            "own(judge='lexical:0.3', require_evidence=True)",
+        )
+
+
 class TestCommand:
     """`fullrecall gate REPORT`, on the demo's collection."""
 
@@ -280,6 +351,17 @@ class TestCommand:
                 r"141 samples\).*about [\d,]+ samples with these values",
                 " ".join(result.stdout.split()),
             )
+
+    @pytest.mark.rooms
+    def test_other_parameters_are_printed(self, tmp_path: Path) -> None:
+        """The line follows the rules, on the terminal and in Markdown."""
+        path, summary = tmp_path / "report.jsonl", tmp_path / "summary.md"
+        evaluate([TEXTS] * 60, TextRecall(threshold=0.05), progress=False).save(path)
+        printed = self.run(path, "--min-recall", 0.5, "--markdown", summary).stdout
+        assert " ".join(printed.split()).endswith(
+            "differ from the defaults: text_recall(threshold=0.05)."
+        )
+        assert "(threshold=0.05" in summary.read_text("utf-8")
 
     @pytest.mark.rooms
     def test_as_a_process(self, saved: Mapping[str, Path]) -> None:

@@ -8,11 +8,12 @@ whether a quote is in its context, the credit, the ranks, and what is unscored.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import fields, replace
 from functools import cache
 from typing import Any, TypeVar
 
 from fullrecall import scorers
+from fullrecall._util.ports import plugged
 from fullrecall._util.values import shown
 from fullrecall.errors import FullrecallError, JudgeError, ReportError
 from fullrecall.judge.flow import Done, advance
@@ -57,6 +58,24 @@ def rebuilt(method: Method, judge: RecordedJudge | None = None) -> FindingScorer
         return None
     # A parameter that the constructor rewrites would give other numbers under the saved name.
     return scorer if scorer.method == method else None
+
+
+def changed_parameters(method: Method) -> Mapping[str, Any]:
+    """Return the parameters that differ from the scorer's defaults.
+
+    Those of your own scorer are left out: a saved report does not have its defaults.
+    """
+    make, built_in = _kinds().get(method.kind), plugged("judge")
+    if make is None:
+        return {}
+    defaults = {each.name: each.default for each in fields(make)}
+    if "judge" in defaults and built_in is not None:
+        defaults["judge"] = built_in().name
+    return {
+        name: value
+        for name, value in method.parameters.items()
+        if name not in defaults or value != defaults[name]
+    }
 
 
 def _may_be_own(method: Method) -> bool:

@@ -19,8 +19,11 @@ from typing import NamedTuple, TypeAlias
 
 from fullrecall._util.counts import counted
 from fullrecall._util.parameters import Constructed, check_share
+from fullrecall._util.values import shown
 from fullrecall.errors import ParameterError
 from fullrecall.measures import Measure, Threshold
+from fullrecall.scorers.derived import changed_parameters
+from fullrecall.scorers.result import Method
 from fullrecall.stats.bounds import (
     CONFIDENCE,
     Counts,
@@ -170,7 +173,8 @@ class Gate(Constructed):
                 for check in checks
             ]
         drifted = dict.fromkeys(question.drift for question in questions if question.drift)
-        return GateResult(tuple(checks), tuple(drifted))
+        parameters = filter(None, (_changed(report.methods[index]) for index in indices))
+        return GateResult(tuple(checks), tuple(drifted), tuple(parameters))
 
     def _parts(
         self, report: Evaluation, baseline: Evaluation | None
@@ -339,3 +343,10 @@ def _check_rule(rule: object, margin: float | None) -> None:
         raise ParameterError(
             f"{rule!r} needs a threshold, such as {rule!r} >= 0.9, or a margin to the baseline"
         )
+
+
+def _changed(method: Method) -> str:
+    """Return the parameters that differ from the defaults: "text_recall(threshold=0.05)", or ""."""
+    changed = changed_parameters(method)
+    named = ", ".join(f"{name}={shown(value)}" for name, value in changed.items())
+    return f"{method.name}({named})" if named else ""

@@ -60,10 +60,13 @@ class GateResult:
     """What a gate decides of a report; prints one line for each rule.
 
     `drift` says what has changed beside the retriever: the corpus, the list, the references.
+    `parameters` has the parameters that differ from the defaults, one text for each scorer that
+    has any: "text_recall(threshold=0.05)".
     """
 
     checks: tuple[Check, ...]
     drift: tuple[str, ...] = ()
+    parameters: tuple[str, ...] = ()
 
     @property
     def sentence(self) -> str:
@@ -84,7 +87,7 @@ class GateResult:
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain JSON values."""
-        return plain_of(self, "outcome", "sentence", "drift", "checks")
+        return plain_of(self, "outcome", "sentence", "drift", "parameters", "checks")
 
     def to_markdown(self) -> str:
         """Return a table in GitHub's Markdown."""
@@ -94,7 +97,14 @@ class GateResult:
         return f"GateResult({self.outcome.words}, {counted(len(self.checks), 'rule')})\n{self}"
 
     def __str__(self) -> str:
-        return "\n".join(f"{check.outcome.words}: {check.reason}" for check in self.checks)
+        checks = [f"{check.outcome.words}: {check.reason}" for check in self.checks]
+        return "\n".join([*checks, *self.notes])
+
+    @property
+    def notes(self) -> list[str]:
+        """The line that names parameters which differ from the defaults; empty without any."""
+        named = ", ".join(self.parameters)
+        return [f"Parameters that differ from the defaults: {named}."] if named else []
 
 
 _LOOKS: Mapping[str, tuple[str, Emphasis]] = {
@@ -106,13 +116,14 @@ _LOOKS: Mapping[str, tuple[str, Emphasis]] = {
 
 
 def outcome_lines(result: GateResult) -> Iterator[Text]:
-    """Yield one line for each check of a gate, with its outcome in front."""
+    """Yield one line for each check of a gate, with its outcome in front, then the notes."""
     from rich.text import Text
 
     for check in result.checks:
         _, emphasis = _LOOKS[check.outcome]
         style = f"bold {terminal.STYLES[emphasis]}"
         yield Text.assemble((check.outcome.words, style), "  ", check.reason)
+    yield from map(Text, result.notes)
 
 
 def _markdown(result: GateResult) -> str:
@@ -130,6 +141,7 @@ def _markdown(result: GateResult) -> str:
         ]
         lines.append(Line(check.rule, cells))
     heads = ["", "value", "bounds", "samples", "coverage", "why"]
-    sheet = Sheet(heads, [Section("", lines)], corner="rule", sides="llrrrrt")
+    section = Section("", lines)
+    sheet = Sheet(heads, [section], corner="rule", sides="llrrrrt", notes=result.notes)
     title = f"{_LOOKS[result.outcome][0]} Recall gate: {markdown.escaped(result.sentence)}"
     return markdown.text_of(title, sheet)
