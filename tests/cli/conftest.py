@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.judge.conftest import endpoint as endpoint  # a fixture
 
 
 @pytest.fixture(autouse=True)
