@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.judge.conftest import endpoint as endpoint  # a fixture
+from tests.judge.conftest import endpoint  # noqa: F401 - a fixture
 
 
 @pytest.fixture(autouse=True)
