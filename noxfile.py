@@ -3,20 +3,34 @@
 - `core`: the core alone, without any framework, on each Python that is supported.
 - `newest`: all three distributions with the newest frameworks; warnings are errors.
 - `oldest`: the adapters with the oldest supported frameworks, which warn at import.
-- `lint`, `types`: ruff and mypy. `wheels`: the built distributions in a fresh environment.
+- `lint`: ruff; zizmor, which audits the workflows; and the changelog's fragments. `types`: mypy.
+- `docs`: the documentation as it is hosted.
+- `wheels`: the built distributions in a fresh environment. They stay in `dist`.
+- `sdist`: the core's tests, run from its unpacked sdist.
 """
 
 from __future__ import annotations
 
-import tempfile
+import shutil
+import tarfile
 from pathlib import Path
 
 import nox
 
 nox.options.default_venv_backend = "uv|virtualenv"
-nox.options.sessions = ["core", "newest", "oldest", "lint", "types", "wheels"]
+nox.options.sessions = [
+    "core",
+    "newest",
+    "oldest",
+    "lint",
+    "types",
+    "docs",
+    "wheels",
+    "sdist",
+]
 
-PYTHONS = ["3.11", "3.12", "3.13"]
+PYTHONS = ["3.11", "3.12", "3.13", "3.14"]
+DISTRIBUTIONS = (".", "integrations/langchain", "integrations/llama-index")
 TOOLS = ("hypothesis>=6.100", "psutil>=6", "pytest>=8.3", "statsmodels>=0.14.2")
 CORE_TOOLS = (
     *TOOLS,
@@ -55,8 +69,13 @@ SIBLING = (
 @nox.session(python=PYTHONS)
 def core(session: nox.Session) -> None:
     """The core alone: no framework is installed, so none can be needed."""
+    _test_core(session, "-e")
+
+
+def _test_core(session: nox.Session, *how: str) -> None:
+    """Install the core of the working directory, and run its tests that need no framework."""
     session.install(
-        "-e",
+        *how,
         ".[openai,otel,pandas,parquet,plot]",
         *CORE_TOOLS,
         env={"UV_LINK_MODE": "copy"},
@@ -93,10 +112,12 @@ def oldest(session: nox.Session, framework: str) -> None:
 
 @nox.session(python="3.11")
 def lint(session: nox.Session) -> None:
-    """Ruff: rules and format."""
-    session.install("ruff>=0.12")
+    """Ruff: rules and format. Zizmor: the workflows. Towncrier: the changelog's fragments."""
+    session.install("ruff>=0.12", "towncrier>=24.8", "zizmor>=1.20")
     session.run("ruff", "check", ".")
     session.run("ruff", "format", "--check", ".")
+    session.run("zizmor", "--offline", "--no-progress", ".github")
+    session.run("towncrier", "build", "--draft", "--version", "next")
 
 
 @nox.session(python="3.11")
@@ -106,23 +127,46 @@ def types(session: nox.Session) -> None:
     session.run("mypy")
 
 
+@nox.session(python="3.13")
+def docs(session: nox.Session) -> None:
+    """Sphinx, strict and offline, with what `.readthedocs.yaml` installs."""
+    adapters = DISTRIBUTIONS[1:]
+    session.install(".[docs]", *(f"./{path}" for path in adapters), env={"UV_LINK_MODE": "copy"})
+    built = Path(session.create_tmp()) / "html"
+    session.run("sphinx-build", "-W", "-n", "--keep-going", "docs", str(built))
+
+
 @nox.session(python=PYTHONS)
 def wheels(session: nox.Session) -> None:
     """Build wheels and sdists; install the wheels in a fresh environment and use them."""
-    session.install("build", "twine")
-    with tempfile.TemporaryDirectory() as folder:
-        for source in (".", "integrations/langchain", "integrations/llama-index"):
-            session.run("python", "-m", "build", "--outdir", folder, source, silent=True)
-        built = sorted(map(str, Path(folder).glob("*")))
-        session.run("twine", "check", "--strict", *built)
-        session.install(
-            *(path for path in built if path.endswith(".whl")), env={"UV_LINK_MODE": "copy"}
-        )
-        session.run("python", "-c", SIBLING)
-        session.run(
-            "python",
-            "-c",
-            "import fullrecall, langchain_fullrecall, llama_index.evaluation.sibling, "
-            "llama_index.core, llama_index.evaluation.fullrecall; print(fullrecall.__version__)",
-        )
-        session.run("fullrecall", "--version")
+    session.install("build", "pip", "twine")
+    shutil.rmtree("dist", ignore_errors=True)
+    for source in DISTRIBUTIONS:
+        session.run("python", "-m", "build", "--outdir", "dist", source, silent=True)
+    built = sorted(map(str, Path("dist").iterdir()))
+    session.run("twine", "check", "--strict", *built)
+    session.install(
+        *(path for path in built if path.endswith(".whl")), env={"UV_LINK_MODE": "copy"}
+    )
+    session.run("python", "-m", "pip", "check")
+    session.run("python", "-c", SIBLING)
+    session.run(
+        "python",
+        "-c",
+        "import fullrecall, langchain_fullrecall, llama_index.evaluation.sibling, "
+        "llama_index.core, llama_index.evaluation.fullrecall; print(fullrecall.__version__)",
+    )
+    session.run("fullrecall", "--version")
+
+
+@nox.session(python="3.13")
+def sdist(session: nox.Session) -> None:
+    """Run the core's tests from its sdist, as a packager would."""
+    session.install("build")
+    folder = Path(session.create_tmp()).resolve()
+    session.run("python", "-m", "build", "--sdist", "--outdir", str(folder), ".", silent=True)
+    (built,) = folder.glob("fullrecall-*.tar.gz")
+    with tarfile.open(built) as archive:
+        archive.extractall(folder, filter="data")
+    session.chdir(folder / built.name.removesuffix(".tar.gz"))
+    _test_core(session)
