@@ -63,7 +63,7 @@ nitpick_ignore = [  # parts of our own that nobody makes by hand, in signatures 
     ("py:class", "fullrecall.samples.references.SingleIds"),
     ("py:class", "fullrecall.scorers.similarity.BoundedSimilarity"),
     ("py:class", "fullrecall.table.table.Table"),
-    ("py:class", "fullrecall.testset.pool.Pair"),
+    ("py:class", "fullrecall.testset.pool.PooledPair"),
     ("py:class", "fullrecall.observe.translation.TracedStep"),
     ("py:class", "fullrecall.observe.trace.TraceReading"),
     ("py:class", "fullrecall.show.sheet.Sheet"),

@@ -22,8 +22,8 @@ from fullrecall import Label, Sample
 from fullrecall.calibration.correction import design_of
 from fullrecall.calibration.draw import draw
 from fullrecall.calibration.estimation import (
+    CalibrationEstimate,
     Design,
-    Estimate,
     agreement,
     mean_interval,
     prediction_powered,
@@ -136,7 +136,7 @@ class Coverage:
         self.hits.append(interval.low <= self.truth <= interval.high)
         self.values.append(value)
 
-    def of(self, estimate: Estimate | None) -> None:
+    def of(self, estimate: CalibrationEstimate | None) -> None:
         """Count one estimate; where there is none, there is nothing to count."""
         if estimate is not None:
             self.add(estimate.value, estimate.interval)

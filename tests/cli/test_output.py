@@ -109,7 +109,7 @@ def test_memory_does_not_grow_with_the_file(
     """Rows are let go once they are written: fifteen times the samples need no more memory."""
     monkeypatch.setattr("fullrecall.run.chunks._LARGEST", 100)
     monkeypatch.setattr("fullrecall.files.reports.parquet.GROUP_ROWS", 100)
-    monkeypatch.setattr("fullrecall.files.reports.parquet.Writer.together", 100)
+    monkeypatch.setattr("fullrecall.files.reports.parquet.ParquetWriter.together", 100)
 
     def peak(count: int) -> int:
         long = {**SAMPLES[0], "user_input": "why? " * 400}

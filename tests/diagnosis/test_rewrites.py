@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from fullrecall import Context, IdRecall, Report, evaluate
 from fullrecall.cli.problems import as_options
 from fullrecall.diagnosis.id_levels import Rewrite, rewrite_of
-from fullrecall.diagnosis.rewrites import Match, matches_of
+from fullrecall.diagnosis.rewrites import IdMatch, matches_of
 
 RIVERS = (
     "amur danube elbe ganges indus jordan kolyma loire mekong niger oder parana rhine seine tagus "
@@ -108,7 +108,7 @@ KINDS: dict[str, tuple[Spell, Spell, str]] = {
 
 def matches(
     retrieved_ids: Sequence[Sequence[str | None]], reference_ids: Sequence[Sequence[str]]
-) -> dict[str, list[Match]]:
+) -> dict[str, list[IdMatch]]:
     """Return what stands for references that have one ID each."""
     return matches_of(retrieved_ids, [[(own_id,) for own_id in ids] for ids in reference_ids])
 

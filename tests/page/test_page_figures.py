@@ -9,7 +9,7 @@ from tests.page.page_source import Parsed, cells_of, rows_of
 
 from fullrecall import IdRecall, Report, Sample, evaluate
 from fullrecall.measures import RR, Recall, nDCG
-from fullrecall.page.charts import Curve, Figure, chart
+from fullrecall.page.charts import Curve, CurveMean, chart
 from fullrecall.show.text import between
 
 
@@ -94,7 +94,7 @@ def test_bounds_stand_beside_a_mean_that_lacks_samples(report: Report) -> None:
 
 def test_a_chart_needs_two_ks() -> None:
     """One point makes no curve."""
-    assert chart([Curve("A", "a", 0, {5: Figure(0.5)})]) is None
-    drawn = chart([Curve("A", "a", 0, {1: Figure(0.5), 9: Figure(0.5)})])
+    assert chart([Curve("A", "a", 0, {5: CurveMean(0.5)})]) is None
+    drawn = chart([Curve("A", "a", 0, {1: CurveMean(0.5), 9: CurveMean(0.5)})])
     assert drawn is not None
     assert [y for _, y in drawn.dots(drawn.curves[0])] == [110.0, 110.0]

@@ -11,7 +11,7 @@ import pytest
 from fullrecall import IdRecall, Report, Sample, TextRecall, evaluate
 from fullrecall._util.dataframes import Backend
 from fullrecall.errors import InputError, MissingExtraError, ParameterError, ReportError
-from fullrecall.files.reports.json_lines import Writer
+from fullrecall.files.reports.json_lines import JsonLinesWriter
 from fullrecall.measures import RR, Precision, Recall, nDCG
 from fullrecall.samples.retrieval import Retrieval
 from fullrecall.scorers.result import Status
@@ -313,7 +313,7 @@ class TestSaving:
     def test_each_row_is_on_disk_when_it_is_written(self, tmp_path: Path) -> None:
         """A run that is killed keeps the rows that it had."""
         report = report_of()
-        with Writer(tmp_path / "r.jsonl", report.methods) as writer:
+        with JsonLinesWriter(tmp_path / "r.jsonl", report.methods) as writer:
             writer.write(report.rows[0].sample, report.rows[0].results)
             assert len(Report.load(tmp_path / "r.jsonl")) == 1
 

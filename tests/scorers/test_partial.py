@@ -12,7 +12,7 @@ from typer.testing import CliRunner
 
 from fullrecall import Gate, IdRecall, Report, Sample, evaluate
 from fullrecall.errors import InputError, Interrupted, ReportError
-from fullrecall.files.reports.json_lines import Writer
+from fullrecall.files.reports.json_lines import JsonLinesWriter
 from fullrecall.measures import Recall
 from fullrecall.report import compare
 
@@ -121,7 +121,7 @@ def test_a_broken_head_is_no_traceback(tmp_path: Path, methods: str) -> None:
 def test_a_writer_that_is_left_by_an_error_says_it(tmp_path: Path) -> None:
     """What was written until then stays, with the reason behind it."""
     path, report = tmp_path / "report.jsonl", whole()
-    with pytest.raises(ValueError, match="broken"), Writer(path, report.methods) as writer:  # noqa: PT012 - both
+    with pytest.raises(ValueError, match="broken"), JsonLinesWriter(path, report.methods) as writer:  # noqa: PT012 - both
         writer.write(report.rows[0].sample, report.rows[0].results)
         raise ValueError("broken")
     loaded = Report.load(path)

@@ -22,7 +22,7 @@ from fullrecall.batches.frame import batch_frame, beside, ddl
 from fullrecall.errors import InputError, ParameterError
 from fullrecall.files.formats import FIELDS
 from fullrecall.files.frames import without_gaps
-from fullrecall.files.rows import Columns, Rename, sample_of
+from fullrecall.files.rows import ColumnRenaming, Rename, sample_of
 from fullrecall.judge.usage import Spent
 from fullrecall.run.address import SCHEMES, Address
 from fullrecall.run.budget import checked
@@ -188,9 +188,9 @@ class BatchScorer(Limits):
         return columns.schema(self._methods)
 
     @property
-    def _columns(self) -> Columns:
+    def _columns(self) -> ColumnRenaming:
         """Which column holds which field of a sample."""
-        return Columns(self.rename)
+        return ColumnRenaming(self.rename)
 
     def _is_ours(self, column: object) -> bool:
         """Whether a column holds a field of a sample, or the position."""

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from fullrecall._util.counts import counted
-from fullrecall.calibration.estimation import Agreement, Estimate
+from fullrecall.calibration.estimation import Agreement, CalibrationEstimate
 from fullrecall.show.sheet import Line, Section, Sheet
 from fullrecall.show.shown import Shown
 from fullrecall.show.text import NOTHING, shown
@@ -33,7 +33,7 @@ class Calibration(Shown):
     confidence: float
     judged: float
     judged_interval: Interval | None
-    corrected: Estimate
+    corrected: CalibrationEstimate
     power: float
     agreement: Agreement
     samples: int
@@ -121,7 +121,7 @@ class Calibration(Shown):
         return f"Calibration({self.score}, {self.labeled} labels)\n{self}"
 
 
-def _estimate(estimate: Estimate | None) -> list[str]:
+def _estimate(estimate: CalibrationEstimate | None) -> list[str]:
     return [NOTHING] * 2 if estimate is None else _cells(estimate.value, estimate.interval)
 
 

@@ -64,7 +64,7 @@ class Linear(NamedTuple):
     slope: float
 
 
-class Estimate(NamedTuple):
+class CalibrationEstimate(NamedTuple):
     """A figure with its interval, None where there is none, and the variance that it comes from.
 
     `clipped` says that the figure or an end of its interval lay outside of 0 to 1.
@@ -91,9 +91,9 @@ class Agreement:
     labels are of one kind.
     """
 
-    sensitivity: Estimate | None
-    specificity: Estimate | None
-    balanced_accuracy: Estimate | None
+    sensitivity: CalibrationEstimate | None
+    specificity: CalibrationEstimate | None
+    balanced_accuracy: CalibrationEstimate | None
 
 
 @dataclass(frozen=True)
@@ -195,7 +195,7 @@ def estimate(
     rows: Sequence[float] | None = None,
     value: float | None = None,
     of_judge: bool = False,
-) -> Estimate:
+) -> CalibrationEstimate:
     """Return the estimate whose line is `rows` (else 0) for each row, `parts` for each label.
 
     Its value is their mean, or `value` where the line only tells how it varies. The interval is
@@ -213,20 +213,20 @@ def estimate(
     shown = spread.mean if value is None else value
     variance = spread.variance + design.unseen(parts, of_judge=of_judge)
     if spread.groups < _ENOUGH:
-        return Estimate(min(1.0, max(0.0, shown)), None, variance)
+        return CalibrationEstimate(min(1.0, max(0.0, shown)), None, variance)
     # Every claim is labeled: the second phase, and the error that it brings, is gone.
     if not of_judge and all(labeled.probability >= 1 for labeled in design.labeled):
-        return Estimate(shown, mean_interval(spread, confidence), variance)
+        return CalibrationEstimate(shown, mean_interval(spread, confidence), variance)
     # A thousand samples do not make ten labels more certain.
     df = min(spread.df, design.df)
     half = t_quantile(df, confidence) * sqrt(variance)
     ends = [shown, shown - half, shown + half]
     mean, low, high = (min(1.0, max(0.0, end)) for end in ends)
     is_clipped = [mean, low, high] != ends
-    return Estimate(mean, Interval(low, high, confidence), variance, is_clipped)
+    return CalibrationEstimate(mean, Interval(low, high, confidence), variance, is_clipped)
 
 
-def prediction_powered(design: Design, confidence: float) -> tuple[Estimate, float]:
+def prediction_powered(design: Design, confidence: float) -> tuple[CalibrationEstimate, float]:
     """Return the corrected mean by prediction-powered inference, and its tuned power λ.
 
     λ · (judged mean) + (mean of label - λ · verdict over the labeled claims), where λ in [0, 1]
@@ -261,7 +261,7 @@ def agreement(design: Design, confidence: float) -> Agreement:
     )
     sensitivity, specificity = hits / supported, rejected / unsupported
 
-    def weighted(sense_weight: float, spec_weight: float) -> Estimate:
+    def weighted(sense_weight: float, spec_weight: float) -> CalibrationEstimate:
         parts = []
         for labeled in design.labeled:
             # A share is a ratio of estimates: this is its tangent, which varies as a mean.

@@ -12,37 +12,51 @@ from typer.core import TyperGroup
 from fullrecall.cli.layout import Command, laid_out
 
 
-class Entry(NamedTuple):
+class CommandEntry(NamedTuple):
     """Where a command is, `module:function` or commands below it, and what it does in short."""
 
-    source: str | Mapping[str, Entry]
+    source: str | Mapping[str, CommandEntry]
     summary: str
 
 
-_JUDGE: Mapping[str, Entry] = {
-    "label": Entry("calibration:label", "Sample claims of a judged report to label."),
-    "calibrate": Entry("calibration:calibrate", "Measure a judge against human labels."),
+_JUDGE: Mapping[str, CommandEntry] = {
+    "label": CommandEntry("calibration:label", "Sample claims of a judged report to label."),
+    "calibrate": CommandEntry("calibration:calibrate", "Measure a judge against human labels."),
 }
-_TESTSET: Mapping[str, Entry] = {
-    "generate": Entry("testset:generate", "Write questions about documents, with references."),
-    "check": Entry("testset:check", "Check IDs, offsets, near-duplicates, copied words."),
-    "complete": Entry("testset:complete", "Judge what retrievers found and nobody labeled."),
-    "review": Entry("testset:review", "Draw questions for people to review; apply decisions."),
-    "follow": Entry("testset:follow", "Move the labels of a set to a new corpus."),
-    "export": Entry("testset:export", "Write a set in the form of another tool."),
+_TESTSET: Mapping[str, CommandEntry] = {
+    "generate": CommandEntry(
+        "testset:generate", "Write questions about documents, with references."
+    ),
+    "check": CommandEntry("testset:check", "Check IDs, offsets, near-duplicates, copied words."),
+    "complete": CommandEntry("testset:complete", "Judge what retrievers found and nobody labeled."),
+    "review": CommandEntry(
+        "testset:review", "Draw questions for people to review; apply decisions."
+    ),
+    "follow": CommandEntry("testset:follow", "Move the labels of a set to a new corpus."),
+    "export": CommandEntry("testset:export", "Write a set in the form of another tool."),
 }
-COMMANDS: Mapping[str, Entry] = {
-    "demo": Entry("demo:demo", "Measure real retrievers on this machine: no key, no download."),
-    "evaluate": Entry("evaluation:evaluate", "Score a file of samples."),
-    "summary": Entry("summary:summary", "Summarize a saved report."),
-    "compare": Entry("comparison:compare", "Compare saved reports of the same questions."),
-    "choose": Entry("choice:choose", "Choose among retrievers by asking the same questions."),
-    "gate": Entry("gate:gate", "Decide in CI whether a report is good enough."),
-    "diagnose": Entry("diagnosis:diagnose", "Show why targets were missed, and what to change."),
-    "page": Entry("page:page", "Write a web page of saved reports."),
-    "doctor": Entry("doctor:doctor", "Check the installation: versions, extras, what works."),
-    "judge": Entry(_JUDGE, "Measure a judge of claims."),
-    "testset": Entry(_TESTSET, "Make test sets from documents, check, complete, and review them."),
+COMMANDS: Mapping[str, CommandEntry] = {
+    "demo": CommandEntry(
+        "demo:demo", "Measure real retrievers on this machine: no key, no download."
+    ),
+    "evaluate": CommandEntry("evaluation:evaluate", "Score a file of samples."),
+    "summary": CommandEntry("summary:summary", "Summarize a saved report."),
+    "compare": CommandEntry("comparison:compare", "Compare saved reports of the same questions."),
+    "choose": CommandEntry(
+        "choice:choose", "Choose among retrievers by asking the same questions."
+    ),
+    "gate": CommandEntry("gate:gate", "Decide in CI whether a report is good enough."),
+    "diagnose": CommandEntry(
+        "diagnosis:diagnose", "Show why targets were missed, and what to change."
+    ),
+    "page": CommandEntry("page:page", "Write a web page of saved reports."),
+    "doctor": CommandEntry(
+        "doctor:doctor", "Check the installation: versions, extras, what works."
+    ),
+    "judge": CommandEntry(_JUDGE, "Measure a judge of claims."),
+    "testset": CommandEntry(
+        _TESTSET, "Make test sets from documents, check, complete, and review them."
+    ),
 }
 
 
@@ -73,7 +87,7 @@ class Deferred(Command):
         return typer.main.get_command(own)
 
 
-def _command(name: str, entry: Entry) -> Any:
+def _command(name: str, entry: CommandEntry) -> Any:
     """Return a command, or a group of them."""
     if isinstance(entry.source, str):
         return Deferred(name, entry.summary, entry.source)

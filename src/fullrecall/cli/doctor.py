@@ -37,7 +37,7 @@ _MODULES = {
 """Modules that are not called as their distributions are."""
 
 
-class Check(NamedTuple):
+class EnvironmentCheck(NamedTuple):
     """One thing that was looked at; `advice` says what to do about it. Absent is no fault."""
 
     group: str
@@ -67,9 +67,9 @@ def doctor(*, as_json: bool = False) -> None:
         raise typer.Exit(1)
 
 
-def _checks() -> Iterator[Check]:
+def _checks() -> Iterator[EnvironmentCheck]:
     """Yield every check: of Python, and of our distributions with their packages."""
-    yield Check("core", "Python", "ok", platform.python_version())
+    yield EnvironmentCheck("core", "Python", "ok", platform.python_version())
     for name, group in {"fullrecall": "core", **dict.fromkeys(_ADAPTERS, "adapters")}.items():
         repair = "install it from fullrecall's repository, as its README says"
         own = _package(group, Requirement(name), repair)
@@ -93,18 +93,20 @@ def _requirements(name: str, group: str) -> Iterator[tuple[str, Requirement]]:
                 yield of_group, package
 
 
-def _package(group: str, package: Requirement, repair: str = "") -> Check:
+def _package(group: str, package: Requirement, repair: str = "") -> EnvironmentCheck:
     """Return whether a distribution is there, in the range supported, and can be imported."""
     install = repair or f"pip install {shlex.quote(f'{package.name}{package.specifier}')}"
     try:
         version = distribution(package.name).version
     except PackageNotFoundError:
         is_optional = repair or group.startswith("extra ")
-        return Check(group, package.name, "not installed" if is_optional else "broken", "", install)
+        return EnvironmentCheck(
+            group, package.name, "not installed" if is_optional else "broken", "", install
+        )
     # A prerelease is in no range by default, and works as what it precedes.
     if not package.specifier.contains(version, prereleases=True):
         advice = f"{package.specifier} is supported: {install}"
-        return Check(group, package.name, "broken", version, advice)
+        return EnvironmentCheck(group, package.name, "broken", version, advice)
     try:
         # Some packages print as they are imported: --json prints nothing else.
         with redirect_stdout(sys.stderr), warnings.catch_warnings():
@@ -112,11 +114,11 @@ def _package(group: str, package: Requirement, repair: str = "") -> Check:
             import_module(_MODULES.get(package.name, package.name.replace("-", "_")))
     except (Exception, SystemExit) as error:  # noqa: BLE001 - a damaged package fails in any way
         problem = " ".join(f"{type(error).__name__}: {error}".split())
-        return Check(group, package.name, "broken", version, f"{problem}: {install}")
-    return Check(group, package.name, "ok", version)
+        return EnvironmentCheck(group, package.name, "broken", version, f"{problem}: {install}")
+    return EnvironmentCheck(group, package.name, "ok", version)
 
 
-def _print(checks: Sequence[Check]) -> None:
+def _print(checks: Sequence[EnvironmentCheck]) -> None:
     """Print the table, then what to do about what is absent and what is broken, unbroken."""
     sections = []
     for group, members in groupby(checks, key=lambda check: check.group):

@@ -72,7 +72,7 @@ class Alike(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Search:
+class SearchScope:
     """What a diagnosis may look into.
 
     `deep_lists` has what the retriever returned for rows that were asked for more, by position.
@@ -92,7 +92,7 @@ class Examined:
     when it was asked for more.
     """
 
-    def __init__(self, position: int, row: Row, search: Search) -> None:
+    def __init__(self, position: int, row: Row, search: SearchScope) -> None:
         self.position = position
         self.row = row
         self.search = search

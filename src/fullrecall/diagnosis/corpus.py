@@ -13,7 +13,7 @@ from fullrecall.samples.identifiers import as_id
 from fullrecall.scorers.alignment import CharacterRange, Overlap, covered, total
 from fullrecall.scorers.passages import Passage
 
-CorpusLike: TypeAlias = Iterable[ContextLike] | Mapping[ID, ContextLike]
+IndexedContexts: TypeAlias = Iterable[ContextLike] | Mapping[ID, ContextLike]
 """What is indexed: contexts, texts, or a mapping from IDs to them."""
 
 MIN_RUN = 32
@@ -35,7 +35,7 @@ class Corpus:
     contexts that share a run with what is sought, and compares those that may add to the others.
     """
 
-    def __init__(self, contexts: CorpusLike, min_run: int = MIN_RUN) -> None:
+    def __init__(self, contexts: IndexedContexts, min_run: int = MIN_RUN) -> None:
         self.contexts: Sequence[Context] = _contexts(contexts)
         """All contexts, in the order given."""
         self.by_id = {context.id: context for context in self.contexts if context.id is not None}
@@ -60,7 +60,7 @@ class Corpus:
         the end those that stand beside one of these and hold what a chunk border cut off, however
         short: the passage goes on at the start of such a context, or begins at its end.
         """
-        search = _Search(passage, self._passages, self._min_run)
+        search = _PassageSearch(passage, self._passages, self._min_run)
         search.look(self._by_source.get(passage.source or "", ()))
         if passage.characters and not search.is_complete:
             search.look_where_shared(self._blocks.sharing(passage.characters))
@@ -72,7 +72,7 @@ class Corpus:
 
 
 @dataclass
-class _Search:
+class _PassageSearch:
     """What was found of one passage so far."""
 
     passage: Passage
@@ -164,7 +164,7 @@ class _Blocks:
         return intervals
 
 
-def _contexts(value: CorpusLike) -> tuple[Context, ...]:
+def _contexts(value: IndexedContexts) -> tuple[Context, ...]:
     if isinstance(value, (str, bytes)) or not isinstance(value, Iterable):
         raise InputError(
             f"corpus must be an iterable of contexts or a mapping from IDs to them, got "

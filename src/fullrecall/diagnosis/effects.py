@@ -26,7 +26,7 @@ LEAST = 0.0005
 Values: TypeAlias = Sequence[float | None]
 """A value for each row of a report, None where it has none."""
 
-Lists: TypeAlias = Sequence[Sequence[Context] | None]
+RetrievedLists: TypeAlias = Sequence[Sequence[Context] | None]
 """A list of contexts for each row of a report, None where it has none."""
 
 
@@ -65,7 +65,7 @@ class Baseline:
         }
         self._table = report.table
         self.values = {score_index: self.values_at(score_index, k) for score_index in self.labels}
-        self.lists: Lists = list(self.lists_at(k))
+        self.lists: RetrievedLists = list(self.lists_at(k))
 
     def values_at(self, score_index: int, k: Cut | None) -> list[float | None]:
         """Return recall within `k` of every row that has a score."""
@@ -75,7 +75,7 @@ class Baseline:
         values = np.round(self._table.values(score_index, recall_at(k)), _DIGITS)
         return [None if value != value else value for value in values.tolist()]  # noqa: PLR0124
 
-    def over(self, lists: Lists) -> dict[int, list[float | None]]:
+    def over(self, lists: RetrievedLists) -> dict[int, list[float | None]]:
         """Return recall of each row over other lists, by the index of each score that can be told.
 
         A list that is the recorded one, or is not known, keeps its value.

@@ -46,10 +46,10 @@ _ENDS = {
 }
 """How IDs go on behind that of their document: `#3`, `/chunk-7`, `_p2`; `.md`; `-3`."""
 
-Cut: TypeAlias = tuple[str, str]
+IdCut: TypeAlias = tuple[str, str]
 """What is cut off before and after the words of an ID: "path", then an end; "" for nothing."""
 
-WHOLE: Cut = ("", "")
+WHOLE: IdCut = ("", "")
 
 
 class Words(NamedTuple):
@@ -88,7 +88,7 @@ class Words(NamedTuple):
         """The words without what separates them, such as a UUID without its dashes."""
         return "".join(self.text[start:end] for start, end in self.spans).casefold()
 
-    def cores(self, cut: Cut) -> Iterator[Words]:
+    def cores(self, cut: IdCut) -> Iterator[Words]:
         """Yield what is left without what a cut takes off; nothing where the ID has none of it."""
         before, after = cut
         size = len(self.keys)

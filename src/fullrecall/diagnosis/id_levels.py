@@ -10,7 +10,7 @@ from itertools import chain
 from math import exp, log
 from typing import Any, NamedTuple
 
-from fullrecall.diagnosis.rewrites import Groups, Match, differences, matches_of
+from fullrecall.diagnosis.rewrites import Groups, IdMatch, differences, matches_of
 from fullrecall.samples.context import ID, Context
 from fullrecall.samples.identifiers import as_id
 from fullrecall.samples.retrieval import Retrieval
@@ -153,7 +153,7 @@ def rewrite_of(
         {*ids, *(name for name, own in matches.items() if any(m.retrieved in ids for m in own))}
         for ids in lists
     ]
-    pairs: dict[str, Match] = {}
+    pairs: dict[str, IdMatch] = {}
     for ids, groups in zip(lists, references, strict=True):
         for reference in chain.from_iterable(groups):
             for match in matches.get(reference, ()):

@@ -16,7 +16,7 @@ from fullrecall.diagnosis.change import ChangeKind
 from fullrecall.diagnosis.corpus import Corpus
 from fullrecall.diagnosis.effects import Baseline, Proposal
 from fullrecall.diagnosis.id_levels import id_fields, is_telling
-from fullrecall.diagnosis.rewrites import Match, differences, matches_of
+from fullrecall.diagnosis.rewrites import IdMatch, differences, matches_of
 from fullrecall.samples.context import Context
 from fullrecall.scorers import IdRecall
 from fullrecall.stats.evaluation import Evaluation
@@ -31,7 +31,7 @@ class Alias(NamedTuple):
     the corpus that was given with IDs of another level: no cause of a miss.
     """
 
-    origin: Match | str
+    origin: IdMatch | str
     explained: Explained | None
 
 
@@ -44,10 +44,10 @@ class IdEvidence(NamedTuple):
 
     in_lists: Mapping[tuple[int, str], Alias]
     in_corpus: Mapping[str, Alias]
-    matches: Mapping[str, Sequence[Match]]
+    matches: Mapping[str, Sequence[IdMatch]]
 
 
-def _alias(origin: Match | str, other_id: str | None, rank: int | None = None) -> Alias:
+def _alias(origin: IdMatch | str, other_id: str | None, rank: int | None = None) -> Alias:
     """Return the alias that a match is, or the context of another ID whose field has it.
 
     `rank` is its place in the list, None where only the corpus has it.
@@ -100,7 +100,7 @@ def id_evidence(report: Evaluation, corpus: Corpus) -> IdEvidence:
 def _in_corpus(
     expected_ids: set[str],
     corpus: Corpus,
-    matches: Mapping[str, Sequence[Match]],
+    matches: Mapping[str, Sequence[IdMatch]],
     *,
     levels_meet: bool,
 ) -> dict[str, Alias]:
@@ -132,7 +132,7 @@ def _in_fields(
     ID in half of the samples at least.
     """
     aliases: dict[tuple[int, str], Alias] = {}
-    hits: Counter[Match | str] = Counter()
+    hits: Counter[IdMatch | str] = Counter()
     for position, own_ids in missing.items():
         for rank, context in enumerate(contexts[position], start=1):
             if not context.metadata and context.source not in own_ids:
@@ -151,7 +151,7 @@ def _in_fields(
     }
 
 
-Names: TypeAlias = Callable[[Row, Context], Iterable[str]]
+IdNames: TypeAlias = Callable[[Row, Context], Iterable[str]]
 """The IDs that a context of a row has after a change."""
 
 
@@ -190,12 +190,12 @@ def id_proposals(baseline: Baseline, ids: IdEvidence) -> Iterator[Proposal]:
         yield from _renaming(baseline, ChangeKind.ID_LEVEL, action, of_documents)
 
 
-def _in_field(path: str) -> Names:
+def _in_field(path: str) -> IdNames:
     return lambda _, context: filter(None, [dict(id_fields(context)).get(path)])
 
 
 def _renaming(
-    baseline: Baseline, kind: ChangeKind, action: str, names: Names
+    baseline: Baseline, kind: ChangeKind, action: str, names: IdNames
 ) -> Iterator[Proposal]:
     """Yield what recall by ID would be with contexts of these names, if any score is by ID."""
     lists = [

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from fullrecall._util.parameters import check_k
-from fullrecall.diagnosis.case import Case, Examined, Search, Wanted
+from fullrecall.diagnosis.case import Case, Examined, SearchScope, Wanted
 from fullrecall.diagnosis.causes import Cause, Diagnosed, Explained
-from fullrecall.diagnosis.corpus import Corpus, CorpusLike
+from fullrecall.diagnosis.corpus import Corpus, IndexedContexts
 from fullrecall.diagnosis.diagnosis import Diagnosis
 from fullrecall.diagnosis.effects import Baseline, recall_at
 from fullrecall.diagnosis.ids import id_evidence, id_proposals
@@ -29,7 +29,7 @@ def diagnose(
     report: Evaluation,
     *,
     k: Cut | None = None,
-    corpus: CorpusLike | None = None,
+    corpus: IndexedContexts | None = None,
     retriever: RetrieverLike | None = None,
     deep_k: int = 100,
 ) -> Diagnosis:
@@ -65,7 +65,7 @@ def diagnose(
     if size > _MOST:
         report = report.drawn(_MOST)
     indexed = Corpus(() if corpus is None else corpus)
-    search = Search(
+    search = SearchScope(
         indexed,
         None if retriever is None else Inquiry(retriever, deep_k),
         deep_k,
@@ -84,7 +84,7 @@ _MOST = 20_000
 """Samples that are diagnosed of a report that has more."""
 
 
-def _misses(baseline: Baseline, search: Search) -> Iterator[Diagnosed]:
+def _misses(baseline: Baseline, search: SearchScope) -> Iterator[Diagnosed]:
     """Yield all misses, row by row."""
     measure = recall_at(baseline.k)
     for position, row in enumerate(baseline.rows):

@@ -20,7 +20,7 @@ from fullrecall.diagnosis.id_forms import (
     NUMBER,
     PATH,
     WHOLE,
-    Cut,
+    IdCut,
     Words,
     end_named,
     spelling,
@@ -45,7 +45,7 @@ Ends: TypeAlias = tuple[tuple[str, ...], tuple[str, ...]]
 """Words that all IDs of a side begin and end by."""
 
 
-class Match(NamedTuple):
+class IdMatch(NamedTuple):
     """A reference ID and another one that stands for it, each with the words that they share.
 
     `part` is the side whose ID names a part of what the other names; None where both are the same.
@@ -58,14 +58,14 @@ class Match(NamedTuple):
     part: Side | None
 
 
-class _Rule(NamedTuple):
+class _RewriteRule(NamedTuple):
     """What is cut off the IDs of each side before they are compared, or that letters are.
 
     `fewest` distinct references must fit in their own samples before it is a rewrite.
     """
 
-    reference: Cut = WHOLE
-    retrieved: Cut = WHOLE
+    reference: IdCut = WHOLE
+    retrieved: IdCut = WHOLE
     by_letters: bool = False
     fewest: int = 1
 
@@ -77,23 +77,23 @@ class _Rule(NamedTuple):
         return "reference" if self.reference[1] in _PARTS else None
 
 
-def _either(cuts: Iterable[Cut], fewest: int) -> list[_Rule]:
+def _either(cuts: Iterable[IdCut], fewest: int) -> list[_RewriteRule]:
     """Return a rule for each cut of either side."""
     sides = ("retrieved", "reference")
-    return [_Rule(**{side: cut}, fewest=fewest) for cut in cuts for side in sides]  # type: ignore[arg-type]
+    return [_RewriteRule(**{side: cut}, fewest=fewest) for cut in cuts for side in sides]  # type: ignore[arg-type]
 
 
 _RULES = [
-    _Rule(),
+    _RewriteRule(),
     *_either([(PATH, ""), ("", CHUNK), (PATH, CHUNK)], 1),
-    _Rule(by_letters=True, fewest=_FEWEST),
-    _Rule(("", EXTENSION), ("", EXTENSION), fewest=_FEWEST),
+    _RewriteRule(by_letters=True, fewest=_FEWEST),
+    _RewriteRule(("", EXTENSION), ("", EXTENSION), fewest=_FEWEST),
     *_either([("", EXTENSION), (PATH, ""), (PATH, EXTENSION), ("", NUMBER)], _FEWEST),
 ]
 """The more certain first: a single ID shows these, since no other document has such a name."""
 
 
-def differences(matches: Sequence[Match]) -> str:
+def differences(matches: Sequence[IdMatch]) -> str:
     """Return in what the two IDs of each match differ, in a few words."""
     ends: dict[str, set[str]] = defaultdict(set)
     spelled: dict[str, None] = {}
@@ -118,7 +118,7 @@ def matches_of(
     retrieved_ids: Sequence[Collection[str | None]],
     references: Sequence[Groups],
     indexed: Iterable[str] = (),
-) -> dict[str, list[Match]]:
+) -> dict[str, list[IdMatch]]:
     """Return the IDs that stand for references of which no ID was retrieved, by these.
 
     Those of the more certain rules come first, whether the reference's own sample retrieved them
@@ -142,7 +142,7 @@ def matches_of(
     of_retrieved, of_missing = _ends(retrieved, own_lists), _ends(own_lists, retrieved)
     missing, theirs = _Ids(own_lists, of_missing), _Ids(retrieved, of_retrieved)
     available = _Ids({**retrieved, **dict.fromkeys(indexed)}, of_retrieved)
-    matches: dict[str, list[Match]] = {}
+    matches: dict[str, list[IdMatch]] = {}
     for rule in _RULES:
         is_certain = rule.fewest == 1
         if not is_certain and not (
@@ -169,9 +169,9 @@ class _Ids:
 
     def __init__(self, ids: Iterable[str], ends: Ends = ((), ())) -> None:
         self.words = {own_id: _without(words_of(own_id), *ends) for own_id in ids}
-        self._by_key: dict[tuple[Cut, bool], dict[str, list[tuple[str, Words]]]] = {}
+        self._by_key: dict[tuple[IdCut, bool], dict[str, list[tuple[str, Words]]]] = {}
 
-    def by_key(self, cut: Cut, *, letters: bool) -> Mapping[str, list[tuple[str, Words]]]:
+    def by_key(self, cut: IdCut, *, letters: bool) -> Mapping[str, list[tuple[str, Words]]]:
         """Return the IDs, with what a cut leaves of them, by what is compared of that."""
         if (cut, letters) not in self._by_key:
             by_key = self._by_key[cut, letters] = defaultdict(list)
@@ -181,7 +181,7 @@ class _Ids:
                         by_key[core.letters if letters else core.key].append((own_id, core))
         return self._by_key[cut, letters]
 
-    def is_usual(self, cut: Cut) -> bool:
+    def is_usual(self, cut: IdCut) -> bool:
         """Return whether half of the IDs have what is cut off, of few kinds.
 
         Else it may be what tells documents apart, such as the names within a module.
@@ -221,15 +221,15 @@ def _ends(ours: Iterable[str], theirs: Iterable[str]) -> Ends:
 
 
 def _matches_by(
-    rule: _Rule, available: _Ids, references: _Ids, settled: AbstractSet[str]
-) -> tuple[dict[str, list[Match]], int]:
+    rule: _RewriteRule, available: _Ids, references: _Ids, settled: AbstractSet[str]
+) -> tuple[dict[str, list[IdMatch]], int]:
     """Return what a rule makes the same, by reference, and how many IDs would become one by it.
 
     References that are `settled` are left out.
     """
     ours = references.by_key(rule.reference, letters=rule.by_letters)
     theirs = available.by_key(rule.retrieved, letters=rule.by_letters)
-    fitting_matches: dict[str, list[Match]] = defaultdict(list)
+    fitting_matches: dict[str, list[IdMatch]] = defaultdict(list)
     lost: set[str] = set()
     for key in filter(theirs.__contains__, ours):
         expected, named = dict(ours[key]), dict(theirs[key])
@@ -241,7 +241,7 @@ def _matches_by(
         for own_id, core in expected.items():
             if not cuts_path or {*core.core} & {"/", "."}:
                 fitting_matches[own_id] += [
-                    Match(own_id, retrieved, core, retrieved_core, rule.part)
+                    IdMatch(own_id, retrieved, core, retrieved_core, rule.part)
                     for retrieved, retrieved_core in named.items()
                 ]
     for own_id in fitting_matches.keys() & (lost | settled):

@@ -44,7 +44,7 @@ _ALIKE_ENOUGH = 0.5
 """Of two texts of one ID: below it, they are two chunks of one document."""
 
 
-Rule: TypeAlias = Callable[[Case], Explained | None]
+CauseRule: TypeAlias = Callable[[Case], Explained | None]
 
 
 def reference_abstains(case: Case) -> Explained | None:
@@ -326,7 +326,7 @@ def unknown(case: Case) -> Explained:
     return Explained(Cause.UNKNOWN, f"{part}{advice}")
 
 
-RULES: tuple[Rule, ...] = (
+RULES: tuple[CauseRule, ...] = (
     reference_abstains,
     ranked_too_low,
     denied,

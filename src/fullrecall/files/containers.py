@@ -15,11 +15,11 @@ from fullrecall._util.dataframes import frame_rows
 from fullrecall._util.extras import pyarrow
 from fullrecall.errors import InputError
 from fullrecall.files import text_files
-from fullrecall.files.rows import Columns, RowNumber, as_mapping, placed
+from fullrecall.files.rows import ColumnRenaming, RowNumber, as_mapping, placed
 from fullrecall.files.strict_json import parsed
 from fullrecall.files.text_files import STANDARD_INPUT, text_lines, too_long, whole_text
 
-Rows: TypeAlias = Generator[tuple[RowNumber, Mapping[Any, Any]], None, None]
+FileRows: TypeAlias = Generator[tuple[RowNumber, Mapping[Any, Any]], None, None]
 Lines: TypeAlias = Generator[tuple[int, Mapping[Any, Any]], None, None]
 """Rows with the lines on which they begin."""
 
@@ -34,7 +34,7 @@ def kind_of(name: str) -> str | None:
     return ending if ending in KINDS and not (packed and ending == "parquet") else None
 
 
-def rows_of_file(path: str, kind: str, columns: Columns | None = None) -> Rows:
+def rows_of_file(path: str, kind: str, columns: ColumnRenaming | None = None) -> FileRows:
     """Return the rows of a file of a kind; `columns` checks its header, and what is left out.
 
     Raises `InputError`, which has the line but not the path, after all rows before it.
@@ -44,7 +44,7 @@ def rows_of_file(path: str, kind: str, columns: Columns | None = None) -> Rows:
     return KINDS[kind](path, columns)
 
 
-def json_lines(path: str, _: Columns | None = None, *, limit: int | None = None) -> Lines:
+def json_lines(path: str, _: ColumnRenaming | None = None, *, limit: int | None = None) -> Lines:
     """Yield the objects of a JSON Lines file with their line numbers, blank lines skipped."""
     with closing(text_lines(path, limit)) as lines:
         for line, text in lines:
@@ -60,7 +60,7 @@ def json_lines(path: str, _: Columns | None = None, *, limit: int | None = None)
                 raise error.at(line=line) from None
 
 
-def _json(path: str, _: Columns | None) -> Rows:
+def _json(path: str, _: ColumnRenaming | None) -> FileRows:
     """Yield the objects of an array, or the only one; or those of JSON Lines.
 
     The latter are what spans' exporters and Hugging Face's `to_json` write into a `.json`.
@@ -89,7 +89,7 @@ def _begins_with_object(path: str, limit: int) -> bool:
         return False
 
 
-def _csv(path: str, columns: Columns | None, delimiter: str | None = None) -> Rows:
+def _csv(path: str, columns: ColumnRenaming | None, delimiter: str | None = None) -> FileRows:
     """Yield the rows of a CSV file with a header; a cell that is blank is not in its row."""
     with closing(csv_records(path, delimiter)) as records:
         line, header = next(records, (0, []))
@@ -151,7 +151,7 @@ def csv_records(path: str, delimiter: str | None) -> Generator[tuple[int, list[s
             raise InputError(problem, line=begins) from None
 
 
-def _parquet(path: str, columns: Columns | None) -> Rows:
+def _parquet(path: str, columns: ColumnRenaming | None) -> FileRows:
     """Yield the numbered rows of a Parquet file, those columns alone that `columns` keeps.
 
     It is read a piece at a time: by default each column of a row group, which may be the whole
@@ -181,7 +181,7 @@ def _parquet(path: str, columns: Columns | None) -> Rows:
         raise InputError(f"not a Parquet file that can be read: {error}") from error
 
 
-KINDS: Mapping[str, Callable[[str, Columns | None], Rows]] = MappingProxyType(
+KINDS: Mapping[str, Callable[[str, ColumnRenaming | None], FileRows]] = MappingProxyType(
     {
         "jsonl": json_lines,
         "ndjson": json_lines,

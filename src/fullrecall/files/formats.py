@@ -12,7 +12,7 @@ from fullrecall.errors import InputError
 from fullrecall.files.strict_json import parsed
 from fullrecall.samples.sample import Sample
 
-Row: TypeAlias = Mapping[str, Any]
+RawRow: TypeAlias = Mapping[str, Any]
 
 FIELDS = {name: field for field, others in Sample.names().items() for name in (field, *others)}
 """Every name that `Sample` takes, with the field it stands for."""
@@ -29,9 +29,9 @@ class Format(NamedTuple):
 
     recognizes: Callable[[AbstractSet[str]], bool]
     names: Mapping[str, str | None] = MappingProxyType({})
-    read: Callable[[Row], Row] | None = None
+    read: Callable[[RawRow], RawRow] | None = None
 
-    def fields_of(self, row: Row) -> Row:
+    def fields_of(self, row: RawRow) -> RawRow:
         """Return the fields of a row by our names."""
         if self.read is not None:
             return self.read(row)
@@ -45,7 +45,7 @@ _PARTS = ("inputs", "outputs", "metadata")
 _ANSWERS = frozenset({"answer", "output", "response", "expected", "expected_output", "result"})
 
 
-def _langsmith(row: Row) -> Row:
+def _langsmith(row: RawRow) -> RawRow:
     """Return the fields of an example: its outputs are what is expected."""
     inputs, outputs, metadata = (_part(row, name) for name in _PARTS)
     fields: dict[str, Any] = {"id": metadata.pop("id", None) or row.get("id")}
@@ -62,7 +62,7 @@ def _langsmith(row: Row) -> Row:
     return {name: value for name, value in (fields | users).items() if value is not None}
 
 
-def _part(row: Row, name: str) -> dict[str, Any]:
+def _part(row: RawRow, name: str) -> dict[str, Any]:
     """Return a part of an example: an object, or its JSON in a cell of CSV."""
     value = row.get(name)
     value = parsed(value) if isinstance(value, str) and value.strip() else value or {}
@@ -92,7 +92,7 @@ def _is_deepeval(names: AbstractSet[str]) -> bool:
     return "input" in names and names <= _KNOWN_TO_DEEPEVAL and bool(names & _DEEPEVALS_OWN)
 
 
-def attributes_of(row: object) -> Row | None:
+def attributes_of(row: object) -> RawRow | None:
     """Return the fields of a test case or a golden of deepeval by its names; None for any other.
 
     What its own `model_dump` has beside them differs from version to version.
@@ -111,7 +111,7 @@ FORMATS: Mapping[str, Format] = MappingProxyType(
 """The formats by name, in the order in which a row is looked at."""
 
 
-def fields_of(row: Row) -> Row:
+def fields_of(row: RawRow) -> RawRow:
     """Return a row under the names that `Sample` takes, where it is of a known format."""
     for name, form in FORMATS.items():
         if form.recognizes(row.keys()):
@@ -129,7 +129,7 @@ def fields_of(row: Row) -> Row:
 _QUESTIONS = ("user_input", "question", "query", "input", "messages", "turns")
 
 
-def _with_question(row: Row) -> Row:
+def _with_question(row: RawRow) -> RawRow:
     """Return a row of a conversation with its last question; the history goes into metadata."""
     name = next((name for name in _QUESTIONS if isinstance(row.get(name), list)), None)
     if name is None:

@@ -9,7 +9,7 @@ from typing import Any
 from fullrecall._util.dataframes import frame_rows, is_flat, is_frame, plain_value
 from fullrecall._util.values import shown
 from fullrecall.errors import InputError
-from fullrecall.files.rows import Columns, Rename, to_samples
+from fullrecall.files.rows import ColumnRenaming, Rename, to_samples
 from fullrecall.samples.hits import IdKey
 from fullrecall.samples.sample import Sample
 
@@ -29,7 +29,7 @@ def from_rows(
     absent. Raises `InputError` with the row's number (from 1).
     """
     framed = is_frame(rows)
-    columns = Columns(rename, id_key=id_key, lists_are_texts=framed)
+    columns = ColumnRenaming(rename, id_key=id_key, lists_are_texts=framed)
     cell = without_gaps if _is_hugging_face(rows) or framed else plain_value
     samples = to_samples(enumerate(rows_of(rows), start=1), columns, cell=cell)
     return _explained(samples) if type(rows).__module__.startswith("dask.") else samples

@@ -10,10 +10,10 @@ from pathlib import Path
 
 from fullrecall.errors import InputError, ParameterError
 from fullrecall.files.beir import is_beir, read_beir
-from fullrecall.files.containers import KINDS, Rows, kind_of, rows_of_file
+from fullrecall.files.containers import KINDS, FileRows, kind_of, rows_of_file
 from fullrecall.files.frames import without_gaps
 from fullrecall.files.reports.signature import is_report
-from fullrecall.files.rows import Columns, Rename, in_file, to_samples
+from fullrecall.files.rows import ColumnRenaming, Rename, in_file, to_samples
 from fullrecall.files.text_files import STANDARD_INPUT, FilePath, existing_file
 from fullrecall.observe.sources import is_span_row
 from fullrecall.samples.hits import IdKey
@@ -54,7 +54,7 @@ def read(
     if format is not None and format not in KINDS:
         raise ParameterError(f"format must be one of {', '.join(KINDS)}, got {format!r}")
     if format is None and is_report(name):
-        _check_columns(Columns(rename), "is a saved report")
+        _check_columns(ColumnRenaming(rename), "is a saved report")
         from fullrecall.files.reports.saved import open_report
         from fullrecall.stats.evaluation import Evaluation
 
@@ -67,16 +67,16 @@ def read(
             "(TREC's pair of files is read with read_trec(qrels, run))",
             path=name,
         )
-    columns = Columns(rename, id_key=id_key, lists_are_texts=kind in ("csv", "tsv"))
+    columns = ColumnRenaming(rename, id_key=id_key, lists_are_texts=kind in ("csv", "tsv"))
     return in_file(name, _samples(rows_of_file(name, kind, columns), kind, columns))
 
 
-def _check_columns(columns: Columns, holds: str) -> None:
+def _check_columns(columns: ColumnRenaming, holds: str) -> None:
     if columns.is_renamed:
         raise ParameterError(f"rename is for files of samples, and this one {holds}")
 
 
-def _samples(rows: Rows, kind: str, columns: Columns) -> Iterator[Sample]:
+def _samples(rows: FileRows, kind: str, columns: ColumnRenaming) -> Iterator[Sample]:
     """Yield the samples of rows, or of spans."""
     with closing(rows):
         first = next(rows, None)

@@ -52,7 +52,7 @@ _PERHAPS_LISTS = frozenset({"ground_truth", "ground_truths"})
 """Names of the reference answer under which some tables have a list."""
 
 
-class Columns:
+class ColumnRenaming:
     """The renaming of one data set's columns; knows which of them have not been met yet.
 
     - `id_key`: where a retrieved context has its ID: a dotted path, or a function of it.
@@ -162,7 +162,7 @@ def each_row(rows: NumberedRows, convert: Callable[[Any], T]) -> Iterator[T]:
 
 def to_samples(
     rows: NumberedRows,
-    columns: Columns,
+    columns: ColumnRenaming,
     *,
     cell: Callable[[Any], Any] | None = None,
 ) -> Iterator[Sample]:
@@ -202,7 +202,9 @@ def _clipped(error: InputError) -> InputError:
     return InputError(problem, line=error.line, field=error.field and error.field[:_MOST_SHOWN])
 
 
-def sample_of(row: object, columns: Columns, cell: Callable[[Any], Any] | None = None) -> Sample:
+def sample_of(
+    row: object, columns: ColumnRenaming, cell: Callable[[Any], Any] | None = None
+) -> Sample:
     """Return the sample of one row; raise `InputError`, not placed yet, where it is none."""
     if isinstance(row, Sample):
         return row

@@ -28,7 +28,7 @@ _AUXILIARY = re.compile(
 _NOT = re.compile(r"\b(?:not|never)\s+|n['’]t\b", re.IGNORECASE)  # noqa: RUF001
 _TRIES = 50
 
-Edit: TypeAlias = Callable[["_Claim", random.Random], "str | None"]
+Edit: TypeAlias = Callable[["_ClaimToEdit", random.Random], "str | None"]
 
 
 class Falsified(NamedTuple):
@@ -40,7 +40,7 @@ class Falsified(NamedTuple):
     contexts: tuple[str, ...]
 
 
-class _Claim(NamedTuple):
+class _ClaimToEdit(NamedTuple):
     """A claim to edit: its contexts, and the names in other claims and contexts."""
 
     text: str
@@ -61,7 +61,7 @@ def falsified(claims: Sequence[tuple[str, Sequence[str]]], *, seed: int = 0) -> 
     # Sorted: a set has another order in each process, and the same seed would draw other names.
     all_names = sorted({name.text for claim, _ in claims for name in names(claim) if name.is_sure})
     for text, contexts in claims:
-        claim = _Claim(text, contexts, all_names)
+        claim = _ClaimToEdit(text, contexts, all_names)
         is_english = language_of(text) in ("en", None)
         for detail, edit in edits().items():
             if not is_english and detail != "number":
@@ -104,7 +104,7 @@ def edits() -> Mapping[str, Edit]:
     return edit_of
 
 
-def _number(claim: _Claim, chance: random.Random) -> str | None:
+def _number(claim: _ClaimToEdit, chance: random.Random) -> str | None:
     own = [number for number in numbers(claim.text) if number.in_digits]
     if not own:
         return None
@@ -124,7 +124,7 @@ def _number(claim: _Claim, chance: random.Random) -> str | None:
     return None
 
 
-def _number_elsewhere(claim: _Claim, chance: random.Random) -> str | None:
+def _number_elsewhere(claim: _ClaimToEdit, chance: random.Random) -> str | None:
     """Exchange a number for one of its sort that the contexts have in another place."""
     own = numbers(claim.text)
     pairs = [
@@ -143,21 +143,21 @@ def _number_elsewhere(claim: _Claim, chance: random.Random) -> str | None:
     return claim.replaced(number.start, number.end, other.text)
 
 
-def _month(claim: _Claim, chance: random.Random) -> str | None:
+def _month(claim: _ClaimToEdit, chance: random.Random) -> str | None:
     present = {month for text in (claim.text, *claim.contexts) for month in months(text)}
     own = [month.capitalize() for month in sorted(months(claim.text))]
     others = [month.capitalize() for month in MONTHS if month not in present]
     return _renamed(claim, own, others, chance)
 
 
-def _name(claim: _Claim, chance: random.Random) -> str | None:
+def _name(claim: _ClaimToEdit, chance: random.Random) -> str | None:
     text = " ".join(claim.contexts)
     others = [name for name in claim.other_names if not _shares(name, text)]
     return _renamed(claim, _names(claim.text), others, chance)
 
 
 def _renamed(
-    claim: _Claim, own: Sequence[str], others: Sequence[str], chance: random.Random
+    claim: _ClaimToEdit, own: Sequence[str], others: Sequence[str], chance: random.Random
 ) -> str | None:
     """Return the claim with one of its names exchanged for one of these, of as many words."""
     others = [name for name in others if not _shares(name, claim.text)]
@@ -169,7 +169,7 @@ def _renamed(
     return re.sub(rf"\b{re.escape(former)}\b", lambda _: chance.choice(like), claim.text, count=1)
 
 
-def _role(claim: _Claim, chance: random.Random) -> str | None:
+def _role(claim: _ClaimToEdit, chance: random.Random) -> str | None:
     own = _names(claim.text)
     if len(own) < 2:  # noqa: PLR2004 - two to exchange
         return None
@@ -179,32 +179,32 @@ def _role(claim: _Claim, chance: random.Random) -> str | None:
     return claim.replaced(start, end + len(other), other + between + former)
 
 
-def _negation(claim: _Claim, chance: random.Random) -> str | None:
+def _negation(claim: _ClaimToEdit, chance: random.Random) -> str | None:
     if _NOT.search(claim.text):
         return re.sub(r"\s+", " ", _NOT.sub("", claim.text, count=1))
     return _put_in(claim, chance, options=["not"])
 
 
-def _put_in(claim: _Claim, chance: random.Random, *, options: Sequence[str]) -> str | None:
+def _put_in(claim: _ClaimToEdit, chance: random.Random, *, options: Sequence[str]) -> str | None:
     match = _AUXILIARY.search(claim.text)
     return claim.replaced(match.end(), match.end(), f" {chance.choice(options)}") if match else None
 
 
-def _led(claim: _Claim, chance: random.Random, *, options: Sequence[str]) -> str:
+def _led(claim: _ClaimToEdit, chance: random.Random, *, options: Sequence[str]) -> str:
     word, *_ = claim.text.split(" ", 1)
     is_name = any(name.start == 0 for name in names(claim.text)) or word.isupper()
     text = claim.text if is_name else claim.text[:1].lower() + claim.text[1:]
     return f"{chance.choice(options)} {text}"
 
 
-def _ended(claim: _Claim, chance: random.Random, *, options: Sequence[str]) -> str:
+def _ended(claim: _ClaimToEdit, chance: random.Random, *, options: Sequence[str]) -> str:
     text = claim.text.rstrip()
     body = text.rstrip(".!")
     return f"{body} {chance.choice(options)}{text[len(body) :] or '.'}"
 
 
 def _exchanged(
-    claim: _Claim,
+    claim: _ClaimToEdit,
     chance: random.Random,
     *,
     replacements: Mapping[str, Sequence[str]],

@@ -14,7 +14,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-from fullrecall.lexical.matching import Match, Passage
+from fullrecall.lexical.matching import ClaimMatch, ParsedText
 from fullrecall.lexical.words.names import names
 from fullrecall.lexical.words.negations import denials, denied_keys, denies
 from fullrecall.lexical.words.numbers import may_stand_for, months, numbers
@@ -25,7 +25,7 @@ _ABOUT = 0.3  # of the claim's weight that one sentence covers, to be about the 
 _HALF = 0.5  # of the words that a sentence denies
 
 
-def features(claim: Passage, match: Match) -> dict[str, float]:
+def features(claim: ParsedText, match: ClaimMatch) -> dict[str, float]:
     """Return all features, by name."""
     units = range(len(match.units))
     rarest = sorted(match.telling, key=lambda unit: -match.units[unit].weight)[:3]
@@ -40,7 +40,7 @@ def features(claim: Passage, match: Match) -> dict[str, float]:
     }
 
 
-def _closeness(claim: Passage, match: Match) -> float:
+def _closeness(claim: ParsedText, match: ClaimMatch) -> float:
     """Return how close the claim's telling words stand in a context, of those that are there.
 
     Each word is paired with the next two. A pair as close as in the claim counts 1, and less the
@@ -60,7 +60,7 @@ def _closeness(claim: Passage, match: Match) -> float:
     return close / weight if weight else 0.5  # no pair speaks for the claim, nor against it
 
 
-def _distance(match: Match, unit: int, other: int) -> int | None:
+def _distance(match: ClaimMatch, unit: int, other: int) -> int | None:
     distances = (
         abs(here - there)
         for places in match.places
@@ -70,7 +70,7 @@ def _distance(match: Match, unit: int, other: int) -> int | None:
     return min(distances, default=None)
 
 
-def differing_detail(claim: Passage, contexts: Sequence[Passage], match: Match) -> str:
+def differing_detail(claim: ParsedText, contexts: Sequence[ParsedText], match: ClaimMatch) -> str:
     """Return in what the claim differs, "number" or "negation"; empty where in neither."""
     if _has_absent_number(claim.text, [passage.text for passage in contexts]):
         return "number"
@@ -92,7 +92,7 @@ def _has_absent_number(claim: str, contexts: Sequence[str]) -> bool:
     return not all(may_stand_for(number, present) for number in own)
 
 
-def _is_denied(claim: Passage, sentence: str) -> bool:
+def _is_denied(claim: ParsedText, sentence: str) -> bool:
     """Whether either of the claim and the sentence that covers most of it denies it, not both.
 
     A sentence denies the claim where half of what it denies is the claim's. Where the claim denies,

@@ -30,7 +30,7 @@ Cover = Mapping[int, float]  # unit number to credit in (0, 1]
 _NOTHING: Cover = {}
 
 
-class Passage(NamedTuple):
+class ParsedText(NamedTuple):
     """A text, read."""
 
     text: str
@@ -46,7 +46,7 @@ class Passage(NamedTuple):
 
 
 @remembered(1_000_000)  # a context is judged for many claims
-def read_passage(text: str) -> Passage:
+def read_passage(text: str) -> ParsedText:
     """Return a text with its words, its sentences, and where each word stands."""
     words = tuple(read_words(text))
     cuts = [match.end() for match in _BOUNDARY.finditer(text)]
@@ -62,7 +62,7 @@ def read_passage(text: str) -> Passage:
         sentence_of.append(len(firsts) - 1)
         positions_of[word.key].append(position)
     sentences = tuple(pairwise([*firsts, len(words)]))
-    return Passage(text, words, tuple(sentence_of), sentences, dict(positions_of))
+    return ParsedText(text, words, tuple(sentence_of), sentences, dict(positions_of))
 
 
 class Sentence(NamedTuple):
@@ -72,7 +72,7 @@ class Sentence(NamedTuple):
     number: int
 
 
-class Match(NamedTuple):
+class ClaimMatch(NamedTuple):
     """The claim's units, each of its words once, against the contexts.
 
     A window is a sentence with its neighbors. The *region* is the best window together with the
@@ -103,7 +103,7 @@ class Match(NamedTuple):
         return covered / weight if weight else 1.0
 
 
-def match_of(claim: Passage, contexts: Sequence[Passage]) -> Match:
+def match_of(claim: ParsedText, contexts: Sequence[ParsedText]) -> ClaimMatch:
     """Find the claim's words in the contexts."""
     units = tuple(claim.words[positions[0]] for positions in claim.places.values())
     covers: dict[Sentence, dict[int, float]] = {}
@@ -118,7 +118,7 @@ def match_of(claim: Passage, contexts: Sequence[Passage]) -> Match:
         positions.append(here)
     weights = [unit.weight for unit in units]
     best, region, evidence = _best_window(covers, weights)
-    return Match(
+    return ClaimMatch(
         units,
         tuple(index for index, unit in enumerate(units) if unit.tells),
         sum(weights),
@@ -131,7 +131,7 @@ def match_of(claim: Passage, contexts: Sequence[Passage]) -> Match:
     )
 
 
-def occurrences(word: Word, passage: Passage) -> Iterator[tuple[int, float]]:
+def occurrences(word: Word, passage: ParsedText) -> Iterator[tuple[int, float]]:
     """Yield where a word stands in a passage, with its credit: itself or alike."""
     if word.key in passage.places:
         yield from ((position, 1.0) for position in passage.places[word.key])

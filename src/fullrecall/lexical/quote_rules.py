@@ -73,13 +73,13 @@ def _claim_objection(
     is_alike = claim_language in (None, context_language)
     if is_alike and not _is_about(content_keys(claim), context, parts):
         return "is about something else"
-    pair = _Pair(claim, quote, " ".join([_near(context, parts), *beside]))
+    pair = _QuotedClaim(claim, quote, " ".join([_near(context, parts), *beside]))
     if (context_language or claim_language or "en") != "en":
         return _objection_elsewhere(pair, context_language or "", is_alike=is_alike)
     return next((reason for rule, reason in RULES.items() if rule(pair)), "")
 
 
-class _Pair:
+class _QuotedClaim:
     """A claim, the whole sentences of its quote, and what stands near: the sentence before, the
     context's first, and other quotes for the claim."""  # noqa: D205, D209
 
@@ -102,7 +102,7 @@ class _Pair:
         )
 
 
-def _lacks_number(pair: _Pair) -> bool:
+def _lacks_number(pair: _QuotedClaim) -> bool:
     """Whether a number of the claim is neither there nor near, and another of its sort is."""
     return any(
         not may_stand_for(number, pair.said_near)
@@ -111,14 +111,14 @@ def _lacks_number(pair: _Pair) -> bool:
     )
 
 
-def _other_month(pair: _Pair) -> bool:
+def _other_month(pair: _QuotedClaim) -> bool:
     return any(
         of(pair.claim) - of(pair.quote) - of(pair.near) and of(pair.quote) - of(pair.claim)
         for of in (months, weekdays)
     )
 
 
-def _opposite(pair: _Pair) -> bool:
+def _opposite(pair: _QuotedClaim) -> bool:
     """Whether an opposite of a word of the claim stands beside a word of the claim, undenied."""
     listed = opposites()
     claimed = [word for word in _read(pair.claim) if word.key in listed]
@@ -144,12 +144,12 @@ def _neighbors(words: Sequence[Word], word: Word) -> set[str]:
     }
 
 
-def _denies_more(pair: _Pair) -> bool:
+def _denies_more(pair: _QuotedClaim) -> bool:
     """Whether the claim calls something false, or failed, and the quote denies nothing."""
     return denies(pair.claim, "en", ("implied", "reported")) and not denials(pair.quote, "en")
 
 
-def _is_reported(pair: _Pair) -> bool:
+def _is_reported(pair: _QuotedClaim) -> bool:
     """Whether the quote calls false what the claim states, before or after it states it."""
     if denials(pair.claim, "en"):
         return False
@@ -167,28 +167,28 @@ def _is_reported(pair: _Pair) -> bool:
     return False
 
 
-def _is_denied(pair: _Pair) -> bool:
+def _is_denied(pair: _QuotedClaim) -> bool:
     """Whether the quote negates a word of the claim, which denies nothing."""
     if denials(pair.claim, "en") or pair.is_opposed:
         return False
     return not denied_keys(pair.quote).isdisjoint(pair.claim_keys)
 
 
-def _is_stated(pair: _Pair) -> bool:
+def _is_stated(pair: _QuotedClaim) -> bool:
     """Whether the claim negates a word that the quote states."""
     if denials(pair.quote, "en") or pair.is_opposed:
         return False
     return not denied_keys(pair.claim).isdisjoint(pair.quote_keys)
 
 
-def _lacks_only(pair: _Pair) -> bool:
+def _lacks_only(pair: _QuotedClaim) -> bool:
     if word_set("only").isdisjoint(word.written for word in _read(pair.claim)):
         return False
     written = {word.written for word in _read(f"{pair.quote} {pair.near}")}
     return written.isdisjoint(word_set("only in other words"))
 
 
-def _exchanged(pair: _Pair) -> bool:
+def _exchanged(pair: _QuotedClaim) -> bool:
     """Whether two names have changed places around a word: "Ann beat Bo", "Bo beat Ann"."""
     claimed = names(pair.claim)[:_MOST_NAMES]
     if len(claimed) < 2:  # noqa: PLR2004 - one name has no other to change with
@@ -204,7 +204,7 @@ def _exchanged(pair: _Pair) -> bool:
     )
 
 
-def _turns(pair: _Pair, claimed: tuple[Name, Name], quoted: tuple[Name, Name]) -> bool:
+def _turns(pair: _QuotedClaim, claimed: tuple[Name, Name], quoted: tuple[Name, Name]) -> bool:
     between = pair.claim[claimed[0].end : claimed[1].start]
     quoted_between = pair.quote[quoted[0].end : quoted[1].start]
     is_shared = bool(content_keys(between) & content_keys(quoted_between))
@@ -214,7 +214,7 @@ def _turns(pair: _Pair, claimed: tuple[Name, Name], quoted: tuple[Name, Name]) -
 
 # Of 12,393 contradicting quotes of eight data sets, three more rules refused next to nothing that
 # these let pass: another unit 3, another count 8, another order in time 8.
-RULES: Mapping[Callable[[_Pair], bool], str] = {
+RULES: Mapping[Callable[[_QuotedClaim], bool], str] = {
     _opposite: "states the opposite",
     _denies_more: "denies nothing, and it does",
     _is_reported: "calls false what it states",
@@ -228,7 +228,7 @@ RULES: Mapping[Callable[[_Pair], bool], str] = {
 """The rules in their order, each with what it says of a quote that it refuses."""
 
 
-def _objection_elsewhere(pair: _Pair, language: str, *, is_alike: bool) -> str:
+def _objection_elsewhere(pair: _QuotedClaim, language: str, *, is_alike: bool) -> str:
     """Compare numbers and negation alone, in a language other than English."""
     claimed_numbers = {word.key for word in content_words(pair.claim) if word.is_number}
     if claimed_numbers and claimed_numbers.isdisjoint(content_keys(f"{pair.quote} {pair.near}")):

@@ -20,7 +20,7 @@ Role: TypeAlias = Literal[
 """What a part of a text is; only a statement is a claim."""
 
 
-class Part(NamedTuple):
+class TextPart(NamedTuple):
     """A part of a text, stripped, and what it is."""
 
     text: str
@@ -66,26 +66,26 @@ def statements(text: str) -> list[str]:
     ]
 
 
-def omitted(text: str) -> list[Part]:
+def omitted(text: str) -> list[TextPart]:
     """Return the parts of `text` that are not among its `statements`, with what they are."""
     all_parts = parts(text)
     unstated = [part for part in all_parts if part.role != "statement"]
     return unstated if len(unstated) < len(all_parts) else []
 
 
-def parts(text: str) -> list[Part]:
+def parts(text: str) -> list[TextPart]:
     """Return the parts of `text`, in order, each with its role; rules of dashes are none."""
     code = language_of(text) or "en"
-    listed: list[Part] = []
+    listed: list[TextPart] = []
     for block, role in _blocks(text.splitlines()):
         if role is not None:
-            listed.append(Part(block.strip(), role))
+            listed.append(TextPart(block.strip(), role))
         else:
-            listed += [Part(sentence, _role(sentence)) for sentence in _sentences(block, code)]
+            listed += [TextPart(sentence, _role(sentence)) for sentence in _sentences(block, code)]
     return listed
 
 
-def located_parts(text: str) -> Iterator[tuple[Part, int, int]]:
+def located_parts(text: str) -> Iterator[tuple[TextPart, int, int]]:
     """Yield the parts of `text` with their half-open offsets; what lies between belongs to none."""
     end = 0
     for part in parts(text):

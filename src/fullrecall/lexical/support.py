@@ -16,7 +16,7 @@ from typing import Any
 from fullrecall._util.data import table
 from fullrecall.lexical.claim_judge import Best, Judged
 from fullrecall.lexical.features import differing_detail, features
-from fullrecall.lexical.matching import Match, Passage, match_of, read_passage
+from fullrecall.lexical.matching import ClaimMatch, ParsedText, match_of, read_passage
 
 _CLOSING = frozenset(".!?…。！？।؟\"'”’»)]%")  # noqa: RUF001 - they are full-width stops
 _LIST_NUMBER = re.compile(r"\s*+\(?\d{1,2}[.)]\s++(?=\S)")
@@ -52,7 +52,7 @@ def judged(claim: str, contexts: Sequence[str], *, threshold: float) -> Judged:
     )
 
 
-def matched(claim: str, contexts: Sequence[str]) -> tuple[Passage, list[Passage], Match]:
+def matched(claim: str, contexts: Sequence[str]) -> tuple[ParsedText, list[ParsedText], ClaimMatch]:
     """Return a claim without the list number before it, the contexts, and how they match."""
     marker = _LIST_NUMBER.match(claim)
     passage = read_passage(claim[marker.end() :] if marker else claim)
@@ -60,7 +60,7 @@ def matched(claim: str, contexts: Sequence[str]) -> tuple[Passage, list[Passage]
     return passage, read, match_of(passage, read)
 
 
-def _best(claim: Passage, contexts: Sequence[Passage], match: Match) -> Best:
+def _best(claim: ParsedText, contexts: Sequence[ParsedText], match: ClaimMatch) -> Best:
     if match.best is None:
         return Best()
     values = features(claim, match)
@@ -76,7 +76,7 @@ def _best(claim: Passage, contexts: Sequence[Passage], match: Match) -> Best:
 
 
 def _two_jointly(
-    claim: str, contexts: Sequence[str], matches: Sequence[Match], threshold: float
+    claim: str, contexts: Sequence[str], matches: Sequence[ClaimMatch], threshold: float
 ) -> tuple[tuple[int, ...], float]:
     """Return the first two contexts that support the claim jointly, and how far; or none.
 
@@ -98,7 +98,7 @@ def _two_jointly(
     return (), 0.0
 
 
-def _joint_weight(match: Match, other: Match) -> float:
+def _joint_weight(match: ClaimMatch, other: ClaimMatch) -> float:
     """Return the weight that two contexts cover of a claim jointly.
 
     0.0 if they share no name or rare word of it, or if one of them adds next to nothing.
@@ -110,7 +110,7 @@ def _joint_weight(match: Match, other: Match) -> float:
     return weight if weight >= max(match.weight, other.weight) + _ADDED * match.total else 0.0
 
 
-def _evidence(match: Match, passage: Passage) -> str:
+def _evidence(match: ClaimMatch, passage: ParsedText) -> str:
     """Return the words of the best stretch, with its closing marks."""
     first, last = match.evidence
     start = passage.words[passage.sentences[max(0, first)][0]].start

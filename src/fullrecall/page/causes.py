@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from fullrecall.page.choices import Column
 
 
-class Share(NamedTuple):
+class CauseShare(NamedTuple):
     """How many of the `total` misses of one score have a cause: `missed`.
 
     `label` is the score's name as it was diagnosed, such as `id_recall@5`.
@@ -31,7 +31,7 @@ class CauseLine(NamedTuple):
     """A cause with its share in the misses of each score, and what it suggests to do."""
 
     cause: str
-    shares: tuple[Share, ...]
+    shares: tuple[CauseShare, ...]
     fix: str
 
     @property
@@ -55,7 +55,7 @@ class Causes:
             self._of[nth, miss.sample][miss.target] = miss
         shares = {
             cause: tuple(
-                Share(columns[nth], label, counts[cause, nth], totals[nth])
+                CauseShare(columns[nth], label, counts[cause, nth], totals[nth])
                 for nth, label in sorted(self.labels.items())
             )
             for cause, _ in counts

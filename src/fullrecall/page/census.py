@@ -10,7 +10,7 @@ from fullrecall.page.readings import Misses
 from fullrecall.scorers.result import Status
 
 if TYPE_CHECKING:
-    from fullrecall.page.readings import Cell, SampleReading
+    from fullrecall.page.readings import ResultCell, SampleReading
 
 
 class Turns(NamedTuple):
@@ -53,7 +53,7 @@ def unscored(readings: Sequence[SampleReading]) -> int:
     )
 
 
-def _fails(cells: Sequence[Cell], choice: int) -> bool | None:
+def _fails(cells: Sequence[ResultCell], choice: int) -> bool | None:
     """Return whether any score misses something; None where none has a value."""
     # What was not measured was not missed.
     if all(cell.values[choice] is None for cell in cells):

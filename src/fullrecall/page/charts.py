@@ -22,7 +22,7 @@ _TICK_WIDTH = 22
 Point = tuple[float, float]
 
 
-class Figure(NamedTuple):
+class CurveMean(NamedTuple):
     """A mean of a curve with its interval, None for either where there is none."""
 
     mean: float | None
@@ -39,7 +39,7 @@ class Curve:
     letter: str
     name: str
     style: int
-    figures: Mapping[float, Figure]
+    figures: Mapping[float, CurveMean]
     hollow: bool = False
 
 

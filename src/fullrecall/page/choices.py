@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from fullrecall.stats.evaluation import Evaluation
     from fullrecall.table.row import Row
 
-Rows: TypeAlias = "tuple[Row | None, ...]"
+ComparedRows: TypeAlias = "tuple[Row | None, ...]"
 """One sample in each report of a page, None where a report does not have it."""
 
 
@@ -42,7 +42,7 @@ class Subject:
     comparison: Comparison | None = None
 
     @property
-    def rows(self) -> Iterable[Rows]:
+    def rows(self) -> Iterable[ComparedRows]:
         """Every sample in each of the reports."""
         if self.comparison is not None:
             return self.comparison.rows

@@ -10,7 +10,7 @@ from fullrecall.stats.pairs import Gap, side_by_side
 
 if TYPE_CHECKING:
     from fullrecall.measures import Measure
-    from fullrecall.page.choices import Rows, Subject
+    from fullrecall.page.choices import ComparedRows, Subject
 
 
 class Misses(NamedTuple):
@@ -20,7 +20,7 @@ class Misses(NamedTuple):
     targets: int
 
 
-class Cell(NamedTuple):
+class ResultCell(NamedTuple):
     """One score of one sample in one report, with its value and its misses by each choice.
 
     `result` is what the scorer found, `compared` the same over the targets that are compared.
@@ -38,13 +38,13 @@ class SampleReading(NamedTuple):
     `gaps` say of each score why it is not compared.
     """
 
-    sides: Sequence[Sequence[Cell]]
+    sides: Sequence[Sequence[ResultCell]]
     gaps: Sequence[Gap | None]
 
 
-def reading_of(subject: Subject, rows: Rows) -> SampleReading:
+def reading_of(subject: Subject, rows: ComparedRows) -> SampleReading:
     """Return what the page reads of a sample."""
-    sides: list[list[Cell]] = [[] for _ in rows]
+    sides: list[list[ResultCell]] = [[] for _ in rows]
     gaps: list[Gap | None] = []
     for column in subject.columns:
         results = [
@@ -60,7 +60,7 @@ def reading_of(subject: Subject, rows: Rows) -> SampleReading:
             if result is not None and own is not None:
                 values = [own[measure] for measure in column.measures]
                 misses = [_misses(own, measure) for measure in column.measures]
-                cells.append(Cell(result, own, values, misses))
+                cells.append(ResultCell(result, own, values, misses))
     return SampleReading(sides, gaps)
 
 

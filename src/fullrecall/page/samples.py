@@ -17,8 +17,8 @@ from fullrecall.samples.context import Context
 if TYPE_CHECKING:
     from fullrecall.measures.findings import Evidence, Finding
     from fullrecall.page.causes import Causes
-    from fullrecall.page.choices import Rows
-    from fullrecall.page.readings import Cell, SampleReading
+    from fullrecall.page.choices import ComparedRows
+    from fullrecall.page.readings import ResultCell, SampleReading
     from fullrecall.samples.calls import Stage
     from fullrecall.samples.sample import Sample
     from fullrecall.table.row import Row
@@ -46,7 +46,7 @@ class Samples:
         self._contexts: dict[tuple[Any, ...], int] = {}
         self._texts: dict[str, int] = {}
 
-    def add(self, rows: Rows, reading: SampleReading) -> dict[str, Any]:
+    def add(self, rows: ComparedRows, reading: SampleReading) -> dict[str, Any]:
         """Add a sample; return its entry in the index.
 
         The entry has for each report and score the status, and by each choice the value and how
@@ -110,7 +110,7 @@ class Samples:
         key = (context.text, context.id, context.source, metadata, context.start, context.end)
         return self._contexts.setdefault(key, len(self._contexts))
 
-    def _side(self, row: Row, side: int, cells: Sequence[Cell]) -> dict[str, Any]:
+    def _side(self, row: Row, side: int, cells: Sequence[ResultCell]) -> dict[str, Any]:
         """Return a sample in one report."""
         sample, record = row.sample, row.sample.retrieval
         contexts = sample.contexts
@@ -130,7 +130,7 @@ class Samples:
         contexts = list(map(self._context, stage.contexts))
         return _without_none(n=self._text(stage.name), i=self._text(stage.into), c=contexts)
 
-    def _result(self, row: Row, cell: Cell, side: int, nth: int) -> dict[str, Any]:
+    def _result(self, row: Row, cell: ResultCell, side: int, nth: int) -> dict[str, Any]:
         result = cell.result
         misses = self._causes.of(nth, row.label) if side == self._last else {}
         targets = []
@@ -181,7 +181,7 @@ class Samples:
         )
 
 
-def _values(cell: Cell) -> list[Any]:
+def _values(cell: ResultCell) -> list[Any]:
     values = [None if value is None else round(value, 6) for value in cell.values]
     return [cell.compared.status, values, [misses.missed for misses in cell.misses]]
 

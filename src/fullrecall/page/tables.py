@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from fullrecall._util.counts import counted
 from fullrecall.page.census import misses_of
-from fullrecall.page.charts import STYLES, Chart, Curve, Figure, chart
+from fullrecall.page.charts import STYLES, Chart, Curve, CurveMean, chart
 from fullrecall.show.sheet import Bar, Cell, Line, Section, Sheet
 from fullrecall.show.text import NOTHING, between, shown
 from fullrecall.stats.bounds import CONFIDENCE
@@ -33,7 +33,7 @@ _BEFORE = 5
 _LISTS = {"retrieved": "Retrieved", "kept": "Kept", "read": "In the prompt"}
 
 
-class Panel(NamedTuple):
+class ChartPanel(NamedTuple):
     """The chart of a measure over k, its numbers, and the choices with which it is shown."""
 
     chart: Chart
@@ -130,29 +130,29 @@ def _change_cells(change: Difference, end: float) -> list[Cell]:
     return [difference, axis, interval, before, after, *others, Cell(f"{change.samples:,}")]
 
 
-def _panels(subject: Subject, summary: Summary) -> Iterator[Panel]:
+def _panels(subject: Subject, summary: Summary) -> Iterator[ChartPanel]:
     """Yield a chart for each measure that is offered at several ks, with a curve for each score."""
     for family, numbers in subject.families.items():
         curves = []
         for nth, (column, score) in enumerate(zip(subject.columns, summary, strict=True)):
             figures = {
-                k: Figure(score[cut].mean, score[cut].interval)
+                k: CurveMean(score[cut].mean, score[cut].interval)
                 for k, cut in family.amounts(score).items()
             }
             curves.append(Curve(column.letter, column.method.name, nth % STYLES, figures))
         drawn = chart(curves, family.unit)
         if drawn is not None:
             caption = f"Mean of {family.measure!r} @ {family.unit or 'k'}"
-            yield Panel(drawn, caption, _panel_sheet(drawn, {}), numbers)
+            yield ChartPanel(drawn, caption, _panel_sheet(drawn, {}), numbers)
 
 
-def _changed_panels(subject: Subject, comparison: Comparison) -> Iterator[Panel]:
+def _changed_panels(subject: Subject, comparison: Comparison) -> Iterator[ChartPanel]:
     """Yield a chart for each measure at several ks and each score: before and after."""
     for family, numbers in subject.families.items():
         for score, column in zip(comparison, subject.columns, strict=True):
             changes = {k: score[cut] for k, cut in family.amounts(column.measures).items()}
-            before = {k: Figure(change.before) for k, change in changes.items()}
-            after = {k: Figure(change.after) for k, change in changes.items()}
+            before = {k: CurveMean(change.before) for k, change in changes.items()}
+            after = {k: CurveMean(change.after) for k, change in changes.items()}
             curves = [
                 Curve("", "before", _BEFORE, before, hollow=True),
                 Curve("", "after", 0, after),
@@ -160,7 +160,7 @@ def _changed_panels(subject: Subject, comparison: Comparison) -> Iterator[Panel]
             drawn = chart(curves, family.unit)
             if drawn is not None:
                 caption = f"{score.name}: mean of {family.measure!r} @ {family.unit or 'k'}"
-                yield Panel(drawn, caption, _panel_sheet(drawn, changes), numbers)
+                yield ChartPanel(drawn, caption, _panel_sheet(drawn, changes), numbers)
 
 
 def _panel_sheet(drawn: Chart, changes: Mapping[float, Difference]) -> Sheet:

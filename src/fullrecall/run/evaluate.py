@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from fullrecall.files.documents import DocumentsLike
-    from fullrecall.files.reports.row_writer import Writer
+    from fullrecall.files.reports.row_writer import RowWriter
     from fullrecall.run.progress import Meter
     from fullrecall.run.retrievers import RetrieverLike
     from fullrecall.run.work import Run
@@ -173,7 +173,7 @@ class _Scored(Generic[AnyEvaluation]):
         self.count = 0
         self._meter = meter
         self._options = options
-        self._writer: Writer | None = None
+        self._writer: RowWriter | None = None
 
     def add(self, row: Row) -> None:
         """Add one row."""
@@ -274,10 +274,10 @@ def as_sample_at(item: object, position: int) -> Sample:
     if isinstance(item, Sample):
         return item
     if type(item) is dict or isinstance(item, Mapping):
-        from fullrecall.files.rows import Columns, sample_of
+        from fullrecall.files.rows import ColumnRenaming, sample_of
 
         try:
-            return sample_of(item, Columns(None))
+            return sample_of(item, ColumnRenaming(None))
         except InputError as error:
             raise error.at(line=position) from None
     raise InputError(

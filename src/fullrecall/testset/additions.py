@@ -9,14 +9,14 @@ from typing import Any
 from fullrecall.samples.context import Context
 from fullrecall.samples.corpus import origin_of
 from fullrecall.samples.sample import Reference, Sample
-from fullrecall.testset.pool import Pair, Pool, Targets
+from fullrecall.testset.pool import Pool, PooledPair, Targets
 
 
 def extended(
     parsed_samples: Sequence[Sample],
     pool: Pool,
-    accepted: Sequence[Pair],
-    looked_at: Sequence[Pair],
+    accepted: Sequence[PooledPair],
+    looked_at: Sequence[PooledPair],
     confirmed: Container[str],
 ) -> list[Sample]:
     """Return samples with the accepted pairs; metadata has what was judged and what was added.
@@ -46,15 +46,15 @@ def extended(
     return samples
 
 
-def _by_question(pairs: Iterable[Pair]) -> dict[int, list[Pair]]:
-    by_question: defaultdict[int, list[Pair]] = defaultdict(list)
+def _by_question(pairs: Iterable[PooledPair]) -> dict[int, list[PooledPair]]:
+    by_question: defaultdict[int, list[PooledPair]] = defaultdict(list)
     for pair in pairs:
         by_question[pair.question].append(pair)
     return by_question
 
 
 def _references(
-    sample: Sample, targets: Targets, added: Sequence[Pair], *, by_source: bool
+    sample: Sample, targets: Targets, added: Sequence[PooledPair], *, by_source: bool
 ) -> dict[str, Any]:
     """Return the fields of the references with what was added."""
     groups = [list(group) for group in sample.reference_contexts or ()]

@@ -20,10 +20,10 @@ from fullrecall.samples.corpus import Document
 from fullrecall.samples.sample import Sample, SampleLike
 from fullrecall.testset import content, duplicates
 from fullrecall.testset.alignment import letters_of
-from fullrecall.testset.content import Found, Problem, contexts_in, names_in
+from fullrecall.testset.content import Problem, ProblemsFound, contexts_in, names_in
 from fullrecall.testset.draft import Backed, Draft, Rejection
 from fullrecall.testset.execution import ModelOptions, Plan, carried_out
-from fullrecall.testset.seeds import Passage
+from fullrecall.testset.seeds import SeedPassage
 from fullrecall.testset.verification import checked
 
 _AROUND = 1_000
@@ -106,7 +106,7 @@ def check(
     judge without a model.
     """
     parsed_samples = list(as_samples(samples))
-    corpus = _Corpus(list(documents_of(documents)))
+    corpus = _AuditedCorpus(list(documents_of(documents)))
     earlier_questions = duplicates.Questions()
     issues: list[Issue] = []
     for number, sample in enumerate(parsed_samples, start=1):
@@ -124,7 +124,7 @@ def check(
     return Audit(len(parsed_samples), len(corpus.documents), tuple(issues))
 
 
-class _Corpus:
+class _AuditedCorpus:
     """Documents by ID and by source, with their near-duplicates."""
 
     def __init__(self, documents: Sequence[Document]) -> None:
@@ -162,7 +162,7 @@ class _Corpus:
             return Problem.LEVEL, why
         return Problem.UNKNOWN_ID, repr(name)
 
-    def passages(self, sample: Sample, most: int | None = None) -> list[Passage]:
+    def passages(self, sample: Sample, most: int | None = None) -> list[SeedPassage]:
         """Return what stands around a sample's spans, else whole texts, up to `most` characters."""
         passages = [
             _around(context, self.texts[context.source], most)
@@ -171,7 +171,7 @@ class _Corpus:
         ]
         names = () if passages else names_in(sample)
         passages += [
-            Passage(name, 0, self.texts[name][:most]) for name in names if name in self.texts
+            SeedPassage(name, 0, self.texts[name][:most]) for name in names if name in self.texts
         ]
         return list(dict.fromkeys(passages))
 
@@ -181,7 +181,7 @@ class _Corpus:
         return texts or [context.text for context in contexts_in(sample) if context.text]
 
 
-def _around(context: Context, text: str, most: int | None) -> Passage:
+def _around(context: Context, text: str, most: int | None) -> SeedPassage:
     """Return what stands around a reference in its source; its beginning where it is not found."""
     start, end = context.start, context.end
     if start is None and (quote := letters_of(context.text or "").text):
@@ -189,12 +189,14 @@ def _around(context: Context, text: str, most: int | None) -> Passage:
         for position in source.positions(quote)[:1]:
             start, end = source.location(position, position + len(quote))
     if start is None or end is None:
-        return Passage(str(context.source), 0, text[:most])
+        return SeedPassage(str(context.source), 0, text[:most])
     begin = max(0, start - _AROUND)
-    return Passage(str(context.source), begin, text[begin : end + _AROUND])
+    return SeedPassage(str(context.source), begin, text[begin : end + _AROUND])
 
 
-def _of_sample(sample: Sample, corpus: _Corpus, earlier_questions: duplicates.Questions) -> Found:
+def _of_sample(
+    sample: Sample, corpus: _AuditedCorpus, earlier_questions: duplicates.Questions
+) -> ProblemsFound:
     question = sample.user_input or ""
     if not question.strip():
         yield Problem.NO_QUESTION, ""
@@ -209,7 +211,7 @@ def _of_sample(sample: Sample, corpus: _Corpus, earlier_questions: duplicates.Qu
     yield from content.of_references(sample, corpus.texts)
 
 
-def _of_ids(sample: Sample, corpus: _Corpus) -> Found:
+def _of_ids(sample: Sample, corpus: _AuditedCorpus) -> ProblemsFound:
     reported: set[frozenset[str]] = set()
     for reference in sample.reference_context_ids or ():
         for name in reference.any_of:
@@ -223,7 +225,7 @@ def _of_ids(sample: Sample, corpus: _Corpus) -> Found:
                 yield Problem.TWIN, f"{name!r} is nearly equal to {others}"
 
 
-def _of_spans(sample: Sample, corpus: _Corpus) -> Found:
+def _of_spans(sample: Sample, corpus: _AuditedCorpus) -> ProblemsFound:
     for context in contexts_in(sample):
         source, start = context.source, context.start
         if source is None or start is None or context.text is None:
@@ -236,7 +238,10 @@ def _of_spans(sample: Sample, corpus: _Corpus) -> Found:
 
 
 def _rejected(
-    samples: Sequence[Sample], corpus: _Corpus, judge: ChatModel | Judge, options: ModelOptions
+    samples: Sequence[Sample],
+    corpus: _AuditedCorpus,
+    judge: ChatModel | Judge,
+    options: ModelOptions,
 ) -> list[Issue]:
     """Return an issue for each question that a model rejects beside its references."""
     models = models_of(judge)
@@ -246,7 +251,7 @@ def _rejected(
 
 
 def _rejections(
-    model: ChatModel, samples: Sequence[Sample], corpus: _Corpus
+    model: ChatModel, samples: Sequence[Sample], corpus: _AuditedCorpus
 ) -> Plan[Rejection | None, list[Issue]]:
     """Return what a model finds wrong with the samples that have a question and a text."""
     passages = [corpus.passages(sample, _MOST_READ) for sample in samples]
@@ -269,12 +274,12 @@ def _rejections(
 
 
 def _reading_of(
-    model: ChatModel, sample: Sample, passages: Sequence[Passage]
+    model: ChatModel, sample: Sample, passages: Sequence[SeedPassage]
 ) -> Flow[Rejection | None]:
     """Return what is wrong with a sample."""
     groups, claims = sample.reference_contexts or (), sample.reference_claims or ()
     backed = [
-        Backed(claim.text, Passage(first.source or "", first.start or 0, first.text))
+        Backed(claim.text, SeedPassage(first.source or "", first.start or 0, first.text))
         for claim, (first, *_) in zip(claims, groups, strict=False)
         if first.text and len(groups) == len(claims)
     ]

@@ -23,7 +23,7 @@ from fullrecall.stats.allocation import allocation
 from fullrecall.stats.bounds import root
 from fullrecall.stats.special import gamma_cdf, gamma_quantile
 
-Kind: TypeAlias = Literal["yes", "no", "no verdict"]
+PairVerdict: TypeAlias = Literal["yes", "no", "no verdict"]
 """What the judge said of a pair."""
 
 _TAIL = 0.025
@@ -40,7 +40,7 @@ _ROUNDING = 1e-9
 # The share of each kind, nearest to the top first, and the relevant share that is planned for.
 # Flat among the noes: steeper plans gave wider intervals on Cranfield and CISI, and a second draw
 # that learns from the first one is biased and no narrower.
-_PLAN: Mapping[Kind, tuple[tuple[float, float], ...]] = {
+_PLAN: Mapping[PairVerdict, tuple[tuple[float, float], ...]] = {
     "yes": ((0.4, 0.6), (0.6, 0.3)),
     "no": ((0.05, 0.03), (0.10, 0.02), (0.25, 0.015), (0.60, 0.01)),
     "no verdict": ((0.1, 0.3), (0.3, 0.1), (0.6, 0.03)),
@@ -53,7 +53,7 @@ class Stratum(NamedTuple):
     `twice` tells whether each "relevant" of it was confirmed by a second person.
     """
 
-    kind: Kind
+    kind: PairVerdict
     size: int
     labeled: int
     relevant: int
@@ -73,7 +73,7 @@ class Figure(NamedTuple):
         return self.high - self.low
 
 
-def strata_of(kinds: Sequence[Kind], nearness: Sequence[float]) -> list[list[int]]:
+def strata_of(kinds: Sequence[PairVerdict], nearness: Sequence[float]) -> list[list[int]]:
     """Return the numbers of the pairs of each stratum, empty ones included.
 
     `nearness` is the sum of 1 / (10 + rank) over the retrievers: higher is nearer to the top.
@@ -88,7 +88,7 @@ def strata_of(kinds: Sequence[Kind], nearness: Sequence[float]) -> list[list[int
     return strata
 
 
-KINDS: tuple[Kind, ...] = tuple(kind for kind, plan in _PLAN.items() for _ in plan)
+KINDS: tuple[PairVerdict, ...] = tuple(kind for kind, plan in _PLAN.items() for _ in plan)
 """The kind of each stratum that `strata_of` returns."""
 
 _PLANNED = tuple(share for plan in _PLAN.values() for _, share in plan)

@@ -38,7 +38,7 @@ from fullrecall.testset.completeness import (
     strata_of,
 )
 from fullrecall.testset.execution import ModelOptions, Plan, carried_out
-from fullrecall.testset.pool import Pair, Pool
+from fullrecall.testset.pool import Pool, PooledPair
 
 RIGHT = 0.8
 """Fewer right finds than this, by people's labels, and only confirmed ones are added."""
@@ -64,7 +64,7 @@ PairLabels: TypeAlias = str | Path | Mapping[str, Any]
 """The file that `CompletedSet.to_label` wrote, or a mapping from items to labels."""
 
 
-class Estimate(NamedTuple):
+class CompletenessEstimate(NamedTuple):
     """How complete the references are, among the texts of each retriever's first `depth`.
 
     `complete` is of the references as they were, None where the labels do not carry a figure, and
@@ -98,7 +98,7 @@ class CompletedSet:
     spent: Spent = field(default_factory=Spent)
 
     @cached_property
-    def judged(self) -> list[Pair]:
+    def judged(self) -> list[PooledPair]:
         """All pairs of the frame that the references do not name."""
         return [pair for pairs in self.pool.pairs for pair in pairs if not pair.named]
 
@@ -179,7 +179,7 @@ class CompletedSet:
         return extended(self.parsed, self.pool, self.accepted, known, self.labels)
 
     @cached_property
-    def accepted(self) -> list[Pair]:
+    def accepted(self) -> list[PooledPair]:
         """What is added: nothing without labels; else what people or a judge that is right say."""
         if not self.labels:
             return []
@@ -195,7 +195,7 @@ class CompletedSet:
                 accepted.append(pair)
         return accepted
 
-    def relevance_of(self, pair: Pair) -> bool | None:
+    def relevance_of(self, pair: PooledPair) -> bool | None:
         """Return what people say of a pair; None where nobody looked at it."""
         first = self.labels.get(pair.item)
         if not first or pair.relevant:
@@ -205,13 +205,13 @@ class CompletedSet:
         return self.second.get(pair.item, True)
 
     @cached_property
-    def estimate(self) -> Estimate:
+    def estimate(self) -> CompletenessEstimate:
         """How complete the references are, or why that cannot be said."""
         named = [pair for pairs in self.pool.pairs for pair in pairs if pair.named]
         known = sum(bool(pair.context.text) for pair in named)
         needed = labels_needed([len(members) for members in self._members], known)
         if refused := self._refusal:
-            return Estimate(None, refused, needed)
+            return CompletenessEstimate(None, refused, needed)
         share = completeness(known, missing(self._strata, self.error))
         if share.width > WIDTH:  # widths shrink with the root of the number of labels
             needed = max(needed, round(len(self._labeled) * (share.width / WIDTH) ** 2))
@@ -219,13 +219,13 @@ class CompletedSet:
         finds = [stratum for stratum in self._strata if stratum.kind == "yes" and stratum.size]
         size = sum(stratum.size for stratum in finds)
         right = Figure(*(hits / size for hits in missing(finds, self.error))) if size else None
-        return Estimate(share, "", needed, right)
+        return CompletenessEstimate(share, "", needed, right)
 
     def __str__(self) -> str:
         return "\n".join(self._lines())
 
     @cached_property
-    def _with_text(self) -> list[Pair]:
+    def _with_text(self) -> list[PooledPair]:
         return [pair for pair in self.judged if pair.is_open]
 
     @cached_property
@@ -235,7 +235,7 @@ class CompletedSet:
         return strata_of([pair.kind for pair in pairs], [pair.nearness for pair in pairs])
 
     @cached_property
-    def _labeled(self) -> list[Pair]:
+    def _labeled(self) -> list[PooledPair]:
         return [pair for pair in self._with_text if pair.item in self.labels]
 
     @cached_property
@@ -381,7 +381,7 @@ def complete(
     return CompletedSet(parsed, pool, depth, tuple(retrievers), seed, spent=spent)
 
 
-def _judged(samples: Sequence[Sample], pool: Pool, judge: Judge) -> Plan[list[Pair], Pool]:
+def _judged(samples: Sequence[Sample], pool: Pool, judge: Judge) -> Plan[list[PooledPair], Pool]:
     """Judge the whole frame, question by question."""
     to_judge = [[pair for pair in pairs if pair.is_open] for pairs in pool.pairs]
     questions = [number for number, pairs in enumerate(to_judge) if pairs]
@@ -399,8 +399,8 @@ def _judged(samples: Sequence[Sample], pool: Pool, judge: Judge) -> Plan[list[Pa
 
 
 def _assessed(
-    judge: Judge, sample: Sample, claims: Sequence[str], pairs: Sequence[Pair]
-) -> Flow[list[Pair]]:
+    judge: Judge, sample: Sample, claims: Sequence[str], pairs: Sequence[PooledPair]
+) -> Flow[list[PooledPair]]:
     """Return pairs with the verdict on each text.
 
     All texts are judged by their relevance first, together. Where the question has claims, each

@@ -42,7 +42,7 @@ class Problem(StrEnum):
     SURPLUS = "more than wanted"
 
 
-Found: TypeAlias = Iterator[tuple[Problem, str]]
+ProblemsFound: TypeAlias = Iterator[tuple[Problem, str]]
 
 _LONG = 300
 _WHOLE = 0.9
@@ -76,7 +76,7 @@ def texts_named(samples: Iterable[Sample], documents: Iterable[Document]) -> dic
     return {document.id: document.text for document in documents if document.id in named}
 
 
-def of_references(sample: Sample, texts: Mapping[str, str]) -> Found:
+def of_references(sample: Sample, texts: Mapping[str, str]) -> ProblemsFound:
     """Yield what is wrong with the texts that a sample's references name."""
     named = names_in(sample)
     referenced = [(name, texts[name]) for name in named if name in texts]
@@ -95,7 +95,7 @@ def of_references(sample: Sample, texts: Mapping[str, str]) -> Found:
         yield from _unbacked(sample, [text for _, text in referenced])
 
 
-def _elsewhere(quote: str, named: Sequence[str], texts: Mapping[str, str]) -> Found:
+def _elsewhere(quote: str, named: Sequence[str], texts: Mapping[str, str]) -> ProblemsFound:
     """Yield a problem where a quote also stands in a document that no reference names."""
     if len(words(quote)) < _QUOTED_WORDS or len(quote) > _LONG * _QUOTED_WORDS:
         return
@@ -108,7 +108,7 @@ def _elsewhere(quote: str, named: Sequence[str], texts: Mapping[str, str]) -> Fo
             return
 
 
-def _unbacked(sample: Sample, texts: Sequence[str]) -> Found:
+def _unbacked(sample: Sample, texts: Sequence[str]) -> ProblemsFound:
     """Yield numbers of the answer and the claims that neither question nor references have."""
     statements = [sample.reference or "", *(claim.text for claim in sample.reference_claims or ())]
     known_numbers = {

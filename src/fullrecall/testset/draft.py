@@ -10,7 +10,7 @@ from typing import Any, Literal, NamedTuple, TypeAlias, get_args
 from fullrecall.samples.context import Context
 from fullrecall.samples.sample import Claim, Sample
 from fullrecall.testset.content import Problem
-from fullrecall.testset.seeds import Passage
+from fullrecall.testset.seeds import SeedPassage
 
 QuestionKind: TypeAlias = Literal[
     "one_fact", "several_facts", "across_documents", "keywords", "conversational"
@@ -28,8 +28,8 @@ class Backed(NamedTuple):
     """
 
     claim: str
-    quote: Passage
-    elsewhere: tuple[Passage, ...] = ()
+    quote: SeedPassage
+    elsewhere: tuple[SeedPassage, ...] = ()
 
 
 class Rejection(NamedTuple):

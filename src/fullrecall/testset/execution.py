@@ -34,14 +34,14 @@ class ModelOptions(LimitOptions, total=False):
     progress: bool
 
 
-class Outcome(NamedTuple, Generic[T]):
+class FlowOutcome(NamedTuple, Generic[T]):
     """What became of a flow: its value, or why there is none."""
 
     value: T | None
     problem: str = ""
 
 
-Plan: TypeAlias = Generator[Sequence[Flow[T]], Sequence[Outcome[T]], R]
+Plan: TypeAlias = Generator[Sequence[Flow[T]], Sequence[FlowOutcome[T]], R]
 """What is asked, batch by batch, of which a later one may depend on an earlier one."""
 
 
@@ -104,12 +104,12 @@ class _Tasks:
         """Run one flow by itself."""
         return run_flow(self.flow(sample))[0]
 
-    def outcomes(self, report: Evaluation | None) -> list[Outcome[Any]]:
+    def outcomes(self, report: Evaluation | None) -> list[FlowOutcome[Any]]:
         """Return what became of each flow."""
         reasons = [row.results[0].reason for row in report.rows] if report is not None else []
         reasons += [_NOT_SENT] * (len(self.flows) - len(reasons))
         return [
-            Outcome(self.values.get(number), "" if number in self.values else reason)
+            FlowOutcome(self.values.get(number), "" if number in self.values else reason)
             for number, reason in enumerate(reasons)
         ]
 

@@ -25,9 +25,9 @@ from fullrecall.testset import instructions, seeds
 from fullrecall.testset.content import Problem, texts_named
 from fullrecall.testset.draft import KINDS, Draft, QuestionKind, Rejection
 from fullrecall.testset.duplicates import Questions
-from fullrecall.testset.execution import ModelOptions, Outcome, Plan, carried_out
+from fullrecall.testset.execution import FlowOutcome, ModelOptions, Plan, carried_out
 from fullrecall.testset.following import anchor
-from fullrecall.testset.seeds import Passage, Seed
+from fullrecall.testset.seeds import Seed, SeedPassage
 from fullrecall.testset.verification import checked, inspected, items_in, reply, same_verdicts
 
 DEFAULT_KINDS: Mapping[QuestionKind, float] = {
@@ -59,7 +59,7 @@ _MOST_PLACES = 8
 _AROUND = 600
 """Characters on each side of a quote that say what it is about."""
 
-_Occurrences: TypeAlias = dict[Passage, list[tuple[Passage, str]]]
+_Occurrences: TypeAlias = dict[SeedPassage, list[tuple[SeedPassage, str]]]
 """The other places where the words of each quote stand, with what stands around them."""
 
 
@@ -286,7 +286,7 @@ class _Generation:
         verified = iter(left)
         return [next(verified) if draft.rejection is None else draft for draft in drafts]
 
-    def _take(self, outcome: Outcome[list[Draft]]) -> None:
+    def _take(self, outcome: FlowOutcome[list[Draft]]) -> None:
         """Take the drafts of a seed, no question twice."""
         if outcome.value is None:
             self.problems[outcome.problem] += 1
@@ -335,7 +335,7 @@ def _questions(text: str) -> list[Mapping[str, Any]]:
     return [item for item in items_in(text, "questions") if item.get("question")]
 
 
-def _occurrences(quotes: set[Passage], documents: Documents) -> _Occurrences:
+def _occurrences(quotes: set[SeedPassage], documents: Documents) -> _Occurrences:
     """Return all other places where each quote stands word for word: each may serve as well."""
     # A text is folded only if it has all words of a quote: the longest, rarest ones come first.
     probes = {quote: sorted(set(words(quote.text)), key=len, reverse=True) for quote in quotes}
@@ -351,7 +351,7 @@ def _occurrences(quotes: set[Passage], documents: Documents) -> _Occurrences:
         for quote in candidates:
             for span in verbatim(quote.text, folded):
                 text = document.text[span.start : span.end]
-                passage = Passage(document.id, span.start, text)
+                passage = SeedPassage(document.id, span.start, text)
                 if not passage.meets(quote):
                     around = document.text[max(0, span.start - _AROUND) : span.end + _AROUND]
                     occurrences[quote].append((passage, f"{document.id}: {around}"))

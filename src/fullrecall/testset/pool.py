@@ -14,7 +14,7 @@ from fullrecall.samples.context import Context
 from fullrecall.samples.sample import Sample
 from fullrecall.scorers.scorer import UNOBSERVED
 from fullrecall.testset import duplicates
-from fullrecall.testset.completeness import Kind
+from fullrecall.testset.completeness import PairVerdict
 from fullrecall.testset.content import has_spans
 
 _HOLDS = 0.9
@@ -40,7 +40,7 @@ class Targets:
         if not self.are_claims:
             self.claims = []
 
-    def joined_by(self, pair: Pair) -> frozenset[int]:
+    def joined_by(self, pair: PooledPair) -> frozenset[int]:
         """Return the targets whose any-of group a relevant pair joins; none: it is its own.
 
         Of claims those that it was judged to support, or the only one.
@@ -77,7 +77,7 @@ def _holds(context: Context, folded: Folded | None, reference: Context) -> bool:
 
 
 @dataclass(frozen=True)
-class Pair:
+class PooledPair:
     """One question and one context that a retriever returned for it, equal texts being one.
 
     `item` identifies it. `nearness` says how near the top the retrievers have it: the sum of
@@ -106,7 +106,7 @@ class Pair:
         return not self.named and bool(self.context.text)
 
     @property
-    def kind(self) -> Kind:
+    def kind(self) -> PairVerdict:
         """What the judge said."""
         return "no verdict" if self.relevant is None else "yes" if self.relevant else "no"
 
@@ -119,7 +119,7 @@ class Pool:
     returned.
     """
 
-    pairs: Sequence[Sequence[Pair]]
+    pairs: Sequence[Sequence[PooledPair]]
     targets: Sequence[Targets]
     problems: Mapping[int, str]
 
@@ -171,7 +171,7 @@ def _pairs(
     ranked: Sequence[Sequence[tuple[int, Context]]],
     targets: Targets,
     twins: Mapping[Any, int],
-) -> list[Pair]:
+) -> list[PooledPair]:
     ranks: dict[Any, dict[int, int]] = {}
     contexts: dict[Any, dict[str, Context]] = {}
     for retriever, ranked_list in enumerate(ranked):
@@ -189,7 +189,7 @@ def _pairs(
         item = sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:16]
         twin = twins.get(key)
         nearness = sum(1 / (10 + rank) for rank in own_ranks.values())
-        pairs.append(Pair(number, item, first, nearness, named, tuple(also), twin))
+        pairs.append(PooledPair(number, item, first, nearness, named, tuple(also), twin))
         named_twins[twin] |= named
     return [
         pair if pair.twin is None else replace(pair, twin_of=named_twins[pair.twin])

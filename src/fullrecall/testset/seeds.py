@@ -47,7 +47,7 @@ _CUTS = ((_BLOCK, MOST_WORDS // 2), (_SENTENCE, MOST_WORDS), (_SPACE, inf))
 """Where a text is cut; a part with more words than these is cut again at the next boundary."""
 
 
-class Passage(NamedTuple):
+class SeedPassage(NamedTuple):
     """A part of a document: `text` stands in it from `start` on, in characters."""
 
     source: str
@@ -59,7 +59,7 @@ class Passage(NamedTuple):
         """Where it ends in the document, exclusive."""
         return self.start + len(self.text)
 
-    def meets(self, other: Passage) -> bool:
+    def meets(self, other: SeedPassage) -> bool:
         """Return whether both have words of a document in common."""
         return self.source == other.source and self.start < other.end and other.start < self.end
 
@@ -67,11 +67,11 @@ class Passage(NamedTuple):
 class Seed(NamedTuple):
     """What one request is about: one passage, or two of different documents that share a `term`."""
 
-    passages: tuple[Passage, ...]
+    passages: tuple[SeedPassage, ...]
     term: str = ""
 
 
-def passages(document: Document) -> Iterator[Passage]:
+def passages(document: Document) -> Iterator[SeedPassage]:
     """Yield the passages of a document: whole paragraphs, long ones cut between sentences.
 
     What is shorter than 15 words is joined to its neighbor; a document that is shorter has none.
@@ -95,7 +95,7 @@ def passages(document: Document) -> Iterator[Passage]:
     for start, end in ranges:
         part = text[start:end].strip()
         if FEWEST_WORDS <= len(words(part)) <= MOST_WORDS:
-            yield Passage(document.id, text.index(part, start), part)
+            yield SeedPassage(document.id, text.index(part, start), part)
 
 
 def _pieces(
@@ -111,7 +111,7 @@ def _pieces(
         start = cut
 
 
-def sampled(documents: Iterable[Document], n: int, *, seed: int) -> list[Passage]:
+def sampled(documents: Iterable[Document], n: int, *, seed: int) -> list[SeedPassage]:
     """Read all documents and return a sample of their passages, at least 20 for each of `n`.
 
     Every passage has the same chance, and memory holds no more than the sample. Of passages that
@@ -131,7 +131,7 @@ def sampled(documents: Iterable[Document], n: int, *, seed: int) -> list[Passage
     return [passage for number, passage in enumerate(chosen) if number not in repeated]
 
 
-def singles(passages: Sequence[Passage], n: int, *, seed: int) -> Iterator[Passage]:
+def singles(passages: Sequence[SeedPassage], n: int, *, seed: int) -> Iterator[SeedPassage]:
     """Yield passages in a random order.
 
     At most a tenth of the first `n` are of one document, where there are others.
@@ -140,7 +140,7 @@ def singles(passages: Sequence[Passage], n: int, *, seed: int) -> Iterator[Passa
     sources = len({passage.source for passage in passages})
     most = max(ceil(_LARGEST_SHARE * n), ceil(n / max(1, sources)))
     passages_taken: Counter[str] = Counter()
-    later: list[Passage] = []
+    later: list[SeedPassage] = []
     for passage in draw.sample(passages, len(passages)):
         passages_taken[passage.source] += 1
         if passages_taken[passage.source] <= most:
@@ -151,19 +151,19 @@ def singles(passages: Sequence[Passage], n: int, *, seed: int) -> Iterator[Passa
 
 
 def questioned(
-    passages: Sequence[Passage], queries: Sequence[str], rest: Iterable[Passage]
-) -> Iterator[Passage]:
+    passages: Sequence[SeedPassage], queries: Sequence[str], rest: Iterable[SeedPassage]
+) -> Iterator[SeedPassage]:
     """Yield the passages that users' queries find, each once, then the `rest`."""
     ranking = Ranking(passage.text for passage in passages)
     asked_about = (passages[number] for query in queries for number in ranking.best(query, 1))
-    yielded: set[Passage] = set()
+    yielded: set[SeedPassage] = set()
     for passage in chain(asked_about, rest):
         if passage not in yielded:
             yielded.add(passage)
             yield passage
 
 
-def pairs(passages: Sequence[Passage], *, seed: int) -> Iterator[Seed]:
+def pairs(passages: Sequence[SeedPassage], *, seed: int) -> Iterator[Seed]:
     """Yield pairs of passages of two documents that share a name, each passage once.
 
     Names are words with a capital that begin no sentence, in two to eight passages; what a script
@@ -171,14 +171,14 @@ def pairs(passages: Sequence[Passage], *, seed: int) -> Iterator[Seed]:
     """
     draw = random.Random(f"{seed}:pairs")  # noqa: S311 - the same
     # Names, not rare words: what shares a rare word need not be about one thing.
-    passages_with: defaultdict[str, list[Passage]] = defaultdict(list)
+    passages_with: defaultdict[str, list[SeedPassage]] = defaultdict(list)
     for passage in passages:
         sure = (name.text for name in names(passage.text) if name.is_sure)
         for name in dict.fromkeys(text for text in sure if len(text) >= _SHORTEST_NAME):
             passages_with[name].append(passage)
     shared = [name for name, holders in passages_with.items() if len(holders) in _RARE]
     draw.shuffle(shared)
-    used: set[Passage] = set()
+    used: set[SeedPassage] = set()
     for name in shared:
         free = [passage for passage in passages_with[name] if passage not in used]
         second = next((other for other in free if other.source != free[0].source), None)

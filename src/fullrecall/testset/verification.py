@@ -14,17 +14,17 @@ from fullrecall.judge.replies import json_values
 from fullrecall.testset import instructions
 from fullrecall.testset.content import REJECTED_RUN, Problem, longest_run, numbers_in, pointing
 from fullrecall.testset.draft import KINDS, Backed, Draft, QuestionKind, Rejection
-from fullrecall.testset.seeds import Passage, Seed
+from fullrecall.testset.seeds import Seed, SeedPassage
 
-Verdict: TypeAlias = Mapping[str, Any]
+VerdictReply: TypeAlias = Mapping[str, Any]
 """What a reply says of one question, or of one statement."""
 
-Statements: TypeAlias = Sequence[tuple[Backed, Verdict]]
+Statements: TypeAlias = Sequence[tuple[Backed, VerdictReply]]
 """The claims of a draft, with what a reply says of each."""
 
 
 def checked(
-    drafts: Sequence[Draft], passages: Sequence[Passage], model: ChatModel
+    drafts: Sequence[Draft], passages: Sequence[SeedPassage], model: ChatModel
 ) -> Flow[list[Draft]]:
     """Ask a model about the drafts of one seed; return them with what it finds wrong.
 
@@ -39,7 +39,7 @@ def checked(
         [(backed.claim, backed.quote.text) for _, backed in pairs],
     )
 
-    def verdicts_in(text: str) -> Iterator[tuple[Verdict, Statements] | None]:
+    def verdicts_in(text: str) -> Iterator[tuple[VerdictReply, Statements] | None]:
         """Yield the verdicts on each question and its statements; None where one is missing."""
         questions = _by_position(text, "check", "questions", len(drafts))
         verdicts = _by_position(text, "check", "statements", len(pairs))
@@ -57,7 +57,7 @@ def checked(
 
 
 def _rejection(
-    draft: Draft, verdict: Verdict, statements: Statements, passages: Sequence[Passage]
+    draft: Draft, verdict: VerdictReply, statements: Statements, passages: Sequence[SeedPassage]
 ) -> Rejection | None:
     if not verdict["stands_alone"]:
         return Rejection(Problem.UNCLEAR)
@@ -78,7 +78,7 @@ def _rejection(
 
 
 def _of_statements(
-    draft: Draft, statements: Statements, passages: Sequence[Passage]
+    draft: Draft, statements: Statements, passages: Sequence[SeedPassage]
 ) -> Rejection | None:
     for backed, statement in statements:
         if not statement["supported"]:
@@ -90,7 +90,7 @@ def _of_statements(
     return None
 
 
-def located(quoted: object, number: object, passages: Sequence[Passage]) -> Passage | None:
+def located(quoted: object, number: object, passages: Sequence[SeedPassage]) -> SeedPassage | None:
     """Return where a quote stands in the passage of a 1-based number; None where it does not.
 
     Of a single passage the number says nothing.
@@ -106,7 +106,7 @@ def located(quoted: object, number: object, passages: Sequence[Passage]) -> Pass
     if span is None:
         return None
     text = passage.text[span.start : span.end]
-    return Passage(passage.source, passage.start + span.start, text)
+    return SeedPassage(passage.source, passage.start + span.start, text)
 
 
 def items_in(text: str, name: str) -> list[Mapping[str, Any]]:
@@ -120,7 +120,7 @@ def items_in(text: str, name: str) -> list[Mapping[str, Any]]:
     return [item for items in lists[-1:] for item in items if isinstance(item, Mapping)]
 
 
-def _by_position(text: str, instruction: str, name: str, count: int) -> dict[int, Verdict]:
+def _by_position(text: str, instruction: str, name: str, count: int) -> dict[int, VerdictReply]:
     """Return the verdicts of a reply to an instruction by 0-based position.
 
     Those that are there twice, or lack a part, are left out; a reply that numbers otherwise has
@@ -167,10 +167,12 @@ def reply(
     return "", problem or "the model's reply holds no JSON"
 
 
-def same_verdicts(model: ChatModel, request: ChatRequest, count: int) -> Flow[dict[int, Verdict]]:
+def same_verdicts(
+    model: ChatModel, request: ChatRequest, count: int
+) -> Flow[dict[int, VerdictReply]]:
     """Return what a model says of each context, by its 0-based position."""
 
-    def read(text: str) -> dict[int, Verdict]:
+    def read(text: str) -> dict[int, VerdictReply]:
         return _by_position(text, "elsewhere", "contexts", count)
 
     text, _ = yield from reply(model, request, lambda text: len(read(text)) == count)

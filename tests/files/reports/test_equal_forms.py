@@ -58,7 +58,7 @@ def test_every_row_and_value_comes_back(form: str, seed: int, tmp_path: Path) ->
 
 def test_rows_that_came_a_few_at_a_time(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """What follows is left out of the rows of some, and stands in those of others of their file."""
-    monkeypatch.setattr("fullrecall.files.reports.parquet.Writer.together", 3)
+    monkeypatch.setattr("fullrecall.files.reports.parquet.ParquetWriter.together", 3)
     report, path = made.report(), tmp_path / "r.parquet"
     opened = _streamed(report, path)
     for each in (opened, Report.load(path)):

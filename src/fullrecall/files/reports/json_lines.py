@@ -17,13 +17,13 @@ from pydantic import Field
 
 from fullrecall.errors import ReportError
 from fullrecall._util.garbage import uncollected
-from fullrecall.files.reports.records import MethodRecord, Record, check_row, plain_sample, sample_of
+from fullrecall.files.reports.records import MethodRecord, BaseRecord, check_row, plain_sample, sample_of
 from fullrecall.stats.evaluation import AnyEvaluation
 from fullrecall.files.reports.signature import KIND
 from fullrecall.scorers.result import Method
 from fullrecall.files.reports.plain import as_line, changed, head_of, located, mapping, parsed, plain_results
 from fullrecall.files.reports.proof import Contradiction, Proof, proofs_of
-from fullrecall.files.reports.row_writer import Writer as RowWriter
+from fullrecall.files.reports.row_writer import RowWriter
 from fullrecall.table.origin import Origin
 from fullrecall.samples.retrieval import View
 from fullrecall.samples.sample import Sample
@@ -39,7 +39,7 @@ _WRITTEN_TOGETHER = 256
 _NO_END = "its file has no end: the run was killed or is still running, or the file was cut off"
 
 
-class Writer(RowWriter):
+class JsonLinesWriter(RowWriter):
     """Writes a report to `path`: line by line, so that a killed run keeps all that it had."""
 
     def begin(self) -> None:
@@ -79,7 +79,7 @@ class Writer(RowWriter):
         self._file.close()
 
 
-class Head(Record):
+class Head(BaseRecord):
     """The first line of a report."""
 
     kind: str
@@ -89,7 +89,7 @@ class Head(Record):
     view: View = "contexts"
 
 
-class Foot(Record):
+class Foot(BaseRecord):
     """The last line of a report; `sha256` is the digest of all lines and of its other fields."""
 
     kind: str

@@ -17,7 +17,7 @@ import pyarrow.parquet as pq
 
 from fullrecall.errors import ReportError
 from fullrecall._util.values import shown
-from fullrecall.files.reports.records import Record
+from fullrecall.files.reports.records import BaseRecord
 from fullrecall.stats.evaluation import AnyEvaluation
 from fullrecall.files.reports.signature import KIND, MANIFEST
 from fullrecall.scorers.result import Method
@@ -27,7 +27,7 @@ from fullrecall.files.reports.plain import changed, located, mapping, parsed
 from fullrecall.files.reports.plan import assembled
 from fullrecall.files.reports.proof import Contradiction, Proof, difference, proofs_of
 from fullrecall.files.reports.row_groups import Files, RowGroup
-from fullrecall.files.reports.row_writer import Writer as RowWriter
+from fullrecall.files.reports.row_writer import RowWriter
 from fullrecall.table.origin import UNKNOWN, Origin
 from fullrecall.samples.retrieval import View
 from fullrecall.measures.lists import Integers
@@ -43,7 +43,7 @@ _GROUP_BYTES = 64 * 2**20
 _NO_END = "its directory has no end: the run was killed or is still running"
 
 
-class PartFile(Record):
+class PartFile(BaseRecord):
     """One file of a report."""
 
     name: str
@@ -51,7 +51,7 @@ class PartFile(Record):
     sha256: str
 
 
-class Manifest(Record):
+class Manifest(BaseRecord):
     """What a report's directory says of itself; `sha256` is the digest of all other fields."""
 
     kind: str
@@ -71,7 +71,7 @@ class Manifest(Record):
         return sha256(content.encode()).hexdigest()
 
 
-class Writer(RowWriter):
+class ParquetWriter(RowWriter):
     """Writes rows to a directory of files, each of which is whole once it is there.
 
     A killed run keeps all that it had written.

@@ -22,13 +22,13 @@ from fullrecall.scorers.result import Method, Result, Status
 from fullrecall.samples.sample import Sample
 from fullrecall.judge.usage import Usage
 
-Rank = Annotated[int, Field(ge=1)]
-Count = Annotated[int, Field(ge=0)]
-Share = Annotated[float, Field(ge=0, le=1)]
-Positive = Annotated[float, Field(gt=0)]
-Text = Annotated[str, Field(min_length=1)]
-Rise = Annotated[list[int | float], Field(min_length=2, max_length=2)]
-Unmeasured = Annotated[list[str], Field(min_length=2, max_length=2)]
+RankField = Annotated[int, Field(ge=1)]
+CountField = Annotated[int, Field(ge=0)]
+ShareField = Annotated[float, Field(ge=0, le=1)]
+PositiveField = Annotated[float, Field(gt=0)]
+TextField = Annotated[str, Field(min_length=1)]
+RiseField = Annotated[list[int | float], Field(min_length=2, max_length=2)]
+UnmeasuredField = Annotated[list[str], Field(min_length=2, max_length=2)]
 
 Default = Callable[[Any], Any] | None
 """Makes plain values of metadata that JSON would change or cannot hold."""
@@ -42,7 +42,7 @@ ROUNDING = 1e-9
 """How far a saved score may be from the one that its findings give."""
 
 
-class Record(BaseModel):
+class BaseRecord(BaseModel):
     """Base of all records: no field more, no value of another type, nothing infinite."""
 
     original: ClassVar[Callable[..., Any]]
@@ -68,20 +68,20 @@ def _value(content: Any) -> Any:
     """Return what a field was saved of: a tuple where it is a list."""
     if isinstance(content, list):
         return tuple(map(_value, content))
-    return content.value if isinstance(content, Record) else content
+    return content.value if isinstance(content, BaseRecord) else content
 
 
-class EvidenceRecord(Record):
+class EvidenceRecord(BaseRecord):
     """One `Evidence`."""
 
     original = Evidence
 
-    rank: Rank
-    start: Count | None = None
-    end: Count | None = None
-    target_start: Count | None = None
-    target_end: Count | None = None
-    similarity: Share | None = None
+    rank: RankField
+    start: CountField | None = None
+    end: CountField | None = None
+    target_start: CountField | None = None
+    target_end: CountField | None = None
+    similarity: ShareField | None = None
     quote: str | None = None
     verified: bool | None = None
 
@@ -93,29 +93,29 @@ class EvidenceRecord(Record):
         return self
 
 
-class PartRecord(Record):
+class PartRecord(BaseRecord):
     """One `VerdictPart`."""
 
     original = VerdictPart
 
     label: str
-    evidence: list[Count] = Field(default_factory=list)
+    evidence: list[CountField] = Field(default_factory=list)
     together: bool = False
-    vote: Count = 0
+    vote: CountField = 0
 
 
-class FindingRecord(Record):
+class FindingRecord(BaseRecord):
     """One `Finding`."""
 
     target: Annotated[list[str], Field(min_length=1)]
-    grade: Positive = 1.0
-    size: Positive = 1.0
-    steps: list[Rise] = Field(default_factory=list)
-    ranks: list[Rank] = Field(default_factory=list)
+    grade: PositiveField = 1.0
+    size: PositiveField = 1.0
+    steps: list[RiseField] = Field(default_factory=list)
+    ranks: list[RankField] = Field(default_factory=list)
     evidence: list[EvidenceRecord] = Field(default_factory=list)
     verdict: str = ""
-    agreement: Share | None = None
-    unverified: Share = 0.0
+    agreement: ShareField | None = None
+    unverified: ShareField = 0.0
     contested: str = ""
     parts: list[PartRecord] = Field(default_factory=list)
 
@@ -147,27 +147,27 @@ class FindingRecord(Record):
         return Finding(target, steps, **fields)
 
 
-class UsageRecord(Record):
+class UsageRecord(BaseRecord):
     """One `Usage`."""
 
     original = Usage
 
-    calls: Count = 0
-    prompt_tokens: Count = 0
-    completion_tokens: Count = 0
+    calls: CountField = 0
+    prompt_tokens: CountField = 0
+    completion_tokens: CountField = 0
 
 
-class ResultRecord(Record):
+class ResultRecord(BaseRecord):
     """One `Result`, without its method."""
 
     status: str
-    score: Share | None = None
-    retrieved: Count = 0
+    score: ShareField | None = None
+    retrieved: CountField = 0
     findings: list[FindingRecord] = Field(default_factory=list)
     note: str = ""
-    unmeasured: list[Unmeasured] = Field(default_factory=list)
+    unmeasured: list[UnmeasuredField] = Field(default_factory=list)
     usage: UsageRecord = UsageRecord()
-    ranks: list[Rank] | None = None
+    ranks: list[RankField] | None = None
 
     @model_validator(mode="after")
     def _possible(self) -> Self:
@@ -209,10 +209,10 @@ class ResultRecord(Record):
         return Result(method, Status(self.status), **fields)
 
 
-class MethodRecord(Record):
+class MethodRecord(BaseRecord):
     """One `Method`."""
 
-    name: Text
+    name: TextField
     parameters: dict[str, Any] = {}
     headline: str = "recall"
     kind: str = ""
@@ -233,7 +233,7 @@ class MethodRecord(Record):
             raise ReportError(f"headline: {error}") from None
 
 
-class RowRecord(Record):
+class RowRecord(BaseRecord):
     """One sample with its results, none of which are read yet."""
 
     sample: dict[str, Any]

@@ -17,7 +17,7 @@ from fullrecall.samples.sample import Sample
 from fullrecall.table.part import MemoryPart, Part
 
 
-class Writer(ABC):
+class RowWriter(ABC):
     """Writes rows as they come; use it as a context manager.
 
     `stopped` is what the end says of a run that ended early; an error within the context says it

@@ -17,7 +17,7 @@ from fullrecall.stats.evaluation import AnyEvaluation, Evaluation
 from fullrecall.files.reports.signature import is_report
 from fullrecall.scorers.result import Method
 from fullrecall.files.reports import json_lines
-from fullrecall.files.reports.row_writer import Writer
+from fullrecall.files.reports.row_writer import RowWriter
 from fullrecall.table.origin import UNKNOWN, Origin
 
 SUFFIXES = (".jsonl", ".parquet")
@@ -39,7 +39,7 @@ def save(
     # Beside it, and moved once it is whole: a run that dies while it writes leaves the old report.
     part = path.with_name(f".{path.name}.{os.getpid()}.part")
     try:
-        with _format(path).Writer(part, report.methods, report.origin, default=default) as writing:
+        with _writer_class(path)(part, report.methods, report.origin, default=default) as writing:
             writing.stopped = report.stopped
             for rows in report.table.parts:
                 writing.add(rows)
@@ -56,7 +56,7 @@ def remove(path: Path) -> None:
     path.unlink(missing_ok=True)
 
 
-def writer(path: str | Path, methods: Sequence[Method], origin: Origin = UNKNOWN) -> Writer:
+def writer(path: str | Path, methods: Sequence[Method], origin: Origin = UNKNOWN) -> RowWriter:
     """Return what writes the rows of a run as they come, to what is not there yet.
 
     A name that ends in ".parquet" becomes a directory of files, each of which is whole. `origin`
@@ -65,8 +65,7 @@ def writer(path: str | Path, methods: Sequence[Method], origin: Origin = UNKNOWN
     """
     path = Path(path)
     _check_target(path, replace=False)
-    row_writer: Writer = _format(path).Writer(path, methods, origin, default=str)
-    return row_writer
+    return _writer_class(path)(path, methods, origin, default=str)
 
 
 def load(path: str | Path, make: type[AnyEvaluation]) -> AnyEvaluation:
@@ -93,8 +92,11 @@ def open_report(
     return load(paths[0], make)
 
 
-def _format(path: Path) -> Any:
-    return _parquet() if path.suffix == ".parquet" else json_lines
+def _writer_class(path: Path) -> type[RowWriter]:
+    if path.suffix == ".parquet":
+        written: type[RowWriter] = _parquet().ParquetWriter
+        return written
+    return json_lines.JsonLinesWriter
 
 
 def _is_parquet(path: str | Path) -> bool:

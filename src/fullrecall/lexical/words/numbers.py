@@ -105,7 +105,7 @@ _NOTHING = _Token("", "", -1, -1)
 @remembered(400_000)
 def numbers(text: str) -> tuple[Number, ...]:
     """Return the numbers of a text, in order."""
-    return tuple(_Reader(text).numbers())
+    return tuple(_NumberReader(text).numbers())
 
 
 def may_stand_for(claimed: Number, stated: Iterable[Number]) -> bool:
@@ -177,7 +177,7 @@ def _tokens(text: str) -> tuple[_Token, ...]:
     return tuple(tokens)
 
 
-class _Reader:
+class _NumberReader:
     """Reads numbers from the tokens of a text, one after the other."""
 
     def __init__(self, text: str) -> None:
