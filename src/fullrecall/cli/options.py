@@ -13,7 +13,7 @@ from fullrecall.measures import Measure, Recall, Threshold, parse, parse_thresho
 from fullrecall.measures.budgets import Cut
 from fullrecall.measures.text import ALIASES, parse_cut
 
-Read = TypeVar("Read")
+T = TypeVar("T")
 
 
 class Kind(NamedTuple):
@@ -76,7 +76,7 @@ def _by_own_name(text: str) -> str:
     return own_name
 
 
-def _parsed(reader: Callable[[str], Read], text: str) -> Read:
+def _parsed(reader: Callable[[str], T], text: str) -> T:
     try:
         return reader(text)
     except ParameterError as error:
