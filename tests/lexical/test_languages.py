@@ -12,7 +12,7 @@ from fullrecall import ClaimRecall, ContextPrecision
 from fullrecall.lexical import LexicalJudge
 from fullrecall.lexical.clauses import facts_of
 from fullrecall.lexical.sentences import sentences
-from fullrecall.lexical.words.languages import language_among, language_of
+from fullrecall.lexical.words.languages import judged_language, language_among, language_of
 from fullrecall.scorers.result import Status
 
 FOREIGN: dict[str, list[str]] = json.loads(
@@ -258,3 +258,46 @@ def test_a_conjunction_half_found_is_half_the_score() -> None:
         ],
     )
     assert (result.score, result.missed) == (0.5, ("France's capital is Paris.",))
+
+
+READ = """\
+az acr login
+az aks create --resource-group web --name blue --node-count 3
+docker push registry.example.org/shop/api:2.4
+git rebase --abort
+`kubectl rollout restart deployment/api`
+$ ls -la /var/log
+sudo apt-get install -y libpq-dev
+conda env create -f environment.yml
+systemctl restart nginx
+Configure kubectl.
+Marie Curie discovered radium.
+Pro | $49 | 10 seats
+| Nils Novak | Pro | Milano | 95 |
+Espresso | €2.10 | 30 ml
+Kofi,Okafor,Porto,41
+timeout: 45 minutes
+host: localhost
+Content-Type: application/json
+{"id": 4417, "status": "shipped", "carrier": "Norrland Post"}
+export PATH=$PATH:/usr/local/bin
+SELECT id, name FROM users WHERE active = 1;
+        return self._lock.acquire(timeout=delta)
+:target: https://example.org/hits?q=de&a=la&r=el""".splitlines()
+
+
+@pytest.mark.parametrize("text", READ)
+def test_text_without_foreign_prose_is_read(text: str) -> None:
+    """Commands, terms, names, table rows, key: value, CSV, JSON and code show no language."""
+    assert judged_language(text, []) == "en"
+    result = ClaimRecall().score(retrieved_contexts=[text], reference_claims=[text])
+    assert result.score == 1.0
+
+
+def test_a_number_in_words_does_not_hide_a_foreign_context() -> None:
+    """The claim has no name and no digits, so that the French context may be about it."""
+    result = ClaimRecall().score(
+        retrieved_contexts=["Le mot de passe doit contenir au moins douze lettres."],
+        reference_claims=["The password must have at least twelve letters."],
+    )
+    assert (result.status, "French" in result.reason) == (Status.UNSCORED, True)

@@ -11,6 +11,7 @@ from fullrecall.lexical.claim_judge import ClaimJudge, helping
 from fullrecall.lexical.sentences import sentences
 from fullrecall.lexical.support import judged, supported
 from fullrecall.lexical.words.languages import is_in_latin, judged_language, name_of
+from fullrecall.lexical.words.names import names
 from fullrecall.lexical.words.tokens import read_words
 
 
@@ -95,7 +96,9 @@ def _may_tell(claim: str, context: str) -> bool:
     In the same script, a claim's names and numbers are written alike: one that has none of them
     is about something else.
     """
-    keys = {word.key for word in read_words(claim) if word.is_number or word.is_capitalised}
-    if not keys or is_in_latin(claim) != is_in_latin(context):
+    told = [word for word in read_words(claim) if word.is_number or word.is_capitalised]
+    has_own = bool(names(claim)) or any(word.written[0].isdigit() for word in told)
+    if not has_own or is_in_latin(claim) != is_in_latin(context):
         return True
+    keys = {word.key for word in told}
     return not keys.isdisjoint(word.key for word in read_words(context))

@@ -36,6 +36,12 @@ _NAME = re.compile(  # "Charles de Gaulle", "Cinco de Mayo", "Leonardo da Vinci"
 )
 _IN_NAME = re.compile(r"\b[A-Z]\w*+(?= [^\W\d_a-zß-öø-ÿ])")
 """A capitalized word before another: no function word, but the first of a name or a title."""
+_SYMBOL = re.compile(r"\w[./_:=@\\(){}<>\[\]#|&+]+\w|[\d_`]|--|^-\w|^[./~]+\w")
+"""In a word between spaces: it is a path, an address, a flag, a number, or code."""
+_SIGN = re.compile(r"[(){}\[\]=<>|\\_$:;/@#\"`]|--")
+_ACCENTED = re.compile(r"[^\W\d_a-zA-Z]")
+_COMMAND = re.compile(r"[`$> ]*[a-z]")
+_ENDS_SENTENCE = re.compile(r"[.!?…][\"'”’)\]*_ ]*$")
 _LONGER = re.compile(r"[^\W\d_]{2,}")
 _LEAST = 0.55  # of its words that an English text has in the table
 _FEW = 5  # words: so few of a claim may all be terms, and what stands around them decides
@@ -55,15 +61,19 @@ def language_of(text: str) -> str | None:
 def language_among(text: str, around: Iterable[str]) -> str | None:
     """Return the language of a short text, by those of the texts around it where it has none.
 
-    A single function word tells little ("Los Angeles hosted the Games"): it counts only where
-    the texts around it are of that language too.
+    A single function word is no evidence ("Los Angeles hosted the Games", `az login`): the texts
+    around it decide, and without any the text has no language.
     """
     language, strength = _language_and_signs(text[:_READ])
     if language == "en" or (language is not None and strength >= _CERTAIN):
         return language
-    counts = Counter(filter(None, map(language_of, around)))
+    counts: Counter[str] = Counter()
+    for other in around:
+        code, signs = _language_and_signs(other[:_READ])
+        if code is not None and (code == "en" or signs >= _CERTAIN):
+            counts[code] += 1
     if not counts:
-        return language
+        return None
     return max(counts, key=lambda code: (counts[code], code == "en"))
 
 
@@ -80,12 +90,16 @@ def reads_as_english(text: str, around: Iterable[str] = ()) -> bool:
     """Whether a text reads as English, by the texts around it where it is short.
 
     Capitalized words are names in any language, and so are particles between them. A text of these,
-    or of numbers, reads as anything. Terms ("kubectl") are English where an English text has them.
+    of numbers, or of code reads as anything. Terms ("kubectl") are English where an English text
+    has them, and one beside an English word is a term.
     """
     own = _lower_words(text[:_READ])
     if len(own & _telling()) >= _CERTAIN:
         return True
     listed = set(filter(_is_listed, own))
+    is_term = len(own) < _ENOUGH and len(own) <= 2 * len(listed) + _begins_listed(text)
+    if is_term and not _ACCENTED.search(text):
+        return True
     if len(own) >= _ENOUGH and len(listed) >= _LEAST * len(own):
         return True
     words, listed_around = set(own), set(listed)
@@ -147,7 +161,8 @@ def _by_script(text: str, scripts: Counter[str]) -> str:
 
 
 def _latin(text: str) -> tuple[str | None, int]:
-    written = text.lower() if text.isupper() else _IN_NAME.sub(" ", _NAME.sub(" ", text))
+    spoken = _spoken(text)
+    written = spoken.lower() if spoken.isupper() else _IN_NAME.sub(" ", _NAME.sub(" ", spoken))
     # Each once: a name that is repeated, such as Python's module `os`, is no sign of Portuguese.
     # In other scripts a letter may be two in lower case: a word is lowered by itself.
     words = set(_WORD.findall(written))
@@ -177,8 +192,31 @@ def _by_sign(field: str) -> Mapping[str, Sequence[str]]:
 @remembered(400_000)
 def _lower_words(text: str) -> frozenset[str]:
     """Return the words of a text that are no names: not capitalized, nor a particle of a name."""
-    written = _NAME.sub(" ", text.lower() if text.isupper() else text)
-    return frozenset(word for word in _LONGER.findall(written) if word[0].islower())
+    prose = "\n".join(filter(_is_prose, text.splitlines()))
+    spoken = _spoken(prose)
+    written = _NAME.sub(" ", spoken.lower() if spoken.isupper() else spoken)
+    return frozenset(word for word in _LONGER.findall(written) if word.islower())
+
+
+def _spoken(text: str) -> str:
+    """Return a text without its paths, addresses, flags, numbers and code."""
+    return " ".join(word for word in text.split() if not _SYMBOL.search(word))
+
+
+def _is_prose(line: str) -> bool:
+    """Whether a line is prose: not code, a table row, `key: value` or a command, by its form."""
+    words = _LONGER.findall(line)
+    if 2 * len(_SIGN.findall(line)) >= len(words):
+        return False
+    if _ACCENTED.search(line) or not _COMMAND.match(line) or _ENDS_SENTENCE.search(line):
+        return True
+    return len(words) > _ENOUGH and not any(map(_SYMBOL.search, line.split()))
+
+
+def _begins_listed(text: str) -> bool:
+    """Whether a text begins with a frequent English word: "Configure kubectl."."""
+    first = _LONGER.match(text)
+    return first is not None and _is_listed(first[0])
 
 
 @cache
