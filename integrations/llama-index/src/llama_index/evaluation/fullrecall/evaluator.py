@@ -59,7 +59,7 @@ class RecallEvaluator(BaseEvaluator):
 
     - `query`: the question.
     - `response`: what the engine or the agent returned, streams included (they are not read); a
-      `Capture`; the list that `retriever.retrieve(…)` returned; or the text of the answer.
+      `LlamaIndexCapture`; the list that `retriever.retrieve(…)` returned; or the answer's text.
     - `contexts` or `retrieved_nodes`: what was retrieved, as texts or as nodes. It replaces what
       the response carries, as do `retrieved_ids`.
     - the references: `expected_ids` (or `reference_context_ids`), `reference_contexts`,
