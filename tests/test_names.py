@@ -48,6 +48,21 @@ def test_each_kind_of_definition_counts(tmp_path: Path) -> None:
     }
 
 
+def test_no_package_exports_the_name_of_its_module() -> None:
+    """An import of the module, anywhere, would replace the export."""
+    assert [place for source in SOURCES for place in replaced_names(source)] == []
+
+
+def test_an_export_with_the_name_of_a_module_is_found(tmp_path: Path) -> None:
+    """Exports are listed in `__all__`, or in `_MODULES` with the modules that load them."""
+    for name in ("document.py", "page.py"):
+        (tmp_path / name).touch()
+    (tmp_path / "__init__.py").write_text("_MODULES = {'document': 'document', 'pages': 'page'}\n")
+    assert replaced_names(tmp_path) == ["__init__.py: document"]
+    (tmp_path / "__init__.py").write_text("__all__ = ['page', 'pages']\n")
+    assert replaced_names(tmp_path) == ["__init__.py: page"]
+
+
 def shared_names(sources: Iterable[Path]) -> dict[str, list[str]]:
     """Return the names that are defined more than once, with the lines that define them."""
     places: defaultdict[str, list[str]] = defaultdict(list)
@@ -56,6 +71,23 @@ def shared_names(sources: Iterable[Path]) -> dict[str, list[str]]:
             for name, line in _defined(ast.parse(path.read_text("utf-8"))):
                 places[name.lstrip("_")].append(f"{path.relative_to(source).as_posix()}:{line}")
     return {name: where for name, where in sorted(places.items()) if len(where) > 1}
+
+
+def replaced_names(source: Path) -> list[str]:
+    """Return the exports of packages that have the name of one of the package's modules."""
+    return [
+        f"{path.relative_to(source).as_posix()}: {name}"
+        for path in sorted(source.rglob("__init__.py"))
+        for name in _exported(ast.parse(path.read_text("utf-8")))
+        if (path.parent / f"{name}.py").exists() or (path.parent / name / "__init__.py").exists()
+    ]
+
+
+def _exported(tree: ast.Module) -> Iterator[str]:
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) in ("__all__", "_MODULES"):
+            listed = getattr(node.value, "keys", None) or getattr(node.value, "elts", ())
+            yield from map(ast.literal_eval, listed)
 
 
 def _defined(tree: ast.Module) -> Iterator[tuple[str, int]]:

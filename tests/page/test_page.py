@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from tests.page.page_source import Parsed, block
 
 from fullrecall import IdRecall, Report, compare
-from fullrecall.page.document import script_json
+from fullrecall.page.single_file import script_json
 
 FILES = Path(__file__).parents[2] / "src" / "fullrecall" / "page" / "files"
 

@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING
 from fullrecall._util import lazy
 
 if TYPE_CHECKING:  # `as` the same name says that it is public (PEP 484)
-    from fullrecall.page.document import document as document
     from fullrecall.page.page import comparison_page as comparison_page
     from fullrecall.page.page import report_page as report_page
+    from fullrecall.page.single_file import document as document
 
 _MODULES = {
     "comparison_page": "page",
-    "document": "document",
+    "document": "single_file",
     "report_page": "page",
 }
 

@@ -10,10 +10,10 @@ from fullrecall.errors import ReportError
 from fullrecall.page.causes import Causes
 from fullrecall.page.census import turns_of, unscored
 from fullrecall.page.choices import Subject, columns
-from fullrecall.page.document import rendered
 from fullrecall.page.head import cost_sentence, leak_verdicts, verdict
 from fullrecall.page.readings import reading_of
 from fullrecall.page.samples import PER_BLOCK, Samples
+from fullrecall.page.single_file import rendered
 from fullrecall.page.tables import tables
 from fullrecall.stats.bounds import CONFIDENCE
 from fullrecall.stats.comparison import comparison_notes
