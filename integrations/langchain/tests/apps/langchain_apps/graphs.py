@@ -1,0 +1,1259 @@
+"""Graphs of LangGraph, and workflows of its functional API."""
+
+from __future__ import annotations
+
+import operator
+from dataclasses import dataclass, field
+from threading import Event
+from typing import Annotated, Any, Literal
+
+from langchain_core.documents import Document
+from langchain_core.messages import AIMessage, AnyMessage, HumanMessage, ToolMessage
+from langchain_core.output_parsers import StrOutputParser
+from langchain_core.prompts import PromptTemplate
+from langchain_core.tools import create_retriever_tool
+from langgraph.cache.memory import InMemoryCache
+from langgraph.checkpoint.memory import InMemorySaver
+from langgraph.func import entrypoint, task
+from langgraph.graph import END, START, MessagesState, StateGraph
+from langgraph.graph.message import add_messages
+from langgraph.prebuilt import ToolNode, tools_condition
+from langgraph.store.memory import InMemoryStore
+from langgraph.types import CachePolicy, Command, RetryPolicy, Send, interrupt
+from pydantic import BaseModel
+from typing_extensions import TypedDict
+
+from fullrecall.measures import Recall
+from fullrecall.measures import calls as first
+from langchain_apps.application import Stated, function, keyed, messages, runnable
+from langchain_apps.parts import (
+    ANSWER,
+    PROMPT,
+    QUESTION,
+    TEXTS,
+    joined,
+    model,
+    search_tool,
+    searches,
+    shelf,
+    store,
+    structured,
+)
+
+THREAD: Any = {"configurable": {"thread_id": "1"}}
+
+
+class State(TypedDict, total=False):
+    """The state of most RAG graphs."""
+
+    question: str
+    documents: list[Document]
+    answer: str
+
+
+def _answer(state: Any) -> dict[str, Any]:
+    said = (PROMPT | model()).invoke(
+        {"context": joined(state["documents"]), "question": state["question"]}
+    )
+    return {"answer": said.text}
+
+
+def _in_turn(schema: Any, *nodes: Any, **options: Any) -> Any:
+    """Return a graph of nodes, one after another."""
+    graph = StateGraph(schema)
+    graph.add_sequence(list(nodes))
+    graph.add_edge(START, nodes[0].__name__)
+    return graph.compile(**options)
+
+
+def _searching(retriever: Any, name: str = "retrieve") -> Any:
+    def retrieve(state: Any) -> dict[str, Any]:
+        return {"documents": retriever.invoke(state["question"])}
+
+    retrieve.__name__ = name
+    return retrieve
+
+
+# One path
+
+
+@runnable(
+    expects="timetable bicycles",
+    right={Recall: 0.5, Recall @ 1: 0.0, Recall @ 2: 0.5},
+    as_input=keyed("question"),
+    output="documents",
+    read=0.5,
+    batches=True,
+    streams=True,
+)
+def retrieve_and_generate() -> Any:
+    """The two nodes of the RAG tutorial."""
+    return _in_turn(State, _searching(shelf("cafe timetable")), _answer)
+
+
+class _Search(BaseModel):
+    """A search of the handbook."""
+
+    query: str
+    section: Literal["b", "t"]
+
+
+@runnable(
+    expects="timetable bicycles",
+    right={Recall: 0.5, Recall @ 1: 0.5},
+    as_input=keyed("question"),
+    output="documents",
+    read=0.5,
+)
+def query_analysis() -> Any:
+    """A model writes the query and the section; the store is filtered by it."""
+    ranked = store("timetable bicycles cafe")
+
+    def analyze(state: Any) -> dict[str, Any]:
+        written = model(structured(_Search(query="cost", section="b")))
+        return {"search": written.with_structured_output(_Search).invoke(state["question"])}
+
+    def retrieve(state: Any) -> dict[str, Any]:
+        def fits(each: Document) -> bool:
+            return bool(each.metadata["topic"] == state["search"].section)
+
+        narrowed = ranked.as_retriever(search_kwargs={"k": 1, "filter": fits})
+        return {"documents": narrowed.invoke(state["search"].query)}
+
+    class Analyzed(State):
+        """With the search."""
+
+        search: _Search
+
+    return _in_turn(Analyzed, analyze, retrieve, _answer)
+
+
+class _Best(BaseModel):
+    """The numbers of the best documents."""
+
+    numbers: list[int]
+
+
+@runnable(
+    expects="timetable bicycles",
+    right={Recall: 0.5, Recall @ 1: 0.5},
+    as_input=keyed("question"),
+    output="documents",
+    retrieved=1.0,
+    read=0.5,
+)
+def reranked_by_a_model() -> Any:
+    """A node asks a model for the numbers of the best documents, and keeps these."""
+
+    def rerank(state: Any) -> dict[str, Any]:
+        prompt = PromptTemplate.from_template("Rank: {texts}")
+        chosen = prompt | model(structured(_Best(numbers=[2, 0]))).with_structured_output(_Best)
+        best = chosen.invoke({"texts": joined(state["documents"])})
+        return {"documents": [state["documents"][number] for number in best.numbers]}
+
+    return _in_turn(State, _searching(shelf("cafe bicycles timetable")), rerank, _answer)
+
+
+@runnable(
+    expects="timetable bicycles",
+    right={Recall: 1.0, Recall @ 1: 0.5},
+    as_input=keyed("question"),
+    read=1.0,
+    streams=True,
+)
+def private_documents() -> Any:
+    """The output schema has the answer alone: documents stay inside the graph."""
+
+    class Out(TypedDict):
+        """What callers see."""
+
+        answer: str
+
+    class In(TypedDict):
+        """What callers pass."""
+
+        question: str
+
+    graph = StateGraph(State, input_schema=In, output_schema=Out)
+    graph.add_sequence([_searching(shelf("timetable bicycles")), _answer])
+    graph.add_edge(START, "retrieve")
+    return graph.compile()
+
+
+@dataclass
+class _Fields:
+    """A state as a dataclass."""
+
+    question: str
+    documents: list[Document] = field(default_factory=list)
+
+
+@runnable(
+    expects="timetable bicycles",
+    right={Recall: 0.5, Recall @ 1: 0.5},
+    as_input=keyed("question"),
+    output="documents",
+)
+def dataclass_state() -> Any:
+    """The state is a dataclass."""
+
+    def retrieve(state: _Fields) -> dict[str, Any]:
+        return {"documents": shelf("timetable cafe").invoke(state.question)}
+
+    return _in_turn(_Fields, retrieve)
+
+
+class _Model(BaseModel):
+    """A state as a model of Pydantic's."""
+
+    question: str
+    hits: list[dict[str, Any]] = []
+
+
+@runnable(
+    expects="timetable bicycles",
+    right={Recall: 1.0, Recall @ 1: 0.5, Recall @ 2: 1.0},
+    as_input=keyed("question"),
+    output="documents",
+    in_notes=True,
+)
+def hits_in_a_pydantic_state() -> Any:
+    """The state is a model of Pydantic's, and holds hits: documents with their scores."""
+
+    def retrieve(state: _Model) -> dict[str, Any]:
+        found = shelf("timetable bicycles").invoke(state.question)
+        return {"hits": [{"document": each, "score": 0.5} for each in found]}
+
+    return _in_turn(_Model, retrieve)
+
+
+@runnable(
+    expects="timetable bicycles",
+    right={Recall: 0.5, Recall @ 1: 0.5},
+    as_input=keyed("question"),
+    output="documents",
+    read=0.5,
+)
+def documents_as_json() -> Any:
+    """The state keeps documents as plain mappings, for a checkpointer that wants JSON."""
+
+    def retrieve(state: Any) -> dict[str, Any]:
+        found = shelf("timetable cafe").invoke(state["question"])
+        return {"documents": [each.model_dump() for each in found]}
+
+    def answer(state: Any) -> dict[str, Any]:
+        context = "\n".join(each["page_content"] for each in state["documents"])
+        said = (PROMPT | model()).invoke({"context": context, "question": state["question"]})
+        return {"answer": said.text}
+
+    return _in_turn(State, retrieve, answer)
+
+
+@runnable(
+    expects="timetable bicycles",
+    right={Recall: 1.0, Recall @ 1: 0.5},
+    as_input=keyed("question"),
+    output="documents",
+    read=1.0,
+)
+def ids_and_context() -> Any:
+    """The state keeps IDs in one list and a joined text: the documents themselves are gone."""
+
+    class Slim(TypedDict, total=False):
+        """Without documents."""
+
+        question: str
+        retrieved_ids: list[str]
+        context: str
+        answer: str
+
+    def retrieve(state: Any) -> dict[str, Any]:
+        found = shelf("timetable bicycles").invoke(state["question"])
+        return {"retrieved_ids": [str(each.id) for each in found], "context": joined(found)}
+
+    def answer(state: Any) -> dict[str, Any]:
+        said = (PROMPT | model()).invoke(
+            {"context": state["context"], "question": state["question"]}
+        )
+        return {"answer": said.text}
+
+    return _in_turn(Slim, retrieve, answer)
+
+
+@runnable(
+    expects="timetable bicycles",
+    right={Recall: 0.5, Recall @ 1: 0.5},
+    as_input=keyed("question"),
+    output="documents",
+)
+def command_with_documents() -> Any:
+    """A node returns a `Command` that writes documents and says where to go."""
+
+    def retrieve(state: Any) -> Command[Any]:
+        found = shelf("timetable cafe").invoke(state["question"])
+        return Command(update={"documents": found}, goto="answer")
+
+    graph = StateGraph(State)
+    graph.add_node("retrieve", retrieve, destinations=("answer",))
+    graph.add_node("answer", _answer)
+    graph.add_edge(START, "retrieve")
+    return graph.compile()
+
+
+# Graders, rewriters and routers
+
+
+class _Grade(BaseModel):
+    """Whether a document is relevant."""
+
+    score: Literal["yes", "no"]
+
+
+@runnable(
+    expects="timetable bicycles",
+    right={Recall: 1.0, Recall @ 1: 0.5, Recall @ 2: 1.0},
+    as_input=keyed("question"),
+    output="documents",
+    read=1.0,
+    streams=True,
+)
+def corrective_rag() -> Any:
+    """Irrelevant documents are dropped, and a web search adds what is missing (CRAG)."""
+
+    def grade(state: Any) -> dict[str, Any]:
+        prompt = PromptTemplate.from_template("Is it relevant? {text}")
+        kept = []
+        for each in state["documents"]:
+            mark: Any = "yes" if each.id == "timetable" else "no"
+            grader = prompt | model(structured(_Grade(score=mark))).with_structured_output(_Grade)
+            if grader.invoke({"text": each.page_content}).score == "yes":
+                kept.append(each)
+        return {"documents": kept}
+
+    def web_search(state: Any) -> dict[str, Any]:
+        return {"documents": [*state["documents"], *shelf("bicycles").invoke("price of a bicycle")]}
+
+    def is_enough(state: Any) -> str:
+        return "answer" if len(state["documents"]) > 1 else "web_search"
+
+    graph = StateGraph(State)
+    graph.add_node("retrieve", _searching(shelf("timetable cafe")))
+    graph.add_node("grade", grade)
+    graph.add_node("web_search", web_search)
+    graph.add_node("answer", _answer)
+    graph.add_edge(START, "retrieve")
+    graph.add_edge("retrieve", "grade")
+    graph.add_conditional_edges("grade", is_enough, ["answer", "web_search"])
+    graph.add_edge("web_search", "answer")
+    return graph.compile()
+
+
+@runnable(
+    expects="timetable bicycles",
+    right={Recall: 0.5, Recall @ 1: 0.0},
+    as_input=keyed("question"),
+    output="documents",
+)
+def corrective_rag_with_joined_results() -> Any:
+    """The web search's results are joined into one new document, as the notebook does it."""
+
+    def web_search(state: Any) -> dict[str, Any]:
+        found = shelf("cafe dogs").invoke("price of a bicycle")
+        return {"documents": [Document(joined(found)), *state["documents"]]}
+
+    return _in_turn(State, _searching(shelf("timetable")), web_search, _answer)
+
+
+@runnable(
+    expects="timetable bicycles",
+    right={Recall: 0.5, Recall @ 1: 0.5},
+    as_input=keyed("question"),
+    output="documents",
+    retrieved=0.5,
+)
+def self_rag() -> Any:
+    """The answer is not grounded, so that the query is rewritten and searched again (Self-RAG).
+
+    The second list takes the place of the first, which had bicycles.
+    """
+
+    class Rewritten(State, total=False):
+        """With the query of the next search."""
+
+        query: str
+
+    retriever = shelf(by_query={QUESTION: "cafe dogs", "winter ferry": "timetable delays"})
+
+    def retrieve(state: Any) -> dict[str, Any]:
+        return {"documents": retriever.invoke(state.get("query", state["question"]))}
+
+    def rewrite(state: Any) -> dict[str, Any]:
+        return {"query": model("winter ferry").invoke(state["question"]).text}
+
+    def is_grounded(state: Any) -> str:
+        return END if "query" in state else "rewrite"
+
+    graph = StateGraph(Rewritten)
+    graph.add_node("retrieve", retrieve)
+    graph.add_node("generate", _answer)
+    graph.add_node("rewrite", rewrite)
+    graph.add_edge(START, "retrieve")
+    graph.add_edge("retrieve", "generate")
+    graph.add_conditional_edges("generate", is_grounded, ["rewrite", END])
+    graph.add_edge("rewrite", "retrieve")
+    return graph.compile()
+
+
+class _Route(BaseModel):
+    """Where to search."""
+
+    source: Literal["handbook", "web", "none"]
+
+
+def _adaptive(source: Literal["handbook", "web", "none"]) -> Any:
+    def route(state: Any) -> str:
+        router = model(structured(_Route(source=source))).with_structured_output(_Route)
+        return str(router.invoke(state["question"]).source)
+
+    def from_memory(state: Any) -> dict[str, Any]:
+        return {"answer": model().invoke(state["question"]).text}
+
+    graph = StateGraph(State)
+    graph.add_node("handbook", _searching(shelf("timetable cafe")))
+    graph.add_node("web", _searching(shelf("dogs bicycles")))
+    graph.add_node("none", from_memory)
+    graph.add_node("answer", _answer)
+    graph.add_conditional_edges(START, route, ["handbook", "web", "none"])
+    graph.add_edge("handbook", "answer")
+    graph.add_edge("web", "answer")
+    return graph.compile()
+
+
+@runnable(
+    expects="timetable bicycles",
+    right={Recall: 0.5, Recall @ 1: 0.0},
+    as_input=keyed("question"),
+    output="documents",
+)
+def adaptive_rag() -> Any:
+    """A router sends the question to the web."""
+    return _adaptive("web")
+
+
+@runnable(
+    expects="timetable bicycles",
+    right={},
+    as_input=keyed("question"),
+    output="documents",
+    unscorable="the router decides that nothing is searched",
+)
+def adaptive_rag_without_search() -> Any:
+    """A router lets the model answer by itself."""
+    return _adaptive("none")
+
+
+@runnable(
+    expects="timetable bicycles",
+    right={Recall: 0.5, Recall @ 1: 0.5, Recall @ first(1): 0.0, Recall @ first(2): 0.5},
+    as_input=messages,
+    designed=dict.fromkeys(
+        ("strings", "function"), Stated("the tool's messages have texts, and no documents")
+    ),
+    output="messages",
+    in_notes=True,
+    streams=True,
+)
+def agentic_rag() -> Any:
+    """The agentic tutorial: search, grade, rewrite the question as a user's message, search."""
+    retriever = shelf(by_query={"boats": "cafe", "winter boats": "timetable"})
+    search = create_retriever_tool(retriever, "search", "Search the documents.")
+
+    def respond(state: MessagesState) -> dict[str, Any]:
+        query = "boats" if len(state["messages"]) == 1 else "winter boats"
+        return {"messages": [model(searches(query)).invoke(state["messages"])]}
+
+    def grade(state: MessagesState) -> str:
+        return "answer" if TEXTS["timetable"] in state["messages"][-1].text else "rewrite"
+
+    def rewrite(state: MessagesState) -> dict[str, Any]:
+        said = model("When does the last winter boat leave?").invoke(state["messages"])
+        return {"messages": [HumanMessage(said.text)]}
+
+    def answer(state: MessagesState) -> dict[str, Any]:
+        said = (PROMPT | model()).invoke(
+            {"context": state["messages"][-1].text, "question": state["messages"][0].text}
+        )
+        return {"messages": [said]}
+
+    graph = StateGraph(MessagesState)
+    graph.add_node("respond", respond)
+    graph.add_node("search", ToolNode([search]))
+    graph.add_node("rewrite", rewrite)
+    graph.add_node("answer", answer)
+    graph.add_edge(START, "respond")
+    graph.add_conditional_edges("respond", tools_condition, {"tools": "search", END: END})
+    graph.add_conditional_edges("search", grade, ["answer", "rewrite"])
+    graph.add_edge("rewrite", "respond")
+    return graph.compile()
+
+
+# Fan-out
+
+
+class _Gathered(TypedDict, total=False):
+    """A state to whose documents each branch adds."""
+
+    question: str
+    queries: list[str]
+    documents: Annotated[list[Document], operator.add]
+    answer: str
+
+
+_BY_QUERY = {"boats": "timetable cafe", "costs": "cafe bicycles"}
+
+
+def _plan(state: Any) -> dict[str, Any]:
+    return {"queries": ["boats", "costs"]}
+
+
+@runnable(
+    expects="timetable bicycles",
+    right={Recall: 1.0, Recall @ 1: 0.5, Recall @ 3: 0.5, Recall @ 4: 1.0},
+    as_input=keyed("question"),
+    output="documents",
+    read=1.0,
+    streams=True,
+)
+def sent_queries() -> Any:
+    """`Send` searches for each query at once; a reducer adds the lists up, as they were sent."""
+
+    def send(state: Any) -> list[Send]:
+        return [Send("search", {"query": each}) for each in state["queries"]]
+
+    def search(state: Any) -> dict[str, Any]:
+        return {"documents": shelf(by_query=_BY_QUERY).invoke(state["query"])}
+
+    graph = StateGraph(_Gathered)
+    graph.add_node("plan", _plan)
+    graph.add_node("search", search)
+    graph.add_node("answer", _answer)
+    graph.add_edge(START, "plan")
+    graph.add_conditional_edges("plan", send, ["search"])
+    graph.add_edge("search", "answer")
+    return graph.compile()
+
+
+def _unique(known: list[Document], new: list[Document]) -> list[Document]:
+    """Return both lists without what is in them twice, as the research template reduces them."""
+    return list({each.id: each for each in [*known, *new]}.values())
+
+
+@runnable(
+    expects="timetable bicycles fares",
+    right={Recall: 2 / 3, Recall @ 1: 1 / 3, Recall @ 3: 2 / 3},
+    as_input=keyed("question"),
+    output="documents",
+    read=2 / 3,
+    streams=True,
+)
+def research_subgraph() -> Any:
+    """A researcher's subgraph fans out, and a reducer drops duplicates (the research template)."""
+
+    class Research(TypedDict, total=False):
+        """The researcher's state."""
+
+        question: str
+        queries: list[str]
+        documents: Annotated[list[Document], _unique]
+
+    class Whole(TypedDict, total=False):
+        """The state around it."""
+
+        question: str
+        documents: Annotated[list[Document], _unique]
+        answer: str
+
+    def send(state: Any) -> list[Send]:
+        return [Send("search", {"query": each}) for each in state["queries"]]
+
+    def search(state: Any) -> dict[str, Any]:
+        return {"documents": shelf(by_query=_BY_QUERY).invoke(state["query"])}
+
+    inner = StateGraph(Research)
+    inner.add_node("plan", _plan)
+    inner.add_node("search", search)
+    inner.add_edge(START, "plan")
+    inner.add_conditional_edges("plan", send, ["search"])
+    graph = StateGraph(Whole)
+    graph.add_node("research", inner.compile())
+    graph.add_node("answer", _answer)
+    graph.add_edge(START, "research")
+    graph.add_edge("research", "answer")
+    return graph.compile()
+
+
+@runnable(
+    expects="timetable bicycles",
+    right={Recall: 1.0, Recall @ 1: 0.0, Recall @ 2: 0.5, Recall @ 3: 1.0},
+    as_input=keyed("question"),
+    output="documents",
+    read=1.0,
+    streams=True,
+)
+def fused_branches() -> Any:
+    """Two nodes search at once; a third one fuses their lists by rank.
+
+    cafe is second in one and first in the other; timetable and bicycles follow.
+    """
+
+    class Branches(State, total=False):
+        """With the list of each branch."""
+
+        words: list[Document]
+        vectors: list[Document]
+
+    def by_words(state: Any) -> dict[str, Any]:
+        return {"words": shelf("timetable cafe").invoke(state["question"])}
+
+    def by_vectors(state: Any) -> dict[str, Any]:
+        return {"vectors": shelf("cafe bicycles").invoke(state["question"])}
+
+    def fuse(state: Any) -> dict[str, Any]:
+        scores: dict[str, float] = {}
+        known: dict[str, Document] = {}
+        for found in (state["words"], state["vectors"]):
+            for rank, each in enumerate(found, start=1):
+                known[str(each.id)] = each
+                scores[str(each.id)] = scores.get(str(each.id), 0.0) + 1 / (60 + rank)
+        return {"documents": [known[each] for each in sorted(scores, key=lambda n: -scores[n])]}
+
+    graph = StateGraph(Branches)
+    for node in (by_words, by_vectors, fuse, _answer):
+        graph.add_node(node.__name__, node)
+    graph.add_edge(START, "by_words")
+    graph.add_edge(START, "by_vectors")
+    graph.add_edge(["by_words", "by_vectors"], "fuse")
+    graph.add_edge("fuse", "_answer")
+    return graph.compile()
+
+
+@runnable(
+    expects="timetable bicycles cafe",
+    right={Recall: 1.0, Recall @ 1: 2 / 3},
+    as_input=keyed("question"),
+    output="documents",
+    read=1.0,
+)
+def two_contexts() -> Any:
+    """Two nodes search at once, and one prompt has both lists: nothing ranks them together."""
+
+    class Two(TypedDict, total=False):
+        """With two lists."""
+
+        question: str
+        times: list[Document]
+        prices: list[Document]
+        answer: str
+
+    def times(state: Any) -> dict[str, Any]:
+        return {"times": shelf("timetable cafe").invoke(state["question"])}
+
+    def prices(state: Any) -> dict[str, Any]:
+        return {"prices": shelf("bicycles fares").invoke(state["question"])}
+
+    def answer(state: Any) -> dict[str, Any]:
+        context = f"Times:\n{joined(state['times'])}\n\nPrices:\n{joined(state['prices'])}"
+        said = (PROMPT | model()).invoke({"context": context, "question": state["question"]})
+        return {"answer": said.text}
+
+    graph = StateGraph(Two)
+    for node in (times, prices, answer):
+        graph.add_node(f"node_{node.__name__}", node)
+    graph.add_edge(START, "node_times")
+    graph.add_edge(START, "node_prices")
+    graph.add_edge(["node_times", "node_prices"], "node_answer")
+    return graph.compile()
+
+
+@runnable(
+    expects="timetable bicycles",
+    right={Recall: 1.0, Recall @ 1: 0.5, Recall @ first(1): 1.0},
+    as_input=keyed("question"),
+    read=1.0,
+)
+def map_reduce_reports() -> Any:
+    """Each worker that is sent writes a report of its documents; the reports are the context.
+
+    The first worker is slower, and first all the same. Its model reads the documents, not the last
+    one.
+    """
+    searched = Event()
+    by_query = {"boats": "timetable bicycles", "costs": "dogs"}
+
+    class Reports(TypedDict, total=False):
+        """With the reports of all workers."""
+
+        question: str
+        queries: list[str]
+        reports: Annotated[list[str], operator.add]
+        answer: str
+
+    def send(state: Any) -> list[Send]:
+        return [Send("work", {"query": each}) for each in state["queries"]]
+
+    def work(state: Any) -> dict[str, Any]:
+        if state["query"] == "boats":
+            searched.wait(30)
+        found = shelf(by_query=by_query).invoke(state["query"])
+        searched.set()
+        report = model(f"A report on {len(found)} documents.") | StrOutputParser()
+        return {"reports": [report.invoke(f"Report on {joined(found)}")]}
+
+    def answer(state: Any) -> dict[str, Any]:
+        said = (PROMPT | model()).invoke(
+            {"context": "\n".join(state["reports"]), "question": state["question"]}
+        )
+        return {"answer": said.text}
+
+    graph = StateGraph(Reports)
+    for node in (_plan, work, answer):
+        graph.add_node(node.__name__, node)
+    graph.add_edge(START, "_plan")
+    graph.add_conditional_edges("_plan", send, ["work"])
+    graph.add_edge("work", "answer")
+    return graph.compile()
+
+
+@runnable(
+    expects="timetable bicycles",
+    right={Recall: 1.0, Recall @ 1: 1.0, Recall @ first(1): 0.5},
+    as_input=keyed("question"),
+    streams=True,
+)
+def graphs_made_at_run_time() -> Any:
+    """A node makes a graph for each sub-question as it goes, and keeps their answers."""
+
+    class Answers(TypedDict, total=False):
+        """With the answers to sub-questions."""
+
+        question: str
+        answers: list[str]
+        answer: str
+
+    def work(state: Any) -> dict[str, Any]:
+        said = []
+        for query, found in (("boats", "timetable cafe"), ("costs", "bicycles dogs")):
+            made = _in_turn(State, _searching(shelf(found), f"search_{query}"), _answer)
+            said.append(made.invoke({"question": query})["answer"])
+        return {"answers": said}
+
+    def answer(state: Any) -> dict[str, Any]:
+        return {"answer": model().invoke("\n".join(state["answers"])).text}
+
+    return _in_turn(Answers, work, answer)
+
+
+# Agents as graphs
+
+
+@runnable(
+    expects="timetable bicycles fares",
+    right={Recall: 2 / 3, Recall @ 1: 2 / 3, Recall @ first(1): 1 / 3, Recall @ first(2): 2 / 3},
+    as_input=messages,
+    output="messages",
+    designed=dict.fromkeys(
+        ("strings", "function"), Stated("messages have texts, and no documents")
+    ),
+)
+def supervisor_graph() -> Any:
+    """A supervisor node names the next worker; each worker searches, and reports by a message."""
+
+    def supervise(state: MessagesState) -> Command[Any]:
+        done = [each.name for each in state["messages"]]
+        waiting = [each for each in ("times", "prices") if each not in done]
+        return Command(goto=waiting[0] if waiting else END)
+
+    def worker(name: str, found: str) -> Any:
+        def work(state: MessagesState) -> Command[Any]:
+            context = joined(shelf(found).invoke(name))
+            said = (PROMPT | model(f"Report of {name}.")).invoke(
+                {"context": context, "question": state["messages"][0].text}
+            )
+            message = HumanMessage(said.text, name=name)
+            return Command(update={"messages": [message]}, goto="supervise")
+
+        return work
+
+    graph = StateGraph(MessagesState)
+    graph.add_node("supervise", supervise, destinations=("times", "prices", END))
+    graph.add_node("times", worker("times", "timetable cafe"), destinations=("supervise",))
+    graph.add_node("prices", worker("prices", "bicycles dogs"), destinations=("supervise",))
+    graph.add_edge(START, "supervise")
+    return graph.compile()
+
+
+class _Task(TypedDict, total=False):
+    """The state of plan and execute."""
+
+    question: str
+    plan: list[str]
+    past: Annotated[list[tuple[str, str]], operator.add]
+    answer: str
+
+
+@runnable(
+    expects="timetable bicycles fares",
+    right={Recall: 2 / 3, Recall @ 1: 2 / 3, Recall @ first(1): 1 / 3, Recall @ first(2): 2 / 3},
+    as_input=keyed("question"),
+)
+def plan_and_execute() -> Any:
+    """A plan's steps are given to an agent one after another, until none is left."""
+    by_query = {"find times": "timetable cafe", "find prices": "bicycles dogs"}
+
+    def plan(state: Any) -> dict[str, Any]:
+        return {"plan": ["find times", "find prices"]}
+
+    def execute(state: Any) -> dict[str, Any]:
+        step = state["plan"][len(state.get("past", []))]
+        bot = _tool_graph(by_query, step)
+        said = bot.invoke({"messages": [HumanMessage(f"Your step: {step}")]})
+        return {"past": [(step, said["messages"][-1].text)]}
+
+    def replan(state: Any) -> dict[str, Any]:
+        return {} if len(state["past"]) < len(state["plan"]) else {"answer": ANSWER}
+
+    graph = StateGraph(_Task)
+    graph.add_sequence([("plan", plan), ("execute", execute), ("replan", replan)])
+    graph.add_edge(START, "plan")
+    graph.add_conditional_edges("replan", lambda s: END if s.get("answer") else "execute")
+    return graph.compile()
+
+
+def _tool_graph(by_query: dict[str, str], query: str) -> Any:
+    """Return a graph of a model and its tools, as one writes it without `create_agent`."""
+
+    def respond(state: MessagesState) -> dict[str, Any]:
+        done = isinstance(state["messages"][-1], ToolMessage)
+        said = model("Done.") if done else model(searches(query))
+        return {"messages": [said.invoke(state["messages"])]}
+
+    graph = StateGraph(MessagesState)
+    graph.add_node("respond", respond)
+    graph.add_node("tools", ToolNode([search_tool(by_query=by_query)]))
+    graph.add_edge(START, "respond")
+    graph.add_conditional_edges("respond", tools_condition)
+    graph.add_edge("tools", "respond")
+    return graph.compile()
+
+
+@runnable(
+    expects="timetable bicycles",
+    right={Recall: 0.5, Recall @ 1: 0.5},
+    as_input=messages,
+    output="messages",
+)
+def tool_node_graph() -> Any:
+    """A model and a `ToolNode`, wired by hand."""
+    return _tool_graph({"boats": "timetable cafe"}, "boats")
+
+
+@runnable(
+    expects="timetable bicycles",
+    right={Recall: 0.5, Recall @ 1: 0.5},
+    as_input=messages,
+    output="messages",
+)
+def agent_as_a_node() -> Any:
+    """An agent is a node between two others, of which one guards the input."""
+
+    def guard(state: MessagesState) -> dict[str, Any]:
+        return {}
+
+    def sign(state: MessagesState) -> dict[str, Any]:
+        return {"messages": [AIMessage(f"{state['messages'][-1].text} (Ferry office)")]}
+
+    graph = StateGraph(MessagesState)
+    graph.add_node("guard", guard)
+    graph.add_node("bot", _tool_graph({"boats": "timetable cafe"}, "boats"))
+    graph.add_node("sign", sign)
+    graph.add_edge(START, "guard")
+    graph.add_edge("guard", "bot")
+    graph.add_edge("bot", "sign")
+    return graph.compile()
+
+
+@runnable(
+    expects="timetable bicycles",
+    right={Recall: 1.0, Recall @ 1: 0.5},
+    as_input=keyed("question"),
+)
+def interviews() -> Any:
+    """Two personas ask an expert in turn, each question searched for (a small STORM)."""
+
+    class Article(TypedDict, total=False):
+        """The whole article."""
+
+        question: str
+        sections: Annotated[list[str], operator.add]
+        answer: str
+
+    class Section(TypedDict):
+        """All that an interview hands back."""
+
+        sections: list[str]
+
+    class Interview(TypedDict, total=False):
+        """One persona's talk."""
+
+        persona: str
+        talk: Annotated[list[AnyMessage], add_messages]
+        sections: list[str]
+
+    by_query = {"captain's question": "timetable bicycles", "cyclist's question": "dogs"}
+
+    def ask(state: Any) -> dict[str, Any]:
+        return {"talk": [AIMessage(f"{state['persona']}'s question", name=state["persona"])]}
+
+    def expert(state: Any) -> dict[str, Any]:
+        found = shelf(by_query=by_query).invoke(state["talk"][-1].text)
+        said = model("An answer.").invoke(f"Answer from {joined(found)}").text
+        return {"talk": [AIMessage(said, name="expert")]}
+
+    def section(state: Any) -> dict[str, Any]:
+        return {"sections": [f"Section by {state['persona']}"]}
+
+    def write(state: Any) -> dict[str, Any]:
+        return {"answer": model().invoke("\n".join(state["sections"])).text}
+
+    inner = StateGraph(Interview, output_schema=Section)
+    inner.add_sequence([ask, expert, section])
+    inner.add_edge(START, "ask")
+    graph = StateGraph(Article)
+    graph.add_node("interview", inner.compile())
+    graph.add_node("write", write)
+    graph.add_conditional_edges(
+        START,
+        lambda state: [Send("interview", {"persona": each}) for each in ("captain", "cyclist")],
+        ["interview"],
+    )
+    graph.add_edge("interview", "write")
+    return graph.compile()
+
+
+# Interrupts and threads
+
+
+def _resumed(graph: Any, *answers: Any) -> Any:
+    def ask(question: str) -> Any:
+        state = graph.invoke({"question": question}, THREAD)
+        for each in answers:
+            state = graph.invoke(Command(resume=each), THREAD)
+        return {key: value for key, value in state.items() if key != "__interrupt__"}
+
+    return ask
+
+
+@function(
+    expects="timetable bicycles",
+    right={Recall: 0.5, Recall @ 1: 0.5},
+    output="documents",
+    in_notes=True,
+)
+def clarified_query() -> Any:
+    """The graph asks back before it searches, and is resumed with the answer."""
+
+    def clarify(state: Any) -> dict[str, Any]:
+        return {"question": f"{state['question']} ({interrupt('Which season?')})"}
+
+    retriever = shelf(by_query={f"{QUESTION} (winter)": "timetable cafe"})
+    graph = _in_turn(State, clarify, _searching(retriever), _answer, checkpointer=InMemorySaver())
+    return _resumed(graph, "winter")
+
+
+@function(
+    expects="timetable bicycles fares",
+    right={Recall: 2 / 3, Recall @ 1: 1 / 3},
+    output="documents",
+    in_notes=True,
+)
+def chosen_by_a_human() -> Any:
+    """Documents are found, a human chooses some of them, and the graph goes on."""
+
+    def choose(state: Any) -> dict[str, Any]:
+        kept = interrupt([each.id for each in state["documents"]])
+        return {"documents": [each for each in state["documents"] if each.id in kept]}
+
+    retriever = shelf("timetable cafe bicycles fares")
+    graph = _in_turn(State, _searching(retriever), choose, _answer, checkpointer=InMemorySaver())
+    return _resumed(graph, ["timetable", "bicycles"])
+
+
+@function(
+    expects="timetable bicycles fares",
+    right={Recall: 1.0, Recall @ 1: 2 / 3, Recall @ 2: 1.0},
+    output="messages",
+    designed=dict.fromkeys(
+        ("strings", "function"), Stated("messages have texts, and no documents")
+    ),
+)
+def second_search_after_approval() -> Any:
+    """A search before the interrupt, and another one after it: both belong to the question."""
+
+    def first_search(state: MessagesState) -> dict[str, Any]:
+        found = shelf("timetable fares").invoke("boats")
+        return {"messages": [AIMessage(model("Noted.").invoke(joined(found)).text)]}
+
+    def approve(state: MessagesState) -> dict[str, Any]:
+        return {"messages": [AIMessage(f"approved: {interrupt('Go on?')}")]}
+
+    def second_search(state: MessagesState) -> dict[str, Any]:
+        found = shelf("bicycles cafe").invoke("costs")
+        return {"messages": [model().invoke(joined(found))]}
+
+    graph = _in_turn(
+        MessagesState, first_search, approve, second_search, checkpointer=InMemorySaver()
+    )
+
+    def ask(question: str) -> Any:
+        graph.invoke(messages(question), THREAD)
+        return graph.invoke(Command(resume="yes"), THREAD)
+
+    return ask
+
+
+@function(
+    expects="timetable bicycles",
+    right={Recall: 0.5, Recall @ 1: 0.0},
+    output="documents",
+)
+def state_edited_at_a_breakpoint() -> Any:
+    """The graph stops before the search; its state is changed from outside; it goes on."""
+    retriever = shelf(by_query={QUESTION: "timetable", "bicycle costs": "fares bicycles"})
+    graph = _in_turn(
+        State,
+        _searching(retriever),
+        _answer,
+        checkpointer=InMemorySaver(),
+        interrupt_before=["retrieve"],
+    )
+
+    def ask(question: str) -> Any:
+        graph.invoke({"question": question}, THREAD)
+        graph.update_state(THREAD, {"question": "bicycle costs"})
+        return graph.invoke(None, THREAD)
+
+    return ask
+
+
+@runnable(
+    expects="timetable bicycles",
+    right={Recall: 0.5, Recall @ 1: 0.5},
+    as_input=keyed("question"),
+    observing={"config": None},
+    config=THREAD,
+    output="documents",
+    in_notes=True,
+)
+def graph_with_a_thread() -> Any:
+    """A checkpointed graph: each question that is observed needs a thread of its own."""
+    retrieve = _searching(shelf("timetable cafe"))
+    return _in_turn(State, retrieve, _answer, checkpointer=InMemorySaver())
+
+
+@function(
+    expects="timetable fares",
+    right={Recall: 0.5, Recall @ 1: 0.5},
+    output="documents",
+)
+def second_turn_of_a_thread() -> Any:
+    """A thread keeps the documents of the turn before, until the node replaces them."""
+    retriever = shelf(by_query={"What does a ticket cost?": "fares", QUESTION: "timetable cafe"})
+    graph = _in_turn(State, _searching(retriever), _answer, checkpointer=InMemorySaver())
+
+    def ask(question: str) -> Any:
+        graph.invoke({"question": "What does a ticket cost?"}, THREAD)
+        return graph.invoke({"question": question}, THREAD)
+
+    return ask
+
+
+@function(
+    expects="timetable bicycles",
+    right={Recall: 0.5, Recall @ 1: 0.5},
+    designed={"spans": Stated("the span of a chain does not say that it retrieves")},
+    output="documents",
+    in_notes=True,
+)
+def cached_search() -> Any:
+    """The node's result comes from a cache that an earlier run has filled."""
+    graph = StateGraph(State)
+    graph.add_node("retrieve", _searching(shelf("timetable cafe")), cache_policy=CachePolicy())
+    graph.add_node("answer", _answer)
+    graph.add_edge(START, "retrieve")
+    graph.add_edge("retrieve", "answer")
+    app = graph.compile(cache=InMemoryCache())
+    app.invoke({"question": QUESTION})
+
+    def ask(question: str) -> Any:
+        return app.invoke({"question": question})
+
+    return ask
+
+
+@runnable(
+    expects="timetable bicycles",
+    right={Recall: 0.5, Recall @ 1: 0.5},
+    as_input=keyed("question"),
+    output="documents",
+    read=0.5,
+)
+def memories_beside_documents() -> Any:
+    """Memories of the user come from LangGraph's store into the prompt: they are no documents."""
+    memory = InMemoryStore()
+    memory.put(("user",), "1", {"text": "The user travels with a folding bicycle."})
+
+    def recall(state: Any) -> dict[str, Any]:
+        remembered = [item.value["text"] for item in memory.search(("user",))]
+        return {"question": f"{state['question']} Known: {remembered[0]}"}
+
+    return _in_turn(State, recall, _searching(shelf("timetable cafe")), _answer)
+
+
+# Failures that were made good
+
+
+@runnable(
+    expects="timetable bicycles",
+    right={Recall: 0.5, Recall @ 1: 0.5},
+    as_input=keyed("question"),
+    output="documents",
+)
+def retried_node() -> Any:
+    """The node's store fails once, and LangGraph runs the node again."""
+    policy = RetryPolicy(initial_interval=0.0, jitter=False, max_attempts=2)
+    graph = StateGraph(State)
+    retrieve = _searching(shelf("timetable cafe", failures=1))
+    graph.add_node("retrieve", retrieve, retry_policy=policy)
+    graph.add_edge(START, "retrieve")
+    return graph.compile()
+
+
+@runnable(
+    expects="timetable bicycles",
+    right={Recall: 0.5, Recall @ 1: 0.0},
+    as_input=keyed("question"),
+    output="documents",
+    designed={
+        "spans": Stated("spans do not tell that an attempt was made good for"),
+        "stored": Stated("docs: a fallback that is not tagged in a stored run"),
+        "stored output": Stated("docs: a fallback that is not tagged in a stored run"),
+    },
+)
+def node_with_a_fallback() -> Any:
+    """A node's runnable has a fallback to another store."""
+    retriever = shelf("timetable", failures=9).with_fallbacks([shelf("cafe bicycles")])
+    return _in_turn(State, _searching(retriever), _answer)
+
+
+# The functional API
+
+
+@runnable(
+    expects="timetable bicycles",
+    right={Recall: 1.0, Recall @ 1: 0.5},
+    output="documents",
+    read=1.0,
+    streams=True,
+)
+def functional_workflow() -> Any:
+    """Tasks one after another: search, then answer."""
+    retriever = shelf("timetable bicycles")
+
+    @task
+    def retrieve(question: str) -> list[Document]:
+        return retriever.invoke(question)
+
+    @task
+    def answer(question: str, found: list[Document]) -> str:
+        return (PROMPT | model()).invoke({"context": joined(found), "question": question}).text
+
+    @entrypoint()
+    def workflow(question: str) -> dict[str, Any]:
+        found = retrieve(question).result()
+        return {"answer": answer(question, found).result(), "documents": found}
+
+    return workflow
+
+
+@runnable(
+    expects="timetable",
+    right={Recall: 1.0, Recall @ 1: 1.0, Recall @ first(1): 1.0},
+    in_notes=True,
+    streams=True,
+)
+def parallel_tasks() -> Any:
+    """Two tasks search at once, and the second one is faster: the first was called first."""
+    searched = Event()
+    times, prices = shelf("timetable cafe"), shelf("bicycles dogs")
+
+    @task
+    def search_times(question: str) -> str:
+        searched.wait(30)
+        return joined(times.invoke(question))
+
+    @task
+    def search_prices(question: str) -> str:
+        found = joined(prices.invoke(question))
+        searched.set()
+        return found
+
+    @entrypoint()
+    def workflow(question: str) -> str:
+        waiting = [search_times(question), search_prices(question)]
+        context = "\n\n".join(each.result() for each in waiting)
+        return (PROMPT | model()).invoke({"context": context, "question": question}).text
+
+    return workflow
+
+
+@runnable(
+    expects="timetable bicycles",
+    right={Recall: 1.0, Recall @ 1: 0.5, Recall @ 3: 0.5, Recall @ 4: 1.0},
+    output="documents",
+)
+def merged_tasks() -> Any:
+    """The lists of two tasks are added up by the workflow, which returns them."""
+
+    @task
+    def search(query: str) -> list[Document]:
+        return shelf(by_query=_BY_QUERY).invoke(query)
+
+    @entrypoint()
+    def workflow(question: str) -> list[Document]:
+        waiting = [search(each) for each in _BY_QUERY]
+        return [found for each in waiting for found in each.result()]
+
+    return workflow
+
+
+@function(
+    expects="timetable bicycles",
+    right={Recall: 1.0, Recall @ 1: 0.5},
+    output="documents",
+    in_notes=True,
+)
+def functional_review() -> Any:
+    """A workflow is interrupted for a review: its finished task is not run again."""
+    retriever = shelf("timetable bicycles")
+
+    @task
+    def retrieve(question: str) -> list[Document]:
+        return retriever.invoke(question)
+
+    @entrypoint(checkpointer=InMemorySaver())
+    def workflow(inputs: dict[str, Any]) -> dict[str, Any]:
+        found = retrieve(inputs["question"]).result()
+        verdict = interrupt([each.id for each in found])
+        return {"documents": found, "answer": f"{verdict}: {ANSWER}"}
+
+    return _resumed(workflow, "good")
