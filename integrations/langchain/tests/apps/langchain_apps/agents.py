@@ -404,6 +404,41 @@ def elasticsearch_answer() -> Any:
 
 @runnable(
     expects="timetable bicycles",
+    right={Recall: 1.0, Recall @ 1: 0.5, Recall @ 2: 0.5, Recall @ 3: 1.0},
+    as_input=messages,
+    output="messages",
+)
+def matches_with_metadata() -> Any:
+    """A vector database's answer: `matches` with `id` and `score`, the text in the metadata."""
+    found = [
+        {"id": name, "score": 0.8, "values": [], "metadata": {"text": TEXTS[name]}}
+        for name in ("timetable", "cafe", "bicycles")
+    ]
+    return _json_agent({"matches": found, "namespace": "ferries"})
+
+
+def _rows_of(answer: Any) -> Any:
+    answer = json.loads(answer) if isinstance(answer, str) else answer
+    pairs = zip(answer["ids"][0], answer["documents"][0], strict=True)
+    return [{"id": name, "text": text} for name, text in pairs]
+
+
+@runnable(
+    expects="timetable bicycles",
+    right={Recall: 1.0, Recall @ 1: 0.5, Recall @ 2: 0.5, Recall @ 3: 1.0},
+    as_input=messages,
+    options={"tool_documents": {"search": _rows_of}},
+    output="messages",
+)
+def columns_of_a_query() -> Any:
+    """A vector database's client returns columns: IDs in one list, texts in another."""
+    names = ["timetable", "cafe", "bicycles"]
+    texts = [TEXTS[name] for name in names]
+    return _json_agent({"ids": [names], "documents": [texts], "distances": [[0.1, 0.2, 0.3]]})
+
+
+@runnable(
+    expects="timetable bicycles",
     right={Recall: 0.0, Recall @ 1: 0.0},
     as_input=messages,
     output="messages",
@@ -475,6 +510,42 @@ def json_that_is_no_retrieval() -> Any:
     return agent(
         [search_tool("timetable cafe"), account], calls(("account", {})), searches("b"), ANSWER
     )
+
+
+@runnable(
+    expects="timetable bicycles",
+    right={Recall: 0.5, Recall @ 1: 0.5, Recall @ first(1): 0.5},
+    as_input=messages,
+    output="messages",
+)
+def ticket_tool() -> Any:
+    """A tool writes a ticket and returns its ID and status as JSON: it searches nothing."""
+
+    @tool
+    def open_ticket(subject: str) -> str:
+        """Open a ticket."""
+        return json.dumps({"id": "T-17", "status": "open"})
+
+    script = [calls(("open_ticket", {"subject": "Lost bicycle"})), searches("boats"), ANSWER]
+    return agent([open_ticket, search_tool("timetable cafe")], *script)
+
+
+@runnable(
+    expects="timetable bicycles",
+    right={},
+    as_input=messages,
+    output="messages",
+    unscorable="a tool returned a long text, of which no document is known",
+)
+def faq_that_repeats_the_question() -> Any:
+    """An FAQ's answer, most of whose words are those of the query: it is retrieved all the same."""
+
+    @tool(args_schema=Query)
+    def faq(query: str) -> str:
+        """Look a question up."""
+        return f"Question: {query}\nAnswer: 16:10 from pier two."
+
+    return agent([faq], calls(("faq", {"query": QUESTION})), ANSWER)
 
 
 @runnable(

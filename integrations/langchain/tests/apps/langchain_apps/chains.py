@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from itertools import chain as flattened
 from operator import itemgetter
 from typing import Any
+from xml.sax.saxutils import escape
 
 from langchain_core.chat_history import InMemoryChatMessageHistory
 from langchain_core.documents import Document
@@ -202,6 +203,16 @@ def html_escaped_prompt() -> Any:
 
 
 @runnable(expects="timetable fares", right={Recall: 1.0}, read=1.0)
+def xml_escaped_prompt() -> Any:
+    """Documents stand in XML elements, with their text escaped."""
+    found = [
+        Document("Boats & crossings: the last one is at 16:10 <in winter>.", id="timetable"),
+        Document("Fares & passes: a day pass costs less than 3 < 4 tickets.", id="fares"),
+    ]
+    return _with_documents(found, lambda each: f"<document>{escape(each.page_content)}</document>")
+
+
+@runnable(expects="timetable fares", right={Recall: 1.0}, read=1.0)
 def xml_documents_prompt() -> Any:
     """Documents stand in XML elements with their index and source, as Anthropic advises."""
 
@@ -362,6 +373,34 @@ def grouped_by_source() -> Any:
         Document("The timetable changes on the first of April.", metadata={"source": "timetable"}),
     ]
     return Listed(found=chunks) | grouped
+
+
+_ONE_LIST = dict.fromkeys(
+    ("strings", "function"),
+    Stated("the output alone is a list of lists of one", {Recall: 1.0, Recall @ 1: 0.0}),
+)
+
+
+@runnable(
+    expects="bicycles",
+    right={Recall: 1.0, Recall @ 1: 1.0},
+    designed=_ONE_LIST,
+    output="documents",
+)
+def one_hit_for_each_query() -> Any:
+    """Two queries find one document each: two calls, of which each has its own first rank."""
+    retriever = shelf(by_query={"boats": "timetable", "costs": "bicycles"})
+    return RunnableLambda(lambda _: ["boats", "costs"]) | retriever.map()
+
+
+@runnable(
+    expects="bicycles",
+    right={Recall: 1.0, Recall @ 1: 1.0},
+    output="documents",
+)
+def one_hit_of_each_index() -> Any:
+    """Two indexes are searched in parallel, and return one document each: two calls."""
+    return RunnableParallel(times=shelf("timetable"), prices=shelf("bicycles"))
 
 
 # Several queries

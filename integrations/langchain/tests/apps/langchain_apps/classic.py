@@ -412,6 +412,22 @@ def long_context_reorder_of_eight() -> Any:
     return _reordered("timetable bicycles cafe dogs fares seals luggage delays")
 
 
+@runnable(
+    expects="bicycles",
+    right={Recall: 1.0, Recall @ 1: 1.0},
+    read=1.0,
+    retrieved=1.0,
+)
+def reranked_like_a_reordering() -> Any:
+    """A reranker happens to return the order that a reordering for the prompt would: a ranking."""
+    reranker = CrossEncoderReranker(model=_Encoder("bicycles dogs cafe timetable"), top_n=4)
+    best = ContextualCompressionRetriever(
+        base_compressor=reranker, base_retriever=shelf("timetable bicycles cafe dogs")
+    )
+    joined = RunnableLambda(lambda found: "\n".join(each.page_content for each in found))
+    return {"context": best | joined, "question": RunnablePassthrough()} | PROMPT | model()
+
+
 # Small to big
 
 
