@@ -163,7 +163,7 @@ def slow_first_search() -> Any:
     output="messages",
 )
 def empty_then_found() -> Any:
-    """The first search finds nothing, and is paid for all the same."""
+    """The first search returns an empty list, and is paid for all the same."""
     search = search_tool(by_query={"ferries": "", "boats": "timetable cafe"})
     return agent([search], searches("ferries"), searches("boats"), ANSWER)
 
@@ -175,7 +175,7 @@ def empty_then_found() -> Any:
     output="messages",
 )
 def nothing_found_by_a_tool() -> Any:
-    """The only search finds nothing: its artifact is an empty list."""
+    """The only search returns an empty list as its artifact."""
     return agent([search_tool("")], searches("ferries"), "I do not know.")
 
 
@@ -444,7 +444,7 @@ def columns_of_a_query() -> Any:
     output="messages",
 )
 def json_without_hits() -> Any:
-    """An HTTP tool finds nothing, and says so in its usual envelope."""
+    """An HTTP tool returns its usual envelope with an empty list."""
     return _json_agent(json.dumps({"results": [], "total": 0}))
 
 
@@ -519,7 +519,7 @@ def json_that_is_no_retrieval() -> Any:
     output="messages",
 )
 def ticket_tool() -> Any:
-    """A tool writes a ticket and returns its ID and status as JSON: it searches nothing."""
+    """A tool opens a ticket and returns its ID and status as JSON: this is not a search."""
 
     @tool
     def open_ticket(subject: str) -> str:
@@ -535,10 +535,10 @@ def ticket_tool() -> Any:
     right={},
     as_input=messages,
     output="messages",
-    unscorable="a tool returned a long text, of which no document is known",
+    unscorable="a tool returned a long text that contains no known document",
 )
 def faq_that_repeats_the_question() -> Any:
-    """An FAQ's answer, most of whose words are those of the query: it is retrieved all the same."""
+    """An FAQ's answer repeats most words of the query, and is retrieved all the same."""
 
     @tool(args_schema=Query)
     def faq(query: str) -> str:
@@ -553,10 +553,10 @@ def faq_that_repeats_the_question() -> Any:
     right={},
     as_input=messages,
     output="messages",
-    unscorable="a tool returned a long text, of which no document is known",
+    unscorable="a tool returned a long text that contains no known document",
 )
 def prose_of_a_database() -> Any:
-    """A tool returns rows of a database as prose: nothing in it names a document."""
+    """A tool returns rows of a database as prose that names no document."""
     rows = "The crossings table has 214 rows; the last one of December 12 is at 16:10, platform B."
     return _json_agent(rows, "query_database")
 
@@ -570,7 +570,7 @@ def prose_of_a_database() -> Any:
     skips={"spans": "spans have no such option"},
 )
 def weather_tool() -> Any:
-    """A forecast is a long text, and the user says that this tool retrieves nothing."""
+    """A forecast is a long text; the user lists its tool among those that do not retrieve."""
 
     @tool
     def forecast(city: str) -> str:
@@ -850,7 +850,7 @@ def _swarm(*, marked: bool) -> Any:
     streams=True,
 )
 def swarm() -> Any:
-    """Two agents, of which one hands over to the other by a tool that LangChain's library marks."""
+    """One agent hands over to another by a tool that LangChain's library marks."""
     return _swarm(marked=True)
 
 
@@ -862,7 +862,7 @@ def swarm() -> Any:
     streams=True,
 )
 def handoff_by_hand() -> Any:
-    """The same with the tutorial's own hand-off tool, which nothing marks."""
+    """The same with the tutorial's own hand-off tool, which carries no mark."""
     return _swarm(marked=False)
 
 

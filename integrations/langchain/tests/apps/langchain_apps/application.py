@@ -33,7 +33,7 @@ def plain(question: str) -> Any:
 
 
 def keyed(name: str) -> Callable[[str], Any]:
-    """Return what makes the input of a chain that takes the question under a key."""
+    """Return a function that makes the input of a chain from the question, under a key."""
     return lambda question: {name: question}
 
 
@@ -64,7 +64,7 @@ ANSWER_ONLY = (
 
 
 def of_the_answer(reason: str, values: Values | None = None) -> dict[str, Stated]:
-    """Return what doors give by design if a function's documents are not in its answer."""
+    """Return the numbers by design of a function that keeps its documents out of its answer."""
     return dict.fromkeys(ANSWER_ONLY, Stated(reason, values))
 
 
@@ -87,15 +87,15 @@ class Application:
     - `retrieved`, `read`: the right recall of the other two lists of the record: retrieved before
       later steps, and in the model's prompt; None if the application has no such list.
     - `unscorable`: why no door can give a number.
-    - `designed`: by door, or "*" for all, what docs/langchain.md states where the record cannot
-      decide.
+    - `designed`: by door, the numbers that docs/langchain.md states for a case which the record
+      cannot decide, or that an output alone gives.
     - `options`: those of `observed`, of captures and of the evaluator.
     - `observing`: further options of `observed` alone.
     - `config`: the config of every call.
     - `in_notes`: whether the case is one of the field notes.
     - `batches`: whether it can answer two questions at once: its script does not count calls.
     - `is_awaited`: whether the function has to be awaited.
-    - `streams`: whether it is asked by streams too, which cost as much as all else.
+    - `streams`: whether it is asked by streams too. Some are: a stream is the slowest door.
     - `skips`: doors through which it cannot be asked, with the reason.
     - `own_doors`: doors of this application alone; an experiment has no other ones.
     """

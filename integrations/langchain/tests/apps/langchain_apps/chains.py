@@ -204,7 +204,7 @@ def html_escaped_prompt() -> Any:
 
 @runnable(expects="timetable fares", right={Recall: 1.0}, read=1.0)
 def xml_escaped_prompt() -> Any:
-    """Documents stand in XML elements, with their text escaped."""
+    """Documents are put into XML elements, with their text escaped."""
     found = [
         Document("Boats & crossings: the last one is at 16:10 <in winter>.", id="timetable"),
         Document("Fares & passes: a day pass costs less than 3 < 4 tickets.", id="fares"),
@@ -214,7 +214,7 @@ def xml_escaped_prompt() -> Any:
 
 @runnable(expects="timetable fares", right={Recall: 1.0}, read=1.0)
 def xml_documents_prompt() -> Any:
-    """Documents stand in XML elements with their index and source, as Anthropic advises."""
+    """Documents are put into XML elements with their index and source."""
 
     def element(each: Document) -> str:
         return f'<document index="1"><source>{each.id}</source>{each.page_content}</document>'
@@ -388,7 +388,7 @@ _ONE_LIST = dict.fromkeys(
     output="documents",
 )
 def one_hit_for_each_query() -> Any:
-    """Two queries find one document each: two calls, of which each has its own first rank."""
+    """Two queries return one document each: two calls, each with its own first rank."""
     retriever = shelf(by_query={"boats": "timetable", "costs": "bicycles"})
     return RunnableLambda(lambda _: ["boats", "costs"]) | retriever.map()
 
@@ -413,7 +413,7 @@ def _fused(lists: list[list[Document]]) -> list[Document]:
         for rank, each in enumerate(found):
             scores[dumps(each)] = scores.get(dumps(each), 0.0) + 1 / (rank + 60)
     ordered = sorted(scores, key=lambda text: -scores[text])
-    return [loads(text, allowed_objects="core") for text in ordered]
+    return [loads(text) for text in ordered]
 
 
 _QUERIES = "last ferry in winter\nbicycle costs"
@@ -467,7 +467,7 @@ def unique_union() -> Any:
     streams=True,
 )
 def step_back() -> Any:
-    """The question and a broader one are searched at once; both lists stand in the prompt."""
+    """The question and a broader one are searched at once; the prompt has both lists."""
     prompt = ChatPromptTemplate.from_template("{normal}\n\n{broad}\n\nQuestion: {question}")
     retriever = shelf("timetable cafe", by_query={"How does the ferry work?": "bicycles history"})
     broader = model("How does the ferry work?") | StrOutputParser()
@@ -618,10 +618,10 @@ def configurable_depth() -> Any:
     return retriever.configurable_fields(search_kwargs=ConfigurableField(id="search"))
 
 
-# Failures that were made good
+# Failures with a retry or a fallback
 
 
-_UNTAGGED = {"spans": Stated("spans do not tell that an attempt was made good for")}
+_UNTAGGED = {"spans": Stated("spans do not tell that a retry or a fallback made up for a failure")}
 
 
 @runnable(
@@ -706,7 +706,7 @@ def search_into_a_prompt() -> Any:
     right={Recall: 0.5, Recall @ 1: 0.5},
     read=0.5,
     in_notes=True,
-    skips={"spans": "the instrumentor knows nothing of fullrecall"},
+    skips={"spans": "the instrumentor does not know fullrecall's own records"},
 )
 def search_that_is_recorded() -> Any:
     """The same, where one line of the application records the documents."""
@@ -793,7 +793,7 @@ def generator_chain() -> Any:
     read=0.5,
 )
 def message_history() -> Any:
-    """A history is kept by session; the question is made to stand alone before the search."""
+    """A history is kept by session; the question is rewritten before the search."""
     history = InMemoryChatMessageHistory()
     history.add_user_message("When does the last boat to Skerry leave?")
     history.add_ai_message("At ten past four.")
@@ -881,7 +881,7 @@ def replayed_chain() -> Any:
 def recursive_decomposition() -> Any:
     """Sub-questions go through the same chain as the question does at the end, with their answers.
 
-    No turn is replayed: whatever was found for a sub-question counts.
+    No turn is replayed: documents found for a sub-question count.
     """
     by_query = {"When?": "timetable cafe", "How much?": "dogs bicycles", QUESTION: "fares"}
     context = RunnablePassthrough.assign(
@@ -964,10 +964,10 @@ def _grade(messages: list[BaseMessage]) -> str:
 @function(
     expects="timetable bicycles",
     right={},
-    unscorable="nothing is retrieved: the answer comes from a cache of answers",
+    unscorable="no search runs: the answer comes from a cache of answers",
 )
 def semantic_cache_hit() -> Any:
-    """An answer to the same question is in a cache, so that nothing is searched."""
+    """An answer to the same question is in a cache, so that no search runs."""
     cached = {QUESTION: ANSWER}
     retriever = shelf("timetable")
     return lambda question: cached.get(question) or joined(retriever.invoke(question))
@@ -976,7 +976,7 @@ def semantic_cache_hit() -> Any:
 @function(
     expects="timetable bicycles",
     right={},
-    unscorable="the retriever fails, and nothing makes good for it",
+    unscorable="the retriever fails, and no retry or fallback makes up for it",
 )
 def apology_for_a_failure() -> Any:
     """The store does not answer, and the application apologizes."""
@@ -995,7 +995,7 @@ def apology_for_a_failure() -> Any:
     expects="timetable bicycles",
     right={Recall: 0.5, Recall @ 1: 0.5},
     designed={
-        **of_the_answer("a call failed, and nothing shows that another one made good for it"),
+        **of_the_answer("a call failed, and no record shows that another one made up for it"),
         "stored output": Stated("docs: a fallback that is not tagged in a stored run"),
     },
     output="documents",
@@ -1073,7 +1073,7 @@ def wrapped_documents() -> Any:
     output="documents",
 )
 def lists_of_two_indexes() -> Any:
-    """The lists of two indexes stand under two keys of the output: nothing merges them."""
+    """The output has the lists of two indexes under two keys, without a merge."""
     times, prices = shelf("timetable cafe"), shelf("bicycles fares")
 
     def ask(question: str) -> dict[str, Any]:

@@ -37,6 +37,7 @@ from langchain_core.runnables import RunnableLambda, RunnablePassthrough
 from langchain_core.stores import InMemoryStore
 from langchain_core.structured_query import Visitor
 from langchain_core.vectorstores import InMemoryVectorStore
+from langchain_core.version import VERSION
 from langchain_text_splitters import CharacterTextSplitter
 
 from fullrecall.measures import Recall
@@ -50,11 +51,15 @@ _STUFF = ChatPromptTemplate.from_messages(
 
 # Chains
 
+_INPUT = {} if VERSION >= "1.1" else {"as_input": keyed("input")}
+"""langchain-core 1.0 does not tell the key of these chains' input; newer versions do."""
+
 
 @runnable(
     expects="timetable bicycles",
     right={Recall: 1.0, Recall @ 1: 0.0, Recall @ 2: 0.5},
     as_input=keyed("input"),
+    observing=_INPUT,
     output="documents",
     read=1.0,
     batches=True,
@@ -271,7 +276,7 @@ def filtered_by_a_model() -> Any:
     output="documents",
 )
 def extracted_by_a_model() -> Any:
-    """A model extracts what matters of each document, which loses its ID in LangChain."""
+    """A model extracts a part of each document, which loses its ID in LangChain."""
 
     def says(messages: list[BaseMessage]) -> str:
         text = messages[-1].text
@@ -319,7 +324,7 @@ def pipeline_of_transformers() -> Any:
 
 
 class _Encoder(BaseCrossEncoder):
-    """Scores a text by where it stands in an order."""
+    """Scores a text by its place in an order."""
 
     def __init__(self, order: str) -> None:
         self._order = [TEXTS[name] for name in order.split()]
@@ -522,6 +527,7 @@ def self_query() -> Any:
     expects="timetable bicycles",
     right={Recall: 1.0, Recall @ 1: 0.5},
     as_input=keyed("input"),
+    observing=_INPUT,
     output="documents",
     read=1.0,
 )

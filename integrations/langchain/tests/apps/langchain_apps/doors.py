@@ -12,7 +12,7 @@ from collections import Counter
 from collections.abc import Callable, Coroutine, Iterator, Mapping
 from contextlib import redirect_stderr, redirect_stdout
 from contextvars import copy_context
-from functools import cache
+from functools import cache, lru_cache
 from importlib.util import find_spec
 from io import StringIO
 from typing import Any, Literal, NamedTuple, TypeAlias, TypeVar
@@ -49,7 +49,7 @@ are the numbers that docs/langchain.md states for a case which the record cannot
 class Answer(NamedTuple):
     """The answer of a door: the value of each measure, None for none, and why.
 
-    `raised` is what the door raised instead.
+    `raised` is the error that the door raised instead.
     """
 
     values: Mapping[Measure | str, float | None]
@@ -68,7 +68,7 @@ def doors_of(application: Application) -> Iterator[str]:
 
 @cache
 def answer_of(name: str, door: str) -> Answer:
-    """Return what a door answers about the application of this name."""
+    """Return the answer of a door about the application of this name."""
     application = APPLICATIONS[name]
     try:
         if door in application.own_doors:
@@ -88,12 +88,12 @@ def right_of(application: Application, door: str) -> Values:
 
 
 def verdict_of(name: str, door: str) -> Verdict:
-    """Return how the answer of a door is judged by what the application states."""
+    """Return how a door's answer compares to the numbers that the application states."""
     application, answer = APPLICATIONS[name], answer_of(name, door)
     right = right_of(application, door)
     values = {measure: answer.values.get(measure) for measure in right}
     has_number = any(value is not None for value in answer.values.values())
-    stated = application.designed.get(door) or application.designed.get("*")
+    stated = application.designed.get(door)
     if right and _equal(values, right):
         return "right"
     if stated is not None and _as_stated(answer, stated.values, has_number=has_number):
@@ -189,6 +189,9 @@ def _text_of(output: Any) -> str:
     return output if isinstance(output, str) else f"done: {type(output).__name__}"
 
 
+_KEPT = 4
+"""Runs that are kept: the doors of one application, which follow each other, share them."""
+
 # Doors that observe
 
 
@@ -197,7 +200,7 @@ def _retriever(application: Application, thing: Any) -> Any:
     return observed(thing, **{**options, **application.options, **application.observing})
 
 
-@cache
+@lru_cache(maxsize=_KEPT)
 def _observed_row(name: str) -> Any:
     """Return the row of a report of an application that was observed."""
     application = APPLICATIONS[name]
@@ -277,7 +280,7 @@ def _captured_events(application: Application) -> Answer:
 
 
 def _captured_batch(application: Application) -> Answer:
-    """Capture a batch of two questions, of which the second is the sample's."""
+    """Capture a batch of two questions; the second is the sample's."""
     thing = application.build()
     questions = ["Is there coffee on board?", application.question]
     with capture_retrievals(**application.options) as seen:
@@ -288,7 +291,7 @@ def _captured_batch(application: Application) -> Answer:
 # Doors that see an output alone
 
 
-@cache
+@lru_cache(maxsize=_KEPT)
 def _output(name: str) -> Any:
     application = APPLICATIONS[name]
     return application.ask(application.build())
@@ -343,7 +346,7 @@ def _experiment_of(results: list[Any]) -> _Experiment:
     return _Experiment(results, row["run"], row["example"], row["evaluation_results"]["results"])
 
 
-@cache
+@lru_cache(maxsize=_KEPT)
 def _experiment(name: str, target: Literal["answer", "output", "stream"]) -> _Experiment:
     """Return an experiment whose target returns the answer's text, or the whole output."""
     application = APPLICATIONS[name]
@@ -476,7 +479,7 @@ def _spans(application: Application) -> Answer:
 
 
 def forget() -> None:
-    """Drop all answers and what they were read from: evaluators, experiments, the event loop."""
+    """Drop all answers, their evaluators and experiments, and the event loop."""
     _runner().close()
     for kept in (answer_of, _runner, _observed_row, _output, _experiment, _client):
         kept.cache_clear()
@@ -528,7 +531,15 @@ def _has_prompt(application: Application) -> bool:
 def _can_be_spans(application: Application) -> bool:
     """Whether the options are those of spans too, and the instrumentor is installed."""
     known = application.options.keys() <= {"id_key", "failed_calls", "tool_documents"}
-    return known and find_spec("openinference.instrumentation.langchain") is not None
+    return known and _has_instrumentor()
+
+
+@cache
+def _has_instrumentor() -> bool:
+    try:
+        return find_spec("openinference.instrumentation.langchain") is not None
+    except ModuleNotFoundError:  # not even the package around it
+        return False
 
 
 DOORS: dict[str, Door] = {

@@ -1,4 +1,4 @@
-"""Experiments of LangSmith with several runs: what is read from all of them together."""
+"""Experiments of LangSmith with several runs, summarized together."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _EXAMPLES = UUID("0c4b3f0a-6a51-4d53-8b0a-94f6f0f3c1de")
 
 
 def _examples(count: int) -> list[Example]:
-    """Return examples, of which every second one asks for a document that is found."""
+    """Return examples; every second one asks for a document that is found."""
     names = ("timetable", "seals")
     return [
         Example(

@@ -318,7 +318,7 @@ class _Grade(BaseModel):
     streams=True,
 )
 def corrective_rag() -> Any:
-    """Irrelevant documents are dropped, and a web search adds what is missing (CRAG)."""
+    """Irrelevant documents are dropped, and a web search adds further ones (CRAG)."""
 
     def grade(state: Any) -> dict[str, Any]:
         prompt = PromptTemplate.from_template("Is it relevant? {text}")
@@ -445,7 +445,7 @@ def adaptive_rag() -> Any:
     right={},
     as_input=keyed("question"),
     output="documents",
-    unscorable="the router decides that nothing is searched",
+    unscorable="the router decides against a search",
 )
 def adaptive_rag_without_search() -> Any:
     """A router lets the model answer by itself."""
@@ -501,7 +501,7 @@ def agentic_rag() -> Any:
 
 
 class _Gathered(TypedDict, total=False):
-    """A state to whose documents each branch adds."""
+    """A state with documents that each branch adds to."""
 
     question: str
     queries: list[str]
@@ -544,7 +544,7 @@ def sent_queries() -> Any:
 
 
 def _unique(known: list[Document], new: list[Document]) -> list[Document]:
-    """Return both lists without what is in them twice, as the research template reduces them."""
+    """Return both lists without duplicates, as the research template reduces them."""
     return list({each.id: each for each in [*known, *new]}.values())
 
 
@@ -645,7 +645,7 @@ def fused_branches() -> Any:
     read=1.0,
 )
 def two_contexts() -> Any:
-    """Two nodes search at once, and one prompt has both lists: nothing ranks them together."""
+    """Two nodes search at once, and one prompt has both lists, without a merge."""
 
     class Two(TypedDict, total=False):
         """With two lists."""
@@ -864,7 +864,7 @@ def tool_node_graph() -> Any:
     output="messages",
 )
 def agent_as_a_node() -> Any:
-    """An agent is a node between two others, of which one guards the input."""
+    """An agent is a node between a guard of its input and a node that signs its answer."""
 
     def guard(state: MessagesState) -> dict[str, Any]:
         return {}
@@ -1119,7 +1119,7 @@ def memories_beside_documents() -> Any:
     return _in_turn(State, recall, _searching(shelf("timetable cafe")), _answer)
 
 
-# Failures that were made good
+# Failures with a retry or a fallback
 
 
 @runnable(
@@ -1144,7 +1144,7 @@ def retried_node() -> Any:
     as_input=keyed("question"),
     output="documents",
     designed={
-        "spans": Stated("spans do not tell that an attempt was made good for"),
+        "spans": Stated("spans do not tell that a retry or a fallback made up for a failure"),
         "stored": Stated("docs: a fallback that is not tagged in a stored run"),
         "stored output": Stated("docs: a fallback that is not tagged in a stored run"),
     },
@@ -1163,7 +1163,6 @@ def node_with_a_fallback() -> Any:
     right={Recall: 1.0, Recall @ 1: 0.5},
     output="documents",
     read=1.0,
-    streams=True,
 )
 def functional_workflow() -> Any:
     """Tasks one after another: search, then answer."""
@@ -1189,7 +1188,6 @@ def functional_workflow() -> Any:
     expects="timetable",
     right={Recall: 1.0, Recall @ 1: 1.0, Recall @ first(1): 1.0},
     in_notes=True,
-    streams=True,
 )
 def parallel_tasks() -> Any:
     """Two tasks search at once, and the second one is faster: the first was called first."""

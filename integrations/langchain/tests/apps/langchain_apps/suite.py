@@ -1,4 +1,4 @@
-"""All applications, and what is known to fail today."""
+"""All applications, and the failures that are known today."""
 
 from __future__ import annotations
 
