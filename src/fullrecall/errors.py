@@ -67,7 +67,19 @@ class InputError(FullrecallError, ValueError):
 
 
 class ParameterError(FullrecallError, ValueError):
-    """An argument out of its range; the message names the parameter and the value."""
+    """An argument out of its range; the message names the parameter and the value.
+
+    `parameter` is the name of the parameter, which the message begins with. It is None where the
+    message is about several parameters, or about a value without a name.
+    """
+
+    def __init__(self, problem: str, parameter: str | None = None) -> None:
+        super().__init__(problem, parameter)  # a copy in another process is made from these
+        self.problem = problem
+        self.parameter = parameter
+
+    def __str__(self) -> str:
+        return self.problem if self.parameter is None else f"{self.parameter} {self.problem}"
 
 
 class ReportError(FullrecallError, ValueError):

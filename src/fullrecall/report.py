@@ -171,7 +171,7 @@ class Report(Evaluation):
         units = {each.unit for each in cuts}
         if len(units) > 1:
             names = ", ".join(sorted(unit or "contexts" for unit in units))
-            raise ParameterError(f"ks must be of one unit, got {names}: draw a plot for each")
+            raise ParameterError(f"must be of one unit, got {names}: draw a plot for each", "ks")
         summary = self.summary(*cuts)
         chosen = summary if scores is None else map(summary.__getitem__, scores)
         curves = [

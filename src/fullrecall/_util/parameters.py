@@ -49,14 +49,14 @@ class Constructed:
 def check_k(k: object, name: str = "k", *, least: int = 1) -> int:
     """Return `k` if it is an int >= `least`; raise `ParameterError` naming the parameter if not."""
     if not isinstance(k, int) or isinstance(k, bool) or k < least:
-        raise ParameterError(f"{name} must be a whole number of at least {least}, got {k!r}")
+        raise ParameterError(f"must be a whole number of at least {least}, got {k!r}", name)
     return k
 
 
 def check_choice(value: object, name: str, choices: Sequence[str]) -> None:
     """Raise `ParameterError`, naming the parameter, unless `value` is one of `choices`."""
     if value not in choices:
-        raise ParameterError(f"{name} must be {' or '.join(map(repr, choices))}, got {value!r}")
+        raise ParameterError(f"must be {' or '.join(map(repr, choices))}, got {value!r}", name)
 
 
 def check_share(value: object, name: str, *, whole: bool = True) -> float:
@@ -67,5 +67,5 @@ def check_share(value: object, name: str, *, whole: bool = True) -> float:
     number = isinstance(value, (int, float)) and not isinstance(value, bool)
     if not number or not (0 <= value <= 1 if whole else 0 < value < 1):  # type: ignore[operator]
         between = "from 0 to 1" if whole else "between 0 and 1, such as 0.95"
-        raise ParameterError(f"{name} must be a number {between}, got {value!r}")
+        raise ParameterError(f"must be a number {between}, got {value!r}", name)
     return value  # type: ignore[return-value]

@@ -97,8 +97,9 @@ class BatchScorer(Limits):
         if self.store is not None:
             if not isinstance(self.store, (str, Path)):
                 raise ParameterError(
-                    f"store must be a path or a redis:// URL here, got "
-                    f"{type(self.store).__name__}: each worker opens it"
+                    "must be a path or a redis:// URL here, got "
+                    f"{type(self.store).__name__}: each worker opens it",
+                    "store",
                 )
             if not str(self.store).startswith(SCHEMES):  # workers may run in another directory
                 object.__setattr__(self, "store", str(Path(self.store).absolute()))

@@ -52,7 +52,7 @@ def read(
     if Path(name).is_dir() and is_beir(Path(name)):
         return in_file(name, read_beir(Path(name), format or "test"))
     if format is not None and format not in KINDS:
-        raise ParameterError(f"format must be one of {', '.join(KINDS)}, got {format!r}")
+        raise ParameterError(f"must be one of {', '.join(KINDS)}, got {format!r}", "format")
     if format is None and is_report(name):
         _check_columns(ColumnRenaming(rename), "is a saved report")
         from fullrecall.files.reports.saved import open_report

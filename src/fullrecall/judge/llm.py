@@ -66,9 +66,10 @@ class LLMJudge(Exchange):
     def __post_init__(self) -> None:
         if not isinstance(self.model, ChatModel):
             raise ParameterError(
-                "model must be a ChatModel (name, complete, acomplete), such as "
+                "must be a ChatModel (name, complete, acomplete), such as "
                 "OpenAIChatModel(…) of fullrecall.judge.models.openai, got "
-                f"{type(self.model).__name__}"
+                f"{type(self.model).__name__}",
+                "model",
             )
         check_choice(self.verify, "verify", get_args(Verification))
         check_choice(self.guard, "guard", get_args(GuardMode))
@@ -76,8 +77,9 @@ class LLMJudge(Exchange):
             check_k(getattr(self, name), name, least=least)
         if self.sample and getattr(self.model, "temperature", None) == 0:
             raise ParameterError(
-                f"sample must be 0 for a model at temperature 0, got {self.sample}: every sample "
-                "is the same there; set the model's temperature above 0"
+                f"must be 0 for a model at temperature 0, got {self.sample}: every sample "
+                "is the same there; set the model's temperature above 0",
+                "sample",
             )
 
     @property

@@ -69,7 +69,9 @@ class ClaimJudge:
 
     def __post_init__(self) -> None:
         if not 0 < self.threshold <= 1:
-            raise ParameterError(f"threshold must be above 0 and at most 1, got {self.threshold!r}")
+            raise ParameterError(
+                f"must be above 0 and at most 1, got {self.threshold!r}", "threshold"
+            )
 
     @abstractmethod
     def _attributed(

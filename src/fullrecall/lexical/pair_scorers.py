@@ -71,8 +71,9 @@ class PairModel:
         self._inputs = {entry.name for entry in self._session.get_inputs()}
         if unknown := self._inputs - _READ.keys():
             raise ParameterError(
-                f"model must read {', '.join(sorted(_READ))}, got {graph}, which also needs "
-                f"{', '.join(sorted(unknown))}: export a sequence classifier"
+                f"must read {', '.join(sorted(_READ))}, got {graph}, which also needs "
+                f"{', '.join(sorted(unknown))}: export a sequence classifier",
+                "model",
             )
         outputs = [entry.name for entry in self._session.get_outputs()]
         self._output = "logits" if "logits" in outputs else outputs[0]
@@ -111,9 +112,10 @@ class PairModel:
             logits = np.asarray(self._session.run([self._output], fed)[0], dtype=float)
         if logits.shape[:1] != (len(pairs),) or logits.ndim > 2:  # noqa: PLR2004 - pairs by labels
             raise ParameterError(
-                f"model must be a sequence classifier, one row of labels for each pair, got "
+                "must be a sequence classifier, one row of labels for each pair, got "
                 f"{self._graph}, whose output {self._output!r} has the shape {logits.shape} for "
-                f"{len(pairs)} pairs"
+                f"{len(pairs)} pairs",
+                "model",
             )
         rows: list[list[float]] = logits.reshape(len(pairs), -1).tolist()
         return rows
@@ -128,8 +130,9 @@ def load(model: str, batch_size: int, max_length: int) -> PairModel:
     for needed in (graph, folder / "tokenizer.json", folder / "config.json"):
         if not needed.is_file():
             raise ParameterError(
-                "model must be a folder with model.onnx, tokenizer.json and config.json, got "
-                f"{model!r} without {needed.name}: fetch an ONNX export with `hf download`"
+                "must be a folder with model.onnx, tokenizer.json and config.json, got "
+                f"{model!r} without {needed.name}: fetch an ONNX export with `hf download`",
+                "model",
             )
     return PairModel(folder, graph, batch_size, max_length)
 
@@ -199,8 +202,9 @@ def _naming(file: Path) -> Iterator[None]:
     except Exception as error:
         lines = str(error).strip().splitlines() or [type(error).__name__]
         raise ParameterError(
-            f"model must be complete, got {file}, which cannot be read: {lines[0][:200]}: "
-            "fetch or export it again"
+            f"must be complete, got {file}, which cannot be read: {lines[0][:200]}: "
+            "fetch or export it again",
+            "model",
         ) from error
 
 

@@ -65,7 +65,7 @@ def seconds(most: float) -> CutBudget:
     """
     number = isinstance(most, (int, float)) and not isinstance(most, bool)
     if not number or not isfinite(most) or most <= 0:
-        raise ParameterError(f"seconds must be a number above 0, got {most!r}")
+        raise ParameterError(f"must be a number above 0, got {most!r}", "seconds")
     return CutBudget(most, "seconds")
 
 
@@ -114,7 +114,7 @@ def budgets_to(unit: Unit, most: float) -> list[CutBudget]:
 def check_unit(unit: object) -> Unit | None:
     """Return `unit` if it is one, or None; raise `ParameterError` otherwise."""
     if unit is not None and unit not in get_args(Unit):
-        raise ParameterError(f"unit must be {', '.join(get_args(Unit))}, or None, got {unit!r}")
+        raise ParameterError(f"must be {', '.join(get_args(Unit))}, or None, got {unit!r}", "unit")
     return unit  # type: ignore[return-value]  # one of them
 
 

@@ -224,7 +224,7 @@ class GradedMeasure(Measure):
         if grade is not None and (
             isinstance(grade, bool) or not isinstance(grade, (int, float)) or not grade > 0
         ):
-            raise ParameterError(f"min_grade must be a number above 0, got {grade!r}")
+            raise ParameterError(f"must be a number above 0, got {grade!r}", "min_grade")
 
     def counted(self, outcomes: FoundColumns) -> FoundColumns:
         """Return what was found of the targets that have at least `min_grade`."""

@@ -113,7 +113,7 @@ def parse_cut(text: str) -> Cut:
     # `int` alone would read 1_0, +5, and the digits of other scripts, too.
     if budget is None and not (text.isascii() and text.isdecimal() and int(text)):
         whole = "a whole number of at least 1"
-        raise ParameterError(f"k must be {whole}, or a budget such as 3calls, got {text!r}")
+        raise ParameterError(f"must be {whole}, or a budget such as 3calls, got {text!r}", "k")
     return int(text) if budget is None else budget
 
 

@@ -97,7 +97,7 @@ class RetrievalProcessor(SpanProcessor):
         """
         if not callable(application):
             raise ParameterError(
-                f"application must be a function of the question, got {application!r}"
+                f"must be a function of the question, got {application!r}", "application"
             )
 
         def recorded(question: str) -> Retrieval:

@@ -41,7 +41,7 @@ class StepReading:
         check_choice(self.failed_calls, "failed_calls", get_args(FailedCalls))
         if isinstance(self.other_tools, str):
             raise ParameterError(
-                f"other_tools must be several names, got {self.other_tools!r}: wrap it"
+                f"must be several names, got {self.other_tools!r}: wrap it", "other_tools"
             )
 
     @property

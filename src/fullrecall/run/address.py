@@ -39,8 +39,9 @@ class Address:
 
             hide_url(self.url)
             raise ParameterError(
-                f"store must be a URL without a password, got {public_url(self.url)!r} with one: "
-                "set REDIS_PASSWORD here and where workers run"
+                f"must be a URL without a password, got {public_url(self.url)!r} with one: "
+                "set REDIS_PASSWORD here and where workers run",
+                "store",
             )
 
     def open(self) -> Ledger:
@@ -49,7 +50,7 @@ class Address:
             server: Callable[[str, str], Ledger] | None = plugged("server")
             if server is None:
                 raise ParameterError(
-                    f"store must be a path: this fullrecall has no {self.url[:5]} client"
+                    f"must be a path: this fullrecall has no {self.url[:5]} client", "store"
                 )
             return server(self.url, self.job)
         from fullrecall.run.sqlite import SQLiteLedger
@@ -74,7 +75,7 @@ def opened(store: StoreLike | None) -> Iterator[Ledger | None]:
         store = Address(str(store), "")
     if not isinstance(store, (Address, Ledger)):
         raise ParameterError(
-            f"store must be a path, a redis:// URL, a Ledger or None, got {store!r}"
+            f"must be a path, a redis:// URL, a Ledger or None, got {store!r}", "store"
         )
     with store.open() if isinstance(store, Address) else nullcontext(store) as ledger:
         ledger.check_open()

@@ -56,20 +56,23 @@ class Budget(Constructed):
             if getattr(self, name) is not None:
                 check_k(getattr(self, name), name)
         if self.cost is not None and not (_is_number(self.cost) and self.cost > 0):
-            raise ParameterError(f"cost must be a number above 0, got {self.cost!r}")
+            raise ParameterError(f"must be a number above 0, got {self.cost!r}", "cost")
         rate = self.rate
         if rate is not None and not (_is_number(rate) and 0 < rate <= _FASTEST):
-            raise ParameterError(f"rate must be a number of requests per second > 0, got {rate!r}")
+            raise ParameterError(
+                f"must be a number of requests per second > 0, got {rate!r}", "rate"
+            )
         if not isinstance(self.prices, Mapping):
             raise ParameterError(
-                f"prices must map models to pairs (prompt, completion), got {self.prices!r}"
+                f"must map models to pairs (prompt, completion), got {self.prices!r}", "prices"
             )
         for model, price in self.prices.items():
             pair = isinstance(price, Sequence) and len(price) == 2  # noqa: PLR2004 - both prices
             if not pair or not all(_is_number(part) and part >= 0 for part in price):
                 raise ParameterError(
-                    "prices must be pairs of numbers >= 0, for a million prompt and a million "
-                    f"answer tokens, got {price!r} for {model!r}"
+                    "must be pairs of numbers >= 0, for a million prompt and a million "
+                    f"answer tokens, got {price!r} for {model!r}",
+                    "prices",
                 )
         if self.cost is not None and not self.prices:
             raise ParameterError(
@@ -110,7 +113,9 @@ def checked(budget: Budget | None, scorers: Iterable[Scorer] = ()) -> Budget:
     if budget is None:
         budget = Budget()
     if not isinstance(budget, Budget):
-        raise ParameterError(f"budget must be a Budget, such as Budget(calls=100), got {budget!r}")
+        raise ParameterError(
+            f"must be a Budget, such as Budget(calls=100), got {budget!r}", "budget"
+        )
     if budget.cost is not None:
         for scorer in scorers:
             for model in models_of(scorer):

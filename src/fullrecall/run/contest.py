@@ -129,8 +129,9 @@ def _entrants(
 ) -> dict[str, RaceRecord]:
     if not isinstance(retrievers, Mapping) or len(retrievers) < 2:  # noqa: PLR2004
         raise ParameterError(
-            f"retrievers must be two or more by name, such as "
-            f'{{"bm25": search, "dense": other}}, got {retrievers!r}'
+            "must be two or more by name, such as "
+            f'{{"bm25": search, "dense": other}}, got {retrievers!r}',
+            "retrievers",
         )
     for retriever in retrievers.values():
         as_retriever(retriever)

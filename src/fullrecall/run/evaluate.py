@@ -64,7 +64,7 @@ class EvaluateOptions(Limits):
         check_choice(self.view, "view", get_args(View))
         check_id_key(self.id_key)
         if self.sink is not None and not callable(self.sink):
-            raise ParameterError(f"sink must be a function or None, got {self.sink!r}")
+            raise ParameterError(f"must be a function or None, got {self.sink!r}", "sink")
 
     @property
     def reads_no_row(self) -> bool:

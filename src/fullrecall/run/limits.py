@@ -47,7 +47,7 @@ class Limits:
                 isinstance(value, bool) or not isinstance(value, (int, float)) or not value > 0
             ):
                 raise ParameterError(
-                    f"{name} must be a number of seconds > 0 or None, got {value!r}"
+                    f"must be a number of seconds > 0 or None, got {value!r}", name
                 )
         if not isinstance(self.retries, Retries):
             check_k(self.retries, "retries", least=0)

@@ -56,8 +56,9 @@ def as_retriever(
     check_id_key(id_key)
     if isinstance(retriever, type):
         raise ParameterError(
-            f"retriever must be an instance, got the class {retriever.__name__}: "
-            f"pass {retriever.__name__}(…)"
+            f"must be an instance, got the class {retriever.__name__}: "
+            f"pass {retriever.__name__}(…)",
+            "retriever",
         )
     framework = _framework_of(retriever)
     if framework is not None:
@@ -69,8 +70,9 @@ def as_retriever(
     if callable(retriever):
         return FunctionRetriever(retriever, k, id_key)
     raise ParameterError(
-        f"retriever must be a Retriever or a function of the question, got {shown(retriever)}: "
-        "pass its method that searches"
+        f"must be a Retriever or a function of the question, got {shown(retriever)}: "
+        "pass its method that searches",
+        "retriever",
     )
 
 

@@ -163,7 +163,7 @@ def context_of(row: object, id_key: IdKey | None = None) -> Context:
 def check_id_key(id_key: object) -> None:
     """Raise `ParameterError` for what says of no context where its ID is."""
     if id_key is not None and not isinstance(id_key, str) and not callable(id_key):
-        raise ParameterError(f"id_key must be a dotted path or a function, got {id_key!r}")
+        raise ParameterError(f"must be a dotted path or a function, got {id_key!r}", "id_key")
 
 
 def id_at(item: Any, id_key: IdKey) -> Any:

@@ -326,8 +326,9 @@ def _check_judge(judge: object) -> None:
     methods = [getattr(judge, name, None) for name in ("split", "attribute", "relevance")]
     if isinstance(judge, (type, str)) or not all(map(callable, methods)):
         raise ParameterError(
-            "judge must be an instance with split, attribute, and relevance, as LLMJudge(model) "
-            f"is, got {judge!r}"
+            "must be an instance with split, attribute, and relevance, as LLMJudge(model) "
+            f"is, got {judge!r}",
+            "judge",
         )
 
 

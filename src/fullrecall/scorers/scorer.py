@@ -89,7 +89,7 @@ class FindingScorer(Constructed, ABC):
 
     def __post_init__(self) -> None:
         if self.name is not None and (not isinstance(self.name, str) or not self.name.strip()):
-            raise ParameterError(f"name must be a str that is not blank, got {self.name!r}")
+            raise ParameterError(f"must be a str that is not blank, got {self.name!r}", "name")
 
     @abstractmethod
     def score(self, sample: Sample | None = None, /, **sample_fields: Any) -> Result:

@@ -55,13 +55,16 @@ class BoundedSimilarity:
         self._cutoff = 0.0
         if scorer is None:
             if not callable(function):
-                raise ParameterError(f"similarity must be a name or a callable, got {similarity!r}")
+                raise ParameterError(
+                    f"must be a name or a callable, got {similarity!r}", "similarity"
+                )
             return
         flags = scorer["get_scorer_flags"]()
         if flags["worst_score"] != 0 or flags["optimal_score"] not in (1, 100):
             raise ParameterError(
-                f"similarity must be a normalized similarity, got {similarity!r}: pass "
-                "normalized_similarity of the same module"
+                f"must be a normalized similarity, got {similarity!r}: pass "
+                "normalized_similarity of the same module",
+                "similarity",
             )
         self._best = flags["optimal_score"]
         self._cutoff = max(0.0, threshold - _SLACK) * flags["optimal_score"]

@@ -14,7 +14,7 @@ from fullrecall.show.spreadsheet import BOM, table
 def check(path: str | Path) -> None:
     """Raise `ParameterError` where `path` does not end in .csv, or something is there."""
     if Path(path).suffix != ".csv":
-        raise ParameterError(f"path must end in .csv, got {Path(path).name!r}")
+        raise ParameterError(f"must end in .csv, got {Path(path).name!r}", "path")
     if Path(path).exists():
         raise ParameterError(f"{path} exists and may hold labels: name another file")
 

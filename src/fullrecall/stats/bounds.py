@@ -88,10 +88,10 @@ class Counts:
     def __post_init__(self) -> None:
         for value in self.values:
             if not isfinite(value):
-                raise ParameterError(f"values must be finite numbers, got {value!r}")
+                raise ParameterError(f"must be finite numbers, got {value!r}", "values")
         for count in self.counts:
             if not 0 < count < inf:
-                raise ParameterError(f"counts must be above 0, got {count!r}")
+                raise ParameterError(f"must be above 0, got {count!r}", "counts")
 
     @classmethod
     def of(cls, values: Iterable[float] | Mapping[float, float]) -> Counts:
@@ -322,10 +322,10 @@ def root(
 
 def _check_alpha(alpha: float) -> None:
     if not 0 < alpha < 1:
-        raise ParameterError(f"alpha must be between 0 and 1, got {alpha!r}")
+        raise ParameterError(f"must be between 0 and 1, got {alpha!r}", "alpha")
 
 
 def _check_range(counts: Counts, *, least: float = -inf, most: float = inf) -> None:
     for value in counts.values[:1] + counts.values[-1:]:
         if not least - _ROUNDING <= value <= most + _ROUNDING:
-            raise ParameterError(f"values must be from {least:g} to {most:g}, got {value!r}")
+            raise ParameterError(f"must be from {least:g} to {most:g}, got {value!r}", "values")

@@ -177,7 +177,7 @@ def difference(
     wrong = gains[np.abs(gains) > range + _ROUNDING]
     if len(wrong):
         bad = float(wrong[0])
-        raise ParameterError(f"differences must be from {-range:g} to {range:g}, got {bad!r}")
+        raise ParameterError(f"must be from {-range:g} to {range:g}, got {bad!r}", "differences")
     low, high = bracketed(np.clip(gains, -range, range), counts, least=-range, most=range)
     alpha = alpha_of(confidence) / 2
     ends = lower_bound(low, alpha, least=-range), upper_bound(high, alpha, most=range)

@@ -69,7 +69,7 @@ class Comparison(Shown, ByName[ScoreComparison]):
         self.measures = as_measures(measures)
         self.confidence = check_share(confidence, "confidence", whole=False)
         if not 0 < range <= 1:
-            raise ParameterError(f"range must be above 0 and at most 1, got {range!r}")
+            raise ParameterError(f"must be above 0 and at most 1, got {range!r}", "range")
         self.range = range
         self.score_indices, self.unmatched = same_methods(before.methods, after.methods)
         self.pairing = paired(before.table, after.table)

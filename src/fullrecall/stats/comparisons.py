@@ -40,11 +40,11 @@ class Comparisons(Shown, ByName[Comparison]):
         range: float = 1.0,  # noqa: A002 - the word that users know
     ) -> None:
         if len(reports) < 2:  # noqa: PLR2004 - one has nothing beside it
-            raise ParameterError(f"reports must be at least 2, got {len(reports)}")
+            raise ParameterError(f"must be at least 2, got {len(reports)}", "reports")
         self.baseline = next(iter(reports)) if baseline is None else baseline
         if self.baseline not in reports:
             raise ParameterError(
-                f"baseline must be one of {', '.join(map(repr, reports))}, got {baseline!r}"
+                f"must be one of {', '.join(map(repr, reports))}, got {baseline!r}", "baseline"
             )
         # The baseline first: what is shown of the others is against it.
         first = reports[self.baseline]

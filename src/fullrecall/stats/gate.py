@@ -137,7 +137,7 @@ class Gate(Constructed):
         check_share(confidence, "confidence", whole=False)
         if isinstance(scores, str):
             raise ParameterError(
-                f"scores must be a list of names, got {scores!r}: pass [{scores!r}]"
+                f"must be a list of names, got {scores!r}: pass [{scores!r}]", "scores"
             )
         values = (tuple(rules), margin, tuple(scores), slices, confidence)
         for field, value in zip(fields(self), values, strict=True):

@@ -108,7 +108,7 @@ def flips_sheet(score: ScoreComparison, limit: int) -> Sheet:
     Raises `ParameterError` for a limit below 0.
     """
     if limit < 0:
-        raise ParameterError(f"flips must be at least 0, got {limit}")
+        raise ParameterError(f"must be at least 0, got {limit}", "flips")
     changed = score.main.flips if limit else ()
     most = "largest change" if limit == 1 else f"{limit:,} largest changes"
     first = f", the {most}" if len(changed) > limit else ""

@@ -15,7 +15,9 @@ from fullrecall.table.table import Table
 def with_tokens(table: Table, count: Callable[[str], int], tokenizer: str) -> Table:
     """Return a table whose contexts say how many tokens they have; see `Report.with_tokens`."""
     if not isinstance(tokenizer, str) or not tokenizer.strip():
-        raise ParameterError(f'tokenizer must be a name such as "cl100k_base", got {tokenizer!r}')
+        raise ParameterError(
+            f'must be a name such as "cl100k_base", got {tokenizer!r}', "tokenizer"
+        )
     counts: dict[str, int] = {}
 
     def counted(context: Context) -> Context:
@@ -27,7 +29,7 @@ def with_tokens(table: Table, count: Callable[[str], int], tokenizer: str) -> Ta
             is_whole = hasattr(tokens, "__index__") and not isinstance(tokens, bool)
             if not is_whole or index(tokens) < 0:
                 raise ParameterError(
-                    f"count must return a whole number of at least 0, got {tokens!r}"
+                    f"must return a whole number of at least 0, got {tokens!r}", "count"
                 )
             counts[text] = index(tokens)
         metadata = {**context.metadata, "tokens": counts[text], "tokenizer": tokenizer}

@@ -154,7 +154,7 @@ class CompletedSet:
         that is not from 0 to 0.3.
         """
         if not isinstance(error, (int, float)) or not 0 <= error <= 0.3:  # noqa: PLR2004 - f < g
-            raise ParameterError(f"error must be from 0 to 0.3, got {error!r}")
+            raise ParameterError(f"must be from 0 to 0.3, got {error!r}", "error")
         known = {**self.labels, **self._own(_read(labels))}
         known_second = {**self.second, **self._own(_read(second or {}))}
         return replace(self, labels=known, second=known_second, error=float(error))

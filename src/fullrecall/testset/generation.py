@@ -180,7 +180,7 @@ def _shares(
         if not 0 <= share < inf:
             raise ParameterError(f"the share of {kind} must be at least 0, got {share!r}")
     if not any(shares.values()):
-        raise ParameterError("kinds must have one with a share above 0")
+        raise ParameterError("must have one with a share above 0", "kinds")
     return {kind: share for kind, share in shares.items() if share > 0}
 
 

@@ -53,9 +53,9 @@ def to_review(
     identified = _identified(samples)
     n = reviews_needed(len(identified)) if n is None else n
     if not isinstance(n, int) or isinstance(n, bool) or not 1 <= n <= len(identified):
-        raise ParameterError(f"n must be from 1 to {len(identified)}, got {n!r}")
+        raise ParameterError(f"must be from 1 to {len(identified)}, got {n!r}", "n")
     if Path(path).suffix != ".html":
-        raise ParameterError(f"path must end in .html, got {Path(path).name!r}")
+        raise ParameterError(f"must end in .html, got {Path(path).name!r}", "path")
     drawn = random.Random(f"{seed}:review").sample(identified, n)  # noqa: S311 - a sample, no secret
     texts = texts_named(drawn, () if documents is None else documents_of(documents))
     rows = [_row(sample, texts) for sample in drawn]

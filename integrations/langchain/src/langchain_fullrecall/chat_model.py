@@ -53,7 +53,7 @@ class LangChainChatModel:
     ) -> None:
         if not isinstance(model, Runnable):
             raise ParameterError(
-                f"model must be a chat model or a runnable of one, got {shown(model)}"
+                f"must be a chat model or a runnable of one, got {shown(model)}", "model"
             )
         self._model = model
         self._config = config

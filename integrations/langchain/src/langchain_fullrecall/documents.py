@@ -55,8 +55,9 @@ class DocumentReader:
             keys = (self.id_key,) if isinstance(self.id_key, str) else self.id_key
             if not (isinstance(keys, (tuple, list)) and keys and all(map(_is_key, keys))):
                 raise ParameterError(
-                    "id_key must be a metadata key, several of them, or a function of a document "
-                    f"that returns its ID, got {self.id_key!r}"
+                    "must be a metadata key, several of them, or a function of a document "
+                    f"that returns its ID, got {self.id_key!r}",
+                    "id_key",
                 )
 
     def contexts(self, documents: Iterable[DocumentLike]) -> list[Context]:

@@ -44,7 +44,7 @@ def reading_of(
     check_choice(which, "which", get_args(Level))
     names = (name,) if isinstance(name, str) else tuple(name)
     if not all(isinstance(each, str) and each for each in names):
-        raise ParameterError(f"name must be a str or several, got {name!r}")
+        raise ParameterError(f"must be a str or several, got {name!r}", "name")
     return LangChainReading(
         reader=DocumentReader(**reader_options),
         level=which,

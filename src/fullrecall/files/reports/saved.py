@@ -85,7 +85,7 @@ def open_report(
     """Open a saved report; see `Report.open`."""
     paths = [path] if isinstance(path, (str, Path)) else list(path)
     if rows is not None and (type(rows) is not int or rows < 0):
-        raise ParameterError(f"rows must be a whole number >= 0, got {rows!r}")
+        raise ParameterError(f"must be a whole number >= 0, got {rows!r}", "rows")
     if any(map(_is_parquet, paths)) or len(paths) != 1 or rows is not None:
         opened: AnyEvaluation = _parquet().opened(paths, make, rows)
         return opened

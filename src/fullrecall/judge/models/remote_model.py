@@ -271,7 +271,7 @@ class RemoteModel(ABC):
             if name in self.options:
                 is_field = name in self.__dataclass_fields__
                 way_out = f"pass {name}=…" if is_field else "options are the body's own fields"
-                raise ParameterError(f"options must not set {name}: {way_out}")
+                raise ParameterError(f"must not set {name}: {way_out}", "options")
 
     def _post(self, request: ChatRequest, *, schema: bool) -> dict[str, Any]:
         """Return the arguments of the client's `post`."""
@@ -287,14 +287,15 @@ class RemoteModel(ABC):
 def _check_address(base_url: str) -> None:
     if not base_url.startswith(("http://", "https://")):
         address = redacted(base_url)
-        raise ParameterError(f"base_url must begin with http:// or https://, got {address!r}")
+        raise ParameterError(f"must begin with http:// or https://, got {address!r}", "base_url")
     try:
         parts = urlsplit(base_url)
         _ = parts.port
     except ValueError as error:
-        raise ParameterError(f"base_url must be an address, got one with {error}") from None
+        raise ParameterError(f"must be an address, got one with {error}", "base_url") from None
     if parts.query:
         raise ParameterError(
-            f"base_url must have no parameters, got {public_url(base_url)}?…: pass them as "
-            'options={"extra_query": {…}}'
+            f"must have no parameters, got {public_url(base_url)}?…: pass them as "
+            'options={"extra_query": {…}}',
+            "base_url",
         )

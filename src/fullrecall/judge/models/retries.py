@@ -104,7 +104,7 @@ class Retries:
         for name in ("first_wait", "longest_wait"):
             value = getattr(self, name)
             if not isinstance(value, (int, float)) or not value >= 0:
-                raise ParameterError(f"{name} must be a number of seconds >= 0, got {value!r}")
+                raise ParameterError(f"must be a number of seconds >= 0, got {value!r}", name)
 
     def gives_up(self, completion: Completion) -> bool:
         """Whether the endpoint asks for a longer wait than there is patience for."""

@@ -66,8 +66,9 @@ class NodeReader:
     ) -> None:
         if expand is not None and not isinstance(expand, BaseDocumentStore):
             raise ParameterError(
-                "expand must be a docstore, such as storage_context.docstore, "
-                f"got {type(expand).__name__}"
+                "must be a docstore, such as storage_context.docstore, "
+                f"got {type(expand).__name__}",
+                "expand",
             )
         self.id_key = id_key
         self.expand = expand
@@ -168,7 +169,7 @@ def _mode(mode: object) -> MetadataMode:
     except ValueError:
         names = ", ".join(repr(mode_.value) for mode_ in MetadataMode)
         raise ParameterError(
-            f"metadata_mode must be a MetadataMode or one of {names}, got {mode!r}"
+            f"must be a MetadataMode or one of {names}, got {mode!r}", "metadata_mode"
         ) from None
 
 
@@ -183,7 +184,7 @@ def _id_getter(id_key: object) -> Callable[[BaseNode], ID | None]:
         return id_key
     named = ", ".join(map(repr, NAMED_KEYS))
     raise ParameterError(
-        f"id_key must be {named}, a metadata key or a function of the node, got {id_key!r}"
+        f"must be {named}, a metadata key or a function of the node, got {id_key!r}", "id_key"
     )
 
 
