@@ -9,10 +9,12 @@ languages, the sentence stays whole.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from collections.abc import Set as AbstractSet
 from typing import NamedTuple
 
-from fullrecall.lexical.sentences import statements
+from fullrecall.lexical.compounds import is_known_verb, listed_facts, simple_sentences
+from fullrecall.lexical.sentences import TextPart, begins_item, commands, parts, statements
 from fullrecall.lexical.words.data import word_set
 from fullrecall.lexical.words.languages import language_among, language_of
 
@@ -33,6 +35,11 @@ _CLAUSE = 20  # words in which a modal may govern
 _MOST_SUBJECT = 8  # words
 _MOST_BEFORE_VERB = 6  # words of a second subject
 _HANGING = 2  # words after an article that may still wait for their noun
+_FEWEST = 4  # words of a compound
+_NEAR_DUMMY = 5  # words after "it" that show that it is no thing
+_DUMMY = frozenset(("to", "that", "raining", "snowing", "seems", "likely"))
+_FIGURES = frozenset("0123456789$€£")
+_THEN = "Then "
 _FEWEST_VERB = 4  # letters, as "used" has
 
 
@@ -41,10 +48,83 @@ def facts_of(text: str) -> list[str]:
 
     A text of headings alone is returned as its sentences: something must be claimed by it.
     """
-    return [fact for sentence in statements(text) for fact in _facts(sentence, text)]
+    stated = frozenset(statements(text))
+    facts = [fact for part in _with_lead_in(parts(text), stated) for fact in _facts(part, text)]
+    return resolved(facts)
+
+
+def _with_lead_in(all_parts: Sequence[TextPart], stated: AbstractSet[str]) -> Iterator[str]:
+    """Yield the parts that state something; an item of a list after the words that need it."""
+    lead_in = ""
+    for part in all_parts:
+        is_item = begins_item(part.text)
+        if part.role == "command":
+            listed = commands(part.text)
+            introduced = f"{lead_in} " if lead_in and len(listed) == 1 else "Run "
+            yield from (f"{introduced}`{command}`." for command in listed)
+        elif part.text in stated:
+            words = lead_in.rstrip("*: ").split()
+            is_open = len(words) > 1 and is_known_verb(words[-1]) and lead_in.endswith(":")
+            item = part.text.split(None, 1)[-1]
+            yield " ".join([*words, item]) if is_item and is_open else part.text
+        if not is_item:
+            lead_in = part.text if part.role == "lead-in" else ""
+
+
+def resolved(claims: Sequence[str]) -> list[str]:
+    """Return claims with the subject of the one before for a pronoun that they begin with.
+
+    Dummy "it" has no subject: "It is raining", "It takes an hour to".
+    """
+    subject = ""
+    made = []
+    for claim in claims:
+        words = claim.split()
+        first = words[0].lower() if words else ""
+        if subject and first in _PERSONAL and not _is_dummy(words):
+            words[0] = subject
+        elif subject and first in _POSSESSIVE and len(words) > 1:
+            words[0] = _owner(subject)
+        else:
+            verb = next((at for at in range(1, len(words)) if _is_verb(words, at)), None)
+            found = _subject(words, verb) if verb else ""
+            is_pronoun = not found or found.split()[0].lower() in _PERSONAL | _POSSESSIVE | {
+                "there"
+            }
+            subject = "" if is_pronoun else found
+        made.append(" ".join(words) if words and words[0] != claim.split()[0] else claim)
+    return made
+
+
+def _is_dummy(words: Sequence[str]) -> bool:
+    """Whether a sentence's "it" is no thing: "It is forbidden to", "It is raining"."""
+    if words[0].lower() != "it":
+        return False
+    near = [word.strip(",.").lower() for word in words[1:_NEAR_DUMMY]]
+    return not _DUMMY.isdisjoint(near)
+
+
+def _owner(subject: str) -> str:
+    return f"{subject}'" if subject.endswith("s") else f"{subject}'s"
 
 
 def _facts(sentence: str, text: str) -> list[str]:
+    if language_among(sentence, [text]) not in ("en", None) or len(sentence.split()) < _FEWEST:
+        return [sentence]
+    bare = sentence.strip()
+    if bare.startswith("(") and bare.endswith(")"):
+        bare = bare[1:-1]
+    if bare.startswith(_THEN):
+        bare = bare[len(_THEN)].upper() + bare[len(_THEN) + 1 :]
+    return [
+        fact
+        for simple in simple_sentences(bare)
+        for joined in _joined_facts(simple, text)
+        for fact in listed_facts(joined)
+    ]
+
+
+def _joined_facts(sentence: str, text: str) -> list[str]:
     words = sentence.split()
     if len(words) < _MOST_BEFORE_VERB or not any(w == "and" or w.endswith(";") for w in words):
         return [sentence]
@@ -151,7 +231,7 @@ def _auxiliary(words: Sequence[str]) -> str:
 
 
 def _begins_object(word: str) -> bool:
-    return word.lower() in _DETERMINERS or word[:1].isupper() or word[:1].isdigit()
+    return word.lower() in _DETERMINERS or word[:1].isupper() or word[:1] in _FIGURES
 
 
 def _has_own_subject(words: Sequence[str], start: int) -> bool:
@@ -198,7 +278,8 @@ def _is_present(word: str, following: str) -> bool:
     """Whether a word is a verb in -s: "encrypts the", but not "metrics of"."""
     if not (len(word) >= _FEWEST_VERB and word.endswith("s") and word.isalpha() and word.islower()):
         return False
-    return _begins_object(following)
+    is_placed = following.lower() in _PREPOSITIONS - {"of"} and is_known_verb(word)
+    return is_placed or _begins_object(following)
 
 
 def _alone(fact: list[str], subject: str, joint: _Joint) -> str:
@@ -210,7 +291,7 @@ def _alone(fact: list[str], subject: str, joint: _Joint) -> str:
     elif subject and fact[0].lower() in _PERSONAL:
         fact[0] = subject
     elif subject and fact[0].lower() in _POSSESSIVE:
-        fact[0] = f"{subject}'" if subject.endswith("s") else f"{subject}'s"
+        fact[0] = _owner(subject)
     sentence = " ".join(filter(None, fact)).rstrip(",; ")
     sentence = sentence[0].upper() + sentence[1:]
     return sentence if sentence[-1] in ".!?" else f"{sentence}."

@@ -9,15 +9,17 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
+from itertools import pairwise
 from typing import Literal, NamedTuple, TypeAlias
 
 from fullrecall.lexical.words.data import word_set
 from fullrecall.lexical.words.languages import language_of
 
 Role: TypeAlias = Literal[
-    "statement", "heading", "lead-in", "question", "filler", "code", "table header"
+    "statement", "heading", "lead-in", "question", "filler", "code", "command", "table header"
 ]
-"""What a part of a text is; only a statement is a claim."""
+"""What a part of a text is; only statements and commands are claims."""
+_CLAIMS = ("statement", "command")
 
 
 class TextPart(NamedTuple):
@@ -37,6 +39,13 @@ _BOLD = re.compile(r"(\*\*|__)((?:(?!\1).)++)\1")
 _CODE_SIGNS = frozenset("(){}[]=<>;$|\\_")
 _INDENTED = ("    ", "\t")
 _FENCES = ("```", "~~~")
+_SHELL = re.compile(r"(?:```|~~~)\s*(?:bash|sh|shell|console|zsh|powershell|cmd)\s*$")
+_NUMBERED = re.compile(r"(?<!\S)\(?(\d{1,2})[.)][ \t]+(?=\S)")
+_BULLETED = re.compile(r"(?<![ \t])[ \t]++(?=[•▪‣] )")
+_DASHED = re.compile(r"(?<![ \t])[ \t]++(?=[-–*] )")
+_BESIDE = 8  # characters before the number of an item that show whether it begins one
+_BEFORE_ITEM = re.compile(r"(?:^|[:;,.)]|\band)$")
+_AFTER_ITEM = re.compile(r"[,;](?: and)?$")
 _LONGEST_HEADING = 12  # words of a heading that is marked by the line below it, or by bold type
 _HEADING_LEVELS = 6
 _ENDS = (".", "!", "。", "！")
@@ -61,15 +70,13 @@ def statements(text: str) -> list[str]:
     A text of headings alone is returned as its parts: something must be claimed by it.
     """
     all_parts = parts(text)
-    return [part.text for part in all_parts if part.role == "statement"] or [
-        p.text for p in all_parts
-    ]
+    return [part.text for part in all_parts if part.role in _CLAIMS] or [p.text for p in all_parts]
 
 
 def omitted(text: str) -> list[TextPart]:
     """Return the parts of `text` that are not among its `statements`, with what they are."""
     all_parts = parts(text)
-    unstated = [part for part in all_parts if part.role != "statement"]
+    unstated = [part for part in all_parts if part.role not in _CLAIMS]
     return unstated if len(unstated) < len(all_parts) else []
 
 
@@ -77,12 +84,41 @@ def parts(text: str) -> list[TextPart]:
     """Return the parts of `text`, in order, each with its role; rules of dashes are none."""
     code = language_of(text) or "en"
     listed: list[TextPart] = []
-    for block, role in _blocks(text.splitlines()):
+    for block, role in _blocks(_with_items(text).splitlines()):
         if role is not None:
             listed.append(TextPart(block.strip(), role))
         else:
             listed += [TextPart(sentence, _role(sentence)) for sentence in _sentences(block, code)]
     return listed
+
+
+def commands(fence: str) -> list[str]:
+    """Return the commands in a fenced block, without prompts, comments, and printed lines."""
+    lines = [line.strip() for line in fence.splitlines()[1:-1]]
+    prompted = [line[1:].strip() for line in lines if line.startswith("$ ")]
+    listed = (line.partition(" # ")[0].strip() for line in prompted or lines)
+    return [line for line in listed if line and not line.startswith("#")]
+
+
+def _with_items(text: str) -> str:
+    """Return a text in which each item of a list inside a line has a line of its own."""
+    return "\n".join(item for line in text.splitlines() for item in _items(line))
+
+
+def _items(line: str) -> Sequence[str]:
+    cuts: list[int] = []
+    for match in _NUMBERED.finditer(line):
+        before = line[max(0, match.start() - _BESIDE) : match.start()].rstrip()
+        if int(match[1]) == len(cuts) + 1 and (cuts or _BEFORE_ITEM.search(before)):
+            cuts.append(match.start())
+    if len(cuts) > 1:
+        edges = [0, *cuts, len(line)]
+        items = [line[start:end].strip() for start, end in pairwise(edges)]
+        return [_AFTER_ITEM.sub("", item) for item in items if item]
+    if len(_BULLETED.findall(line)) > 1:
+        return _BULLETED.split(line)
+    dashed = _DASHED.split(line)
+    return dashed if len(dashed) > 2 and dashed[0].endswith(":") else [line]  # noqa: PLR2004
 
 
 def located_parts(text: str) -> Iterator[tuple[TextPart, int, int]]:
@@ -115,10 +151,11 @@ def _blocks(lines: Sequence[str]) -> Iterator[tuple[str, Role | None]]:
         closing = _fence_end(lines, at)
         if closing is not None:  # what nothing closes must not swallow the rest as code
             skip_to = closing + 1
-            role, line = "code", "\n".join(lines[at:skip_to])  # noqa: PLW2901
+            role = "command" if _SHELL.match(line.strip()) and closing > at + 1 else "code"
+            line = "\n".join(lines[at:skip_to])  # noqa: PLW2901
         elif not is_drawn:
             role = _role_of_line(line, below, is_table=is_table, after_text=bool(paragraph))
-        if paragraph and (is_drawn or role or _begins_item(stripped)):
+        if paragraph and (is_drawn or role or begins_item(stripped)):
             yield "\n".join(paragraph), None
             paragraph = []
         if role:
@@ -159,7 +196,7 @@ def _is_code(line: str, *, after_text: bool) -> bool:
     stripped = line.strip()
     if stripped.startswith("$ "):
         return True
-    is_indented = line.startswith(_INDENTED) and not after_text and not _begins_item(stripped)
+    is_indented = line.startswith(_INDENTED) and not after_text and not begins_item(stripped)
     return is_indented and not stripped.endswith(_ENDS) and not _CODE_SIGNS.isdisjoint(stripped)
 
 
@@ -172,7 +209,7 @@ def _is_heading(stripped: str, below: str) -> bool:
     if stripped.endswith((*_ENDS, *_QUESTION)) or len(stripped.split()) > _LONGEST_HEADING:
         return False
     if len(below) > 1 and set(below) in ({"="}, {"-"}):
-        return not _begins_item(stripped)
+        return not begins_item(stripped)
     bold = _BOLD.fullmatch(stripped)
     return bold is not None and not bold[2].rstrip().endswith((*_ENDS, *_QUESTION))
 
@@ -181,7 +218,8 @@ def _heads_table(stripped: str, below: str) -> bool:
     return "|" in stripped and "|" in below and "-" in below and _is_rule(below)
 
 
-def _begins_item(stripped: str) -> bool:
+def begins_item(stripped: str) -> bool:
+    """Return whether a text begins with the marker of a list item."""
     marker = stripped.split(None, 1)[0]
     return len(marker) <= 7 and _MARKER.fullmatch(marker) is not None  # noqa: PLR2004 - "(xviii)"
 

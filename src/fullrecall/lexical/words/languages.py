@@ -192,7 +192,7 @@ def _by_sign(field: str) -> Mapping[str, Sequence[str]]:
 @remembered(400_000)
 def _lower_words(text: str) -> frozenset[str]:
     """Return the words of a text that are no names: not capitalized, nor a particle of a name."""
-    prose = "\n".join(filter(_is_prose, text.splitlines()))
+    prose = "\n".join(filter(_is_prose, re.split(r":[ \t]|\n", text)))  # "Push: docker push …"
     spoken = _spoken(prose)
     written = _NAME.sub(" ", spoken.lower() if spoken.isupper() else spoken)
     return frozenset(word for word in _LONGER.findall(written) if word.islower())
