@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
+from tests.test_package import KERNEL, ROOMS
 
 import fullrecall
 
@@ -95,30 +96,30 @@ def test_examples_are_short(name: str) -> None:
     assert len(EXAMPLES[name].splitlines()) < 40
 
 
-def test_the_order_of_dependencies_is_the_one_that_is_tested() -> None:
-    """The rows are those of `tests/test_package.py`."""
-    source = (ROOT / "tests" / "test_package.py").read_text("utf-8")
-    rows: dict[str, tuple[tuple[str, ...], ...]] = {}
-    exec(re.search(r"^ORDER = \(.*?^\)$", source, re.DOTALL | re.MULTILINE)[0], rows)  # type: ignore[index]  # noqa: S102
-    (shown,) = re.findall(r"^<!-- order -->\n```text\n(.*?)^```$", TEXT, re.DOTALL | re.MULTILINE)
-    assert [tuple(line.split(", ")) for line in shown.splitlines()] == list(rows["ORDER"])
+def test_the_drawing_has_the_tested_order() -> None:
+    """The kernel is drawn in the order that `tests/test_package.py` holds, with every room."""
+    drawing = TEXT[TEXT.index("  ROOMS  ") : TEXT.index("  integrations/langchain,")]
+    words = [re.sub(r"\.py$", "", word) for word in re.findall(r"[\w.]+", drawing)]
+    assert [word for word in words if word in KERNEL] == list(KERNEL)
+    assert [word for word in words if word in ROOMS] == list(ROOMS)
 
 
-def test_the_glance_shows_every_folder() -> None:
+def test_the_table_shows_every_folder() -> None:
     """A package that is added, renamed or removed shows in the table."""
-    table = TEXT[TEXT.index("| where |") : TEXT.index("Dependencies point one way")]
-    shown = set(re.findall(r"`(\w+)/`", table))
+    table = TEXT[TEXT.index("| where |") : TEXT.index("Four boundaries are tested")]
+    shown = {name.partition("/")[0] for name in re.findall(r"`([\w/]+)/`", table)}
     source = Path(fullrecall.__file__).parent
     assert shown == {path.parent.name for path in source.glob("*/__init__.py")}
-    assert all((source / name).exists() for name in re.findall(r"`(\w+\.py)`", table))
+    assert all((source / name).exists() for name in re.findall(r"`([\w/]+\.py)`", table))
 
 
 def test_the_walks_name_files_that_are_there() -> None:
-    """A module that is renamed or moved shows in the walks that pass through it."""
-    walks = TEXT[TEXT.index("## Five walks") : TEXT.index("## What a change touches")]
+    """A module that is renamed or moved shows in the reading order and in the walks."""
+    walks = TEXT[TEXT.index("## Read the kernel") : TEXT.index("## Add a scorer")]
+    walks = walks.replace("`scorers/prefixes.py`", "").replace("`run/folder.py`", "")
     roots = (Path(fullrecall.__file__).parent, ROOT / "integrations" / "langchain" / "src")
-    files = re.findall(r"`([\w/]+\.py)`", walks)
-    assert len(files) >= 30
+    files = re.findall(r"`([\w/]+\.(?:py|html))`", walks)
+    assert len(files) >= 60
     assert [name for name in files if not any((root / name).exists() for root in roots)] == []
 
 
