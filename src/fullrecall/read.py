@@ -18,6 +18,7 @@ if TYPE_CHECKING:  # `as` the same name says that it is public (PEP 484)
     from fullrecall.files.documents import read_contexts as read_contexts
     from fullrecall.files.frames import from_rows as from_rows
     from fullrecall.files.reading import read as read
+    from fullrecall.files.traces import Joined as Joined
     from fullrecall.files.traces import from_spans as from_spans
     from fullrecall.files.traces import with_references as with_references
     from fullrecall.files.trec import from_qrels_run as from_qrels_run
@@ -28,10 +29,10 @@ if TYPE_CHECKING:  # `as` the same name says that it is public (PEP 484)
     from fullrecall.samples.corpus import Document as Document
 
 _MODULES = {
-    "Written": ".files.writing",
-    "write": ".files.writing",
     "Document": ".samples.corpus",
     "Documents": ".files.documents",
+    "Joined": ".files.traces",
+    "Written": ".files.writing",
     "documents_of": ".files.documents",
     "from_qrels_run": ".files.trec",
     "from_rows": ".files.frames",
@@ -41,6 +42,7 @@ _MODULES = {
     "read_labels": ".calibration",
     "read_trec": ".files.trec",
     "with_references": ".files.traces",
+    "write": ".files.writing",
     "write_jsonl": ".files.writing",
 }
 

@@ -35,12 +35,26 @@ if TYPE_CHECKING:  # `as` the same name says that it is public (PEP 484)
     from fullrecall.samples.retrieval import View
     from fullrecall.scorers.scorer import Scorer
     from fullrecall.stats.bounds import Interval as Interval
+    from fullrecall.stats.change import Difference as Difference
+    from fullrecall.stats.change import Direction as Direction
     from fullrecall.stats.change import Flip as Flip
+    from fullrecall.stats.choice import Choice as Choice
+    from fullrecall.stats.choice import Standing as Standing
     from fullrecall.stats.comparison import Comparison as Comparison
     from fullrecall.stats.comparisons import Comparisons as Comparisons
+    from fullrecall.stats.estimates import Estimate as Estimate
+    from fullrecall.stats.estimates import ScoreSummary as ScoreSummary
     from fullrecall.stats.missed import Missed as Missed
+    from fullrecall.stats.outcome import Check as Check
     from fullrecall.stats.outcome import GateResult as GateResult
     from fullrecall.stats.outcome import Outcome as Outcome
+    from fullrecall.stats.question_cost import QuestionCost as QuestionCost
+    from fullrecall.stats.question_cost import Seconds as Seconds
+    from fullrecall.stats.score_comparison import ScoreComparison as ScoreComparison
+    from fullrecall.stats.slices import Slice as Slice
+    from fullrecall.stats.slices import Slices as Slices
+    from fullrecall.stats.smallest_k import SmallestK as SmallestK
+    from fullrecall.stats.smallest_k import Tested as Tested
     from fullrecall.stats.summary import Summary as Summary
     from fullrecall.table.row import Row as Row
 
@@ -429,15 +443,29 @@ def compare(
 
 
 _MODULES = {
+    "Check": ".stats.outcome",
+    "Choice": ".stats.choice",
     "Comparison": ".stats.comparison",
     "Comparisons": ".stats.comparisons",
+    "Difference": ".stats.change",
+    "Direction": ".stats.change",
+    "Estimate": ".stats.estimates",
     "Flip": ".stats.change",
     "GateResult": ".stats.outcome",
     "Interval": ".stats.bounds",
     "Missed": ".stats.missed",
     "Outcome": ".stats.outcome",
+    "QuestionCost": ".stats.question_cost",
     "Row": ".table.row",
+    "ScoreComparison": ".stats.score_comparison",
+    "ScoreSummary": ".stats.estimates",
+    "Seconds": ".stats.question_cost",
+    "Slice": ".stats.slices",
+    "Slices": ".stats.slices",
+    "SmallestK": ".stats.smallest_k",
+    "Standing": ".stats.choice",
     "Summary": ".stats.summary",
+    "Tested": ".stats.smallest_k",
 }
 
 if not TYPE_CHECKING:  # checkers read no list but a literal one

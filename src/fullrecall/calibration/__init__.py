@@ -11,12 +11,16 @@ if TYPE_CHECKING:  # `as` the same name says that it is public (PEP 484)
     from fullrecall.calibration.correction import calibrate as calibrate
     from fullrecall.calibration.draw import ToLabel as ToLabel
     from fullrecall.calibration.draw import to_label as to_label
+    from fullrecall.calibration.estimation import Agreement as Agreement
+    from fullrecall.calibration.estimation import CalibrationEstimate as CalibrationEstimate
     from fullrecall.calibration.label_files import read_labels as read_labels
     from fullrecall.calibration.labels import HumanLabels as HumanLabels
     from fullrecall.calibration.labels import Label as Label
 
 _MODULES = {
+    "Agreement": "estimation",
     "Calibration": "calibration",
+    "CalibrationEstimate": "estimation",
     "HumanLabels": "labels",
     "Label": "labels",
     "ToLabel": "draw",

@@ -7,7 +7,7 @@ it is typed, and has a text form that `parse` reads: `ndcg(gain=exponential)@10`
 
 from fullrecall.measures.budgets import CutBudget, calls, seconds, tokens
 from fullrecall.measures.leaks import Leak
-from fullrecall.measures.measure import Measure, Threshold
+from fullrecall.measures.measure import GradedMeasure, Measure, Threshold
 from fullrecall.measures.ranking import AP, RR, ContextPrecision, nDCG
 from fullrecall.measures.sets import F1, AllFound, Hit, Precision, Recall
 from fullrecall.measures.text import MEASURES, as_measures, parse, parse_threshold, unaliased
@@ -21,6 +21,7 @@ __all__ = [
     "AllFound",
     "ContextPrecision",
     "CutBudget",
+    "GradedMeasure",
     "Hit",
     "Leak",
     "Measure",

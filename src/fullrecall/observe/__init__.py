@@ -17,6 +17,7 @@ if TYPE_CHECKING:  # `as` the same name says that it is public (PEP 484)
     from fullrecall.observe.log import ROOT as ROOT
     from fullrecall.observe.log import StepLog as StepLog
     from fullrecall.observe.processor import RetrievalProcessor as RetrievalProcessor
+    from fullrecall.observe.processor import SpanCapture as SpanCapture
     from fullrecall.observe.reading import StepOptions as StepOptions
     from fullrecall.observe.reading import StepReading as StepReading
     from fullrecall.observe.step import ITEM as ITEM
@@ -34,11 +35,12 @@ _MODULES = {
     "DocumentCopy": "step",
     "DocumentList": "step",
     "ITEM": "step",
-    "StepKind": "step",
     "Path": "step",
     "ROOT": "log",
     "RetrievalProcessor": "processor",
+    "SpanCapture": "processor",
     "Step": "step",
+    "StepKind": "step",
     "StepLog": "log",
     "StepOptions": "reading",
     "StepReading": "reading",

@@ -7,32 +7,50 @@ from typing import TYPE_CHECKING
 from fullrecall._util import lazy
 
 if TYPE_CHECKING:  # `as` the same name says that it is public (PEP 484)
+    from fullrecall.measures.findings import CreditStep as CreditStep
+    from fullrecall.measures.findings import Evidence as Evidence
+    from fullrecall.measures.findings import Finding as Finding
+    from fullrecall.measures.findings import Target as Target
     from fullrecall.scorers.claims import ClaimRecall as ClaimRecall
     from fullrecall.scorers.entities import EntityRecall as EntityRecall
     from fullrecall.scorers.ids import IdRecall as IdRecall
     from fullrecall.scorers.judged import JudgedScorer as JudgedScorer
     from fullrecall.scorers.precision import ContextPrecision as ContextPrecision
     from fullrecall.scorers.questions import QuestionRecall as QuestionRecall
+    from fullrecall.scorers.result import Method as Method
+    from fullrecall.scorers.result import Result as Result
+    from fullrecall.scorers.result import Status as Status
     from fullrecall.scorers.scorer import DeterministicScorer as DeterministicScorer
     from fullrecall.scorers.scorer import FindingScorer as FindingScorer
     from fullrecall.scorers.scorer import Found as Found
     from fullrecall.scorers.scorer import Scorer as Scorer
+    from fullrecall.scorers.scorer import require as require
+    from fullrecall.scorers.scorer import retrieved_texts as retrieved_texts
     from fullrecall.scorers.spans import SpanRecall as SpanRecall
     from fullrecall.scorers.text import TextRecall as TextRecall
 
 _MODULES = {
     "ClaimRecall": "claims",
     "ContextPrecision": "precision",
+    "CreditStep": ".measures.findings",
     "DeterministicScorer": "scorer",
     "EntityRecall": "entities",
+    "Evidence": ".measures.findings",
+    "Finding": ".measures.findings",
     "FindingScorer": "scorer",
     "Found": "scorer",
     "IdRecall": "ids",
     "JudgedScorer": "judged",
+    "Method": "result",
     "QuestionRecall": "questions",
+    "Result": "result",
     "Scorer": "scorer",
     "SpanRecall": "spans",
+    "Status": "result",
+    "Target": ".measures.findings",
     "TextRecall": "text",
+    "require": "scorer",
+    "retrieved_texts": "scorer",
 }
 
 if not TYPE_CHECKING:  # checkers read no list but a literal one

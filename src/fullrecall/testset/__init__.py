@@ -1,20 +1,34 @@
 """Test sets: from documents to references that can be trusted."""
 
 from fullrecall.testset.additions import unjudged
-from fullrecall.testset.audit import Audit, check
-from fullrecall.testset.completion import CompletedSet, complete
+from fullrecall.testset.audit import Audit, Issue, check
+from fullrecall.testset.completeness import Figure
+from fullrecall.testset.completion import CompletedSet, CompletenessEstimate, PairToLabel, complete
 from fullrecall.testset.content import Problem
-from fullrecall.testset.following import Followed, LabelStatus, anchor, follow
+from fullrecall.testset.draft import Backed, Draft, Rejection
+from fullrecall.testset.execution import ModelOptions
+from fullrecall.testset.following import Followed, FollowedLabel, LabelStatus, anchor, follow
 from fullrecall.testset.generation import TestSet, generate
 from fullrecall.testset.review import Review, apply_review, lower_bound, reviews_needed, to_review
+from fullrecall.testset.seeds import SeedPassage
 
 __all__ = [
     "Audit",
+    "Backed",
     "CompletedSet",
+    "CompletenessEstimate",
+    "Draft",
+    "Figure",
     "Followed",
+    "FollowedLabel",
+    "Issue",
     "LabelStatus",
+    "ModelOptions",
+    "PairToLabel",
     "Problem",
+    "Rejection",
     "Review",
+    "SeedPassage",
     "TestSet",
     "anchor",
     "apply_review",
