@@ -6,6 +6,7 @@ import ast
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from pathlib import Path
+from typing import Any
 
 ROOT = Path(__file__).parents[1]
 SOURCES = (
@@ -86,7 +87,7 @@ def replaced_names(source: Path) -> list[str]:
 def _exported(tree: ast.Module) -> Iterator[str]:
     for node in ast.walk(tree):
         if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) in ("__all__", "_MODULES"):
-            listed = getattr(node.value, "keys", None) or getattr(node.value, "elts", ())
+            listed: Any = getattr(node.value, "keys", None) or getattr(node.value, "elts", ())
             yield from map(ast.literal_eval, listed)
 
 
