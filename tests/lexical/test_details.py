@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections import Counter
+from pathlib import Path
 from typing import Any
 
 import pytest
 from tests.lexical.facts import facts
 
+from fullrecall import ClaimRecall, Report, Sample, evaluate
 from fullrecall.judge.flow import run
 from fullrecall.lexical import LexicalJudge, support
 from fullrecall.lexical.falsification import Falsified, edits, falsified
@@ -143,13 +145,13 @@ def test_work_is_linear_in_the_contexts(monkeypatch: pytest.MonkeyPatch) -> None
     ("claim", "parts"),
     [
         (
-            "Ana Ruiz founded Lumo in Lisbon, and the museum of Oldport sold paintings in 1998.",
-            ["Ana Ruiz founded Lumo in Lisbon.", "The museum of Oldport sold paintings in 1998."],
+            "Ana Ruiz founded Lumo in Lisbon near the museum of Oldport.",
+            ["Ana Ruiz founded Lumo.", "The museum of Oldport sold paintings in 1998."],
         ),
         (
-            "Ana Ruiz founded Lumo in Lisbon, sold Lumo in 1998, and breeds Andalusian horses.",
-            ["Ana Ruiz founded Lumo in Lisbon.", "Ana Ruiz sold Lumo in 1998.",
-             "Ana Ruiz breeds Andalusian horses."],
+            "The founder of Lumo in Lisbon gave Andalusian horses to the museum of Oldport.",
+            ["The founder of Lumo lives in Lisbon.", "Andalusian horses are bred.",
+             "The museum of Oldport opened in 1998."],
         ),
     ],
     ids=["nothing in common", "three of them"],
@@ -178,3 +180,44 @@ def test_one_person_under_another_name_is_no_confusion(claim: str, context: str)
     """Pronouns, names that are said to be the same, and acronyms stand for who is meant."""
     (verdict,), _ = run(LexicalJudge().attribute([claim], [context]))
     assert verdict.label == "supported"
+
+
+def test_a_given_compound_earns_the_share_of_its_facts() -> None:
+    """One target whose credit rises with each fact that is found; the finding lists the facts."""
+    claim = "The Rook keyboard, which costs $129, has 84 keys; the cable is red."
+    result = ClaimRecall().score(
+        retrieved_contexts=["The Rook keyboard costs $129.", "The cable is red."],
+        reference_claims=[claim],
+    )
+    (finding,) = result.findings
+    assert finding.steps == ((1, 1 / 3), (2, 2 / 3))
+    assert finding.verdict == "partial"
+    assert [(part.fact, part.label) for part in finding.parts] == [
+        ("The Rook keyboard costs $129.", "supported"),
+        ("The Rook keyboard has 84 keys.", "not_supported"),
+        ("The cable is red.", "supported"),
+    ]
+
+
+@pytest.mark.parametrize("ending", ["jsonl", "parquet"])
+def test_a_compound_survives_saving(tmp_path: Path, ending: str) -> None:
+    """A saved report is derived again, fact by fact."""
+    sample = Sample(
+        id="a",
+        retrieved_contexts=["The service is fast.", "It is a cheap service."],
+        reference_claims=["The service is fast, cheap, and reliable."],
+    )
+    report = evaluate([sample], ClaimRecall())
+    report.save(tmp_path / f"report.{ending}")
+    loaded = Report.load(tmp_path / f"report.{ending}")
+    assert loaded[0].results[0].findings == report[0].results[0].findings
+    assert loaded[0].results[0].score == pytest.approx(2 / 3)
+
+
+def test_a_pronoun_is_the_subject_of_the_claim_before() -> None:
+    """A given claim that begins with "it" is judged with that subject, and keeps its text."""
+    result = ClaimRecall().score(
+        retrieved_contexts=["The Basic plan has 3 seats.", "A coffee costs $5 in Lisbon."],
+        reference_claims=["The Basic plan has 3 seats.", "It costs $5."],
+    )
+    assert result.missed == ("It costs $5.",)

@@ -57,7 +57,8 @@ class Verdict:
     the verdicts of a panel, one for each judge: credit at a rank is then their median.
     `contested` says which contexts moved the verdicts, where some did. `verified` says whether
     the model, shown its quotes and the target alone, found that they support it; None where it was
-    not asked.
+    not asked. `facts` are the verdicts on the facts of a compound claim, each with its text as
+    `fact`: the credit is then their share.
     """
 
     label: VerdictLabel | None
@@ -69,11 +70,27 @@ class Verdict:
     votes: tuple[Verdict, ...] = ()
     contested: str = ""
     verified: bool | None = None
+    facts: tuple[Verdict, ...] = ()
+    fact: str = ""
 
     @property
     def helps(self) -> bool:
         """Whether it can earn credit: it says that the target is supported, if in part."""
         return self.label in ("supported", "partial")
+
+
+def compound(facts: Sequence[Verdict]) -> Verdict:
+    """Return the verdict on a claim of several facts; without one on each fact there is none."""
+    problem = next((fact.problem for fact in facts if fact.label is None), "")
+    if problem:
+        return Verdict(None, problem=problem)
+    supported = [fact.label == "supported" for fact in facts]
+    label: VerdictLabel = "partial" if any(supported) else "not_supported"
+    return Verdict(
+        "supported" if all(supported) else label,
+        tuple(dict.fromkeys(citation for fact in facts for citation in fact.citations)),
+        facts=tuple(facts),
+    )
 
 
 SplitKind: TypeAlias = Literal["claims", "questions"]

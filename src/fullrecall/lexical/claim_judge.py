@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from typing import ClassVar, NamedTuple
 
 from fullrecall.errors import JudgeError, ParameterError
-from fullrecall.judge.judge import Citation, Flow, Relation, SplitKind, Verdict
-from fullrecall.lexical.clauses import facts_of
+from fullrecall.judge.judge import Citation, Flow, Relation, SplitKind, Verdict, compound
+from fullrecall.lexical.clauses import facts_of, resolved
 from fullrecall.lexical.sentences import sentences
 
 
@@ -102,13 +103,24 @@ class ClaimJudge:
         question: str | None = None,
         relation: Relation = "claim",
     ) -> Flow[Sequence[Verdict]]:
-        """Return one verdict per claim, in order; raises `JudgeError` for questions."""
+        """Return one verdict per claim, in order; raises `JudgeError` for questions.
+
+        A compound claim is judged fact by fact; a pronoun has the subject of the claim before.
+        """
         if relation == "question":
             raise JudgeError(
                 f"{self.called} cannot decide whether a question is answered: "
                 "pass judge=LLMJudge(…)"
             )
-        return (yield from self._attributed(targets, contexts, question))
+        facts_by_claim = [facts_of(claim) for claim in resolved(targets)]
+        facts = [fact for listed in facts_by_claim for fact in listed]
+        verdicts = iter((yield from self._attributed(facts, contexts, question)))
+        return [
+            next(verdicts)
+            if len(listed) == 1
+            else compound([replace(next(verdicts), fact=fact) for fact in listed])
+            for listed in facts_by_claim
+        ]
 
     def relevance(
         self, contexts: Sequence[str], *, question: str | None, reference: str | None

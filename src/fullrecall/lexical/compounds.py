@@ -53,7 +53,7 @@ def simple_sentences(sentence: str) -> list[str]:
 def listed_facts(sentence: str) -> list[str]:
     """Return a fact for each item of a sentence's list; the sentence itself without a list."""
     words = [word.strip(",;:").lower() for word in sentence.split()]
-    governed = word_set("unsure").union(("between", "either", "neither", "respectively", "not"))
+    governed = word_set("unsure") | word_set("governing")
     if len(words) > _MOST_WORDS or not governed.isdisjoint(words):
         return [sentence]
     body = sentence.rstrip(".")

@@ -59,13 +59,15 @@ class VerdictPart(NamedTuple):
 
     `label` is the verdict's, empty where there is none. `evidence` says by index on which items of
     the finding's evidence it rests, `together` whether it needs them all. `vote` counts the judges
-    of a panel from 1; 0 for a single judge.
+    of a panel from 1; 0 for a single judge. `fact` is the fact of a compound target that the
+    verdict is on, empty for a verdict on the whole target.
     """
 
     label: str
     evidence: tuple[int, ...] = ()
     together: bool = False
     vote: int = 0
+    fact: str = ""
 
 
 class Finding(NamedTuple):

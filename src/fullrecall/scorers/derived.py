@@ -17,7 +17,7 @@ from fullrecall._util.ports import plugged
 from fullrecall._util.values import shown
 from fullrecall.errors import FullrecallError, JudgeError, ReportError
 from fullrecall.judge.flow import Done, advance
-from fullrecall.judge.judge import LABELS, Citation, Flow, Verdict
+from fullrecall.judge.judge import LABELS, Citation, Flow, Verdict, compound
 from fullrecall.judge.panel import median
 from fullrecall.measures.findings import Evidence, Finding, VerdictPart
 from fullrecall.samples.corpus import STALE
@@ -192,6 +192,11 @@ class RecordedJudge:
         parts = finding.parts or (
             VerdictPart(finding.verdict, tuple(range(len(finding.evidence)))),
         )
+        if parts[0].fact:
+            facts = [
+                replace(self._of_part(part, finding.evidence), fact=part.fact) for part in parts
+            ]
+            return compound(facts)
         by_vote: dict[int, list[Verdict]] = {}
         for part in parts:
             by_vote.setdefault(part.vote, []).append(self._of_part(part, finding.evidence))

@@ -195,6 +195,8 @@ class JudgedScorer(FindingScorer):
 
     def _finding(self, target: Target, verdict: Verdict, contexts: Contexts, aim: Aim) -> Finding:
         """Return the finding; of several verdicts that help, each earns credit at its own rank."""
+        if verdict.facts:
+            return self._compound(target, verdict, contexts, aim)
         cited = [
             [(part, contexts.evidence(part, target, aim)) for part in (vote, *vote.others)]
             for vote in verdict.votes or (verdict,)
@@ -227,6 +229,38 @@ class JudgedScorer(FindingScorer):
             credit - (proven[-1].credit if proven else 0.0),
             verdict.contested,
             _kept_parts(verdict, evidence, cited),
+        )
+
+    def _compound(self, target: Target, verdict: Verdict, contexts: Contexts, aim: Aim) -> Finding:
+        """Return the finding of a claim of several facts: its credit is the share of its facts."""
+        facts = [
+            self._finding(target._replace(any_of=(fact.fact,)), fact, contexts, aim)
+            for fact in verdict.facts
+        ]
+        rises = sorted({step.rank for finding in facts for step in finding.steps})
+        steps = tuple(
+            CreditStep(rank, sum(finding.credit_at(rank) for finding in facts) / len(facts))
+            for rank in rises
+        )
+        pieces = dict.fromkeys(piece for finding in facts for piece in finding.evidence)
+        evidence = sorted(pieces, key=lambda piece: piece.rank)
+        parts = [
+            VerdictPart(
+                fact.label or "",
+                tuple(map(evidence.index, finding.evidence)),
+                fact.together,
+                fact=fact.fact,
+            )
+            for fact, finding in zip(verdict.facts, facts, strict=True)
+        ]
+        return Finding(
+            target,
+            steps,
+            tuple(sorted({rank for finding in facts for rank in finding.ranks})),
+            tuple(evidence),
+            verdict.label or "",
+            unverified=sum(finding.unverified for finding in facts) / len(facts),
+            parts=tuple(parts),
         )
 
     def _credit(self, verdict: Verdict) -> float:
@@ -348,7 +382,7 @@ class Contexts:
 
     def problem_of(self, verdict: Verdict) -> str:
         """Return what breaks the contract in a judge's verdict; empty where nothing does."""
-        for part in (verdict, *verdict.others, *verdict.votes):
+        for part in (verdict, *verdict.others, *verdict.votes, *verdict.facts):
             # A panel goes on without a judge that failed; a verdict of its own needs a label.
             if part.label is None and part in verdict.votes:
                 continue

@@ -102,6 +102,7 @@ class PartRecord(BaseRecord):
     evidence: list[CountField] = Field(default_factory=list)
     together: bool = False
     vote: CountField = 0
+    fact: str = ""
 
 
 class FindingRecord(BaseRecord):
