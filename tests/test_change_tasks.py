@@ -132,7 +132,7 @@ else:
     ),
     "input format": Task(
         {
-            "read/formats.py": Edit(
+            "files/formats.py": Edit(
                 '        "deepeval": Format(',
                 """        "trivia": Format(
             lambda names: names >= {"Query", "Pages"},
@@ -153,11 +153,11 @@ assert [r.any_of for r in sample.reference_context_ids] == [("a",), ("b",)]
     ),
     "page section": Task(
         {
-            "views/page/page.py": Edit(
+            "page/page.py": Edit(
                 "        causes=causes.lines,\n",
                 "        longest=max(len(rows[-1].sample.user_input) for rows in subject.rows),\n",
             ),
-            "views/page/files/page.html": Edit(
+            "page/files/page.html": Edit(
                 "{% if funnel %}",
                 "{% if longest %}\n<section><h2>The longest question</h2>\n"
                 "<p>{{ longest }} characters</p></section>\n{% endif %}\n\n",
