@@ -6,6 +6,7 @@ import json
 import re
 import tomllib
 from collections.abc import Mapping
+from fnmatch import fnmatch
 from pathlib import Path
 from typing import Any
 
@@ -88,6 +89,18 @@ def test_the_distributions_agree(field: str) -> None:
 def test_the_licenses_are_the_same() -> None:
     """Each distribution carries the license's text."""
     assert len({(folder / "LICENSE").read_bytes() for folder in FOLDERS}) == 1
+
+
+def test_no_source_is_ignored() -> None:
+    """The build leaves out what `.gitignore` names, also a folder that Git tracks."""
+    lines = (ROOT / ".gitignore").read_text("utf-8").splitlines()
+    anywhere = {line.rstrip("/") for line in lines if "/" not in line.rstrip("/")}
+    roots = [folder / part for folder in FOLDERS for part in ("src", "tests")]
+    sources = [path for root in roots for path in root.rglob("*")]
+    names = {path.name for path in sources if "__pycache__" not in path.parts}
+    assert {"fullrecall", "test_publishing.py"} <= names
+    assert "*.py[cod]" in anywhere
+    assert {name for name in names if any(fnmatch(name, line) for line in anywhere)} == set()
 
 
 def test_each_file_names_one_repository_and_one_documentation() -> None:
