@@ -18,7 +18,7 @@ from tests.files.reports.sealing import seal
 from fullrecall import Context, IdRecall, Report, Sample, SpanRecall, TextRecall, evaluate
 from fullrecall.errors import ReportError
 from fullrecall.judge.usage import Usage
-from fullrecall.measures.findings import Evidence, Finding, CreditStep, Target
+from fullrecall.measures.findings import CreditStep, Evidence, Finding, Target
 from fullrecall.report import Row
 from fullrecall.samples.retrieval import Retrieval
 from fullrecall.scorers.result import Method, Result, Status
@@ -31,7 +31,9 @@ CLAIM = Finding(
     "supported",
     0.75,
 )
-PASSAGE = Finding(Target(("x", "y"), 2.0, 40.0), (CreditStep(2, 1.0),), (2,), (Evidence(2, 0, 3, 5, 8),))
+PASSAGE = Finding(
+    Target(("x", "y"), 2.0, 40.0), (CreditStep(2, 1.0),), (2,), (Evidence(2, 0, 3, 5, 8),)
+)
 MISSED = Finding(Target(("z",)))
 
 

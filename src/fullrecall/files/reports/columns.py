@@ -16,13 +16,13 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from fullrecall._util.dataframes import encodable
-from fullrecall.measures.findings import Finding, Target
-from fullrecall.files.reports.records import Default, plain_result, plain_sample
-from fullrecall.scorers.result import Method, Result, Status
 from fullrecall.files.reports.plain import as_line, head_of
-from fullrecall.samples.sample import Sample
+from fullrecall.files.reports.records import Default, plain_result, plain_sample
+from fullrecall.measures.findings import Finding, Target
 from fullrecall.measures.found import SCORED, FoundColumns
+from fullrecall.samples.sample import Sample
 from fullrecall.scorers.id_samples import IdSamples
+from fullrecall.scorers.result import Method, Result, Status
 from fullrecall.table.part import MemoryPart, Part
 
 VERSION = 2

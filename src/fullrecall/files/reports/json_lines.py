@@ -15,18 +15,32 @@ from typing import Annotated, Any
 
 from pydantic import Field
 
-from fullrecall.errors import ReportError
 from fullrecall._util.garbage import uncollected
-from fullrecall.files.reports.records import MethodRecord, BaseRecord, check_row, plain_sample, sample_of
-from fullrecall.stats.evaluation import AnyEvaluation
-from fullrecall.files.reports.signature import KIND
-from fullrecall.scorers.result import Method
-from fullrecall.files.reports.plain import as_line, changed, head_of, located, mapping, parsed, plain_results
+from fullrecall.errors import ReportError
+from fullrecall.files.reports.plain import (
+    as_line,
+    changed,
+    head_of,
+    located,
+    mapping,
+    parsed,
+    plain_results,
+)
 from fullrecall.files.reports.proof import Contradiction, Proof, proofs_of
+from fullrecall.files.reports.records import (
+    BaseRecord,
+    MethodRecord,
+    check_row,
+    plain_sample,
+    sample_of,
+)
 from fullrecall.files.reports.row_writer import RowWriter
-from fullrecall.table.origin import Origin
+from fullrecall.files.reports.signature import KIND
 from fullrecall.samples.retrieval import View
 from fullrecall.samples.sample import Sample
+from fullrecall.scorers.result import Method
+from fullrecall.stats.evaluation import AnyEvaluation
+from fullrecall.table.origin import Origin
 from fullrecall.table.part import MemoryPart, Part
 from fullrecall.table.table import Table
 

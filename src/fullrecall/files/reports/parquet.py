@@ -15,22 +15,22 @@ import pyarrow as pa
 import pyarrow.fs as pafs
 import pyarrow.parquet as pq
 
-from fullrecall.errors import ReportError
 from fullrecall._util.values import shown
-from fullrecall.files.reports.records import BaseRecord
-from fullrecall.stats.evaluation import AnyEvaluation
-from fullrecall.files.reports.signature import KIND, MANIFEST
-from fullrecall.scorers.result import Method
+from fullrecall.errors import ReportError
 from fullrecall.files.reports import columns
 from fullrecall.files.reports.json_lines import methods_of
 from fullrecall.files.reports.plain import changed, located, mapping, parsed
 from fullrecall.files.reports.plan import assembled
 from fullrecall.files.reports.proof import Contradiction, Proof, difference, proofs_of
+from fullrecall.files.reports.records import BaseRecord
 from fullrecall.files.reports.row_groups import Files, RowGroup
 from fullrecall.files.reports.row_writer import RowWriter
-from fullrecall.table.origin import UNKNOWN, Origin
-from fullrecall.samples.retrieval import View
+from fullrecall.files.reports.signature import KIND, MANIFEST
 from fullrecall.measures.lists import Integers
+from fullrecall.samples.retrieval import View
+from fullrecall.scorers.result import Method
+from fullrecall.stats.evaluation import AnyEvaluation
+from fullrecall.table.origin import UNKNOWN, Origin
 from fullrecall.table.part import MemoryPart, Part, Selection
 from fullrecall.table.table import Table
 

@@ -13,16 +13,16 @@ from itertools import zip_longest
 from math import isclose
 from typing import Any
 
-from fullrecall.errors import ReportError
 from fullrecall._util.values import shown
-from fullrecall.files.reports.records import ROUNDING, ResultRecord, check_retrieved
-from fullrecall.scorers.result import Method, Result
+from fullrecall.errors import ReportError
 from fullrecall.files.reports.plain import located, plain_results
-from fullrecall.table.origin import Origin
+from fullrecall.files.reports.records import ROUNDING, ResultRecord, check_retrieved
+from fullrecall.measures.found import FoundColumns
 from fullrecall.samples.sample import Sample
 from fullrecall.scorers.derived import Derivation
 from fullrecall.scorers.ids import IdRecall, id_columns
-from fullrecall.measures.found import FoundColumns
+from fullrecall.scorers.result import Method, Result
+from fullrecall.table.origin import Origin
 from fullrecall.table.part import MemoryPart, Rescored, Results, columns_of
 
 

@@ -14,13 +14,13 @@ from typing import Annotated, Any, ClassVar, Self
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
-from fullrecall.errors import FullrecallError, InputError, ReportError
-from fullrecall.measures.findings import Evidence, Finding, VerdictPart, CreditStep, Target
 from fullrecall._util.values import shown
-from fullrecall.measures import parse
-from fullrecall.scorers.result import Method, Result, Status
-from fullrecall.samples.sample import Sample
+from fullrecall.errors import FullrecallError, InputError, ReportError
 from fullrecall.judge.usage import Usage
+from fullrecall.measures import parse
+from fullrecall.measures.findings import CreditStep, Evidence, Finding, Target, VerdictPart
+from fullrecall.samples.sample import Sample
+from fullrecall.scorers.result import Method, Result, Status
 
 RankField = Annotated[int, Field(ge=1)]
 CountField = Annotated[int, Field(ge=0)]

@@ -15,13 +15,13 @@ from numpy.typing import NDArray
 
 from fullrecall._util.caches import Cache
 from fullrecall.errors import ReportError
-from fullrecall.files.reports.records import ResultRecord
-from fullrecall.scorers.result import Method, Result, Status
 from fullrecall.files.reports import columns
 from fullrecall.files.reports.plain import located, mapping
-from fullrecall.samples.sample import Sample
+from fullrecall.files.reports.records import ResultRecord
 from fullrecall.measures.found import SCORED, FoundColumns, steps_of
 from fullrecall.measures.lists import Integers, Lists, count_sums, offsets_of
+from fullrecall.samples.sample import Sample
+from fullrecall.scorers.result import Method, Result, Status
 from fullrecall.table.part import Part, name_hashes
 
 _MOST_BYTES = 24 * 2**20

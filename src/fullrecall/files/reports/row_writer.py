@@ -9,11 +9,11 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self
 
-from fullrecall.files.reports.records import Default
 from fullrecall._util.ending import ending
+from fullrecall.files.reports.records import Default
+from fullrecall.samples.sample import Sample
 from fullrecall.scorers.result import Method, Result
 from fullrecall.table.origin import UNKNOWN, Origin
-from fullrecall.samples.sample import Sample
 from fullrecall.table.part import MemoryPart, Part
 
 

@@ -11,13 +11,13 @@ from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
-from fullrecall.errors import ParameterError, ReportError
 from fullrecall._util.extras import pyarrow
-from fullrecall.stats.evaluation import AnyEvaluation, Evaluation
-from fullrecall.files.reports.signature import is_report
-from fullrecall.scorers.result import Method
+from fullrecall.errors import ParameterError, ReportError
 from fullrecall.files.reports import json_lines
 from fullrecall.files.reports.row_writer import RowWriter
+from fullrecall.files.reports.signature import is_report
+from fullrecall.scorers.result import Method
+from fullrecall.stats.evaluation import AnyEvaluation, Evaluation
 from fullrecall.table.origin import UNKNOWN, Origin
 
 SUFFIXES = (".jsonl", ".parquet")
