@@ -9,7 +9,10 @@ from typing import Any
 
 import pytest
 
+from fullrecall import ClaimRecall
+from fullrecall.judge.evidence import Location
 from fullrecall.lexical.clauses import facts_of
+from fullrecall.lexical.quote_rules import objection
 
 GOLDEN = Path(__file__).parents[1] / "golden"
 _MARKER = re.compile(r"^(?:\(?\d+[.)]|[-*•]) ")
@@ -36,3 +39,40 @@ def _bare(fact: str) -> str:
 def test_reference_answers_are_split(row: dict[str, Any]) -> None:
     """Each answer gives its facts, each with its subject, in order."""
     assert list(map(_bare, facts_of(row["answer"]))) == list(map(_bare, row["facts"]))
+
+
+def _credits(claims: list[str], contexts: list[str], question: str | None = None) -> list[Any]:
+    """Return each claim's credit by the built-in judge, "unscored" without a verdict."""
+    result = ClaimRecall().score(
+        user_input=question, retrieved_contexts=contexts, reference_claims=claims
+    )
+    credit_of = {finding.target.label: finding.credit_at() for finding in result.findings}
+    return [credit_of.get(claim, "unscored") for claim in claims]
+
+
+@pytest.mark.parametrize(
+    "row",
+    _cases("everyday_claims.jsonl", frozenset({2, 3, 4, 5, 8, 9, 10, 25, 31, 32, 34, 35, 40, 42})),
+)
+def test_everyday_claims_are_judged(row: dict[str, Any]) -> None:
+    """Tables, commands, prices, roles, names, opposites, pronouns, lists: each claim's credit."""
+    credits_of = _credits(row["claims"], row["contexts"], row.get("question"))
+    assert credits_of == [
+        expected if isinstance(expected, str) else pytest.approx(expected, abs=0.001)
+        for expected in row["expected"]
+    ]
+
+
+@pytest.mark.parametrize("row", _cases("opposites.jsonl", frozenset({7, 51, 52, 54, 65, 76})))
+def test_opposites_by_the_built_in_judge(row: dict[str, Any]) -> None:
+    """It credits a paraphrase, and no contradiction."""
+    expected = 1.0 if row["expected"] == "supported" else 0.0
+    assert _credits([row["claim"]], [row["context"]]) == [expected]
+
+
+@pytest.mark.parametrize("row", _cases("opposites.jsonl", frozenset({51, 52, 54, 76})))
+def test_opposites_by_the_rules_for_quotes(row: dict[str, Any]) -> None:
+    """They verify the quote of a paraphrase, and refuse one that contradicts."""
+    whole = [Location(0, len(row["context"]))]
+    is_verified = not objection(row["claim"], row["context"], whole)
+    assert is_verified == (row["expected"] == "supported")

@@ -14,6 +14,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
+from fullrecall.lexical.contrast import states_of_some, states_opposite
 from fullrecall.lexical.matching import ClaimMatch, ParsedText
 from fullrecall.lexical.words.names import names
 from fullrecall.lexical.words.negations import denials, denied_keys, denies
@@ -71,12 +72,16 @@ def _distance(match: ClaimMatch, unit: int, other: int) -> int | None:
 
 
 def differing_detail(claim: ParsedText, contexts: Sequence[ParsedText], match: ClaimMatch) -> str:
-    """Return in what the claim differs, "number" or "negation"; empty where in neither."""
+    """Return in what the claim differs, "number", "negation" and so on; empty where in neither."""
     if _has_absent_number(claim.text, [passage.text for passage in contexts]):
         return "number"
     if match.best is None or match.covered < _ABOUT * match.total:
         return ""
     sentence = contexts[match.best.context].sentence(match.best.number)
+    if states_opposite(claim.text, sentence):
+        return "opposite"
+    if states_of_some(claim.text, sentence):
+        return "some"
     return "negation" if _is_denied(claim, sentence) else ""
 
 

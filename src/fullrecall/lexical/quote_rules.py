@@ -1,11 +1,11 @@
 """Does a quote that stands there bear on its claim? What a machine can refuse without a model.
 
 A located quote proves nothing by being there: "of the" stands everywhere, and "opened in 1889"
-proves no claim about 1989. Nine rules compare the sentences that a quote stands in with the
-claim: numbers with their units, months, negation, opposites, "only" and roles. They refuse what
-they can show to differ; that a quote passes them does not say that it proves its claim. How much of
-what contradicts they refuse, by kind, is measured by `bench/quote_rules.py`. They are English; of
-other languages numbers and negation are compared.
+proves no claim about 1989. Eleven rules compare the sentences that a quote stands in with the
+claim: numbers with their units, months, negation, opposites, names, "all", "only" and roles. They
+refuse what they can show to differ; that a quote passes them does not say that it proves its
+claim. How much of what contradicts they refuse, by kind, is measured by `bench/quote_rules.py`.
+They are English; of other languages numbers and negation are compared.
 """
 
 from __future__ import annotations
@@ -17,19 +17,19 @@ from itertools import pairwise
 from fullrecall._util.caches import remembered
 from fullrecall.judge.evidence import Location
 from fullrecall.judge.language import Aim
+from fullrecall.lexical.contrast import opposite_keys, states_of_some, states_opposite
 from fullrecall.lexical.words.data import word_set
 from fullrecall.lexical.words.languages import function_words, language_of
 from fullrecall.lexical.words.names import Name, names
 from fullrecall.lexical.words.negations import denials, denied_keys, denies
 from fullrecall.lexical.words.numbers import excludes, may_stand_for, months, numbers, weekdays
-from fullrecall.lexical.words.opposites import opposites
 from fullrecall.lexical.words.tokens import Word, alike, read_words
 
 _MOSTLY = 0.75
 _FEWEST = 2  # content words of a claim that a sentence can state in so many words
 _SEVERAL = 3  # content words of a claim that one of them cannot prove
 _BESIDE = 400  # characters in which the end of a sentence is sought
-_WITHIN = 3  # words on either side of an opposite of which one must be shared
+_EQUAL = 2  # words beside two names that make their places the same
 _AFTER_REPORT = 5  # content words after "it is a myth that"
 _LONGEST = 4_000  # characters of a claim, and of a quote, that are compared
 _MOST_NUMBERS = 60
@@ -98,7 +98,9 @@ class _QuotedClaim:
     def is_opposed(self) -> bool:
         """Whether one side has an opposite of a word of the other: it turns a negation round."""
         return any(
-            not self.quote_keys.isdisjoint(opposites().get(key, ())) for key in self.claim_keys
+            not self.quote_keys.isdisjoint(opposite_keys(word.written))
+            for word in _read(self.claim)
+            if word.key in self.claim_keys
         )
 
 
@@ -119,29 +121,42 @@ def _other_month(pair: _QuotedClaim) -> bool:
 
 
 def _opposite(pair: _QuotedClaim) -> bool:
-    """Whether an opposite of a word of the claim stands beside a word of the claim, undenied."""
-    listed = opposites()
-    claimed = [word for word in _read(pair.claim) if word.key in listed]
-    if not claimed:
-        return False
-    quote_words = _read(pair.quote)
-    denied = denied_keys(pair.claim), denied_keys(pair.quote)
+    return states_opposite(pair.claim, pair.quote)
+
+
+def _of_some(pair: _QuotedClaim) -> bool:
+    return states_of_some(pair.claim, pair.quote)
+
+
+def _other_name(pair: _QuotedClaim) -> bool:
+    """Whether another name stands in the place of a name that is neither there nor near."""
+    near_keys = {word.key for word in (*_read(pair.quote), *_read(pair.near))}
+    claim_words, quote_words = _read(pair.claim), _read(pair.quote)
+    claim_keys = {word.key for word in claim_words}
     return any(
-        other.key in listed[word.key]
-        and word.key not in pair.quote_keys
-        and other.key not in pair.claim_keys
-        and (word.key in denied[0]) == (other.key in denied[1])
-        and _neighbors(_read(pair.claim), word) & _neighbors(quote_words, other)
-        for word in claimed[:_MOST_NUMBERS]
-        for other in quote_words
+        _in_one_place(claim_words, name, quote_words, other)
+        for name in names(pair.claim)[:_MOST_NAMES]
+        if near_keys.isdisjoint(name.keys)
+        for other in names(pair.quote)[: 2 * _MOST_NAMES]
+        if claim_keys.isdisjoint(other.keys)
     )
 
 
-def _neighbors(words: Sequence[Word], word: Word) -> set[str]:
-    at = words.index(word)
-    return {
-        w.key for w in words[max(0, at - _WITHIN) : at + _WITHIN + 1] if w is not word and w.tells
-    }
+def _in_one_place(
+    words: Sequence[Word], name: Name, other_words: Sequence[Word], other: Name
+) -> bool:
+    """Whether two names have the same two words before them, or after, or begin alike."""
+    before, after = _beside(words, name)
+    other_before, other_after = _beside(other_words, other)
+    if before == other_before == []:
+        return after[:1] == other_after[:1]
+    is_led = len(before) == _EQUAL and before == other_before
+    return is_led or (len(after) == _EQUAL and after == other_after)
+
+
+def _beside(words: Sequence[Word], name: Name) -> tuple[list[str], list[str]]:
+    before = [word.key for word in words if word.end <= name.start][-_EQUAL:]
+    return before, [word.key for word in words if word.start >= name.end][:_EQUAL]
 
 
 def _denies_more(pair: _QuotedClaim) -> bool:
@@ -216,6 +231,8 @@ def _turns(pair: _QuotedClaim, claimed: tuple[Name, Name], quoted: tuple[Name, N
 # these let pass: another unit 3, another count 8, another order in time 8.
 RULES: Mapping[Callable[[_QuotedClaim], bool], str] = {
     _opposite: "states the opposite",
+    _of_some: "says it of some only",
+    _other_name: "has another name in its place",
     _denies_more: "denies nothing, and it does",
     _is_reported: "calls false what it states",
     _other_month: "has another month or day",

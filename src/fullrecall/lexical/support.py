@@ -15,6 +15,7 @@ from typing import Any
 
 from fullrecall._util.data import table
 from fullrecall.lexical.claim_judge import Best, Judged
+from fullrecall.lexical.contrast import in_words_of
 from fullrecall.lexical.features import differing_detail, features
 from fullrecall.lexical.matching import ClaimMatch, ParsedText, match_of, read_passage
 
@@ -55,6 +56,7 @@ def judged(claim: str, contexts: Sequence[str], *, threshold: float) -> Judged:
 def matched(claim: str, contexts: Sequence[str]) -> tuple[ParsedText, list[ParsedText], ClaimMatch]:
     """Return a claim without the list number before it, the contexts, and how they match."""
     marker = _LIST_NUMBER.match(claim)
+    claim = in_words_of(claim, contexts)
     passage = read_passage(claim[marker.end() :] if marker else claim)
     read = [read_passage(context) for context in contexts]
     return passage, read, match_of(passage, read)

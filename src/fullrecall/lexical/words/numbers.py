@@ -6,6 +6,7 @@ Numbers are found in digits and in words ("twenty-five", "two hundred thousand")
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from itertools import pairwise
@@ -32,6 +33,8 @@ _SCALES: Mapping[str, float] = table("numbers.json")["scales"]
 _MONEY_SCALES: Mapping[str, float] = _SCALES | table("numbers.json")["money scales"]
 _BOUNDS: Mapping[str, Bound] = table("numbers.json")["bounds"]
 _BEFORE_YEARS = frozenset([*table("numbers.json")["before years"].split(), *MONTHS])
+_FACTORS: Mapping[str, float] = table("numbers.json")["factors"]
+"""Units in the base unit of their sort: 250 ms are 0.25 seconds."""
 _CURRENCIES = frozenset("$€£¥₹")
 _UNITS: Mapping[str, tuple[str, str]] = {
     form: (unit, sort)
@@ -150,7 +153,8 @@ def _may_be(claimed: Number, stated: Number) -> bool:
     if claimed.value is None or stated.value is None:
         return claimed.text.casefold() == stated.text.casefold()
     if claimed.unit != stated.unit and claimed.sort == stated.sort and claimed.unit and stated.unit:
-        return False
+        factors = [_FACTORS.get(number.unit, math.nan) for number in (claimed, stated)]
+        return math.isclose(claimed.value * factors[0], stated.value * factors[1])
     low, other_low = claimed.value, stated.value
     if low <= other_low and (stated.high or other_low) <= (claimed.high or low):
         return True
