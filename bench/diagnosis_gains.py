@@ -237,7 +237,7 @@ def demo(pages: int = 900) -> list[Setting]:
 
     from fullrecall.demo import documents, questions
     from fullrecall.demo.searches import chunked
-    from fullrecall.samples.corpus import Document
+    from fullrecall.samples import Document
     from langchain_fullrecall import contexts as from_documents
     from llama_index.evaluation.fullrecall import contexts as from_nodes
 

@@ -20,7 +20,7 @@ from typing import NamedTuple, TypeAlias
 from side_by_side import say, table
 
 from fullrecall import ClaimRecall, LLMJudge, Sample, evaluate
-from fullrecall.judge.models import ChatRequest, Completion
+from fullrecall.judge import ChatRequest, Completion
 
 _CONTEXT = "A stands here."
 _DENIED = {"id": 1, "verdict": "not_supported", "citations": [], "together": False}

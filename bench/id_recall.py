@@ -23,7 +23,7 @@ from fullrecall import IdRecall, Sample, evaluate
 from fullrecall.measures import AllFound, Recall, nDCG
 from fullrecall.measures.lists import Floats
 from fullrecall.samples.sample import SampleLike
-from fullrecall.scorers.result import Result
+from fullrecall.scorers import Result
 
 KS = (1, 3, 5, 10, 20, 100)
 RETRIEVED, RELEVANT = 100, 10

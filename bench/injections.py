@@ -15,7 +15,7 @@ from typing import Any
 from tests.judge.obeying import FALSE, KINDS, ORDERS, TRUTH, Obeying, Order
 
 from fullrecall import ClaimRecall, LLMJudge
-from fullrecall.scorers.result import Result
+from fullrecall.scorers import Result
 from fullrecall.testing import ScriptedChatModel
 
 HONEST = list(dict.fromkeys(context for context, _ in TRUTH.values()))

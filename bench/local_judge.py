@@ -41,8 +41,7 @@ from scipy.optimize import minimize
 from scipy.stats import rankdata
 
 from fullrecall.judge.flow import run
-from fullrecall.lexical import LexicalJudge
-from fullrecall.lexical.falsification import falsified
+from fullrecall.lexical import LexicalJudge, falsified
 from fullrecall.lexical.features import differing_detail, features
 from fullrecall.lexical.support import matched
 

@@ -11,9 +11,8 @@ from task import Task, installed
 
 from fullrecall import evaluate
 from fullrecall.measures import Precision, nDCG
+from fullrecall.report import Interval, Summary
 from fullrecall.samples.sample import SampleLike
-from fullrecall.stats.bounds import Interval
-from fullrecall.stats.summary import Summary
 
 
 def id_tasks(queries: int, *, peers: bool) -> list[Task]:

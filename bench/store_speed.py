@@ -16,10 +16,9 @@ import time
 from pathlib import Path
 
 from fullrecall import ClaimRecall, LLMJudge, Sample, evaluate
-from fullrecall.judge import Ask
-from fullrecall.judge.models import ChatRequest, Completion, Message
+from fullrecall.judge import Ask, ChatRequest, Completion, Message
+from fullrecall.run import SQLiteLedger
 from fullrecall.run.request import completion_key, completion_of, text_of
-from fullrecall.run.sqlite import SQLiteLedger
 from fullrecall.testing import ScriptedChatModel
 
 _TEXT = "A claim that is supported, with its citation and a quote of some words. " * 8

@@ -25,7 +25,7 @@ import numpy as np
 from fullrecall._util.ranking import Ranking
 from fullrecall._util.vocabulary import content_words
 from fullrecall.judge import Citation, Flow, Verdict
-from fullrecall.samples.sample import Sample
+from fullrecall.samples import Sample
 from fullrecall.testset import complete
 
 LABELS = 600

@@ -28,7 +28,7 @@ from fullrecall import IdRecall, Sample, evaluate
 from fullrecall._util.ranking import Ranking
 from fullrecall.measures import Recall
 from fullrecall.read import Document
-from fullrecall.samples.corpus import CorpusIndex, stale_label
+from fullrecall.samples import CorpusIndex, stale_label
 from fullrecall.testset import LabelStatus, anchor, follow
 
 K = 10

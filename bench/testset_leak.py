@@ -26,9 +26,8 @@ from testset_completion import rank_of
 from fullrecall._util.ranking import Ranking
 from fullrecall._util.vocabulary import content_words
 from fullrecall.demo import documents, questions
-from fullrecall.samples.sample import Sample
-from fullrecall.testset import check
-from fullrecall.testset.audit import Problem
+from fullrecall.samples import Sample
+from fullrecall.testset import Problem, check
 from fullrecall.testset.content import longest_run
 
 SETS = (

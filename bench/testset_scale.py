@@ -20,8 +20,8 @@ import time
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from fullrecall.judge.models import ChatRequest
-from fullrecall.samples.sample import Sample
+from fullrecall.judge import ChatRequest
+from fullrecall.samples import Sample
 from fullrecall.testing import ScriptedChatModel
 from fullrecall.testset import check, generate
 

@@ -71,10 +71,10 @@ if not TYPE_CHECKING:  # checkers read no list but a literal one
 
 PORTS |= {
     "comparison_page": "fullrecall.page:comparison_page",
-    "judge": "fullrecall.lexical.judge:LexicalJudge",
-    "language": "fullrecall.lexical.language",
-    "rewrite": "fullrecall.diagnosis.id_levels:rewrite_of",
-    "server": "fullrecall.batches.redis:RedisLedger",
+    "judge": "fullrecall.lexical:LexicalJudge",
+    "language": "fullrecall.lexical:English",
+    "rewrite": "fullrecall.diagnosis:rewrite_of",
+    "server": "fullrecall.batches:RedisLedger",
 }
 
 

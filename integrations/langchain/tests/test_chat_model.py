@@ -19,9 +19,9 @@ from pydantic import SecretStr
 
 from fullrecall import ClaimRecall, LLMJudge, Sample, aevaluate, evaluate
 from fullrecall.errors import ParameterError
-from fullrecall.judge.models import ChatRequest, Message
+from fullrecall.judge import ChatRequest, Message
 from fullrecall.judge.models.redaction import redacted
-from fullrecall.scorers.result import Status
+from fullrecall.scorers import Status
 from langchain_fullrecall import LangChainChatModel
 
 SAMPLE = Sample(

@@ -18,8 +18,7 @@ from langsmith.schemas import Example
 
 from fullrecall import Context
 from fullrecall import evaluate as evaluate_samples
-from fullrecall.scorers import Scorer
-from fullrecall.scorers.result import Result
+from fullrecall.scorers import Result, Scorer
 from fullrecall.testing import ADAPTER_CASES, AdapterCase, check_adapter_case
 from langchain_fullrecall import RecallStringEvaluator, observed
 from langchain_fullrecall.feedback import row_of

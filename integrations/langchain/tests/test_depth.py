@@ -11,7 +11,7 @@ from langchain_core.retrievers import BaseRetriever
 from langchain_core.vectorstores import InMemoryVectorStore
 
 from fullrecall import IdRecall, Sample, diagnose, evaluate
-from fullrecall.diagnosis.causes import Cause
+from fullrecall.diagnosis import Cause
 from fullrecall.errors import ParameterError
 from langchain_fullrecall import observed
 

@@ -28,7 +28,7 @@ from packaging.version import Version
 from fullrecall import IdRecall, Sample, TextRecall
 from fullrecall.files.reports.records import MethodRecord
 from fullrecall.measures import Recall
-from fullrecall.scorers.result import Method, Result
+from fullrecall.scorers import Method, Result
 from langchain_fullrecall import RecallStringEvaluator
 from langchain_fullrecall.stored import StoredRun
 

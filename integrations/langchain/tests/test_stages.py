@@ -23,7 +23,7 @@ from langchain_core.retrievers import BaseRetriever
 from langchain_core.runnables import RunnableLambda
 
 from fullrecall import IdRecall, Sample, aevaluate, diagnose, evaluate
-from fullrecall.samples.calls import Stage
+from fullrecall.samples import Stage
 from langchain_fullrecall import observed
 
 Shape = list[tuple[str, list[str | None], str | None]]

@@ -30,8 +30,7 @@ from fullrecall import (
 from fullrecall.errors import InputError, ParameterError
 from fullrecall.lexical import LexicalJudge
 from fullrecall.measures import Recall
-from fullrecall.scorers import Scorer
-from fullrecall.scorers.result import Method, Result, Status
+from fullrecall.scorers import Method, Result, Scorer, Status
 from langchain_fullrecall import RecallStringEvaluator
 
 CLAIMS = ClaimRecall(judge=LexicalJudge())

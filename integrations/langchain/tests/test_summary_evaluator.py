@@ -15,7 +15,7 @@ from langsmith.schemas import Example, Run
 
 from fullrecall import IdRecall, Sample
 from fullrecall.measures import Hit, Recall
-from fullrecall.scorers.result import Method, Result
+from fullrecall.scorers import Method, Result
 from langchain_fullrecall import RecallStringEvaluator
 
 pytestmark = pytest.mark.filterwarnings("ignore:'upload_results' parameter is in beta")

@@ -18,7 +18,7 @@ from pydantic import PrivateAttr
 
 from fullrecall import ClaimRecall, LLMJudge
 from fullrecall.measures import Recall
-from fullrecall.scorers.result import Status
+from fullrecall.scorers import Status
 from llama_index.evaluation.fullrecall import LlamaIndexChatModel, RecallEvaluator, report_of
 
 Nodes: TypeAlias = Callable[..., list[NodeWithScore]]

@@ -24,7 +24,7 @@ from llama_index.core.retrievers import QueryFusionRetriever
 from llama_index.core.schema import NodeWithScore, QueryBundle
 
 from fullrecall import IdRecall, Sample
-from fullrecall.scorers.result import Status
+from fullrecall.scorers import Status
 from llama_index.evaluation.fullrecall import (
     RecallEvaluator,
     capture_retrievals,

@@ -8,8 +8,7 @@ import pytest
 from llama_index.core.schema import NodeWithScore, TextNode
 
 from fullrecall import IdRecall, SpanRecall, TextRecall
-from fullrecall.scorers import Scorer
-from fullrecall.scorers.result import Result
+from fullrecall.scorers import Result, Scorer
 from llama_index.evaluation.fullrecall import RecallEvaluator
 
 

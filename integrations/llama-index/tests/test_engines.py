@@ -39,7 +39,7 @@ from llama_index.core.schema import IndexNode, NodeWithScore, QueryBundle, TextN
 from llama_index.core.tools import QueryEngineTool
 
 from fullrecall import IdRecall
-from fullrecall.samples.calls import Call
+from fullrecall.samples import Call
 from llama_index.evaluation.fullrecall import capture_retrievals
 from llama_index.evaluation.fullrecall.capture import LlamaIndexCapture, capture_of
 

@@ -25,7 +25,7 @@ from llama_index.core.tools import ToolOutput
 from fullrecall import Context, IdRecall, Sample, TextRecall
 from fullrecall.errors import ParameterError
 from fullrecall.measures import RR, Recall
-from fullrecall.scorers.result import Result, Status
+from fullrecall.scorers import Result, Status
 from llama_index.evaluation.fullrecall import RecallEvaluationResult, RecallEvaluator
 
 TOP_3 = ["place", "height", "capital"]

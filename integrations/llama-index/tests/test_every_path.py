@@ -23,7 +23,7 @@ from llama_index.core.schema import NodeWithScore, QueryBundle, TextNode
 from llama_index.core.workflow import StartEvent, StopEvent, Workflow, step
 
 from fullrecall import Context, Sample
-from fullrecall.samples.retrieval import Retrieval
+from fullrecall.samples import Retrieval
 from llama_index.evaluation.fullrecall import observed, selfcheck
 from llama_index.evaluation.fullrecall.recorder import recorders
 

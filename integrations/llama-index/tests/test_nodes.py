@@ -27,7 +27,7 @@ from llama_index.core.schema import (
 from llama_index.core.storage.docstore import SimpleDocumentStore
 
 from fullrecall import IdRecall, Sample
-from fullrecall.diagnosis.id_levels import id_hint
+from fullrecall.diagnosis import id_hint
 from fullrecall.errors import InputError, ParameterError
 from llama_index.evaluation.fullrecall import contexts
 from llama_index.evaluation.fullrecall.nodes import NodeReader

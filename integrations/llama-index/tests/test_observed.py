@@ -48,8 +48,7 @@ from llama_index.core.workflow import Context, Event, StartEvent, StopEvent, Wor
 from fullrecall import IdRecall, Sample, evaluate
 from fullrecall.errors import ParameterError
 from fullrecall.measures import Recall
-from fullrecall.samples.calls import Call
-from fullrecall.samples.retrieval import Retrieval, Retriever
+from fullrecall.samples import Call, Retrieval, Retriever
 from llama_index.evaluation.fullrecall import observed
 
 pytestmark = [

@@ -18,7 +18,7 @@ from llama_index.core.schema import NodeWithScore, QueryBundle, TextNode
 
 from fullrecall import ClaimRecall, IdRecall, SpanRecall
 from fullrecall.measures import Recall
-from fullrecall.scorers.result import Status
+from fullrecall.scorers import Status
 from llama_index.evaluation.fullrecall import (
     RecallEvaluationResult,
     RecallEvaluator,

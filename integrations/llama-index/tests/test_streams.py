@@ -24,7 +24,7 @@ from llama_index.core.query_engine import RetrieverQueryEngine
 from llama_index.core.schema import NodeWithScore, QueryBundle, TextNode
 
 from fullrecall import IdRecall, Sample
-from fullrecall.samples.calls import Call
+from fullrecall.samples import Call
 from llama_index.evaluation.fullrecall import RecallEvaluator, capture_retrievals, observed
 from llama_index.evaluation.fullrecall.capture import LlamaIndexCapture, capture_of
 

@@ -20,7 +20,7 @@ from llama_index.core.tools import RetrieverTool
 from llama_index.core.workflow import StartEvent, StopEvent, Workflow, step
 
 from fullrecall import IdRecall, Sample
-from fullrecall.scorers.result import Status
+from fullrecall.scorers import Status
 from llama_index.evaluation.fullrecall import capture_retrievals, observed
 from llama_index.evaluation.fullrecall.capture import LlamaIndexCapture, capture_of
 

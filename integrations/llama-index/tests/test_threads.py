@@ -16,7 +16,7 @@ from llama_index.core.query_engine import CustomQueryEngine
 from llama_index.core.schema import NodeWithScore, QueryBundle, TextNode
 
 from fullrecall import IdRecall, Sample
-from fullrecall.scorers.result import Status
+from fullrecall.scorers import Status
 from llama_index.evaluation.fullrecall import capture_retrievals, observed
 from llama_index.evaluation.fullrecall.capture import capture_of
 

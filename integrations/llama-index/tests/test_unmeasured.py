@@ -22,7 +22,7 @@ from llama_index.core.schema import TextNode
 from llama_index.core.tools import ToolOutput
 
 from fullrecall import Context
-from fullrecall.scorers.result import Status
+from fullrecall.scorers import Status
 from llama_index.evaluation.fullrecall import RecallEvaluator
 
 

@@ -11,19 +11,18 @@ from importlib import import_module
 from typing import Any
 
 PORTS: dict[str, str] = {}
-"""For each port the module and, after a colon, the name that is plugged in."""
+"""For each port the face of a room and, after a colon, the name that is plugged in."""
 
 
 @cache
 def plugged(port: str) -> Any:
     """Return the object that is plugged into a port; None without the room that has it."""
-    module, _, name = PORTS.get(port, "").partition(":")
-    if not module:
+    face, _, name = PORTS.get(port, "").partition(":")
+    if not face:
         return None
     try:
-        room = import_module(module)
+        return getattr(import_module(face), name)
     except ModuleNotFoundError as error:
-        if error.name is None or not f"{module}.".startswith(f"{error.name}."):
+        if error.name is None or not f"{face}.".startswith(f"{error.name}."):
             raise
         return None
-    return getattr(room, name) if name else room

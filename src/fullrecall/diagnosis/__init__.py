@@ -13,6 +13,9 @@ if TYPE_CHECKING:  # `as` the same name says that it is public (PEP 484)
     from fullrecall.diagnosis.change import ChangeKind as ChangeKind
     from fullrecall.diagnosis.change import Cost as Cost
     from fullrecall.diagnosis.diagnosis import Diagnosis as Diagnosis
+    from fullrecall.diagnosis.id_levels import IdWatch as IdWatch
+    from fullrecall.diagnosis.id_levels import id_hint as id_hint
+    from fullrecall.diagnosis.id_levels import rewrite_of as rewrite_of
     from fullrecall.diagnosis.investigation import diagnose as diagnose
 
 _MODULES = {
@@ -22,7 +25,10 @@ _MODULES = {
     "Cost": "change",
     "Diagnosed": "causes",
     "Diagnosis": "diagnosis",
+    "IdWatch": "id_levels",
     "diagnose": "investigation",
+    "id_hint": "id_levels",
+    "rewrite_of": "id_levels",
 }
 
 if not TYPE_CHECKING:  # checkers read no list but a literal one

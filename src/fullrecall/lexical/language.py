@@ -1,17 +1,19 @@
-"""The functions that this room plugs into the kernel: see `fullrecall.judge.language.Language`."""
+"""The rules of English that this room plugs into the kernel."""
 
 from fullrecall.lexical.quote_rules import objection, stand_alone, stating
 from fullrecall.lexical.sentences import omitted, sentences, statements
 from fullrecall.lexical.words.names import names
 from fullrecall.lexical.words.numbers import numbers
 
-__all__ = [
-    "names",
-    "numbers",
-    "objection",
-    "omitted",
-    "sentences",
-    "stand_alone",
-    "statements",
-    "stating",
-]
+
+class English:
+    """The functions of `fullrecall.judge.language.Language`."""
+
+    names = staticmethod(names)
+    numbers = staticmethod(numbers)
+    objection = staticmethod(objection)
+    omitted = staticmethod(omitted)
+    sentences = staticmethod(sentences)
+    stand_alone = staticmethod(stand_alone)
+    statements = staticmethod(statements)
+    stating = staticmethod(stating)

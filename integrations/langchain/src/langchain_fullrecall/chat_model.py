@@ -14,7 +14,7 @@ from langchain_core.runnables.configurable import DynamicRunnable
 from fullrecall._util.parts import rebuilt
 from fullrecall._util.values import shown
 from fullrecall.errors import ParameterError
-from fullrecall.judge.models import ChatRequest, Completion
+from fullrecall.judge import ChatRequest, Completion
 from fullrecall.judge.models.redaction import hide_fields, public_options, public_url
 from fullrecall.observe.messages import text_of
 from fullrecall.run.event_loop import in_thread

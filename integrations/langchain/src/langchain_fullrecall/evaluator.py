@@ -23,9 +23,9 @@ from fullrecall.observe import ROOT
 from fullrecall.observe.messages import answer_of, question_of, turn_of
 from fullrecall.run.evaluate import CorpusLike, check_scorers, corpus_index
 from fullrecall.run.retrievers import RetrieverLike, as_retriever
-from fullrecall.samples.retrieval import Retriever, View
-from fullrecall.scorers import Scorer
-from fullrecall.scorers.result import Method, Result
+from fullrecall.samples import Retriever
+from fullrecall.samples.retrieval import View
+from fullrecall.scorers import Method, Result, Scorer
 from langchain_fullrecall.documents import DocumentLike
 from langchain_fullrecall.feedback import comment, evaluator_info, feedback
 from langchain_fullrecall.live import live_run, watch

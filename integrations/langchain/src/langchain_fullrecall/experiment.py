@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from fullrecall import Report, Sample
 from fullrecall.errors import InputError, ReportError
-from fullrecall.scorers.result import Method
-from fullrecall.table.row import Row
+from fullrecall.report import Row
+from fullrecall.scorers import Method
 from langchain_fullrecall.evaluator import RecallStringEvaluator
 from langchain_fullrecall.feedback import row_of
 

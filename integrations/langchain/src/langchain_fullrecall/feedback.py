@@ -13,8 +13,8 @@ from fullrecall.errors import FullrecallError
 from fullrecall.files.reports import records
 from fullrecall.files.reports.records import MethodRecord, plain_method, plain_row
 from fullrecall.measures import Measure, Recall
-from fullrecall.scorers.result import Method, Result, Status
-from fullrecall.table.row import Row
+from fullrecall.report import Row
+from fullrecall.scorers import Method, Result, Status
 
 if TYPE_CHECKING:
     from uuid import UUID

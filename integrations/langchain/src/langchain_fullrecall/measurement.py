@@ -7,13 +7,12 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from fullrecall import Sample
-from fullrecall.diagnosis.id_levels import id_hint
+from fullrecall.diagnosis import id_hint
 from fullrecall.run.retrievers import as_retrieval, failed, is_asynchronous
 from fullrecall.run.work import ascore_alone, score_alone
-from fullrecall.samples.corpus import CorpusIndex
-from fullrecall.samples.retrieval import Retrieval, Retriever, View
-from fullrecall.scorers import Scorer
-from fullrecall.scorers.result import Result, Status
+from fullrecall.samples import CorpusIndex, Retrieval, Retriever
+from fullrecall.samples.retrieval import View
+from fullrecall.scorers import Result, Scorer, Status
 from langchain_fullrecall.references import reads_ids
 
 

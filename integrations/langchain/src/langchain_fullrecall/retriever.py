@@ -13,7 +13,7 @@ from langchain_core.runnables.config import merge_configs
 
 from fullrecall import Context, Retrieval, Sample
 from fullrecall._util.values import shown
-from fullrecall.diagnosis.id_levels import IdWatch
+from fullrecall.diagnosis import IdWatch
 from fullrecall.errors import InputError, ParameterError
 from fullrecall.observe import ROOT, brief, joined
 from fullrecall.observe.messages import answer_of

@@ -12,13 +12,13 @@ from langsmith.evaluation.evaluator import EvaluationResult, EvaluationResults
 from fullrecall import Report, Sample
 from fullrecall.files.reports.records import plain_method
 from fullrecall.measures import Measure
-from fullrecall.table.row import Row
+from fullrecall.report import Row
 from langchain_fullrecall.measurement import Measured
 
 if TYPE_CHECKING:
     from langsmith.schemas import Example, Run
 
-    from fullrecall.stats.estimates import ScoreSummary
+    from fullrecall.report import ScoreSummary
 
 
 class RecallSummary:

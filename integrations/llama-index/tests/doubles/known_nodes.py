@@ -12,7 +12,7 @@ from llama_index.core.bridge.pydantic import BaseModel
 from llama_index.core.schema import NodeWithScore
 
 from fullrecall import Sample
-from fullrecall.scorers.result import Method, Result, Status
+from fullrecall.scorers import Method, Result, Status
 
 QUESTION = "Where in Paris does the Eiffel Tower stand?"
 

@@ -13,15 +13,14 @@ from llama_index.core.schema import QueryBundle
 
 from fullrecall import Context, IdRecall, Sample
 from fullrecall._util.parameters import check_choice, check_share
-from fullrecall.diagnosis.id_levels import id_hint
+from fullrecall.diagnosis import id_hint
 from fullrecall.errors import InputError, ParameterError
 from fullrecall.measures import Measure
 from fullrecall.observe import brief
 from fullrecall.run.evaluate import CorpusLike, check_scorers, corpus_index
 from fullrecall.run.work import ascore_alone, score_alone
 from fullrecall.samples.retrieval import View
-from fullrecall.scorers import Scorer
-from fullrecall.scorers.result import Result, Status
+from fullrecall.scorers import Result, Scorer, Status
 from llama_index.evaluation.fullrecall.inputs import CallInput, read_call, read_texts
 from llama_index.evaluation.fullrecall.record import LlamaIndexOptions, reading_of
 from llama_index.evaluation.fullrecall.results import RecallEvaluationResult

@@ -25,8 +25,7 @@ from llama_index.core.evaluation.retrieval.metrics_base import (
 from fullrecall import IdRecall
 from fullrecall.errors import InputError
 from fullrecall.measures import DEFAULT_KS, MEASURES, Measure, Recall, parse
-from fullrecall.scorers import DeterministicScorer
-from fullrecall.scorers.result import Result, Status
+from fullrecall.scorers import DeterministicScorer, Result, Status
 
 _TEXTS = ("reference_contexts", "retrieved_contexts")
 _IDS = ("reference_context_ids", "retrieved_context_ids")

@@ -11,8 +11,8 @@ from pydantic import Field, PlainSerializer, PlainValidator
 from fullrecall import Report, Sample
 from fullrecall.errors import InputError
 from fullrecall.files.reports.records import MethodRecord, ResultRecord, plain_method, plain_result
-from fullrecall.scorers.result import Result
-from fullrecall.table.row import Row
+from fullrecall.report import Row
+from fullrecall.scorers import Result
 from llama_index.evaluation.fullrecall.nodes import got
 
 

@@ -18,7 +18,7 @@ from llama_index.core.memory import ChatMemoryBuffer
 from llama_index.core.workflow import StartEvent, Workflow
 
 from fullrecall import Context, Retrieval, Sample
-from fullrecall.diagnosis.id_levels import IdWatch
+from fullrecall.diagnosis import IdWatch
 from fullrecall.errors import InputError, ParameterError
 from fullrecall.observe import ROOT, joined
 from fullrecall.samples.context import ID
