@@ -16,11 +16,13 @@ from pathlib import Path
 import pytest
 
 import fullrecall
+from fullrecall._util.ports import PORTS
 from fullrecall.cli.commands import COMMANDS
 
 TESTSET = ("generate", "check", "complete", "review", "follow", "export")
 JUDGING = ("label", "calibrate")
 SOURCE = Path(fullrecall.__file__).parent
+ROOT = Path(__file__).parents[1]
 
 
 def test_the_surface_is_pinned() -> None:
@@ -62,12 +64,17 @@ def test_the_surface_is_pinned() -> None:
 
 LAZY = (
     "fullrecall",
+    "fullrecall.batches",
     "fullrecall.calibration",
     "fullrecall.demo",
     "fullrecall.diagnosis",
     "fullrecall.judge",
     "fullrecall.lexical",
+    "fullrecall.observe",
+    "fullrecall.page",
     "fullrecall.read",
+    "fullrecall.run",
+    "fullrecall.samples",
     "fullrecall.scorers",
 )
 """Packages whose names are loaded when they are first used."""
@@ -325,6 +332,79 @@ def test_imports_point_one_way() -> None:
 def test_an_import_the_wrong_way_is_found(edge: Edge) -> None:
     """The test above can fail: each of these imports breaks the order."""
     assert wrong(edge)
+
+
+def test_a_port_leads_to_the_face_of_a_room() -> None:
+    """The kernel reaches a room by an object that the room's face exports."""
+    for room, name in (place.split(":") for place in PORTS.values()):
+        package, _, face = room.rpartition(".")
+        assert (package, face in ROOMS) == ("fullrecall", True)
+        assert name in import_module(room).__all__
+
+
+FACES = (
+    "fullrecall",
+    "fullrecall.batches",
+    "fullrecall.calibration",
+    "fullrecall.demo",
+    "fullrecall.diagnosis",
+    "fullrecall.errors",
+    "fullrecall.judge",
+    "fullrecall.lexical",
+    "fullrecall.measures",
+    "fullrecall.observe",
+    "fullrecall.page",
+    "fullrecall.read",
+    "fullrecall.report",
+    "fullrecall.run",
+    "fullrecall.samples",
+    "fullrecall.scorers",
+    "fullrecall.testing",
+    "fullrecall.testset",
+)
+"""The modules that other programs import from."""
+
+
+@cache
+def faces_of(imported: str) -> list[str]:
+    """Return the faces that export a name which a program imports from its module."""
+    place, _, name = imported.rpartition(".")
+    value = getattr(import_module(f"fullrecall.{place}"), name)
+    modules = {face: import_module(face) for face in FACES}
+    return [
+        face
+        for face, module in modules.items()
+        if name in getattr(module, "__all__", ()) and getattr(module, name) is value
+    ]
+
+
+def passes_a_face(imported: str) -> bool:
+    """Return whether an adapter's import enters a room, or leaves a face aside."""
+    place, _, _ = imported.rpartition(".")
+    return "." in place and (place.partition(".")[0] in ROOMS or faces_of(imported) != [])
+
+
+def test_the_adapters_import_from_faces() -> None:
+    """An adapter takes rooms and public names from faces; helpers of the kernel from modules."""
+    paths = [*(ROOT / "integrations").glob("*/src/**/*.py")]
+    edges = [edge for path in paths for edge in edges_of(path.name, ast.parse(path.read_text()))]
+    assert len(edges) > 100
+    assert [f"{module} imports {name}" for module, name in edges if passes_a_face(name)] == []
+
+
+@pytest.mark.parametrize(
+    ("imported", "passes"),
+    [
+        ("scorers.Result", False),
+        ("scorers.result.Result", True),
+        ("diagnosis.id_hint", False),
+        ("diagnosis.id_levels.id_hint", True),
+        ("samples.identifiers.as_id", False),
+    ],
+)
+def test_an_import_beside_a_face_is_found(imported: str, *, passes: bool) -> None:
+    """The test above can fail."""
+    assert passes_a_face(imported) == passes
 
 
 def imports(edges: Iterable[Edge], modules: AbstractSet[str]) -> dict[str, set[str]]:
