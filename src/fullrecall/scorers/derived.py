@@ -34,7 +34,11 @@ T = TypeVar("T")
 def _kinds() -> Mapping[str, type[FindingScorer]]:
     """Return the scorers of this package by kind: those that it exports, and no base class."""
     exported = (getattr(scorers, name) for name in vars(scorers)["__all__"])
-    return {scorer.kind: scorer for scorer in exported if "kind" in vars(scorer)}
+    return {
+        scorer.kind: scorer
+        for scorer in exported
+        if isinstance(scorer, type) and issubclass(scorer, FindingScorer) and "kind" in vars(scorer)
+    }
 
 
 def rebuilt(method: Method, judge: RecordedJudge | None = None) -> FindingScorer | None:
