@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
-from fullrecall import EntityRecall
+from pathlib import Path
+
+import pytest
+
+from fullrecall import EntityRecall, Report, Sample, evaluate
+from fullrecall.errors import ParameterError
 from fullrecall.scorers.result import Status
 
 
@@ -41,3 +46,71 @@ def test_nothing_guesses_entities() -> None:
     """Without names the sample is unscored, whatever its reference says."""
     told = EntityRecall().score(retrieved_contexts=["made in Turin"], reference="In Turin.")
     assert (told.status, told.reason) == (Status.UNSCORED, "reference_entities is missing")
+
+
+@pytest.mark.parametrize(
+    ("entity", "text"),
+    [
+        ("1,000", "It has 1000 rooms."),
+        ("10 km", "It is 10km away."),
+        ("10 km", "It is 10,000 m away."),
+        ("10%", "It rose by 10 percent."),
+        ("$4.2 billion", "It was sold for $4.2B."),
+        ("4 March 2023", "It opened on March 4, 2023."),
+        ("March 4th, 2023", "Opened: 2023-03-04"),
+        ("C++", "It is written in C++."),
+        ("US", "The US joined."),
+    ],
+)
+def test_one_entity_in_another_notation(entity: str, text: str) -> None:
+    """Numbers, units, amounts and dates are read, not compared as written."""
+    result = EntityRecall().score(retrieved_contexts=[text], reference_entities=[entity])
+    assert result.score == 1.0
+
+
+@pytest.mark.parametrize(
+    ("entity", "text"),
+    [
+        ("C", "C++ only"),
+        ("US", "Please contact us."),
+        ("May", "You may leave."),
+        ("10 km", "It takes 10 minutes and 10 kg."),
+        ("$4.2 billion", "It was sold for $4.2M."),
+        ("4 March 2023", "It opened on March 5, 2023."),
+        ("1,000", "It has 1,001 rooms."),
+    ],
+)
+def test_another_entity(entity: str, text: str) -> None:
+    """Part of a longer name, a word that is no name, another unit, amount, or date."""
+    result = EntityRecall().score(retrieved_contexts=[text], reference_entities=[entity])
+    assert result.missed == (entity,)
+
+
+def test_aliases() -> None:
+    """Any name of a thing counts, and two names of it are one target."""
+    scorer = EntityRecall(aliases=[["EU", "European Union"]])
+    result = scorer.score(
+        retrieved_contexts=["The European Union has 27 members."],
+        reference_entities=["EU", "Norway", "European Union"],
+    )
+    assert [finding.target.any_of for finding in result.findings] == [
+        ("EU", "European Union"),
+        ("Norway",),
+    ]
+    assert result.missed == ("Norway",)
+    with pytest.raises(ParameterError, match="lists of names"):
+        EntityRecall(aliases=["EU"])
+
+
+def test_aliases_survive_saving(tmp_path: Path) -> None:
+    """A saved report is derived again with the aliases that it was made with."""
+    sample = Sample(
+        retrieved_contexts=["The European Union has 27 members."], reference_entities=["EU"]
+    )
+    for scorer in (EntityRecall(aliases=[["EU", "European Union"]]), EntityRecall()):
+        path = tmp_path / f"{scorer.aliases is None}.jsonl"
+        report = evaluate([sample], scorer, progress=False)
+        report.save(path)
+        (loaded,), (row,) = Report.load(path), report
+        assert loaded.results[0].findings == row.results[0].findings
+        assert loaded.results[0].score == float(scorer.aliases is not None)

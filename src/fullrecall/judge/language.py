@@ -35,6 +35,9 @@ class Language(Protocol):
     def numbers(self, text: str) -> Sequence[Any]:
         """Return the numbers in a text, each with `value`, `text`, `start` and `end`."""
 
+    def mentions(self, entity: str, text: str) -> Iterator[tuple[int, int]]:
+        """Yield where a text has the number or the date that an entity is."""
+
     def objection(
         self,
         target: str,
@@ -75,6 +78,10 @@ class PlainLanguage:
     def objection(self, *_: object) -> str:
         """Return no objection."""
         return ""
+
+    def mentions(self, *_: object) -> Iterator[tuple[int, int]]:
+        """Yield nothing: numbers are compared as they are written."""
+        yield from ()
 
     def stating(self, *_: object) -> Iterator[int]:
         """Yield no context."""

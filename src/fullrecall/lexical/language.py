@@ -1,5 +1,6 @@
 """The rules of English that this room plugs into the kernel."""
 
+from fullrecall.lexical.mentions import mentions
 from fullrecall.lexical.quote_rules import objection, stand_alone, stating
 from fullrecall.lexical.sentences import omitted, sentences, statements
 from fullrecall.lexical.words.names import names
@@ -9,6 +10,7 @@ from fullrecall.lexical.words.numbers import numbers
 class English:
     """The functions of `fullrecall.judge.language.Language`."""
 
+    mentions = staticmethod(mentions)
     names = staticmethod(names)
     numbers = staticmethod(numbers)
     objection = staticmethod(objection)

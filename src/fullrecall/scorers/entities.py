@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
+from fullrecall.errors import ParameterError
+from fullrecall.judge.language import language
 from fullrecall.measures.findings import CreditStep, Evidence, Finding, Target
 from fullrecall.samples.sample import Sample
 from fullrecall.scorers.scorer import (
@@ -22,29 +24,69 @@ from fullrecall.scorers.scorer import (
 class EntityRecall(DeterministicScorer):
     """Of the entities that the reference names, how many occur in the retrieved contexts?
 
-    Targets are `reference_entities`, each once whatever its letter case. One occurs where it stands
-    in a context as whole words, letter case and white space aside. Other names of the same thing
-    ("NYC") do not count; `ClaimRecall` has a judge decide.
+    Targets are `reference_entities`, each once whatever its letter case. One occurs where a context
+    has it as a whole name, letter case and white space aside; a name of up to three letters ("US",
+    "May") keeps its case. A number, an amount, or a date also occurs in another notation: `10 km`
+    and `10km`, `$4.2 billion` and `$4.2B`, `4 March 2023` and `March 4, 2023`.
+
+    `aliases` are lists of names for one thing, `[["EU", "European Union"]]`: any of them counts.
+    Other names of a thing do not; `ClaimRecall` has a judge decide.
     """
+
+    aliases: Sequence[Sequence[str]] | None = None
 
     kind: ClassVar[str] = "entity_recall"
     labels: ClassVar[Collection[str]] = ()
 
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.aliases is None:
+            return
+        if any(isinstance(group, str) for group in (self.aliases, *self.aliases)):
+            raise ParameterError(
+                f"aliases must be lists of names, got {self.aliases!r}: "
+                "write [['EU', 'European Union']]"
+            )
+        object.__setattr__(self, "aliases", tuple(map(tuple, self.aliases)))
+
     def _find(self, sample: Sample) -> Found:
         texts = retrieved_texts(sample)
         named = require(sample.reference_entities, "reference_entities")
-        entities = {entity.casefold(): entity for entity in named}.values()
+        entities = {entity.casefold(): entity for entity in named}
+        names_of = {name.casefold(): tuple(group) for group in self.aliases or () for name in group}
+        # Two names of one thing are one target.
+        targets = dict.fromkeys(
+            _first(entities, names_of.get(key, (entity,))) for key, entity in entities.items()
+        )
         ranks = first_ranks(texts)
-        return Found([_finding(entity, ranks) for entity in entities], len(texts))
+        return Found([_finding(names, ranks) for names in targets], len(texts))
 
 
-def _finding(entity: str, ranks: Mapping[str, int]) -> Finding:
-    """Return where an entity stands: in each text, the first place."""
-    pattern = _pattern(entity)
-    matches = [(rank, pattern.search(text)) for text, rank in ranks.items()]
-    evidence = tuple(Evidence(rank, *match.span()) for rank, match in matches if match)
+def _first(entities: Mapping[str, str], group: Sequence[str]) -> tuple[str, ...]:
+    """Return the names of one thing, the one that the reference names first."""
+    keys = {name.casefold() for name in group}
+    named = next(entity for key, entity in entities.items() if key in keys)
+    return tuple(dict.fromkeys((named, *group)))
+
+
+def _finding(names: tuple[str, ...], ranks: Mapping[str, int]) -> Finding:
+    """Return where one of an entity's names occurs: in each text, the first place."""
+    patterns = [(name, _pattern(name)) for name in names]
+    places = [(rank, _first_place(patterns, text)) for text, rank in ranks.items()]
+    evidence = tuple(Evidence(rank, *place) for rank, place in places if place)
     steps = (CreditStep(evidence[0].rank, 1.0),) if evidence else ()
-    return Finding(Target((entity,)), steps, tuple(item.rank for item in evidence), evidence)
+    return Finding(Target(names), steps, tuple(item.rank for item in evidence), evidence)
+
+
+def _first_place(
+    patterns: Sequence[tuple[str, re.Pattern[str]]], text: str
+) -> tuple[int, int] | None:
+    places = [match.span() for _, pattern in patterns if (match := pattern.search(text))]
+    places += [place for name, _ in patterns for place in language().mentions(name, text)]
+    return min(places, default=None)
+
+
+_SHORT = 3  # letters of a name that may be a word in lower case
 
 
 def _pattern(entity: str) -> re.Pattern[str]:
@@ -53,4 +95,6 @@ def _pattern(entity: str) -> re.Pattern[str]:
     after = r"(?![.,:/-]\d)" if entity[-1].isdigit() else ""
     # Possessive: given back, a page of blanks would cost the square of its length.
     spaced = r"\s++".join(map(re.escape, entity.split()))
-    return re.compile(rf"(?<!\w){before}{spaced}(?!\w){after}", re.IGNORECASE)
+    keeps_case = len(entity) <= _SHORT and not entity.islower()
+    flags = re.NOFLAG if keeps_case else re.IGNORECASE
+    return re.compile(rf"(?<!\w){before}{spaced}(?![\w+#]){after}", flags)  # C is not C++

@@ -254,6 +254,8 @@ def require(value: T | None, name: str) -> T:
 def _described(value: object) -> object:
     if value is None or isinstance(value, (str, int, float)):
         return value
+    if isinstance(value, tuple):
+        return list(map(_described, value))
     # A judge or model has a name; its `repr` may hold prompts, addresses, or secrets.
     name = getattr(value, "name", None)
     if isinstance(name, str):

@@ -120,6 +120,21 @@ def may_stand_for(claimed: Number, stated: Iterable[Number]) -> bool:
     return any(_may_be(claimed, other) for other in stated)
 
 
+def is_equal(number: Number, other: Number) -> bool:
+    """Return whether two numbers are the same quantity: 10 km and 10,000 m, but not 10."""
+    if number.value is None or other.value is None or number.high is None or other.high is None:
+        return False
+    factors = [1.0, 1.0]
+    if number.unit != other.unit:
+        factors = [_FACTORS.get(each.unit, math.nan) for each in (number, other)]
+    is_ordinal = "ordinal" in (number.sort, other.sort)
+    may_differ = number.unit == other.unit == "" and not is_ordinal  # a year is written as a count
+    if number.sort != other.sort and not may_differ:
+        return False
+    lows, highs = (number.value, other.value), (number.high, other.high)
+    return all(math.isclose(a * factors[0], b * factors[1]) for a, b in (lows, highs))
+
+
 def excludes(claimed: Number, stated: Number) -> bool:
     """Whether two numbers are of one sort and differ in value or unit."""
     return claimed.sort == stated.sort and not _may_be(claimed, stated)
