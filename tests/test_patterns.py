@@ -39,7 +39,7 @@ AT_RUN_TIME: Mapping[str, Mapping[str, Any]] = {
     "fullrecall.judge.models.redaction": {"patterns": ["sk-12/3", "a+a+"]},
     "fullrecall.testset.alignment": {"letters": "(a+a+)+"},
     "fullrecall.scorers.entities": {
-        "before": "", "spaced": r"a\s++a\s++12", "after": r"(?![.,:/-]\d)",
+        "case": "(?i)", "before": "", "spaced": r"a\s++a\s++12", "after": r"(?![.,:/-]\d)",
     },
 }  # fmt: skip
 """Values of local names, by module, for patterns that are made at run time."""

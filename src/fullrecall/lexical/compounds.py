@@ -19,7 +19,6 @@ _MOST_ITEM = 6  # words of an item of a list
 _MOST_NAMED = 8  # words of a subject that a clause describes
 _LEAST_ITEMS = 3  # with two, "and" may be part of a name
 _SINGULAR = {"are": "is", "were": "was", "have": "has", "do": "does"}
-_PAIR = re.compile(r"(.+?) (?:both (.+?) and|(.+) as well as) (.+)")
 _AFTER_COMMA = re.compile(r"([^,]+), ([^,]+), ([^,].*)")
 _WHILE = re.compile(
     r"(?:While|Whereas) ([^,]+), (.+)|([^,]+), (?:while|whereas|but) (.+)", re.IGNORECASE
@@ -132,14 +131,13 @@ def _verb_at(words: Sequence[str]) -> int:
 
 def _of_pair(body: str) -> list[str]:
     """Return the facts of "both A and B" and of "A as well as B"."""
-    match = _PAIR.fullmatch(body)
-    words = match[1].split() if match else []
-    if match is None or not _verb_at([*words, *(match[3] or "").split()]):
-        return []
-    if match[2]:
-        return [f"{match[1]} {item}" for item in (match[2], match[4])]
-    before = f"{match[1]} {match[3]}"
-    return [before, f"{_shared(before.split(), match[4].split())} {match[4]}"]
+    before, _, item = body.partition(" as well as ")
+    if item.strip() and _verb_at(before.split()):
+        return [before, f"{_shared(before.split(), item.split())} {item}"]
+    before, _, both = body.partition(" both ")
+    first, _, second = both.partition(" and ")
+    is_pair = second.strip() and _verb_at(before.split())
+    return [f"{before} {first}", f"{before} {second}"] if is_pair else []
 
 
 def _of_items(body: str) -> list[str]:

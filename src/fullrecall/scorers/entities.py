@@ -96,5 +96,5 @@ def _pattern(entity: str) -> re.Pattern[str]:
     # Possessive: given back, a page of blanks would cost the square of its length.
     spaced = r"\s++".join(map(re.escape, entity.split()))
     keeps_case = len(entity) <= _SHORT and not entity.islower()
-    flags = re.NOFLAG if keeps_case else re.IGNORECASE
-    return re.compile(rf"(?<!\w){before}{spaced}(?![\w+#]){after}", flags)  # C is not C++
+    case = "" if keeps_case else "(?i)"
+    return re.compile(rf"{case}(?<!\w){before}{spaced}(?![\w+#]){after}")  # C is not C++
