@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import sqlite3
 from collections.abc import Iterable, Iterator, Sequence
+from threading import Lock
 from typing import TYPE_CHECKING, NamedTuple
 
 from fullrecall._util.caches import remembered_words
@@ -54,7 +55,9 @@ class FullTextSearch:
     """
 
     def __init__(self, chunks: Sequence[Chunk]) -> None:
-        # `evaluate` asks a retriever in threads of its own.
+        # `evaluate` asks a retriever in threads of its own, and from Python 3.12 on threads that
+        # share a connection mix up their rows: one query at a time.
+        self._lock = Lock()
         self._database = sqlite3.connect(":memory:", check_same_thread=False)
         try:
             self._database.execute(
@@ -77,11 +80,12 @@ class FullTextSearch:
             return []
         # In quotes, since FTS5 reads AND, OR, NOT and NEAR as operators. Scores are the lower the
         # better in SQLite; equal ones keep the order of the chunks.
-        return self._database.execute(
-            "select source, body, -rank from chunks where chunks match ? "
-            "order by rank, rowid limit ?",
-            (" OR ".join(f'"{word}"' for word in dict.fromkeys(terms)), k),
-        ).fetchall()
+        with self._lock:
+            return self._database.execute(
+                "select source, body, -rank from chunks where chunks match ? "
+                "order by rank, rowid limit ?",
+                (" OR ".join(f'"{word}"' for word in dict.fromkeys(terms)), k),
+            ).fetchall()
 
 
 class TrigramSearch:
