@@ -111,3 +111,12 @@ def test_by_a_scripted_model(seed: Seed) -> None:
     )
     assert result.score == pytest.approx(found / len(facts))
     assert list(result.missed) == facts[found:]
+
+
+def test_a_name_alone_supports_nothing() -> None:
+    """A context that has a claim's name, and no other word of it, does not support it."""
+    contexts = ["The Eiffel Tower is in Paris.", "Bananas are yellow."]
+    result = ClaimRecall().score(
+        retrieved_contexts=contexts, reference="The Eiffel Tower is in Paris. It is made of cheese."
+    )
+    assert [finding.credit_at() for finding in result.findings] == [1.0, 0.0]

@@ -21,7 +21,8 @@ from fullrecall.lexical.matching import ClaimMatch, ParsedText, match_of, read_p
 
 _CLOSING = frozenset(".!?…。！？।؟\"'”’»)]%")  # noqa: RUF001 - they are full-width stops
 _LIST_NUMBER = re.compile(r"\s*+\(?\d{1,2}[.)]\s++(?=\S)")
-_DENIED = 0.3  # what is left of the probability of a claim that differs in a detail
+_DENIED = 0.3  # the share that remains of the probability of a claim that differs in a detail
+_SHORT = 7  # words of a claim, each once
 _KEPT = 4  # contexts that are tried with each further one, those that cover most
 _COVERED = 0.6  # of the claim's weight, for contexts to be tried together
 _ADDED = 0.08  # of it, that each of them must add
@@ -72,9 +73,19 @@ def _best(claim: ParsedText, contexts: Sequence[ParsedText], match: ClaimMatch) 
     )
     # Rounded, so that a machine's last bits do not show.
     probability = round(1 / (1 + math.exp(-score)), 6)
-    if differing_detail(claim, contexts, match):
+    if differing_detail(claim, contexts, match) or _shares_only_names(match):
         probability = round(probability * _DENIED, 6)
     return Best(probability, _evidence(match, contexts[match.best.context]))
+
+
+def _shares_only_names(match: ClaimMatch) -> bool:
+    """Whether contexts have the names of a short claim, and no other word that it says of them.
+
+    A long claim may say the same in other words.
+    """
+    others = [unit for unit in match.telling if not match.units[unit].is_capitalised]
+    is_short = len(match.units) <= _SHORT
+    return is_short and len(others) > 1 and not any(match.found[unit] for unit in others)
 
 
 def _two_jointly(
