@@ -46,7 +46,7 @@ def test_the_built_in_judge_needs_nothing(tmp_path: Path) -> None:
     result = run("evaluate", file_of(tmp_path, ROW), "--scorer", "claim_recall")
     assert result.exit_code == 0
     assert "0.500" in result.stdout
-    assert "It is made of cheese." in result.stdout
+    assert "The Eiffel Tower is made of cheese." in result.stdout
 
 
 def test_claims_given_are_judged_without_asking(tmp_path: Path) -> None:
