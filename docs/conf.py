@@ -7,12 +7,14 @@ building nor by the pages that come out.
 
 from __future__ import annotations
 
+import ast
 import re
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from docutils import nodes
+from sphinx.pycode import ModuleAnalyzer
 
 import fullrecall
 
@@ -77,6 +79,7 @@ nitpick_ignore = [  # parts of our own that nobody makes by hand, in signatures 
     ("py:class", "llama_index.evaluation.fullrecall.recorder.LlamaIndexRecorder"),
     ("py:class", "llama_index.evaluation.fullrecall.retriever._Ways"),
     ("py:obj", "fullrecall.judge.judge.T"),
+    ("py:class", "fullrecall.scorers.scorer.T"),
     ("py:class", "fullrecall.observe.reading.StepOptions"),
 ]
 
@@ -95,10 +98,23 @@ def outside(
     return contnode
 
 
+def text_of_data(name: str) -> list[str]:
+    """Return the text below a constant, in the module that defines what a face exports."""
+    module, _, own = name.rpartition(".")
+    analyzer = ModuleAnalyzer.for_module(module)
+    text = analyzer.find_attr_docs().get(("", own))
+    for node in ast.walk(ast.parse(analyzer.code)) if text is None else ():
+        if isinstance(node, ast.ImportFrom) and own in [each.name for each in node.names]:
+            return text_of_data(f"{node.module}.{own}")
+    return text or []
+
+
 def as_markdown(
-    _app: Sphinx, _what: str, _name: str, _object: object, _options: object, lines: list[str]
+    _app: Sphinx, what: str, name: str, _object: object, _options: object, lines: list[str]
 ) -> None:
     """Read a docstring as it was written: single backticks and indented blocks are code."""
+    if what == "data":  # Sphinx has the docstring of the constant's type
+        lines[:] = text_of_data(name)
     text = CODE.sub(_literal, "\n".join(lines))
     lines[:] = text.split("\n")
     for position, line in reversed(list(enumerate(lines))):

@@ -9,15 +9,17 @@ import socket
 import subprocess
 import sys
 from collections.abc import Iterator
+from importlib import import_module
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import pytest
 import typer
+from tests.test_package import FACES
 from typer.testing import CliRunner
 
 import fullrecall
-from fullrecall import calibration, judge, read, report, testing, testset
+from fullrecall import calibration, judge, read, report, run, samples, scorers, testing, testset
 from fullrecall.cli import app
 
 ROOT = Path(__file__).parents[1]
@@ -327,10 +329,19 @@ PUBLIC = [
     *(f"fullrecall.{name}" for name in fullrecall.__all__ if name != "__version__"),
     *(
         f"fullrecall.{module.__name__.rpartition('.')[2]}.{name}"
-        for module in (calibration, read, judge, report, testing, testset)
+        for module in (calibration, judge, read, report, run, samples, scorers, testing, testset)
         for name in module.__all__
     ),
 ]
+
+
+def deep(name: str) -> bool:
+    """Return whether no public face exports a documented name."""
+    face, _, own = name.rpartition(".")
+    if name in FACES or face not in FACES:
+        return name not in FACES
+    module = import_module(face)
+    return own not in getattr(module, "__all__", vars(module))
 
 
 def test_the_reference_documents_no_deep_path() -> None:
@@ -338,7 +349,65 @@ def test_the_reference_documents_no_deep_path() -> None:
     text = (DOCS / "api.md").read_text("utf-8")
     listed = re.findall(r"^\.\. auto\w+:: (fullrecall\.\S+)", text, re.MULTILINE)
     assert len(listed) > 100
-    assert [name for name in listed if name.count(".") > 2] == []
+    assert [name for name in listed if deep(name)] == ["fullrecall.pytest_plugin"]
+    assert deep("fullrecall.scorers.result.Result")
+    assert deep("fullrecall.scorers.result")
+    assert not deep("fullrecall.scorers.Result")
+
+
+DEEP_IMPORT = re.compile(r"(?:from|import) fullrecall\.(?:_|\w+\.).*")
+
+
+def test_examples_import_from_faces() -> None:
+    """What a reader copies goes on working when a module is moved."""
+    shown = [
+        block.code for page in (*BLOCKS, ROOT / "CONTRIBUTING.md") for block in blocks_of(page)
+    ]
+    shown += [path.read_text("utf-8") for path in (ROOT / "notebooks").glob("*.ipynb")]
+    assert [found for code in shown for found in DEEP_IMPORT.findall(code)] == []
+    assert DEEP_IMPORT.search("from fullrecall.samples.calls import Call")
+    assert DEEP_IMPORT.search("from fullrecall._util import lazy")
+    assert not DEEP_IMPORT.search("from fullrecall.samples import Call")
+
+
+def is_there(name: str) -> bool:
+    """Return whether a dotted name is that of a module, or of an object in one."""
+    parts = name.split(".")
+    for end in range(len(parts), 0, -1):
+        try:
+            value: Any = import_module(".".join(parts[:end]))
+        except ModuleNotFoundError:
+            continue
+        for part in parts[end:]:
+            value = getattr(value, part, None)
+        return value is not None
+    return False
+
+
+SOURCES = [
+    *PAGES,
+    README,
+    ROOT / "CONTRIBUTING.md",
+    *(ROOT / "src").rglob("*.py"),
+    *(ROOT / "bench").glob("*.py"),
+    *(ROOT / "integrations").glob("*/src/**/*.py"),
+]
+
+
+def test_names_in_prose_are_there() -> None:
+    """A module that is renamed or moved shows in docstrings, comments, and pages that name it."""
+    found = {
+        (path.name, name)
+        for path in SOURCES
+        for name in re.findall(r"(?<!attribute )`(fullrecall(?:\.\w+)+)", path.read_text("utf-8"))
+    }
+    configured = (DOCS / "conf.py").read_text("utf-8")
+    found |= {
+        ("conf.py", name) for name in re.findall(r'"py:\w+", "(fullrecall\.\S+)"', configured)
+    }
+    assert len(found) > 50
+    assert {(path, name) for path, name in found if not is_there(name)} == set()
+    assert not is_there("fullrecall.evaluation.run")
 
 
 def test_the_reference_has_every_public_name() -> None:

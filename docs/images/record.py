@@ -51,7 +51,7 @@ def answers(folder: Path) -> None:
 
     pages, samples = documents(), questions("plain")
     from fullrecall import evaluate
-    from fullrecall.demo.searches import FullTextSearch, TrigramSearch, chunked
+    from fullrecall.demo import FullTextSearch, TrigramSearch, chunked
 
     chunks = chunked(pages)
     searches = {

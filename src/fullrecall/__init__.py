@@ -35,8 +35,8 @@ if TYPE_CHECKING:  # `as` the same name says that it is public (PEP 484)
 
 __version__ = "0.1.0"
 
-# Loaded when first used: the pytest plug-in is imported in every run of pytest. Measures are in
-# fullrecall.measures, returned types in the modules that return them, errors in fullrecall.errors.
+# Loaded when first used: the pytest plug-in is imported in every run of pytest. Other public names
+# are in the faces of packages: measures in fullrecall.measures, summaries in fullrecall.report.
 _MODULES = {
     "BatchScorer": "batches",
     "Budget": "run.budget",

@@ -13,11 +13,17 @@ from fullrecall._util import lazy
 if TYPE_CHECKING:  # `as` the same name says that it is public (PEP 484)
     from fullrecall.demo.demonstration import Demonstration as Demonstration
     from fullrecall.demo.demonstration import run as run
+    from fullrecall.demo.searches import FullTextSearch as FullTextSearch
+    from fullrecall.demo.searches import TrigramSearch as TrigramSearch
+    from fullrecall.demo.searches import chunked as chunked
     from fullrecall.demo.stdlib import documents as documents
     from fullrecall.demo.stdlib import questions as questions
 
 _MODULES = {
     "Demonstration": "demonstration",
+    "FullTextSearch": "searches",
+    "TrigramSearch": "searches",
+    "chunked": "searches",
     "documents": "stdlib",
     "questions": "stdlib",
     "run": "demonstration",

@@ -30,7 +30,7 @@ class CrossEncoderJudge(ClaimJudge):
     - `model`: a folder with an ONNX export (`model.onnx` or `onnx/model.onnx`, beside
       `tokenizer.json` and `config.json`). It needs the extra `nli`.
     - `threshold`: the score from which a claim is supported, in (0, 1]. `examine` of
-      `fullrecall.testing.examination` measures one on your labels.
+      `fullrecall.testing.examine` measures one on your labels.
     - `window`: sentences that are read at a time; each context's best window counts, and where no
       context supports a claim, the two best windows together.
     - `batch_size`: pairs in one run of the model. `max_length`: tokens of a pair; the passage is

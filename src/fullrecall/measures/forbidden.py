@@ -79,7 +79,7 @@ def holds(context: Context, forbidden: Context) -> bool | None:
     - They have the same ID.
     - Both have offsets: their ranges in the same document overlap.
     - Otherwise by text, white space aside: the context has all of the forbidden text, or 32
-      consecutive characters of it; see `fullrecall.samples.retrieval.read_in`.
+      consecutive characters of it; see `fullrecall.samples.prompts.read_in`.
 
     None where that cannot be told, since one of them has no text.
     """

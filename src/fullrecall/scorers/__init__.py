@@ -24,6 +24,7 @@ if TYPE_CHECKING:  # `as` the same name says that it is public (PEP 484)
     from fullrecall.scorers.scorer import FindingScorer as FindingScorer
     from fullrecall.scorers.scorer import Found as Found
     from fullrecall.scorers.scorer import Scorer as Scorer
+    from fullrecall.scorers.scorer import Unmeasured as Unmeasured
     from fullrecall.scorers.scorer import require as require
     from fullrecall.scorers.scorer import retrieved_texts as retrieved_texts
     from fullrecall.scorers.spans import SpanRecall as SpanRecall
@@ -49,6 +50,7 @@ _MODULES = {
     "Status": "result",
     "Target": ".measures.findings",
     "TextRecall": "text",
+    "Unmeasured": "scorer",
     "require": "scorer",
     "retrieved_texts": "scorer",
 }

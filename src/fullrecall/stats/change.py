@@ -154,7 +154,7 @@ def difference(
 ) -> Difference:
     """Return what a measure of pairs shows, with an interval and a p-value of its own.
 
-    Raises `ParameterError` for changes out of the range; see `fullrecall.report.compare`.
+    Raises `ParameterError` for changes out of the range; see `fullrecall.compare`.
     """
     values = pairs.values(measure)
     before, after, totals = map(pairs.totals, (*values, changes(*values)))

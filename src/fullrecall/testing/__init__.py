@@ -18,7 +18,7 @@ from fullrecall.testing.adapters import (
     check_adapter,
     check_adapter_case,
 )
-from fullrecall.testing.examination import Pair, examine
+from fullrecall.testing.examination import Examination, Judgment, Pair, examine
 from fullrecall.testing.letters import sample_of
 from fullrecall.testing.scorers import SCORER_CHECKS, ScorerFactory
 
@@ -26,6 +26,8 @@ __all__ = [
     "ADAPTER_CASES",
     "SCORER_CHECKS",
     "AdapterCase",
+    "Examination",
+    "Judgment",
     "Pair",
     "ScorerFactory",
     "ScriptedChatModel",

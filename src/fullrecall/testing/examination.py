@@ -34,7 +34,7 @@ class Pair(NamedTuple):
     """A claim with contexts, and whether they support it in full.
 
     `kind` is "labeled", or the detail of a true claim that was made false, such as "number" or
-    "only" (`judges.falsification.edits`).
+    "only" (`fullrecall.lexical.falsified`).
     """
 
     claim: str

@@ -67,7 +67,7 @@ def observed(
 
 
 class ObservedLangChainRetriever:
-    """A LangChain object as a `fullrecall.samples.retrieval.Retriever`."""
+    """A LangChain object as a `fullrecall.samples.Retriever`."""
 
     def __init__(
         self,

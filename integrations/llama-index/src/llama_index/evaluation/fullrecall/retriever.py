@@ -87,7 +87,7 @@ def observed(
 
 
 class ObservedLlamaIndexRetriever:
-    """A LlamaIndex object as a `fullrecall.samples.retrieval.Retriever`.
+    """A LlamaIndex object as a `fullrecall.samples.Retriever`.
 
     `asynchronous` says that only `aretrieve` can be awaited side by side. Called with a question
     and k, a retriever searches as deep as k, as `diagnose` asks it to.
