@@ -50,37 +50,29 @@ html_show_sphinx = False
 html_copy_source = False
 html_show_sourcelink = False
 
-nitpick_ignore = [  # parts of our own that nobody makes by hand, in signatures of what they make
+nitpick_ignore = [  # internal classes, in signatures of public ones
     ("py:class", "fullrecall.calibration.estimation.Design"),
-    ("py:class", "fullrecall.calibration.judged.JudgedClaims"),
-    ("py:class", "fullrecall.samples.corpus.CorpusDocument"),
-    ("py:class", "fullrecall.stats.comparison.ComparisonOptions"),
     ("py:class", "fullrecall.stats.pairs.ScorePairs"),
     ("py:class", "fullrecall.measures.budgets.CutBudget"),
     ("py:class", "fullrecall.stats.calls.OverCalls"),
-    ("py:class", "fullrecall.stats.missed.Leaked"),
     ("py:class", "fullrecall.stats.estimates.RewriteAdvice"),
     ("py:class", "fullrecall.stats.evaluation.Evaluation"),
     ("py:class", "fullrecall.observe.step.Step"),
     ("py:class", "fullrecall.stats.totals.Totals"),
     ("py:class", "fullrecall.samples.references.SingleIds"),
-    ("py:class", "fullrecall.scorers.similarity.BoundedSimilarity"),
     ("py:class", "fullrecall.table.table.Table"),
     ("py:class", "fullrecall.testset.pool.PooledPair"),
     ("py:class", "fullrecall.observe.translation.TracedStep"),
     ("py:class", "fullrecall.observe.trace.TraceReading"),
     ("py:class", "fullrecall.show.sheet.Sheet"),
-    ("py:class", "langchain_fullrecall.documents.DocumentReader"),
     ("py:class", "langchain_fullrecall.measurement.Measured"),
     ("py:class", "langchain_fullrecall.record.LangChainReading"),
     ("py:class", "langchain_fullrecall.recorder.LangChainRecorder"),
-    ("py:class", "llama_index.evaluation.fullrecall.nodes.NodeReader"),
     ("py:class", "llama_index.evaluation.fullrecall.record.LlamaIndexReading"),
     ("py:class", "llama_index.evaluation.fullrecall.recorder.LlamaIndexRecorder"),
     ("py:class", "llama_index.evaluation.fullrecall.retriever._Ways"),
     ("py:obj", "fullrecall.judge.judge.T"),
     ("py:class", "fullrecall.scorers.scorer.T"),
-    ("py:class", "fullrecall.observe.reading.StepOptions"),
 ]
 
 CODE = re.compile(r"(?<!`)`(?P<code>[^`]+)`(?!`)(?P<on>\w?)")
