@@ -72,7 +72,6 @@ nitpick_ignore = [  # internal classes, in signatures of public ones
     ("py:class", "llama_index.evaluation.fullrecall.recorder.LlamaIndexRecorder"),
     ("py:class", "llama_index.evaluation.fullrecall.retriever._Ways"),
     ("py:obj", "fullrecall.judge.judge.T"),
-    ("py:class", "fullrecall.scorers.scorer.T"),
 ]
 
 CODE = re.compile(r"(?<!`)`(?P<code>[^`]+)`(?!`)(?P<on>\w?)")

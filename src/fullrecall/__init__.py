@@ -87,7 +87,10 @@ def __getattr__(name: str) -> object:
                 f"module {__name__!r} has no attribute {name!r}: import it from fullrecall.measures"
             )
         raise missing(__name__, name, _MODULES)
-    value = globals()[name] = getattr(import_module(f"{__name__}.{_MODULES[name]}"), name)
+    from fullrecall._util.parameters import public
+
+    value = public(getattr(import_module(f"{__name__}.{_MODULES[name]}"), name), __name__)
+    globals()[name] = value
     return value
 
 

@@ -84,8 +84,8 @@ def _answered(
     report: Report | str | Path, rules: tuple[Rule, ...], parameters: dict[str, Any]
 ) -> GateResult | str:
     """Return what the gate decides, or in one line what is wrong with its arguments."""
+    from fullrecall import Gate
     from fullrecall.errors import FullrecallError
-    from fullrecall.stats.gate import Gate
 
     try:
         baseline = parameters.pop("baseline", None)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal, cast, overload
 from fullrecall._util import lazy
 from fullrecall._util.dataframes import Backend, frame_of
 from fullrecall._util.garbage import uncollected
+from fullrecall._util.parameters import public
 from fullrecall.errors import ParameterError
 from fullrecall.judge.models.retries import MOST
 from fullrecall.measures import DEFAULT_KS, Measure, Recall
@@ -59,6 +60,7 @@ if TYPE_CHECKING:  # `as` the same name says that it is public (PEP 484)
     from fullrecall.table.row import Row as Row
 
 
+@public
 class Report(Evaluation):
     """The scored samples of `evaluate`; iterate over it, or read `rows`, for each sample."""
 
@@ -249,6 +251,7 @@ class Report(Evaluation):
         return saved.open_report(path, cls, rows=rows)
 
 
+@public
 def evaluate(
     samples: Iterable[SampleLike],
     scorers: Sequence[Scorer] | Scorer,
@@ -340,6 +343,7 @@ def evaluate(
     return evaluated(samples, scorers, options, Report)
 
 
+@public
 async def aevaluate(
     samples: Iterable[SampleLike],
     scorers: Sequence[Scorer] | Scorer,
@@ -400,6 +404,7 @@ def compare(
     confidence: float = CONFIDENCE,
     range: float = 1.0,
 ) -> Comparisons: ...
+@public
 def compare(
     before: Report | Mapping[str, Report],
     after: Report | Measure | None = None,

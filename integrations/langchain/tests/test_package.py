@@ -28,7 +28,7 @@ def test_the_public_names_are_these() -> None:
     ]
     for name in langchain_fullrecall.__all__:
         module = getattr(langchain_fullrecall, name).__module__
-        assert module.startswith("langchain_fullrecall.")
+        assert module.partition(".")[0] == "langchain_fullrecall"
         assert name in dir(langchain_fullrecall)
 
 

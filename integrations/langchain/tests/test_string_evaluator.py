@@ -240,7 +240,7 @@ def test_every_measure_of_one_scoring(documents: list[Document]) -> None:
     assert (returned["key"], returned["score"]) == ("id_recall@1", 0.5)
     assert returned["scores"] == {"id_recall@1": 0.5, "id_recall": 1.0}
     assert returned["result"][Recall @ 2] == 1.0
-    with pytest.raises(TypeError, match="k"):
+    with pytest.raises(ParameterError, match="evaluate_strings has no parameter 'k'"):
         evaluator.evaluate_strings(prediction=documents, reference=["d0"], k=1)
 
 
@@ -253,7 +253,7 @@ def test_what_is_no_scorer_is_refused(scorer: Any) -> None:
 
 def test_a_mistyped_argument_is_an_error(documents: list[Document]) -> None:
     """It would otherwise pass for a run without documents."""
-    with pytest.raises(TypeError, match="retreived_documents"):
+    with pytest.raises(ParameterError, match=r"did you mean retrieved_documents\?"):
         RecallStringEvaluator().evaluate_strings(
             prediction="a", reference=["d0"], retreived_documents=documents
         )
@@ -391,5 +391,8 @@ def test_the_signature_tells_what_it_takes() -> None:
         "reference",
         "input",
         "retrieved_documents",
-        "kwargs",
+        "callbacks",
+        "tags",
+        "metadata",
+        "include_run_info",
     ]

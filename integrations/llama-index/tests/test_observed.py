@@ -483,5 +483,5 @@ def test_what_cannot_be_asked_is_refused(thing: Any) -> None:
 
 def test_misspelt_options_are_refused() -> None:
     """They fail under mypy, and at once."""
-    with pytest.raises(TypeError, match="id_keys"):
+    with pytest.raises(ParameterError, match=r"observed has no .* did you mean id_key\?"):
         observed(Brings("a"), id_keys="source")  # type: ignore[call-arg]

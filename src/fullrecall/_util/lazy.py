@@ -27,7 +27,9 @@ def names(package: str, modules: Mapping[str, str]) -> Callable[[str], Any]:
     def __getattr__(name: str) -> Any:  # noqa: N807 - what Python calls it (PEP 562)
         if name not in modules:
             raise missing(package, name, modules)
-        value = getattr(import_module(f".{modules[name]}", package), name)
+        from fullrecall._util.parameters import public
+
+        value = public(getattr(import_module(f".{modules[name]}", package), name), package)
         # Python asks `__getattr__` for what the module does not have: from now on not for this.
         setattr(sys.modules[package], name, value)
         return value

@@ -1,49 +1,144 @@
-"""Checks of arguments that several modules take."""
+"""Checks of arguments: of single values, and of calls that do not fit a public name."""
 
 from __future__ import annotations
 
 import inspect
-from collections.abc import Mapping, Sequence
-from typing import ClassVar, Self
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from enum import Enum
+from functools import wraps
+from types import FunctionType
+from typing import Any, TypeVar
 
 from fullrecall.errors import ParameterError
 
+T = TypeVar("T")
 
-class Constructed:
-    """Base of values that refuse what their constructor does not take, with the way out."""
+_INSTEAD = {"k": "k belongs to a measure: report.summary(Recall @ {value!r})"}
+"""The way out for parameters that users look for where there are none."""
 
-    instead: ClassVar[Mapping[str, str]] = {}
-    """What to write in place of a parameter that is none; `{value!r}` is what was passed."""
+_CONSTRUCTORS = {"__init__", "__new__"}
+_MARK = "_explains_wrong_calls"
 
-    def __new__(cls, *arguments: object, **parameters: object) -> Self:
-        """Refuse parameters that the constructor does not take."""
-        # Before `__init__`, whose own TypeError would name neither the choices nor a way out.
-        signature = inspect.signature(cls.__init__)
+
+def public(value: T, module: str | None = None) -> T:
+    """Return a function or class whose wrong calls raise `ParameterError`; other values as is.
+
+    A function is wrapped, and belongs to `module`, from which users import it; its signature stays
+    the same. A class is changed in place: its constructor and its public methods, those of its
+    bases in this project too. A call that fits pays for one more call.
+    """
+    if isinstance(value, type):
+        if not issubclass(value, Enum) and not getattr(value, "_is_protocol", False):
+            for each in value.__mro__:
+                if "fullrecall" in each.__module__:
+                    _explain_methods(each)
+    elif callable(value) and isinstance(inspect.unwrap(value), FunctionType):
+        explained: T = _explained(value, is_method=False)
+        if module is not None:
+            explained.__module__ = module  # pickle looks it up there
+        return explained
+    return value
+
+
+def all_public(package: str) -> None:
+    """Make the names in a package's `__all__` public."""
+    module = sys.modules[package]
+    for name in module.__all__:
+        setattr(module, name, public(getattr(module, name), package))
+
+
+def _explain_methods(kind: type) -> None:
+    for name, member in list(vars(kind).items()):
+        if name.startswith("_") and name not in _CONSTRUCTORS:
+            continue
+        if isinstance(member, (classmethod, staticmethod)):
+            setattr(kind, name, type(member)(_explained(member.__func__, is_method=True)))
+        elif isinstance(member, FunctionType):
+            setattr(kind, name, _explained(member, is_method=True))
+
+
+def _explained(function: Any, *, is_method: bool) -> Any:
+    """Return a function that looks for the mistake in its call once Python has refused it."""
+    # Python's TypeError lists no options, and names an internal class where a base has the method.
+    takes_any = inspect.unwrap(function).__code__.co_flags & inspect.CO_VARKEYWORDS
+    if takes_any or hasattr(function, _MARK):
+        return function
+    if inspect.iscoroutinefunction(function):
+
+        @wraps(function)
+        async def acall(*arguments: Any, **options: Any) -> Any:
+            try:
+                return await function(*arguments, **options)
+            except TypeError:
+                _check_fit(function, arguments, options, is_method=is_method)
+                raise
+
+        setattr(acall, _MARK, True)
+        return acall
+
+    @wraps(function)
+    def call(*arguments: Any, **options: Any) -> Any:
         try:
-            signature.bind(None, *arguments, **parameters)
-        except TypeError as error:
-            raise ParameterError(cls._wrong_call(signature, parameters, error)) from None
-        return super().__new__(cls)
+            return function(*arguments, **options)
+        except TypeError:
+            _check_fit(function, arguments, options, is_method=is_method)
+            raise
 
-    @classmethod
-    def _wrong_call(
-        cls, signature: inspect.Signature, parameters: Mapping[str, object], error: TypeError
-    ) -> str:
-        """Return what to write in place of a call."""
-        from difflib import get_close_matches  # only a mistake is worth its import
+    setattr(call, _MARK, True)
+    return call
 
-        kinds = inspect.Parameter.KEYWORD_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD
-        parameter_kinds = {name: p.kind for name, p in signature.parameters.items()}
-        _, *names = [name for name, kind in parameter_kinds.items() if kind in kinds]
-        unknown = next((name for name in parameters if name not in names), None)
-        if unknown is None:
-            return f"{cls.__name__}: {error}; it takes {', '.join(names)}, by name"
-        if unknown in cls.instead:
-            way = cls.instead[unknown].format(value=parameters[unknown])
-            return f"{cls.__name__} has no {unknown}{way}"
-        near = get_close_matches(unknown, names, 1)
-        way = f"did you mean {near[0]}?" if near else f"choose one of {', '.join(names)}"
-        return f"{cls.__name__} has no parameter {unknown!r}: {way}"
+
+def _check_fit(
+    function: Callable[..., Any],
+    arguments: Sequence[Any],
+    options: Mapping[str, object],
+    *,
+    is_method: bool,
+) -> None:
+    """Raise `ParameterError` for arguments that do not fit the signature of a function."""
+    signature = inspect.signature(function)
+    try:
+        signature.bind(*arguments, **options)
+    except TypeError as error:
+        parameters = [*signature.parameters.values()][is_method:]
+        name = _name(function, arguments[0] if is_method and arguments else None)
+        raise ParameterError(name + _mistake(parameters, options, error)) from None
+
+
+def _name(function: Callable[..., Any], owner: object) -> str:
+    """Return the name by which users call a function: methods by the class of their object."""
+    if owner is None:
+        return function.__name__
+    kind = owner if isinstance(owner, type) else type(owner)
+    is_constructor = function.__name__ in _CONSTRUCTORS
+    return kind.__name__ if is_constructor else f"{kind.__name__}.{function.__name__}"
+
+
+def _mistake(
+    parameters: Sequence[inspect.Parameter], options: Mapping[str, object], error: TypeError
+) -> str:
+    by_name = [each.name for each in parameters if each.kind is each.KEYWORD_ONLY]
+    either = [each.name for each in parameters if each.kind is each.POSITIONAL_OR_KEYWORD]
+    known = [each.name for each in parameters]
+    unknown = next((name for name in options if name not in known), None)
+    if unknown is not None:
+        return no_parameter(unknown, options[unknown], either + by_name)
+    takes = ", ".join(known) + (", by name" if known == by_name else "")
+    return f": {error}; it takes {takes if known else 'nothing'}"
+
+
+def no_parameter(unknown: str, value: object, names: Sequence[str]) -> str:
+    """Return the end of a message about a parameter that is not one of `names`."""
+    from difflib import get_close_matches  # only a mistake is worth its import
+
+    if unknown in _INSTEAD:
+        way = "; " + _INSTEAD[unknown].format(value=value)
+    elif near := get_close_matches(unknown, names, 1):
+        way = f": did you mean {near[0]}?"
+    else:
+        way = f": choose one of {', '.join(names)}" if names else ": it has none"
+    return f" has no parameter {unknown!r}{way}"
 
 
 def check_k(k: object, name: str = "k", *, least: int = 1) -> int:

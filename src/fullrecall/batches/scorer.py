@@ -9,23 +9,23 @@ from __future__ import annotations
 
 import secrets
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field, fields
+from dataclasses import KW_ONLY, dataclass, field, fields
 from functools import cached_property
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, get_args
+from typing import TYPE_CHECKING, Any
 
 from fullrecall._util.dataframes import frame_rows
 from fullrecall._util.extras import pyarrow
-from fullrecall._util.parameters import check_choice
 from fullrecall.batches.frame import batch_frame, beside, ddl
 from fullrecall.errors import InputError, ParameterError
 from fullrecall.files.formats import FIELDS
 from fullrecall.files.frames import without_gaps
 from fullrecall.files.rows import ColumnRenaming, Rename, sample_of
+from fullrecall.judge.models.retries import MOST, Retries
 from fullrecall.judge.usage import Spent
 from fullrecall.run.address import SCHEMES, Address
-from fullrecall.run.budget import checked
+from fullrecall.run.budget import Budget, checked
 from fullrecall.run.evaluate import (
     CorpusLike,
     EvaluateOptions,
@@ -46,7 +46,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class BatchScorer(Limits):
+class BatchScorer:
     """Scores batches of samples; picklable, so that engines can send it to their workers.
 
     Called with a data frame or table of pandas, polars, Arrow or any library that narwhals reads,
@@ -79,17 +79,22 @@ class BatchScorer(Limits):
     """
 
     scorers: Sequence[Scorer] | Scorer
-    position: str | None = field(default=None, kw_only=True)
-    rename: Rename | None = field(default=None, kw_only=True)
-    store: str | Path | None = field(default=None, kw_only=True)
-    view: View = field(default="contexts", kw_only=True)
-    corpus: CorpusLike | None = field(default=None, kw_only=True)
+    _: KW_ONLY
+    position: str | None = None
+    rename: Rename | None = None
+    max_concurrency: int = 16
+    timeout: float | None = 60.0
+    deadline: float | None = None
+    retries: Retries | int = MOST
+    store: str | Path | None = None
+    budget: Budget | None = None
+    view: View = "contexts"
+    corpus: CorpusLike | None = None
     _job: str = field(
         default_factory=lambda: secrets.token_hex(8), init=False, repr=False, compare=False
     )
 
     def __post_init__(self) -> None:
-        super().__post_init__()
         pyarrow("scoring batches")
         scorers = tuple(check_scorers(self.scorers))
         object.__setattr__(self, "scorers", scorers)
@@ -104,7 +109,7 @@ class BatchScorer(Limits):
             if not str(self.store).startswith(SCHEMES):  # workers may run in another directory
                 object.__setattr__(self, "store", str(Path(self.store).absolute()))
         # What is wrong with these raises here, and not in a worker.
-        check_choice(self.view, "view", get_args(View))
+        self._options  # noqa: B018
         self._columns  # noqa: B018
         address = self._address
         if self.budget is not None:

@@ -5,6 +5,7 @@
 it is typed, and has a text form that `parse` reads: `ndcg(gain=exponential)@10`.
 """
 
+from fullrecall._util.parameters import all_public
 from fullrecall.measures.budgets import CutBudget, calls, seconds, tokens
 from fullrecall.measures.leaks import Leak
 from fullrecall.measures.measure import GradedMeasure, Measure, Threshold
@@ -40,6 +41,8 @@ __all__ = [
 
 DEFAULT_KS = (1, 3, 5, 10)
 """Where a report reads recall unless told otherwise."""
+
+all_public(__name__)
 
 
 def __getattr__(name: str) -> object:

@@ -9,7 +9,7 @@ from dataclasses import dataclass, fields, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar, NoReturn, Self, TypeAlias, dataclass_transform
 
-from fullrecall._util.parameters import check_share
+from fullrecall._util.parameters import check_share, no_parameter
 from fullrecall.errors import ParameterError
 from fullrecall.measures.budgets import Cut, CutBudget, Unit, check_cut
 from fullrecall.measures.findings import Findings
@@ -125,10 +125,11 @@ class Measure:
         if k:
             raise ParameterError(f"{self.text} takes no k so: write {self!r} @ {k[0]!r}")
         names = [each.name for each in fields(self) if each.name != "k"]
-        for name in parameters:
+        for name, value in parameters.items():
+            if name == "k":
+                raise ParameterError(f"{self.text} has no parameter 'k': write measure @ k")
             if name not in names:
-                way = "write measure @ k" if name == "k" else f"choose one of {', '.join(names)}"
-                raise ParameterError(f"{self.text} has no parameter {name!r}: {way}")
+                raise ParameterError(self.text + no_parameter(name, value, names))
         return replace(self, **parameters)
 
     def __ge__(self, least: float) -> Threshold:

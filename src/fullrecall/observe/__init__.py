@@ -18,7 +18,6 @@ if TYPE_CHECKING:  # `as` the same name says that it is public (PEP 484)
     from fullrecall.observe.log import StepLog as StepLog
     from fullrecall.observe.processor import RetrievalProcessor as RetrievalProcessor
     from fullrecall.observe.processor import SpanCapture as SpanCapture
-    from fullrecall.observe.reading import StepOptions as StepOptions
     from fullrecall.observe.reading import StepReading as StepReading
     from fullrecall.observe.step import ITEM as ITEM
     from fullrecall.observe.step import DocumentCopy as DocumentCopy
@@ -42,7 +41,6 @@ _MODULES = {
     "Step": "step",
     "StepKind": "step",
     "StepLog": "log",
-    "StepOptions": "reading",
     "StepReading": "reading",
     "ValueReader": "values",
     "brief": "failures",

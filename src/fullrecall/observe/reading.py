@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Hashable, Iterable
 from dataclasses import dataclass, replace
-from typing import TypedDict, get_args
+from typing import get_args
 
 from fullrecall._util.parameters import check_choice
 from fullrecall.errors import InputError, ParameterError
@@ -14,22 +14,14 @@ from fullrecall.samples.context import Context
 from fullrecall.samples.retrieval import FailedCalls, Retrieval
 
 
-class StepOptions(TypedDict, total=False):
-    """Which failures and tools count.
+@dataclass(frozen=True, kw_only=True)
+class StepReading:
+    """How steps are read, with documents as they are; an adapter has its own way to read these.
 
     - `failed_calls`: "unscored" (default) leaves a sample unscored where a call failed and no
       retry or fallback succeeded; "score" scores what the other calls returned, and says so.
     - `other_tools`: names of tools that return text but retrieve nothing. A tool that returns a
       long text of which no document is known leaves a sample unscored otherwise.
-    """
-
-    failed_calls: FailedCalls
-    other_tools: Collection[str]
-
-
-@dataclass(frozen=True, kw_only=True)
-class StepReading:
-    """How steps are read, with documents as they are; an adapter has its own way to read these.
 
     Raises `ParameterError`, naming the option, for a wrong one.
     """

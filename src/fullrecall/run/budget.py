@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from math import isfinite
 from typing import NamedTuple
 
-from fullrecall._util.parameters import Constructed, check_k
+from fullrecall._util.parameters import check_k
 from fullrecall.errors import ParameterError
 from fullrecall.judge.models.chat import ChatModel
 from fullrecall.scorers.scorer import Scorer
@@ -25,7 +25,7 @@ class Price(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Budget(Constructed):
+class Budget:
     """What one run may spend; None sets no bound.
 
     - `calls`: requests that are sent, those included that fail and are sent again. Never more.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, TypedDict
+from typing import TYPE_CHECKING
 
 from fullrecall._util.parameters import check_k
 from fullrecall.errors import ParameterError
@@ -12,17 +12,6 @@ from fullrecall.judge.models.retries import MOST, Retries
 if TYPE_CHECKING:
     from fullrecall.run.address import StoreLike
     from fullrecall.run.budget import Budget
-
-
-class LimitOptions(TypedDict, total=False):
-    """The same for type checkers: what whoever passes the options of a run on takes."""
-
-    max_concurrency: int
-    timeout: float | None
-    deadline: float | None
-    retries: Retries | int
-    store: StoreLike | None
-    budget: Budget | None
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -86,6 +86,9 @@ _put_text, _put_id, _put_score, _put_metadata, _put_source, _put_start, _put_end
 CONTEXT_KEYS = frozenset(_CONTEXT_FIELDS)
 """The fields of a context."""
 _values = attrgetter(*_CONTEXT_FIELDS)
+# A public class looks at wrong calls, which costs one more call: not for each that is read here.
+_new: Any = object.__new__
+_fill = Context.__init__
 _CONTEXT_NAMES = {"page_content": "text", "content": "text", "start_index": "start"}
 CONTEXT_NAMES = CONTEXT_KEYS | _CONTEXT_NAMES.keys() | {"type"}
 """The keys that a mapping may have that is a context."""
@@ -98,7 +101,9 @@ def as_context(value: object) -> Context:
     if isinstance(value, str):
         return Context(value)
     if type(value) is dict and value.keys() <= CONTEXT_KEYS:  # as in every saved report
-        return Context(**value)
+        context: Context = _new(Context)
+        _fill(context, **value)
+        return context
     if isinstance(value, Mapping):
         fields: dict[str, Any] = {
             _CONTEXT_NAMES.get(str(name), str(name)): content for name, content in value.items()

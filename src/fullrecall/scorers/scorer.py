@@ -8,7 +8,6 @@ from dataclasses import dataclass, fields
 from functools import cached_property
 from typing import Any, ClassVar, NamedTuple, Protocol, TypeVar, runtime_checkable
 
-from fullrecall._util.parameters import Constructed
 from fullrecall.errors import InputError, ParameterError
 from fullrecall.measures import Measure, Recall
 from fullrecall.measures.findings import Findings
@@ -68,7 +67,7 @@ class Unanswerable(Exception):  # noqa: N818 - as above
 
 
 @dataclass(frozen=True, kw_only=True)
-class FindingScorer(Constructed, ABC):
+class FindingScorer(ABC):
     """Base of the scorers that make findings; what is counted of them is a measure's.
 
     - `name`: the score's name in reports; by default the kind of scorer ("id_recall").
@@ -76,9 +75,6 @@ class FindingScorer(Constructed, ABC):
 
     name: str | None = None
 
-    instead: ClassVar[Mapping[str, str]] = {
-        "k": ", it finds at every rank; a measure counts: report.summary(Recall @ {value!r})"
-    }
     kind: ClassVar[str]
     headline: ClassVar[Measure] = Recall
     """The measure that `Result.score` is."""

@@ -18,7 +18,7 @@ from math import ceil
 from typing import NamedTuple, TypeAlias
 
 from fullrecall._util.counts import counted
-from fullrecall._util.parameters import Constructed, check_share
+from fullrecall._util.parameters import check_share
 from fullrecall._util.values import shown
 from fullrecall.errors import ParameterError
 from fullrecall.measures import Measure, Threshold
@@ -90,7 +90,7 @@ class Question(NamedTuple):
 
 
 @dataclass(frozen=True, init=False)
-class Gate(Constructed):
+class Gate:
     """What a report must reach: thresholds, or no drop from a baseline, or both.
 
         Gate(Recall @ 10 >= 0.9, RR >= 0.7).check(report)

@@ -10,6 +10,7 @@
 A broken contract is an `AssertionError` that says which promise was broken and how.
 """
 
+from fullrecall._util.parameters import all_public
 from fullrecall.judge.models.scripted import ScriptedChatModel
 from fullrecall.testing.adapters import (
     ADAPTER_CASES,
@@ -37,3 +38,5 @@ __all__ = [
     "examine",
     "sample_of",
 ]
+
+all_public(__name__)

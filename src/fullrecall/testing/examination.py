@@ -20,9 +20,12 @@ from fullrecall.files.containers import json_lines
 from fullrecall.files.text_files import FilePath, existing_file
 from fullrecall.judge.judge import Judge
 from fullrecall.judge.labels import as_label
+from fullrecall.judge.models.retries import MOST, Retries
 from fullrecall.judge.usage import Usage
 from fullrecall.lexical import falsified
 from fullrecall.report import Report, evaluate
+from fullrecall.run.address import StoreLike
+from fullrecall.run.budget import Budget
 from fullrecall.samples.sample import Sample
 from fullrecall.scorers import ClaimRecall
 
@@ -154,13 +157,20 @@ def examine(
     details: bool = True,
     per_kind: int | None = None,
     seed: int = 0,
-    **options: Any,
+    max_concurrency: int = 16,
+    timeout: float | None = 60.0,
+    deadline: float | None = None,
+    retries: Retries | int = MOST,
+    store: StoreLike | None = None,
+    budget: Budget | None = None,
+    progress: bool = True,
 ) -> Examination:
     """Return how right a judge is on labeled pairs.
 
     - `details`: also on true claims of these pairs with one detail made false, in thirty kinds.
     - `per_kind`: the most claims of one kind, drawn by `seed`; None takes all.
-    - `options`: those of `evaluate`, such as `store`, `budget`, `max_concurrency`.
+    - `max_concurrency`, `timeout`, `deadline`, `retries`, `store`, `budget`, `progress`: those of
+      `evaluate`.
 
     Raises `InputError` without a pair, and what `evaluate` raises.
     """
@@ -172,7 +182,17 @@ def examine(
     if details:
         examined += _false_details(examined, seed, per_kind)
     began = time.perf_counter()
-    report = evaluate(_samples(examined), ClaimRecall(judge=judge), **options)
+    report = evaluate(
+        _samples(examined),
+        ClaimRecall(judge=judge),
+        max_concurrency=max_concurrency,
+        timeout=timeout,
+        deadline=deadline,
+        retries=retries,
+        store=store,
+        budget=budget,
+        progress=progress,
+    )
     seconds = time.perf_counter() - began
     results = [row.results[0] for row in report.rows]
     labels = [next((finding.verdict for finding in result.findings), None) for result in results]

@@ -1,12 +1,12 @@
 """Test sets: from documents to references that can be trusted."""
 
+from fullrecall._util.parameters import all_public
 from fullrecall.testset.additions import unjudged
 from fullrecall.testset.audit import Audit, Issue, check
 from fullrecall.testset.completeness import Figure
 from fullrecall.testset.completion import CompletedSet, CompletenessEstimate, PairToLabel, complete
 from fullrecall.testset.content import Problem
 from fullrecall.testset.draft import Backed, Draft, Rejection
-from fullrecall.testset.execution import ModelOptions
 from fullrecall.testset.following import Followed, FollowedLabel, LabelStatus, anchor, follow
 from fullrecall.testset.generation import TestSet, generate
 from fullrecall.testset.review import Review, apply_review, lower_bound, reviews_needed, to_review
@@ -23,7 +23,6 @@ __all__ = [
     "FollowedLabel",
     "Issue",
     "LabelStatus",
-    "ModelOptions",
     "PairToLabel",
     "Problem",
     "Rejection",
@@ -41,3 +40,5 @@ __all__ = [
     "to_review",
     "unjudged",
 ]
+
+all_public(__name__)

@@ -6,15 +6,17 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, NamedTuple, Unpack
+from typing import Any, NamedTuple
 
 from fullrecall._util.vocabulary import words
 from fullrecall.errors import ParameterError
 from fullrecall.files.documents import Documents, DocumentsLike, documents_of
 from fullrecall.judge.judge import Flow, Judge
 from fullrecall.judge.models.chat import ChatModel
-from fullrecall.run.budget import models_of
-from fullrecall.run.evaluate import as_samples
+from fullrecall.judge.models.retries import MOST, Retries
+from fullrecall.run.address import StoreLike
+from fullrecall.run.budget import Budget, models_of
+from fullrecall.run.evaluate import EvaluateOptions, as_samples
 from fullrecall.samples.context import Context
 from fullrecall.samples.corpus import Document
 from fullrecall.samples.sample import Sample, SampleLike
@@ -22,7 +24,7 @@ from fullrecall.testset import content, duplicates
 from fullrecall.testset.alignment import letters_of
 from fullrecall.testset.content import Problem, ProblemsFound, contexts_in, names_in
 from fullrecall.testset.draft import Backed, Draft, Rejection
-from fullrecall.testset.execution import ModelOptions, Plan, carried_out
+from fullrecall.testset.execution import Plan, carried_out
 from fullrecall.testset.seeds import SeedPassage
 from fullrecall.testset.verification import checked
 
@@ -90,7 +92,13 @@ def check(
     documents: DocumentsLike | Documents,
     *,
     judge: ChatModel | Judge | None = None,
-    **options: Unpack[ModelOptions],
+    max_concurrency: int = 16,
+    timeout: float | None = 60.0,
+    deadline: float | None = None,
+    retries: Retries | int = MOST,
+    store: StoreLike | None = None,
+    budget: Budget | None = None,
+    progress: bool = True,
 ) -> Audit:
     """Return what is wrong with a test set.
 
@@ -99,12 +107,22 @@ def check(
     answer, does each claim follow.
 
     `documents` are what the retriever searches: whole documents or chunks, as `documents_of`
-    takes them. Near-duplicates are texts that share 80 % of their runs of three words. `options`
-    are those of `evaluate`: `store`, `budget`, `max_concurrency`, …
+    takes them. Near-duplicates are texts that share 80 % of their runs of three words.
+    `max_concurrency`, `timeout`, `deadline`, `retries`, `store`, `budget`, and `progress` are those
+    of `evaluate`.
 
     Raises `InputError` for samples or documents that cannot be read, and `ParameterError` for a
     judge without a model.
     """
+    options = EvaluateOptions(
+        max_concurrency=max_concurrency,
+        timeout=timeout,
+        deadline=deadline,
+        retries=retries,
+        store=store,
+        budget=budget,
+        progress=progress,
+    )
     parsed_samples = list(as_samples(samples))
     corpus = _AuditedCorpus(list(documents_of(documents)))
     earlier_questions = duplicates.Questions()
@@ -241,7 +259,7 @@ def _rejected(
     samples: Sequence[Sample],
     corpus: _AuditedCorpus,
     judge: ChatModel | Judge,
-    options: ModelOptions,
+    options: EvaluateOptions,
 ) -> list[Issue]:
     """Return an issue for each question that a model rejects beside its references."""
     models = models_of(judge)

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
-from typing import Any, NamedTuple, TypeAlias, Unpack
+from typing import Any, NamedTuple, TypeAlias
 
 from fullrecall._util.parameters import check_k
 from fullrecall.errors import InputError, ParameterError
@@ -18,10 +18,12 @@ from fullrecall.files.rows import in_file
 from fullrecall.files.sheets import sheet_rows
 from fullrecall.judge.flow import side_by_side
 from fullrecall.judge.judge import Flow, Judge
+from fullrecall.judge.models.retries import MOST, Retries
 from fullrecall.judge.usage import Spent
-from fullrecall.run.budget import models_of
+from fullrecall.run.address import StoreLike
+from fullrecall.run.budget import Budget, models_of
 from fullrecall.run.drivers import retrieved
-from fullrecall.run.evaluate import as_samples
+from fullrecall.run.evaluate import EvaluateOptions, as_samples
 from fullrecall.run.retrievers import RetrieverLike
 from fullrecall.samples.sample import Sample, SampleLike
 from fullrecall.show import form
@@ -37,7 +39,7 @@ from fullrecall.testset.completeness import (
     missing,
     strata_of,
 )
-from fullrecall.testset.execution import ModelOptions, Plan, carried_out
+from fullrecall.testset.execution import Plan, carried_out
 from fullrecall.testset.pool import Pool, PooledPair
 
 RIGHT = 0.8
@@ -348,7 +350,13 @@ def complete(
     *,
     depth: int = 20,
     seed: int = 0,
-    **options: Unpack[ModelOptions],
+    max_concurrency: int = 16,
+    timeout: float | None = 60.0,
+    deadline: float | None = None,
+    retries: Retries | int = MOST,
+    store: StoreLike | None = None,
+    budget: Budget | None = None,
+    progress: bool = True,
 ) -> CompletedSet:
     """Pool what several retrievers return, judge what nobody labeled, and draw what to label.
 
@@ -359,20 +367,30 @@ def complete(
     is said of what no retriever has there.
 
     - `judge`: an `LLMJudge`, or any other.
-    - `options`: those of `evaluate`: `store`, `budget`, `max_concurrency`, … With a store, the
-      same call again costs nothing: run it once more when the labels are there.
+    - `max_concurrency`, `timeout`, `deadline`, `retries`, `store`, `budget`, `progress`: those of
+      `evaluate`. With a store, the same call again costs nothing: run it once more when the
+      labels are there.
 
     Raises `ParameterError` for arguments out of range, and `InputError` for what is no sample.
     """
+    options = EvaluateOptions(
+        max_concurrency=max_concurrency,
+        timeout=timeout,
+        deadline=deadline,
+        retries=retries,
+        store=store,
+        budget=budget,
+        progress=progress,
+    )
     check_k(depth, "depth")
     if not all(hasattr(judge, method) for method in ("attribute", "relevance")):
         raise ParameterError(f"judge: expected a Judge, got {type(judge).__name__}")
     if not isinstance(retrievers, Mapping) or not retrievers:
         raise ParameterError('retrievers: expected a mapping, such as {"bm25": search}')
     parsed = list(as_samples(samples))
-    limits = options.get("max_concurrency", 16), options.get("timeout", 60.0)
     answered = [
-        list(retrieved(parsed, retriever, depth, *limits)) for retriever in retrievers.values()
+        list(retrieved(parsed, retriever, depth, max_concurrency, timeout))
+        for retriever in retrievers.values()
     ]
     # That lists overlap says nothing of what all of them miss: on Cranfield, capture and recapture
     # put a completeness of .57 at .93. So all of it is judged, and people label a sample.

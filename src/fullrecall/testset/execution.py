@@ -17,7 +17,6 @@ from fullrecall.judge.models.chat import ChatModel
 from fullrecall.judge.usage import Spent
 from fullrecall.run.budget import Budget
 from fullrecall.run.evaluate import EvaluateOptions, evaluated
-from fullrecall.run.limits import LimitOptions
 from fullrecall.samples.sample import Sample
 from fullrecall.scorers.result import Method, Result, Status
 from fullrecall.stats.evaluation import Evaluation
@@ -26,12 +25,6 @@ T = TypeVar("T")
 R = TypeVar("R")
 
 _NOT_SENT = "the run's budget or deadline left nothing for it"
-
-
-class ModelOptions(LimitOptions, total=False):
-    """How models are asked: the options of `evaluate`, which says what each means."""
-
-    progress: bool
 
 
 class FlowOutcome(NamedTuple, Generic[T]):
@@ -46,12 +39,12 @@ Plan: TypeAlias = Generator[Sequence[Flow[T]], Sequence[FlowOutcome[T]], R]
 
 
 def carried_out(
-    plan: Plan[T, R], models: Sequence[ChatModel], options: ModelOptions
+    plan: Plan[T, R], models: Sequence[ChatModel], options: EvaluateOptions
 ) -> tuple[R, Spent]:
     """Run a plan to its end; return its value and what it cost.
 
     A budget and a deadline hold for all batches together. Where a model answers nobody, what was
-    to rest on it has that problem. Raises what `evaluate` raises for options out of range.
+    to rest on it has that problem.
     """
     spent = Spent()
     try:
@@ -62,7 +55,7 @@ def carried_out(
             allowed, report = _left(options, spent), None
             if allowed is not None:
                 try:
-                    report = evaluated(samples, tasks, EvaluateOptions(**allowed), Evaluation)
+                    report = evaluated(samples, tasks, allowed, Evaluation)
                 except RunStopped as stopped:  # the plan decides whether what is left suffices
                     report = stopped.report
             if report is not None and report.spent is not None:
@@ -114,21 +107,19 @@ class _Tasks:
         ]
 
 
-def _left(options: ModelOptions, spent: Spent) -> ModelOptions | None:
+def _left(options: EvaluateOptions, spent: Spent) -> EvaluateOptions | None:
     """Return the options for the next batch; None where the budget or the time is used up."""
     # Each batch is a run of its own, which knows nothing of what earlier ones spent.
-    left: ModelOptions = {**options}
-    deadline = options.get("deadline")
+    deadline, budget = options.deadline, options.budget
     if deadline is not None:
         if deadline <= spent.seconds:
             return None
-        left["deadline"] = deadline - spent.seconds
-    budget = options.get("budget")
+        deadline -= spent.seconds
     if isinstance(budget, Budget):
         calls = None if budget.calls is None else budget.calls - spent.calls
         tokens = None if budget.tokens is None else budget.tokens - spent.tokens
         cost = None if budget.cost is None else budget.cost - (spent.cost or 0.0)
         if any(bound is not None and bound <= 0 for bound in (calls, tokens, cost)):
             return None
-        left["budget"] = replace(budget, calls=calls, tokens=tokens, cost=cost)
-    return left
+        budget = replace(budget, calls=calls, tokens=tokens, cost=cost)
+    return replace(options, deadline=deadline, budget=budget)

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from itertools import islice
 from math import ceil, inf
 from pathlib import Path
-from typing import Any, TypeAlias, Unpack
+from typing import Any, TypeAlias
 
 from fullrecall._util.parameters import check_k
 from fullrecall._util.values import shown
@@ -19,13 +19,17 @@ from fullrecall.files.documents import Documents, DocumentsLike, documents_of, i
 from fullrecall.judge.evidence import Folded, verbatim
 from fullrecall.judge.judge import Flow
 from fullrecall.judge.models.chat import ChatModel
+from fullrecall.judge.models.retries import MOST, Retries
 from fullrecall.judge.usage import Spent
+from fullrecall.run.address import StoreLike
+from fullrecall.run.budget import Budget
+from fullrecall.run.evaluate import EvaluateOptions
 from fullrecall.samples.sample import Sample
 from fullrecall.testset import instructions, seeds
 from fullrecall.testset.content import Problem, texts_named
 from fullrecall.testset.draft import KINDS, Draft, QuestionKind, Rejection
 from fullrecall.testset.duplicates import Questions
-from fullrecall.testset.execution import FlowOutcome, ModelOptions, Plan, carried_out
+from fullrecall.testset.execution import FlowOutcome, Plan, carried_out
 from fullrecall.testset.following import anchor
 from fullrecall.testset.seeds import Seed, SeedPassage
 from fullrecall.testset.verification import checked, inspected, items_in, reply, same_verdicts
@@ -132,7 +136,13 @@ def generate(
     queries: Sequence[str] = (),
     seed: int = 0,
     on_plan: OnPlan | None = None,
-    **options: Unpack[ModelOptions],
+    max_concurrency: int = 16,
+    timeout: float | None = 60.0,
+    deadline: float | None = None,
+    retries: Retries | int = MOST,
+    store: StoreLike | None = None,
+    budget: Budget | None = None,
+    progress: bool = True,
 ) -> TestSet:
     """Write `n` questions about documents, with references that were checked.
 
@@ -148,11 +158,21 @@ def generate(
     - `queries`: what your users ask, as many as you have: passages that these find come first, and
       their style is followed.
     - `on_plan`: called before anything is sent, with a sentence: about how many calls and tokens.
-    - `options`: those of `evaluate`: `store`, `budget`, `max_concurrency`, `deadline`, …
+    - `max_concurrency`, `timeout`, `deadline`, `retries`, `store`, `budget`, `progress`: those of
+      `evaluate`.
 
     Raises `ParameterError` for arguments out of range, and `InputError` for documents that
     cannot be read or hold no passage of at least 15 words.
     """
+    options = EvaluateOptions(
+        max_concurrency=max_concurrency,
+        timeout=timeout,
+        deadline=deadline,
+        retries=retries,
+        store=store,
+        budget=budget,
+        progress=progress,
+    )
     check_k(n, "n")
     checker = checker or model
     for name, value in (("model", model), ("checker", checker)):

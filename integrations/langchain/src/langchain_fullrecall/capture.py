@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterator
+from collections.abc import Collection, Hashable, Iterator, Sequence
 from contextlib import contextmanager, suppress
-from typing import Unpack
 
 from fullrecall import Retrieval, Sample
 from fullrecall.observe import Step
 from fullrecall.observe.captured import Captured
-from langchain_fullrecall.record import LangChainOptions, LangChainReading, reading_of
+from fullrecall.samples.retrieval import FailedCalls
+from langchain_fullrecall.documents import DocumentIdKey
+from langchain_fullrecall.record import LangChainReading, reading_of
 from langchain_fullrecall.recorder import LangChainRecorder, capturing
+from langchain_fullrecall.selection import Level
 from langchain_fullrecall.selfcheck import broken
 
 
@@ -65,7 +67,15 @@ def _failed(steps: list[Step]) -> str | None:
 
 
 @contextmanager
-def capture_retrievals(**options: Unpack[LangChainOptions]) -> Iterator[LangChainCapture]:
+def capture_retrievals(
+    *,
+    id_key: DocumentIdKey = None,
+    collapse: bool = False,
+    which: Level = "outermost",
+    name: str | Sequence[str] = (),
+    failed_calls: FailedCalls = "unscored",
+    other_tools: Collection[str] = (),
+) -> Iterator[LangChainCapture]:
     """Record what LangChain's retrievers and tools return within the block, however deep.
 
         with capture_retrievals() as seen:
@@ -82,10 +92,18 @@ def capture_retrievals(**options: Unpack[LangChainOptions]) -> Iterator[LangChai
     Not seen is what is not a LangChain retriever or tool: `vectorstore.similarity_search` alone,
     or a function under `@traceable(run_type="retriever")`. Options are those of `observed`.
     """
+    reading = reading_of(
+        id_key=id_key,
+        collapse=collapse,
+        which=which,
+        name=name,
+        failed_calls=failed_calls,
+        other_tools=other_tools,
+    )
     recorder = LangChainRecorder(outer=capturing.get())
     token = capturing.set(recorder)
     try:
-        yield LangChainCapture(reading_of(**options), recorder)
+        yield LangChainCapture(reading, recorder)
     finally:
         # An abandoned async generator is closed in another context, where nothing was set.
         with suppress(ValueError):

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import sys
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from copy import copy
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Unpack, get_args
+from typing import TYPE_CHECKING, Any, get_args
 
 from langchain_core.runnables import RunnableConfig
 from langchain_core.runnables.config import set_config_context
@@ -24,17 +24,22 @@ from fullrecall.observe.messages import answer_of, question_of, turn_of
 from fullrecall.run.evaluate import CorpusLike, check_scorers, corpus_index
 from fullrecall.run.retrievers import RetrieverLike, as_retriever
 from fullrecall.samples import Retriever
-from fullrecall.samples.retrieval import View
+from fullrecall.samples.retrieval import FailedCalls, View
 from fullrecall.scorers import Method, Result, Scorer
-from langchain_fullrecall.documents import DocumentLike
+from langchain_fullrecall.documents import DocumentIdKey, DocumentLike
 from langchain_fullrecall.feedback import comment, evaluator_info, feedback
 from langchain_fullrecall.live import live_run, watch
 from langchain_fullrecall.measurement import Measured, ObservedSample, ameasure, measure, unscored
 from langchain_fullrecall.outputs import checked_key, held, unwrapped
-from langchain_fullrecall.record import LangChainOptions, reading_of, reason
+from langchain_fullrecall.record import LangChainReading, reading_of, reason
 from langchain_fullrecall.recorder import LangChainRecorder, conversation
 from langchain_fullrecall.references import example_fields, reference_fields
-from langchain_fullrecall.retriever import LangChainObservable, ObservedLangChainRetriever, observed
+from langchain_fullrecall.retriever import (
+    LangChainObservable,
+    ObservedLangChainRetriever,
+    runnable_of,
+)
+from langchain_fullrecall.selection import Level
 from langchain_fullrecall.selfcheck import broken
 from langchain_fullrecall.stored import StoredRun, unseen_in
 from langchain_fullrecall.summary import RecallSummary
@@ -73,8 +78,8 @@ class RecallStringEvaluator(RunEvaluator):
       what a later step dropped; or "read", what the model's prompt had.
     - `corpus`: what the retriever searches, as `fullrecall.evaluate` takes it: a sample whose label
       is stale in it is unscored.
-    - `options`: `id_key`, `collapse`, `which`, `name`, `failed_calls`, as `observed` takes
-      them. A `which`, `name` or `view` other than the default is part of the key:
+    - `id_key`, `collapse`, `which`, `name`, `failed_calls`, `other_tools`: those of `observed`. A
+      `which`, `name` or `view` other than the default is part of the key:
       "id_recall[bm25]@5".
 
     A run that cannot be measured has no score, and a comment that says why. One evaluator may
@@ -94,14 +99,27 @@ class RecallStringEvaluator(RunEvaluator):
         keep: bool = True,
         view: View = "contexts",
         corpus: CorpusLike | None = None,
-        **options: Unpack[LangChainOptions],
+        id_key: DocumentIdKey = None,
+        collapse: bool = False,
+        which: Level = "outermost",
+        name: str | Sequence[str] = (),
+        failed_calls: FailedCalls = "unscored",
+        other_tools: Collection[str] = (),
     ) -> None:
         (self.scorer,) = check_scorers([IdRecall() if scorer is None else scorer])
         for each in measures:
             if not isinstance(each, Measure):
                 raise ParameterError(f"expected a measure such as Recall @ 5, got {each!r}")
         self.measures = measures or (self.scorer.method.headline,)
-        self._reading = reading_of(documents_key=documents_key, **options)
+        self._reading = reading_of(
+            id_key=id_key,
+            collapse=collapse,
+            which=which,
+            name=name,
+            failed_calls=failed_calls,
+            other_tools=other_tools,
+            documents_key=documents_key,
+        )
         self._documents_key = documents_key
         self._reference_key = reference_key
         self._input_key = input_key
@@ -109,7 +127,7 @@ class RecallStringEvaluator(RunEvaluator):
         check_choice(view, "view", get_args(View))
         self._view = view
         self._corpus = corpus_index(corpus)
-        self._retriever = None if retriever is None else _retriever(retriever, options)
+        self._retriever = None if retriever is None else _retriever(retriever, self._reading)
         self._summary: RecallSummary | None = None
         watch(self)
 
@@ -252,7 +270,10 @@ class RecallStringEvaluator(RunEvaluator):
         reference: object = None,
         input: object = None,  # noqa: A002 - LangChain's name
         retrieved_documents: Iterable[DocumentLike] | None = None,
-        **kwargs: Any,
+        callbacks: Callbacks = None,
+        tags: list[str] | None = None,
+        metadata: dict[str, Any] | None = None,
+        include_run_info: bool = False,
     ) -> dict[str, Any]:
         """Return the score of a prediction, as LangChain's evaluators do.
 
@@ -261,7 +282,8 @@ class RecallStringEvaluator(RunEvaluator):
         - `reference`: what should have been retrieved, in the scorer's own form (IDs, texts, an
           answer), or a mapping with the names that `Sample` takes.
         - `input`: the question; a `retriever` is asked it where no documents are given, with the
-          `callbacks`, `tags` and `metadata` among `kwargs`.
+          `callbacks`, `tags` and `metadata`.
+        - `include_run_info`: LangChain's own chain passes it, and is returned what it can read.
 
         The dictionary has the first measure's `key` and its `score`, None where there is none;
         `value`: "scored", "undefined" or "unscored"; `reasoning`; `scores` by key; and the
@@ -269,11 +291,11 @@ class RecallStringEvaluator(RunEvaluator):
 
         Raises `InputError` for values that cannot be read.
         """
-        retriever, config, in_chain = self._call(**kwargs)
+        retriever, config = self._call(callbacks, tags, metadata)
         case = self._case_of_strings(prediction, reference, input, retrieved_documents)
         with set_config_context(config) as context:
             measured = context.run(measure, case, self.scorer, retriever)
-        return self._returned(measured, in_chain=in_chain)
+        return self._returned(measured, in_chain=include_run_info)
 
     async def aevaluate_strings(
         self,
@@ -282,34 +304,28 @@ class RecallStringEvaluator(RunEvaluator):
         reference: object = None,
         input: object = None,  # noqa: A002 - LangChain's name
         retrieved_documents: Iterable[DocumentLike] | None = None,
-        **kwargs: Any,
-    ) -> dict[str, Any]:
-        """Return the same as `evaluate_strings`, without blocking."""
-        retriever, config, in_chain = self._call(**kwargs)
-        case = self._case_of_strings(prediction, reference, input, retrieved_documents)
-        with set_config_context(config) as context:
-            measuring = ameasure(case, self.scorer, retriever)
-            measured = await asyncio.create_task(measuring, context=context)
-        return self._returned(measured, in_chain=in_chain)
-
-    def _call(
-        self,
-        *,
         callbacks: Callbacks = None,
         tags: list[str] | None = None,
         metadata: dict[str, Any] | None = None,
         include_run_info: bool = False,
-    ) -> tuple[Retriever | None, RunnableConfig, bool]:
-        """Return the retriever and the config of this call, and whether LangChain's chain calls.
+    ) -> dict[str, Any]:
+        """Return the same as `evaluate_strings`, without blocking."""
+        retriever, config = self._call(callbacks, tags, metadata)
+        case = self._case_of_strings(prediction, reference, input, retrieved_documents)
+        with set_config_context(config) as context:
+            measuring = ameasure(case, self.scorer, retriever)
+            measured = await asyncio.create_task(measuring, context=context)
+        return self._returned(measured, in_chain=include_run_info)
 
-        It alone passes `include_run_info`. Any other argument is a `TypeError`: a mistyped
-        `retrieved_documents` must not pass.
-        """
+    def _call(
+        self, callbacks: Callbacks, tags: list[str] | None, metadata: dict[str, Any] | None
+    ) -> tuple[Retriever | None, RunnableConfig]:
+        """Return the retriever and the config of this call."""
         retriever = self._retriever
         config = RunnableConfig(callbacks=callbacks, tags=tags or [], metadata=metadata or {})
         if isinstance(retriever, ObservedLangChainRetriever):
             retriever = retriever.with_config(config)
-        return retriever, config, include_run_info
+        return retriever, config
 
     def _named(self, measured: Measured) -> Measured:
         return measured._replace(result=replace(measured.result, method=self.method))
@@ -449,7 +465,9 @@ def _turned(query: str | None, output: object) -> str | None:
     return query if turn is None else turn.question
 
 
-def _retriever(retriever: Any, options: LangChainOptions) -> Retriever:
+def _retriever(retriever: Any, reading: LangChainReading) -> Retriever:
     if isinstance(retriever, Retriever):
         return as_retriever(retriever)
-    return observed(retriever, **options)
+    # The key is that of the target's outputs: the retriever's may have others.
+    reading = replace(reading, documents_key=None)
+    return ObservedLangChainRetriever(runnable_of(retriever), reading)

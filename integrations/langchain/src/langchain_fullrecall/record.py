@@ -2,43 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Collection, Hashable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, get_args
 
 from fullrecall import Context, Retrieval
 from fullrecall._util.parameters import check_choice
 from fullrecall.errors import InputError, ParameterError
-from fullrecall.observe import DocumentCopy, Step, StepOptions, StepReading, ValueReader, brief
+from fullrecall.observe import DocumentCopy, Step, StepReading, ValueReader, brief
+from fullrecall.samples.retrieval import FailedCalls
 from langchain_fullrecall.documents import DocumentIdKey, DocumentReader, Original
 from langchain_fullrecall.outputs import declared, declared_error
 from langchain_fullrecall.selection import Level, missing, selected
 
 
-class LangChainOptions(StepOptions, total=False):
-    """How retrieved documents are read: `failed_calls`, `other_tools`, and these.
-
-    - `id_key`: where a document's ID stands: `Document.id` by default, a metadata key, several of
-      them, or a function of the document. `collapse`: that of `contexts`.
-    - `which`: of nested retriever calls, those that count: "outermost" (default), whose documents
-      are merged or reranked already; or "innermost", their parts. `name`: only calls of this name,
-      or of one of several.
-    """
-
-    id_key: DocumentIdKey
-    collapse: bool
-    which: Level
-    name: str | Sequence[str]
-
-
 def reading_of(
     *,
+    id_key: DocumentIdKey = None,
+    collapse: bool = False,
     which: Level = "outermost",
     name: str | Sequence[str] = (),
-    failed_calls: Any = "unscored",
-    other_tools: Any = (),
+    failed_calls: FailedCalls = "unscored",
+    other_tools: Collection[str] = (),
     documents_key: str | None = None,
-    **reader_options: Any,
 ) -> LangChainReading:
     """Return options as one value; raise `ParameterError`, naming the option, for a wrong one."""
     check_choice(which, "which", get_args(Level))
@@ -46,7 +32,7 @@ def reading_of(
     if not all(isinstance(each, str) and each for each in names):
         raise ParameterError(f"must be a str or several, got {name!r}", "name")
     return LangChainReading(
-        reader=DocumentReader(**reader_options),
+        reader=DocumentReader(id_key, collapse),
         level=which,
         names=names,
         failed_calls=failed_calls,

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from functools import wraps
 from inspect import isasyncgenfunction, isgeneratorfunction
-from typing import TYPE_CHECKING, Any, TypeAlias, Unpack, cast
+from typing import TYPE_CHECKING, Any, TypeAlias, cast
 
 from langchain_core.retrievers import BaseRetriever
 from langchain_core.runnables import Runnable, RunnableConfig, RunnableLambda, RunnableSequence
@@ -17,10 +17,13 @@ from fullrecall.diagnosis import IdWatch
 from fullrecall.errors import InputError, ParameterError
 from fullrecall.observe import ROOT, brief, joined
 from fullrecall.observe.messages import answer_of
+from fullrecall.samples.retrieval import FailedCalls
 from langchain_fullrecall.depth import deeper
+from langchain_fullrecall.documents import DocumentIdKey
 from langchain_fullrecall.outputs import checked_key, held
-from langchain_fullrecall.record import LangChainOptions, LangChainReading, reading_of
+from langchain_fullrecall.record import LangChainReading, reading_of
 from langchain_fullrecall.recorder import LangChainRecorder
+from langchain_fullrecall.selection import Level
 from langchain_fullrecall.selfcheck import broken
 
 if TYPE_CHECKING:
@@ -42,7 +45,12 @@ def observed(
     config: RunnableConfig | None = None,
     as_input: Callable[[str], Any] | None = None,
     documents_key: str | None = None,
-    **options: Unpack[LangChainOptions],
+    id_key: DocumentIdKey = None,
+    collapse: bool = False,
+    which: Level = "outermost",
+    name: str | Sequence[str] = (),
+    failed_calls: FailedCalls = "unscored",
+    other_tools: Collection[str] = (),
 ) -> ObservedLangChainRetriever:
     """Return a retriever, vector store, chain, graph or agent as what `evaluate` asks.
 
@@ -56,14 +64,29 @@ def observed(
       message of a user for agents, `{"input": question}` for a chain that has one such key, else
       the question itself.
     - `documents_key`: the key of the output that holds the final list. Default: the usual names.
-    - `options`: those of `LangChainOptions`: `id_key`, `collapse`, `which`, `failed_calls`.
+    - `id_key`: where a document's ID stands: `Document.id` by default, a metadata key, several of
+      them, or a function of the document. `collapse`: that of `contexts`.
+    - `which`: of nested retriever calls, those that count: "outermost" (default), whose documents
+      are merged or reranked already; or "innermost", their parts. `name`: only calls of this name,
+      or of one of several.
+    - `failed_calls`: "unscored" (default) leaves a sample unscored where a call failed and no retry
+      or fallback succeeded; "score" scores what the other calls returned, and says so.
+    - `other_tools`: names of tools that return text but retrieve nothing. A tool that returns a
+      long text of which no document is known leaves a sample unscored otherwise.
 
     How often a failing retriever is called again is for LangChain to say:
     `observed(retriever.with_retry())`. Raises `ParameterError` for what cannot be called.
     """
-    return ObservedLangChainRetriever(
-        _runnable(retriever), reading_of(documents_key=documents_key, **options), config, as_input
+    reading = reading_of(
+        id_key=id_key,
+        collapse=collapse,
+        which=which,
+        name=name,
+        failed_calls=failed_calls,
+        other_tools=other_tools,
+        documents_key=documents_key,
     )
+    return ObservedLangChainRetriever(runnable_of(retriever), reading, config, as_input)
 
 
 class ObservedLangChainRetriever:
@@ -73,8 +96,8 @@ class ObservedLangChainRetriever:
         self,
         runnable: Runnable[Any, Any],
         reading: LangChainReading,
-        config: RunnableConfig | None,
-        as_input: Callable[[str], Any] | None,
+        config: RunnableConfig | None = None,
+        as_input: Callable[[str], Any] | None = None,
     ) -> None:
         self._runnable = runnable
         self._reading = reading
@@ -168,7 +191,8 @@ def _is_search(runnable: Runnable[Any, Any]) -> bool:
     )
 
 
-def _runnable(source: LangChainObservable) -> Runnable[Any, Any]:
+def runnable_of(source: LangChainObservable) -> Runnable[Any, Any]:
+    """Return what `observed` takes as a runnable; raise `ParameterError` for anything else."""
     if isinstance(source, Runnable):
         return source
     if isinstance(source, type):

@@ -1,5 +1,6 @@
 """fullrecall for LlamaIndex: context recall of what its retrievers, engines and agents return."""
 
+from fullrecall._util.parameters import all_public
 from llama_index.evaluation.fullrecall.capture import capture_retrievals
 from llama_index.evaluation.fullrecall.chat_model import LlamaIndexChatModel
 from llama_index.evaluation.fullrecall.evaluator import RecallEvaluator
@@ -18,3 +19,5 @@ __all__ = [
     "observed",
     "report_of",
 ]
+
+all_public(__name__)

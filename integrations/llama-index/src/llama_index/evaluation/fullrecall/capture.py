@@ -2,22 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
-from typing import Any, Unpack
+from typing import Any
 
-from llama_index.core.schema import NodeWithScore
+from llama_index.core.schema import MetadataMode, NodeWithScore
+from llama_index.core.storage.docstore.types import BaseDocumentStore
 
 from fullrecall import Retrieval
 from fullrecall.observe import Step
 from fullrecall.observe.captured import Captured
-from llama_index.evaluation.fullrecall.record import (
-    UNSEEN,
-    LlamaIndexOptions,
-    LlamaIndexReading,
-    nodes_in,
-    reading_of,
-)
+from fullrecall.samples.hits import IdKey
+from fullrecall.samples.retrieval import FailedCalls
+from llama_index.evaluation.fullrecall.record import UNSEEN, LlamaIndexReading, nodes_in, reading_of
 from llama_index.evaluation.fullrecall.recorder import LlamaIndexRecorder, recording
 from llama_index.evaluation.fullrecall.responses import AnyResponse, is_response, response_text
 from llama_index.evaluation.fullrecall.selfcheck import broken
@@ -97,7 +94,14 @@ class LlamaIndexCapture(Captured):
 
 
 @contextmanager
-def capture_retrievals(**options: Unpack[LlamaIndexOptions]) -> Iterator[LlamaIndexCapture]:
+def capture_retrievals(
+    *,
+    id_key: IdKey = "node_id",
+    metadata_mode: MetadataMode | str = MetadataMode.NONE,
+    expand: BaseDocumentStore | None = None,
+    failed_calls: FailedCalls = "unscored",
+    other_tools: Collection[str] = (),
+) -> Iterator[LlamaIndexCapture]:
     """Capture what is retrieved in the block, by whatever engine, retriever, agent or workflow.
 
         with capture_retrievals() as capture:
@@ -113,10 +117,16 @@ def capture_retrievals(**options: Unpack[LlamaIndexOptions]) -> Iterator[LlamaIn
     `asyncio.to_thread`. What others retrieve meanwhile, with no record of their own, may be the
     block's too (a worker's task, a later task that advances a generator): its sample is unscored
     unless the block's steps handled those nodes. What begins after the block is not captured, so
-    await a workflow's handler inside. `options` are those of `observed`; the evaluator reads
+    await a workflow's handler inside. The options are those of `observed`; the evaluator reads
     captures by its own.
     """
-    reading = reading_of(**options)
+    reading = reading_of(
+        id_key=id_key,
+        metadata_mode=metadata_mode,
+        expand=expand,
+        failed_calls=failed_calls,
+        other_tools=other_tools,
+    )
     calls: list[LlamaIndexCapture] = []
 
     def deliver(recorder: LlamaIndexRecorder, returned: Any) -> None:

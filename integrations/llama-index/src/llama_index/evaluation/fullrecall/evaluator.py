@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 from textwrap import shorten
-from typing import Any, TypeAlias, Unpack, get_args
+from typing import Any, TypeAlias, get_args
 
 from llama_index.core.evaluation.base import BaseEvaluator
 from llama_index.core.prompts.mixin import PromptDictType
-from llama_index.core.schema import QueryBundle
+from llama_index.core.schema import MetadataMode, QueryBundle
+from llama_index.core.storage.docstore.types import BaseDocumentStore
 
 from fullrecall import Context, IdRecall, Sample
 from fullrecall._util.parameters import check_choice, check_share
@@ -19,10 +20,11 @@ from fullrecall.measures import Measure
 from fullrecall.observe import brief
 from fullrecall.run.evaluate import CorpusLike, check_scorers, corpus_index
 from fullrecall.run.work import ascore_alone, score_alone
-from fullrecall.samples.retrieval import View
+from fullrecall.samples.hits import IdKey
+from fullrecall.samples.retrieval import FailedCalls, View
 from fullrecall.scorers import Result, Scorer, Status
 from llama_index.evaluation.fullrecall.inputs import CallInput, read_call, read_texts
-from llama_index.evaluation.fullrecall.record import LlamaIndexOptions, reading_of
+from llama_index.evaluation.fullrecall.record import reading_of
 from llama_index.evaluation.fullrecall.results import RecallEvaluationResult
 
 _MOST_LISTED = 10
@@ -50,8 +52,8 @@ class RecallEvaluator(BaseEvaluator):
       what a later step dropped; or "read", what the model's prompt had.
     - `corpus`: what the retriever searches, as `fullrecall.evaluate` takes it: a sample whose label
       is stale in it is unscored.
-    - `options`: how nodes are read: `id_key`, `metadata_mode` and `expand` of
-      `contexts`, `failed_calls` and `other_tools` of `observed`.
+    - `id_key`, `metadata_mode`, `expand`: those of `contexts`. `failed_calls`, `other_tools`: those
+      of `observed`.
 
     `evaluate`, `evaluate_response` and their async forms take the same and return a
     `RecallEvaluationResult`:
@@ -92,7 +94,11 @@ class RecallEvaluator(BaseEvaluator):
         score_stages: bool = True,
         view: View = "contexts",
         corpus: CorpusLike | None = None,
-        **options: Unpack[LlamaIndexOptions],
+        id_key: IdKey = "node_id",
+        metadata_mode: MetadataMode | str = MetadataMode.NONE,
+        expand: BaseDocumentStore | None = None,
+        failed_calls: FailedCalls = "unscored",
+        other_tools: Collection[str] = (),
     ) -> None:
         (scorer,) = check_scorers([IdRecall() if scorer is None else scorer])
         for measure in measures:
@@ -105,7 +111,13 @@ class RecallEvaluator(BaseEvaluator):
         check_choice(view, "view", get_args(View))
         self._view = view
         self._corpus = corpus_index(corpus)
-        self._reading = reading_of(**options)
+        self._reading = reading_of(
+            id_key=id_key,
+            metadata_mode=metadata_mode,
+            expand=expand,
+            failed_calls=failed_calls,
+            other_tools=other_tools,
+        )
 
     def evaluate(
         self,

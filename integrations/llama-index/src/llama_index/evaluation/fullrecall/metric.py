@@ -57,6 +57,16 @@ class RecallMetric(BaseRetrievalMetric):
     scorer: Any = None
     name: str | None = None
 
+    def __init__(
+        self,
+        *,
+        measure: Measure | str | None = None,
+        scorer: DeterministicScorer | None = None,
+        name: str | None = None,
+    ) -> None:
+        given = {"measure": measure, "scorer": scorer, "name": name}
+        super().__init__(**{field: value for field, value in given.items() if value is not None})
+
     @field_validator("measure", mode="before")
     @classmethod
     def _read_measure(cls, value: object) -> object:

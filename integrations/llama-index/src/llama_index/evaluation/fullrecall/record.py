@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass
-from typing import Any
 
 from llama_index.core.schema import MetadataMode, NodeWithScore
 from llama_index.core.storage.docstore.types import BaseDocumentStore
 
 from fullrecall import Context
-from fullrecall.observe import DocumentCopy, Step, StepOptions, StepReading
+from fullrecall.observe import DocumentCopy, Step, StepReading
 from fullrecall.samples.hits import IdKey
+from fullrecall.samples.retrieval import FailedCalls
 from llama_index.evaluation.fullrecall.nodes import NodeReader
 from llama_index.evaluation.fullrecall.reader import NodeCopy
 
@@ -19,14 +19,6 @@ UNSEEN = (
     "no retrieval was seen: no retriever was asked, or in a thread that was started without "
     "copy_context()"
 )
-
-
-class LlamaIndexOptions(StepOptions, total=False):
-    """How retrieved nodes are read: `failed_calls`, `other_tools`, and those of `contexts`."""
-
-    id_key: IdKey
-    metadata_mode: MetadataMode | str
-    expand: BaseDocumentStore | None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -61,10 +53,15 @@ class LlamaIndexReading(StepReading):
 
 
 def reading_of(
-    *, failed_calls: Any = "unscored", other_tools: Any = (), **reader_options: Any
+    *,
+    id_key: IdKey,
+    metadata_mode: MetadataMode | str,
+    expand: BaseDocumentStore | None,
+    failed_calls: FailedCalls,
+    other_tools: Collection[str],
 ) -> LlamaIndexReading:
     """Return options as one value; raise `ParameterError`, naming the option, for a wrong one."""
-    reader = NodeReader(**reader_options)
+    reader = NodeReader(id_key, metadata_mode, expand=expand)
     return LlamaIndexReading(reader=reader, failed_calls=failed_calls, other_tools=other_tools)
 
 

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Iterator
 from contextlib import contextmanager
 from copy import copy
 from inspect import isasyncgenfunction, isawaitable, iscoroutinefunction
-from typing import Any, NamedTuple, TypeAlias, Unpack
+from typing import Any, NamedTuple, TypeAlias
 
 from llama_index.core.agent.workflow import AgentOutput, AgentWorkflow, BaseWorkflowAgent
 from llama_index.core.async_utils import asyncio_run
@@ -15,6 +15,8 @@ from llama_index.core.base.base_retriever import BaseRetriever
 from llama_index.core.chat_engine.types import BaseChatEngine
 from llama_index.core.indices.base import BaseIndex
 from llama_index.core.memory import ChatMemoryBuffer
+from llama_index.core.schema import MetadataMode
+from llama_index.core.storage.docstore.types import BaseDocumentStore
 from llama_index.core.workflow import StartEvent, Workflow
 
 from fullrecall import Context, Retrieval, Sample
@@ -22,17 +24,12 @@ from fullrecall.diagnosis import IdWatch
 from fullrecall.errors import InputError, ParameterError
 from fullrecall.observe import ROOT, joined
 from fullrecall.samples.context import ID
-from fullrecall.samples.hits import contexts_of
+from fullrecall.samples.hits import IdKey, contexts_of
+from fullrecall.samples.retrieval import FailedCalls
 from llama_index.evaluation.fullrecall.depth import deeper
 from llama_index.evaluation.fullrecall.inputs import RetrievalWithNodes, answer_text, found_in
 from llama_index.evaluation.fullrecall.nodes import got
-from llama_index.evaluation.fullrecall.record import (
-    UNSEEN,
-    LlamaIndexOptions,
-    LlamaIndexReading,
-    nodes_in,
-    reading_of,
-)
+from llama_index.evaluation.fullrecall.record import UNSEEN, LlamaIndexReading, nodes_in, reading_of
 from llama_index.evaluation.fullrecall.recorder import LlamaIndexRecorder, recording, unrecorded
 from llama_index.evaluation.fullrecall.responses import is_response
 from llama_index.evaluation.fullrecall.selfcheck import broken
@@ -57,7 +54,11 @@ def observed(
     /,
     *,
     argument: str | None = None,
-    **options: Unpack[LlamaIndexOptions],
+    id_key: IdKey = "node_id",
+    metadata_mode: MetadataMode | str = MetadataMode.NONE,
+    expand: BaseDocumentStore | None = None,
+    failed_calls: FailedCalls = "unscored",
+    other_tools: Collection[str] = (),
 ) -> ObservedLlamaIndexRetriever:
     """Return a retriever, engine, agent or workflow as what `evaluate` and `diagnose` ask.
 
@@ -68,8 +69,11 @@ def observed(
 
     - `argument`: the name under which a workflow's `run` takes the question. Default: `user_msg`
       for agents; the only required field of the workflow's start event; else `query`.
-    - `options`: those of `LlamaIndexOptions`: `id_key`, `metadata_mode`, `expand`,
-      `failed_calls`, `other_tools`.
+    - `id_key`, `metadata_mode`, `expand`: those of `contexts`.
+    - `failed_calls`: "unscored" (default) leaves a sample unscored where a call failed and no retry
+      or fallback succeeded; "score" scores what the other calls returned, and says so.
+    - `other_tools`: names of tools that return text but retrieve nothing. A tool that returns a
+      long text of which no document is known leaves a sample unscored otherwise.
 
     Each question is asked of a chat engine, and of an agent, in a conversation of its own. A
     streamed answer of an engine is not read, and has no text; what a generator yields is read.
@@ -83,7 +87,14 @@ def observed(
         raise ParameterError(f"expected a retriever, an engine or an agent, {got(retriever)}")
     if isinstance(retriever, BaseIndex):
         retriever = retriever.as_retriever()
-    return ObservedLlamaIndexRetriever(retriever, _ways(retriever, argument), reading_of(**options))
+    reading = reading_of(
+        id_key=id_key,
+        metadata_mode=metadata_mode,
+        expand=expand,
+        failed_calls=failed_calls,
+        other_tools=other_tools,
+    )
+    return ObservedLlamaIndexRetriever(retriever, _ways(retriever, argument), reading)
 
 
 class ObservedLlamaIndexRetriever:

@@ -1,0 +1,151 @@
+"""Options of public callables: each can be read, and an unknown one is refused with the way out."""
+
+from __future__ import annotations
+
+import inspect
+import pickle
+import pkgutil
+from collections.abc import Callable, Iterator
+from enum import Enum
+from importlib import import_module
+from types import FunctionType
+from typing import Any, NamedTuple
+
+import pytest
+
+import fullrecall
+from fullrecall import IdRecall, Sample, evaluate
+from fullrecall.errors import FullrecallError, InputError, ParameterError
+from fullrecall.measures import Measure
+
+ADAPTERS = ("langchain_fullrecall", "llama_index.evaluation.fullrecall")
+CONSTRUCTORS = {"__init__", "__new__"}
+
+
+class Called(NamedTuple):
+    """A public callable: its name in messages, how a test calls it, and its named options."""
+
+    name: str
+    call: Callable[..., Any]
+    options: tuple[str, ...]
+    takes_any: bool
+
+
+def faces() -> Iterator[str]:
+    """Yield every package and module of the project that says what is public."""
+    yield from ("fullrecall", *ADAPTERS)
+    for module in pkgutil.iter_modules(fullrecall.__path__, "fullrecall."):
+        is_program = module.name in {"fullrecall.__main__", "fullrecall.cli"}
+        if not is_program and hasattr(import_module(module.name), "__all__"):
+            yield module.name
+
+
+def public() -> Iterator[Called]:
+    """Yield every public function, constructor and method, each once."""
+    met: set[str] = set()
+    for face in faces():
+        for name in import_module(face).__all__:
+            value = getattr(import_module(face), name)
+            for called in called_of(name, value):
+                key = f"{face if face in ADAPTERS else ''} {called.name}"
+                if key not in met:
+                    met.add(key)
+                    yield called
+
+
+def called_of(name: str, value: Any) -> Iterator[Called]:
+    """Yield what can be called of a public value."""
+    if isinstance(value, type):
+        if not issubclass(value, (Enum, BaseException)) and not getattr(value, "_is_protocol", 0):
+            yield from called_of_class(value)
+    elif isinstance(value, Measure):
+        fields = [each for each in inspect.signature(type(value)).parameters if each != "k"]
+        yield Called(value.text, value, tuple(fields), takes_any=False)
+    elif inspect.isroutine(inspect.unwrap(value)):
+        yield called(name, value)
+
+
+def called_of_class(kind: type) -> Iterator[Called]:
+    """Yield the constructor and the public methods of a class that this project defines."""
+    some_object = type(kind.__name__, (), {})()  # a call that does not fit never looks at it
+    for name, member in inspect.getmembers_static(kind):
+        owner = next(each for each in kind.__mro__ if name in vars(each))
+        is_function = isinstance(member, (classmethod, staticmethod, FunctionType))
+        if "fullrecall" not in owner.__module__ or not is_function:
+            continue
+        if name in CONSTRUCTORS:
+            if not inspect.isabstract(kind):
+                yield called(kind.__name__, kind)
+        elif not name.startswith("_"):
+            unbound = isinstance(member, FunctionType)
+            function = member.__get__(some_object) if unbound else getattr(kind, name)
+            yield called(f"{kind.__name__}.{name}", function)
+
+
+def called(name: str, call: Callable[..., Any]) -> Called:
+    """Return a callable with the options of its signature."""
+    parameters = inspect.signature(call).parameters.values()
+    named = [p.name for p in parameters if p.kind in (p.KEYWORD_ONLY, p.POSITIONAL_OR_KEYWORD)]
+    takes_any = any(p.kind is p.VAR_KEYWORD for p in parameters)
+    return Called(name, call, tuple(named), takes_any)
+
+
+PUBLIC = [*public()]
+REFUSING = [each for each in PUBLIC if not each.takes_any]
+
+
+def outcome(call: Callable[..., Any], **options: object) -> Any:
+    """Call; of a coroutine function, run the coroutine until it fails."""
+    result = call(**options)
+    return result.send(None) if inspect.iscoroutine(result) else result
+
+
+@pytest.mark.parametrize("each", REFUSING, ids=lambda each: each.name)
+def test_an_unknown_option_is_refused_by_name(each: Called) -> None:
+    """The error names the public callable, and the nearest option or all of them."""
+    with pytest.raises(ParameterError) as raised:
+        outcome(each.call, zzz=1)
+    message = str(raised.value)
+    assert message.startswith(f"{each.name} has no parameter 'zzz': ")
+    assert all(option in message for option in each.options)
+    for option in each.options[:1]:
+        with pytest.raises(ParameterError) as raised:
+            outcome(each.call, **{f"{option}_": 1})
+        assert str(raised.value).endswith(f"has no parameter '{option}_': did you mean {option}?")
+
+
+def test_options_are_written_out() -> None:
+    """No public callable takes options that its signature does not show, with these exceptions.
+
+    Fields of a sample, under the names of other tools too, and of a step; and what a framework
+    passes on to all evaluators and metrics, whose signatures are the framework's.
+    """
+    taking_any = {each.name for each in PUBLIC if each.takes_any}
+    of_samples = {name for name in taking_any if name.endswith((".score", ".ascore", ".sample"))}
+    assert taking_any - of_samples == {
+        "Sample",
+        "RecallEvaluator.aevaluate",
+        "RecallEvaluator.aevaluate_response",
+        "RecallEvaluator.evaluate",
+        "RecallEvaluator.evaluate_response",
+        "RecallMetric.compute",
+        "StepLog.begin",
+    }
+
+
+@pytest.mark.parametrize("call", [Sample, IdRecall().score], ids=["Sample", "score"])
+def test_an_unknown_field_of_a_sample_is_refused(call: Callable[..., Any]) -> None:
+    """A sample is data, which is read from files too: the error is that of any bad row."""
+    with pytest.raises(InputError, match="unknown field 'zzz'. A sample takes id, user_input, "):
+        call(zzz=1)
+    with pytest.raises(InputError, match=r"did you mean 'user_input'\?"):
+        call(user_inputs="q")
+
+
+def test_public_names_can_be_pickled() -> None:
+    """Engines send functions and classes to their workers by the names from which users import."""
+    for face in faces():
+        for name in import_module(face).__all__:
+            value = getattr(import_module(face), name)
+            if inspect.isroutine(value) or inspect.isclass(value):
+                assert pickle.loads(pickle.dumps(value)) is value
