@@ -14,8 +14,8 @@ from typing import Any, NamedTuple
 import pytest
 
 import fullrecall
-from fullrecall import IdRecall, Sample, evaluate
-from fullrecall.errors import FullrecallError, InputError, ParameterError
+from fullrecall import IdRecall, Sample
+from fullrecall.errors import InputError, ParameterError
 from fullrecall.measures import Measure
 
 ADAPTERS = ("langchain_fullrecall", "llama_index.evaluation.fullrecall")
@@ -136,7 +136,7 @@ def test_options_are_written_out() -> None:
 @pytest.mark.parametrize("call", [Sample, IdRecall().score], ids=["Sample", "score"])
 def test_an_unknown_field_of_a_sample_is_refused(call: Callable[..., Any]) -> None:
     """A sample is data, which is read from files too: the error is that of any bad row."""
-    with pytest.raises(InputError, match="unknown field 'zzz'. A sample takes id, user_input, "):
+    with pytest.raises(InputError, match=r"unknown field 'zzz'\. A sample takes id, user_input, "):
         call(zzz=1)
     with pytest.raises(InputError, match=r"did you mean 'user_input'\?"):
         call(user_inputs="q")
@@ -148,4 +148,4 @@ def test_public_names_can_be_pickled() -> None:
         for name in import_module(face).__all__:
             value = getattr(import_module(face), name)
             if inspect.isroutine(value) or inspect.isclass(value):
-                assert pickle.loads(pickle.dumps(value)) is value
+                assert pickle.loads(pickle.dumps(value)) is value  # noqa: S301 - our own

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import warnings
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -14,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fullrecall._util.counts import counted
+from fullrecall._util.warning import warn
 from fullrecall.errors import ReportError
 from fullrecall.measures import Measure, Recall
 from fullrecall.measures.findings import Target
@@ -344,10 +344,9 @@ def check_questions(before: Table, after: Table, pairing: Pairing) -> None:
             f"sample #{row + 1} asks {old[row]!r} before and {new[other]!r} after, and the "
             "samples have no IDs: set the id of each, or keep them in one order"
         )
-    warnings.warn(
+    warn(
         f"{counted(len(reworded), 'sample')} with the same ID and another question, such as "
-        f"{before.ids[row]!r}: they are compared by their IDs",
-        stacklevel=4,
+        f"{before.ids[row]!r}: they are compared by their IDs"
     )
 
 

@@ -6,7 +6,6 @@ run came to its end. A file without that line is what a killed run leaves.
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Iterator, Sequence
 from hashlib import sha256
 from itertools import islice
@@ -16,6 +15,7 @@ from typing import Annotated, Any
 from pydantic import Field
 
 from fullrecall._util.garbage import uncollected
+from fullrecall._util.warning import warn
 from fullrecall.errors import ReportError
 from fullrecall.files.reports.plain import (
     as_line,
@@ -123,10 +123,9 @@ def read(path: str | Path, make: type[AnyEvaluation]) -> AnyEvaluation:
     head, *lines = data.split(b"\n")
     methods, origin = _head(path, head)
     if lines and lines.pop():  # what stands after the last line break
-        warnings.warn(
+        warn(
             f"{path}: the last line is cut off, as an interrupted run leaves it; "
-            f"{len(lines)} samples were read",
-            stacklevel=4,
+            f"{len(lines)} samples were read"
         )
     foot = _foot(path, lines[-1], len(lines) + 1) if lines else None
     if foot is not None:
