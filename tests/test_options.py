@@ -117,8 +117,8 @@ def test_an_unknown_option_is_refused_by_name(each: Called) -> None:
 def test_options_are_written_out() -> None:
     """No public callable takes options that its signature does not show, with these exceptions.
 
-    Fields of a sample, under the names of other tools too, and of a step; and what a framework
-    passes on to all evaluators and metrics, whose signatures are the framework's.
+    Fields of a sample, under the names of other tools too, and of a step; values of a template; and
+    the arguments that a framework passes to all evaluators and metrics, by its own signatures.
     """
     taking_any = {each.name for each in PUBLIC if each.takes_any}
     of_samples = {name for name in taking_any if name.endswith((".score", ".ascore", ".sample"))}
@@ -130,6 +130,7 @@ def test_options_are_written_out() -> None:
         "RecallEvaluator.evaluate_response",
         "RecallMetric.compute",
         "StepLog.begin",
+        "document",
     }
 
 
