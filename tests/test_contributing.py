@@ -2,17 +2,24 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import subprocess
 import sys
-from collections.abc import Mapping
+import threading
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from itertools import groupby
 from pathlib import Path
+from types import FrameType
 
 import pytest
-from tests.test_package import KERNEL, ROOMS
+from tests.test_package import FACADE, KERNEL, ROOMS, SOURCE, all_edges, imports, package
 
-import fullrecall
+from fullrecall import ClaimRecall, IdRecall, LLMJudge, Report, Sample, compare, evaluate
+from fullrecall.measures import Recall
+from fullrecall.testing import ScriptedChatModel
 
 ROOT = Path(__file__).parents[1]
 TEXT = (ROOT / "CONTRIBUTING.md").read_text("utf-8")
@@ -96,31 +103,171 @@ def test_examples_are_short(name: str) -> None:
     assert len(EXAMPLES[name].splitlines()) < 40
 
 
+def section(title: str) -> str:
+    """Return the text below a heading."""
+    return TEXT.partition(f"\n## {title}\n")[2].partition("\n## ")[0]
+
+
+def files_in(text: str) -> list[str]:
+    """Return the files of the package that a text names, in order."""
+    return re.findall(r"`((?!tests/)[\w/]+\.py)`", text)
+
+
+DRAWING = section("The house on one screen").split("```")[1]
+
+
+def drawn(start: str, end: str) -> list[str]:
+    """Return the packages that a part of the drawing has, each with its purpose, in order."""
+    part = DRAWING.partition(start)[2].partition(end)[0]
+    return re.findall(r"^[ │]{6,9}(\w+) {2,}\w.+$", part, re.MULTILINE)
+
+
 def test_the_drawing_has_the_tested_order() -> None:
-    """The kernel is drawn in the order that `tests/test_package.py` holds, with every room."""
-    drawing = TEXT[TEXT.index("  ROOMS  ") : TEXT.index("── ports")]
-    words = [re.sub(r"\.py$", "", word) for word in re.findall(r"[\w.]+", drawing)]
-    assert [word for word in words if word in KERNEL] == list(KERNEL)
-    assert [word for word in words if word in ROOMS] == list(ROOMS)
+    """Kernel and rooms are drawn in the order that `tests/test_package.py` holds."""
+    assert drawn("KERNEL", "ADAPTERS") == list(KERNEL)
+    assert drawn("ROOMS", "▲") == list(ROOMS)
+    assert all(f"{name}.py" in DRAWING for name in FACADE if name != "__main__")
 
 
-def test_the_table_shows_every_folder() -> None:
-    """A package that is added, renamed or removed shows in the table."""
-    table = TEXT[TEXT.index("| where |") : TEXT.index("Four boundaries are tested")]
-    shown = {name.partition("/")[0] for name in re.findall(r"`([\w/]+)/`", table)}
-    source = Path(fullrecall.__file__).parent
-    assert shown == {path.parent.name for path in source.glob("*/__init__.py")}
-    assert all((source / name).exists() for name in re.findall(r"`([\w/]+\.py)`", table))
+def test_the_house_is_drawn_on_one_screen() -> None:
+    """At most 40 lines of 100 characters."""
+    lines = DRAWING.splitlines()
+    assert len(lines) <= 40
+    assert max(map(len, lines)) <= 100
 
 
-def test_the_walks_name_files_that_are_there() -> None:
+ORDER = files_in(section("Read the kernel in a day"))
+
+
+def test_the_reading_order_needs_no_later_file() -> None:
+    """A file imports none of those that are to be read after it."""
+    modules = [name.removesuffix(".py").replace("/", ".") for name in ORDER]
+    graph = imports(all_edges(), package().keys())
+    assert [
+        f"{module} imports {later}"
+        for place, module in enumerate(modules)
+        for later in modules[place:]
+        if later in graph[module]
+    ] == []
+
+
+def test_the_reading_order_is_that_of_a_day() -> None:
+    """It has a file of each package of the kernel, in their order, and fewer than 10,000 lines."""
+    packages = dict.fromkeys(name.partition("/")[0] for name in ORDER)
+    assert list(packages) == [*KERNEL, "report.py"]
+    assert sum(len((SOURCE / name).read_text("utf-8").splitlines()) for name in ORDER) < 10_000
+
+
+Walk = Callable[[], object]
+ROW = {"user_input": "Where?", "retrieved_ids": ["a"], "expected_ids": ["a", "b"]}
+quietly = partial(evaluate, progress=False)
+
+
+def a_sample_by_id() -> Walk:
+    """Return the evaluation of a sample by ID, and its summary."""
+    scorer, measure = IdRecall(), Recall @ 5
+    return lambda: quietly([ROW], scorer).summary(measure)
+
+
+def a_claim() -> Walk:
+    """Return the evaluation of a claim that a model supports by a quote."""
+    text = "The Eiffel Tower is in Paris."
+    sample = Sample(user_input="Where?", retrieved_contexts=[text], reference_claims=[text])
+    citation = {"context": 1, "quote": "The Eiffel Tower is in Paris"}
+    verdict = {"id": 1, "verdict": "supported", "together": False, "citations": [citation]}
+    model = ScriptedChatModel([json.dumps({"verdicts": [verdict]})])
+    scorer = ClaimRecall(judge=LLMJudge(model))
+    return lambda: quietly([sample], scorer)
+
+
+def a_comparison() -> Walk:
+    """Return the comparison of two reports, as it is printed."""
+    reports = [quietly([{**ROW, "retrieved_ids": ids}], IdRecall()) for ids in (["a"], ["a", "b"])]
+    measure = Recall @ 5
+    return lambda: str(compare(*reports, measure))
+
+
+def a_saved_report() -> Walk:
+    """Return the loading of a report in JSON Lines."""
+    quietly([ROW], IdRecall()).save("report.jsonl", replace=True)
+    return lambda: Report.load("report.jsonl")
+
+
+def a_traced_chain() -> Walk:
+    """Return the evaluation of a chain of LangChain."""
+    from langchain_core.documents import Document
+    from langchain_core.retrievers import BaseRetriever
+
+    from langchain_fullrecall import observed
+
+    class Store(BaseRetriever):
+        def _get_relevant_documents(self, query: str, **_: object) -> list[Document]:
+            return [Document(query, id="a")]
+
+    chain = observed(Store() | (lambda documents: documents[0].page_content))
+    sample, scorer = {"user_input": "Where?", "expected_ids": ["a", "b"]}, IdRecall()
+    return lambda: quietly([sample], scorer, retriever=chain)
+
+
+def entered(walk: Walk) -> list[str]:
+    """Return the files whose functions a walk enters, in all threads, each time."""
+    names: list[str] = []
+
+    def note(frame: FrameType, event: str, _: object) -> None:
+        if event == "call":
+            names.append(frame.f_code.co_filename)
+
+    before = sys.getprofile()
+    threading.setprofile(note)
+    sys.setprofile(note)
+    try:
+        walk()
+    finally:
+        sys.setprofile(before)
+        threading.setprofile(None)
+    return [name for name, _ in groupby(names)]
+
+
+def in_order(listed: Sequence[str], files: Sequence[str]) -> list[str]:
+    """Return the listed files that do not come after those before them."""
+    left = iter(files)
+    return [name for name in listed if not any(file.endswith(f"/{name}") for file in left)]
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        a_sample_by_id,
+        a_claim,
+        a_comparison,
+        a_saved_report,
+        pytest.param(a_traced_chain, marks=pytest.mark.frameworks),
+    ],
+)
+def test_a_walk_enters_its_files_in_order(
+    make: Callable[[], Walk], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A walk is traced at run time; a file in parentheses belongs to another walk."""
+    monkeypatch.chdir(tmp_path)
+    title = make.__name__.replace("_", " ").capitalize().replace(" id", " ID")
+    described = section("Five walks").partition(f"**{title}**")[2].partition("\n- ")[0]
+    listed = files_in(re.sub(r"\(.*?\)", "", described, flags=re.DOTALL))
+    assert len(listed) >= 5
+    make()()  # loads the modules
+    files = entered(make())
+    assert in_order(listed, files) == []
+    assert in_order([*listed, "page/page.py"], files) == ["page/page.py"]
+    assert in_order(listed[::-1], files) != []
+
+
+def test_the_files_that_it_names_are_there() -> None:
     """A module that is renamed or moved shows in the reading order and in the walks."""
-    walks = TEXT[TEXT.index("## Read the kernel") : TEXT.index("## Add a scorer")]
-    walks = walks.replace("`scorers/prefixes.py`", "").replace("`run/folder.py`", "")
-    roots = (Path(fullrecall.__file__).parent, ROOT / "integrations" / "langchain" / "src")
-    files = re.findall(r"`((?!tests/)[\w/]+\.(?:py|html))`", walks)
+    adapter = ROOT / "integrations" / "langchain" / "src"
+    files = [*ORDER, *files_in(section("Five walks"))]
     assert len(files) >= 60
-    assert [name for name in files if not any((root / name).exists() for root in roots)] == []
+    assert [
+        name for name in files if not any((at / name).exists() for at in (SOURCE, adapter))
+    ] == []
 
 
 def test_what_it_links_and_runs_is_there() -> None:
