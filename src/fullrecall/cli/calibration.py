@@ -4,32 +4,49 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Annotated
+
+from typer import Argument, Option
 
 from fullrecall._util.counts import counted
 from fullrecall.calibration import ToLabel
 from fullrecall.calibration import calibrate as calibration_of
 from fullrecall.calibration.calibration import FEWEST
 from fullrecall.cli.console import show, show_result
-from fullrecall.cli.options import Positive
+from fullrecall.cli.options import (
+    ConfidenceOption,
+    JsonOption,
+    ReportArgument,
+    ScoreOption,
+    SeedOption,
+    file_option,
+    number_option,
+    output_option,
+)
 from fullrecall.cli.outputs import check_output
-from fullrecall.cli.signatures import taking
 from fullrecall.errors import InputError
 from fullrecall.read import read_labels
 from fullrecall.report import Report
 from fullrecall.show import terminal
 
 
-@taking(Report.to_label, "seed score show_verdicts")
 def label(
-    report: Path,
+    report: ReportArgument,
     *,
-    n: Positive,
-    output: Path,
-    labels: list[Path] | None = None,
-    **drawing: Any,
+    n: Annotated[int, number_option(help="Number of claims.")],
+    output: Annotated[
+        Path, output_option(help="Write them here, a .csv for a spreadsheet. No file is replaced.")
+    ],
+    labels: Annotated[
+        list[Path] | None, file_option(help="Copy the labels of this earlier file; repeatable.")
+    ] = None,
+    seed: SeedOption = 0,
+    score: ScoreOption = None,
+    show_verdicts: Annotated[
+        bool, Option("--show-verdicts", help="Write the judge's verdicts too.")
+    ] = False,
 ) -> None:
-    """Write claims to label, and say what comes next.
+    """Sample claims of a judged report to label.
 
     Fill in the column label: supported, not_supported or partial, by what the contexts say and
     not by what you know. The judge's verdicts are hidden, so that they do not sway you. Then
@@ -38,17 +55,14 @@ def label(
     Examples:
       fullrecall judge label report.jsonl -n 100 --output labels.csv
       fullrecall judge label report.jsonl -n 200 --labels labels.csv -o more.csv
-
-    - `n`: Number of claims.
-    - `output`: Write them here, a .csv for a spreadsheet. No file is replaced.
-    - `labels`: Copy the labels of this earlier file; repeatable.
-    - `show_verdicts`: Write the judge's verdicts too.
     """
     check_output(output, endings=[".csv"])
     loaded = Report.load(report)
     earlier = read_labels(*labels) if labels else ()
     try:
-        drawn = loaded.to_label(n, output, labels=earlier, **drawing)
+        drawn = loaded.to_label(
+            n, output, labels=earlier, seed=seed, score=score, show_verdicts=show_verdicts
+        )
     except InputError as error:
         raise error.at(path=", ".join(map(str, labels or ()))) from None
     show(*_next_steps(drawn, len(loaded), report, output))
@@ -66,15 +80,18 @@ def _next_steps(drawn: Sequence[ToLabel], total: int, report: Path, output: Path
     yield f"  fullrecall judge calibrate {report} {output}"
 
 
-@taking(calibration_of, "score confidence")
 def calibrate(
-    report: Path,
-    labels: list[Path],
+    report: ReportArgument,
+    labels: Annotated[
+        list[Path],
+        Argument(metavar="LABELS…", help="Files of `fullrecall judge label`, filled in."),
+    ],
     *,
-    as_json: bool = False,
-    **settings: Any,
+    as_json: JsonOption = False,
+    score: ScoreOption = None,
+    confidence: ConfidenceOption = 0.95,
 ) -> None:
-    """Calibrate a saved report by labels and print it.
+    """Measure a judge against human labels.
 
     LABELS is a file of `fullrecall judge label`, filled in; with several files, one per rater.
 
@@ -82,12 +99,11 @@ def calibrate(
       fullrecall judge label report.jsonl -n 100 --output labels.csv
       fullrecall judge calibrate report.jsonl labels.csv
       fullrecall judge calibrate report.jsonl ann.csv bob.csv
-
-    - `labels LABELS…`: Files of `fullrecall judge label`, filled in.
     """
     loaded = Report.load(report)
     try:
-        calibration = calibration_of(loaded, read_labels(*labels), **settings)
+        read = read_labels(*labels)
+        calibration = calibration_of(loaded, read, score=score, confidence=confidence)
     except InputError as error:
         raise error.at(path=", ".join(map(str, labels))) from None
     show_result(calibration.to_dict, terminal.parts(*calibration.sheets), as_json=as_json)

@@ -7,38 +7,75 @@ from collections.abc import Sequence
 from contextlib import redirect_stdout
 from itertools import chain
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 import typer
+from typer import Argument, Option
 
 from fullrecall.cli.console import fail, show_result
-from fullrecall.cli.options import CutText, MeasureText, bad_option, measures_of
+from fullrecall.cli.options import JsonOption, bad_option, k_option, measure_option, measures_of
 from fullrecall.cli.retriever import retriever_of
-from fullrecall.cli.scorers import ScorerText, scorers_of
-from fullrecall.cli.signatures import taking
+from fullrecall.cli.scorers import ScorerName, scorer_option, scorers_of
 from fullrecall.cli.source import unretrieved
+from fullrecall.measures import Measure
 from fullrecall.read import read
 from fullrecall.run.contest import choose as choice_of
-from fullrecall.run.evaluate import EvaluateOptions
 from fullrecall.run.retrievers import RetrieverLike
 from fullrecall.show import terminal
 
 
-@taking(choice_of, "confidence")
-@taking(EvaluateOptions, "max_concurrency")
 def choose(
-    files: list[Path],
+    files: Annotated[
+        list[Path],
+        Argument(
+            metavar="FILE",
+            help="Questions with their references, in one file or several, as for evaluate.",
+        ),
+    ],
     *,
-    retrievers: list[str],
-    k: CutText | None = None,
-    measure: list[MeasureText] | None = None,
-    scorer: ScorerText | None = None,
-    state: Path | None = None,
-    quiet: bool = False,
-    as_json: bool = False,
-    **settings: Any,
+    retrievers: Annotated[
+        list[str],
+        Option(
+            "--retriever",
+            "-r",
+            metavar="[NAME=]MODULE:FUNCTION",
+            help="Retriever to ask, such as bm25=app.py:search; at least two. Its name is the "
+            "function's by default.",
+        ),
+    ],
+    k: Annotated[
+        Any,
+        k_option(
+            help="Choose by recall of the first K contexts. Default: of all retrieved contexts."
+        ),
+    ] = None,
+    measure: Annotated[
+        list[Measure] | None, measure_option(help="Measure to choose by, such as ndcg@10.")
+    ] = None,
+    scorer: Annotated[
+        ScorerName | None,
+        scorer_option(
+            help="id_recall, text_recall, span_recall, entity_recall, claim_recall. Default: the "
+            "first that the first sample has fields for."
+        ),
+    ] = None,
+    state: Annotated[
+        Path | None,
+        Option(
+            metavar="FILE.json",
+            help="Go on from this file, and keep what this call finds: with more questions, or "
+            "after an interruption.",
+        ),
+    ] = None,
+    quiet: Annotated[bool, Option("--quiet", "-q", help="Show no progress.")] = False,
+    as_json: JsonOption = False,
+    confidence: Annotated[float, Option(metavar="0…1", help="Confidence in the name.")] = 0.95,
+    max_concurrency: Annotated[
+        int,
+        Option(metavar="N", help="Maximum concurrent calls; 1 measures seconds one by one."),
+    ] = 16,
 ) -> None:
-    """Race retrievers, print the choice, and exit with 0, or with 3 for CANNOT TELL.
+    """Choose among retrievers by asking the same questions.
 
     Asks every retriever the same questions, stops asking those that are known to be worse, and
     names the best one, or says CANNOT TELL with about how many more questions would settle it.
@@ -48,18 +85,6 @@ def choose(
     Examples:
       fullrecall choose questions.jsonl -r app.py:bm25 -r app.py:dense --k 10
       fullrecall choose questions.jsonl -r a=app:a -r b=app:b --state race.json
-
-    - `files FILE`: Questions with their references, in one file or several, as for evaluate.
-    - `retrievers [NAME=]MODULE:FUNCTION`: Retriever to ask, such as bm25=app.py:search; at least
-      two. Its name is the function's by default.
-    - `k`: Choose by recall of the first K contexts. Default: of all retrieved contexts.
-    - `measure`: Measure to choose by, such as ndcg@10.
-    - `scorer`: id_recall, text_recall, span_recall, entity_recall, claim_recall. Default: the
-      first that the first sample has fields for.
-    - `state FILE.json`: Go on from this file, and keep what this call finds: with more questions,
-      or after an interruption.
-    - `confidence`: Confidence in the name.
-    - `max_concurrency`: Maximum concurrent calls; 1 measures seconds one by one.
     """
     measures = measures_of(() if k is None else (k,), measure)
     if len(measures) > 1:
@@ -78,7 +103,8 @@ def choose(
             measures[0] if measures else None,
             file=state,
             progress=not (quiet or as_json),
-            **settings,
+            confidence=confidence,
+            max_concurrency=max_concurrency,
         )
     parts = [choice.sentence, "", *terminal.parts(*choice.sheets)]
     show_result(choice.to_dict, parts, as_json=as_json)

@@ -75,15 +75,12 @@ class Deferred(Command):
     def loaded(self) -> Any:
         """Return the command itself."""
         # In here: all commands take 0.4 s of CPU to load, and `--help` without them 0.1 s.
-        from fullrecall.cli.signatures import command_of, help_of
-
         module, _, name = self._source.partition(":")
-        function = getattr(import_module(f"fullrecall.cli.{module}"), name)
         own = typer.Typer(
             add_completion=False, rich_markup_mode=None, pretty_exceptions_enable=False
         )
-        text = laid_out(f"{self.help}\n\n{help_of(function)}")
-        own.command(self.name, cls=Command, help=text)(command_of(function))
+        function = getattr(import_module(f"fullrecall.cli.{module}"), name)
+        own.command(self.name, cls=Command)(function)
         return typer.main.get_command(own)
 
 

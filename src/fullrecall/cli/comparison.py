@@ -4,12 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import Annotated
+
+from typer import Argument, Option
 
 from fullrecall.cli.console import show_result
-from fullrecall.cli.options import Count, Cuts, MeasureText, bad_option, measures_of
+from fullrecall.cli.options import (
+    ConfidenceOption,
+    JsonOption,
+    KsOption,
+    MarkdownOption,
+    MeasuresOption,
+    bad_option,
+    count_option,
+    measures_of,
+)
 from fullrecall.cli.outputs import append
-from fullrecall.cli.signatures import taking
 from fullrecall.report import Comparison, Report
 from fullrecall.report import compare as comparison_of
 from fullrecall.show import markdown as markdown_writer
@@ -18,18 +28,30 @@ from fullrecall.stats.comparisons import Comparisons
 from fullrecall.stats.score_comparison import flips_sheet
 
 
-@taking(Comparison, "confidence range")
 def compare(
-    reports: list[Path],
+    reports: Annotated[
+        list[Path],
+        Argument(
+            metavar="BEFORE AFTER…",
+            help="Reports of the same questions saved by `evaluate --output`, two or more.",
+        ),
+    ],
     *,
-    ks: Cuts | None = None,
-    measure: list[MeasureText] | None = None,
-    flips: Count = 5,
-    markdown: Path | None = None,
-    as_json: bool = False,
-    **settings: Any,
+    ks: KsOption = None,
+    measure: MeasuresOption = None,
+    flips: Annotated[int, count_option(help="List the N samples that changed most.")] = 5,
+    markdown: MarkdownOption = None,
+    as_json: JsonOption = False,
+    confidence: ConfidenceOption = 0.95,
+    range: Annotated[  # noqa: A002 - the option's name
+        float,
+        Option(
+            metavar="0…1",
+            help="Largest change of a sample that is possible, if you know one beforehand.",
+        ),
+    ] = 1.0,
 ) -> None:
-    """Compare saved reports and print the comparison.
+    """Compare saved reports of the same questions.
 
     Prints the mean difference, its interval, and its p-value. Samples are paired by their
     IDs, by position where none has one; samples that share a group count together. With more
@@ -41,23 +63,20 @@ def compare(
       fullrecall compare before.jsonl after.jsonl --flips 20
       fullrecall compare bm25.jsonl dense.jsonl hybrid.jsonl --k 5
       fullrecall compare before.jsonl after.jsonl --markdown summary.md
-
-    - `reports BEFORE AFTER…`: Reports of the same questions saved by `evaluate --output`, two or
-      more.
-    - `range`: Largest change of a sample that is possible, if you know one beforehand.
-    - `flips`: List the N samples that changed most.
     """
     if len(reports) < 2:  # noqa: PLR2004 - one has nothing beside it
         raise bad_option("BEFORE AFTER…", "must be at least 2 reports, got 1")
     measures, loaded = measures_of(ks, measure), list(map(Report.open, reports))
     comparison: Comparison | Comparisons
     if len(loaded) == 2:  # noqa: PLR2004 - before and after
-        comparison = comparison_of(loaded[0], loaded[1], *measures, **settings)
+        comparison = comparison_of(
+            loaded[0], loaded[1], *measures, confidence=confidence, range=range
+        )
         sheets = [*comparison.sheets, *(flips_sheet(score, flips) for score in comparison)]
         in_markdown = comparison.to_markdown(flips=flips)
     else:
         by_name = dict(zip(names_of(reports), loaded, strict=True))
-        comparison = comparison_of(by_name, *measures, **settings)
+        comparison = comparison_of(by_name, *measures, confidence=confidence, range=range)
         sheets = list(comparison.sheets)
         in_markdown = markdown_writer.text_of("Context recall, report by report", *sheets)
     if markdown is not None:

@@ -6,13 +6,14 @@ import json
 import os
 import sys
 import warnings
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, NoReturn
 
 import typer
 
-from fullrecall.cli.problems import as_options
+from fullrecall._util import naming
+from fullrecall.errors import FullrecallError, InputError, MissingExtraError, ParameterError
 from fullrecall.show import terminal
 
 if TYPE_CHECKING:
@@ -24,9 +25,8 @@ PIPE_CLOSED = 141  # 128 + SIGPIPE, what the shell gives for any program that th
 
 
 def show(*parts: RenderableType) -> None:
-    """Print `parts` on standard output, one below the other; sentences name options."""
-    worded = (as_options(part) if isinstance(part, str) else part for part in parts)
-    write(terminal.printed(terminal.console(sys.stdout), worded))
+    """Print `parts` on standard output, one below the other."""
+    write(terminal.printed(terminal.console(sys.stdout), parts))
 
 
 def write(text: str) -> None:
@@ -58,13 +58,31 @@ def show_result(
 
 
 @contextmanager
-def warnings_as_notes() -> Iterator[None]:
+def reporting(flags: Mapping[str | None, str]) -> Iterator[None]:
+    """Print warnings as notes, and errors as one block with an exit code.
+
+    Messages name options; `flags` are those of the command, by their parameters.
+    """
+    try:
+        with naming.options(), _warnings_as_notes():
+            yield
+    except (FullrecallError, OSError) as error:
+        fail(*_explained(error, flags), *getattr(error, "__notes__", ()))
+    except KeyboardInterrupt as error:
+        notes = getattr(error, "__notes__", ())
+        if notes:
+            fail("interrupted", *notes, code=INTERRUPTED)
+        raise typer.Exit(INTERRUPTED) from None
+
+
+@contextmanager
+def _warnings_as_notes() -> Iterator[None]:
     """Print warnings as notes on standard error, without the line of code they came from."""
 
     # "always": Python shows a warning once for each line of code, and not for each file read.
     def note(message: Warning | str, *_: object, **__: object) -> None:
         if sys.stderr is not None:
-            sys.stderr.write(f"Note: {as_options(str(message))}\n")
+            sys.stderr.write(f"Note: {message}\n")
 
     with warnings.catch_warnings():
         # What other packages deprecate tells their developers something; ours are UserWarnings.
@@ -72,6 +90,25 @@ def warnings_as_notes() -> Iterator[None]:
         warnings.simplefilter("always", UserWarning)
         warnings.showwarning = note
         yield
+
+
+def _explained(error: BaseException, flags: Mapping[str | None, str]) -> tuple[str, ...]:
+    """Return an error as a title and lines below it: the place, the problem, the way out."""
+    if isinstance(error, InputError):
+        lines = error.problem.splitlines()
+        if error.field is not None:
+            lines.append(f"field: {error.field}")
+        path = "standard input" if error.path == "-" else error.path or "the input"
+        return (path if error.line is None else f"{path}, line {error.line:,}", *lines)
+    if isinstance(error, MissingExtraError):
+        reason, _, command = str(error).rpartition(": ")
+        return (reason, command)
+    if isinstance(error, OSError):
+        where = f"{error.filename}: " if error.filename is not None else ""
+        return (f"{where}{error.strerror or error}",)
+    if isinstance(error, ParameterError) and error.parameter in flags:
+        return (f"{flags[error.parameter]} {error.problem}",)
+    return (str(error),)
 
 
 def fail(title: str, *lines: str, code: int = WRONG_INPUT) -> NoReturn:

@@ -6,14 +6,15 @@ import platform
 import sys
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated
 
 from rich.text import Text
+from typer import Option
 
 from fullrecall._util.counts import counted
 from fullrecall.cli.console import show
 from fullrecall.cli.misses import missed_lines
-from fullrecall.cli.options import Count, Positive, bad_option
+from fullrecall.cli.options import bad_option, count_option, positive_option
 from fullrecall.demo import Demonstration, run
 from fullrecall.measures import Recall
 from fullrecall.report import compare
@@ -32,11 +33,24 @@ _DEPTH = 50
 
 def demo(
     *,
-    k: Positive = 10,
-    missed: Count = 5,
-    output: Path | None = None,
+    k: Annotated[
+        int,
+        positive_option(
+            "--k", "-k", metavar="K", help="Show recall of the first K chunks, and what they miss."
+        ),
+    ] = 10,
+    missed: Annotated[int, count_option(help="List the misses of N questions.")] = 5,
+    output: Annotated[
+        Path | None,
+        Option(
+            "--output",
+            "-o",
+            metavar="DIRECTORY",
+            help="Save the reports, their pages, and compared.html here.",
+        ),
+    ] = None,
 ) -> None:
-    """Run the demo and print its page.
+    """Measure real retrievers on this machine: no key, no download.
 
     Documents: your Python's standard library docs, with 77 questions as people ask them and 141
     hard ones. SQLite's full-text search and trigrams retrieve.
@@ -45,10 +59,6 @@ def demo(
       fullrecall demo
       fullrecall demo --k 5 --missed 20
       fullrecall demo --output reports
-
-    - `k`: Show recall of the first K chunks, and what they miss.
-    - `missed`: List the misses of N questions.
-    - `output DIRECTORY`: Save the reports, their pages, and compared.html here.
     """
     if k > _DEPTH:
         raise bad_option("--k", f"must be at most {_DEPTH}, got {k}")

@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
+
+from typer import Option
 
 from fullrecall.cli.console import show_result
-from fullrecall.cli.options import Count, CutText
+from fullrecall.cli.options import (
+    JsonOption,
+    MarkdownOption,
+    ReportArgument,
+    count_option,
+    file_option,
+    k_option,
+)
 from fullrecall.cli.outputs import append
-from fullrecall.cli.problems import as_options
 from fullrecall.cli.retriever import retriever_of
-from fullrecall.cli.signatures import taking
 from fullrecall.diagnosis import diagnose as diagnosis_of
 from fullrecall.diagnosis.diagnosis import examples
 from fullrecall.read import read_contexts
@@ -19,19 +25,34 @@ from fullrecall.report import Report
 from fullrecall.show import terminal
 
 
-@taking(diagnosis_of, "deep_k")
 def diagnose(
-    report: Path,
+    report: ReportArgument,
     *,
-    k: CutText | None = None,
-    corpus: Path | None = None,
-    retriever: str | None = None,
-    misses: Count = 3,
-    markdown: Path | None = None,
-    as_json: bool = False,
-    **settings: Any,
+    k: Annotated[
+        Any,
+        k_option(
+            help="Diagnose what the first K contexts miss, or a budget such as 3calls. Default: "
+            "all retrieved contexts."
+        ),
+    ] = None,
+    corpus: Annotated[
+        Path | None,
+        file_option(help="Indexed contexts: JSON Lines with id and text, also as .gz."),
+    ] = None,
+    retriever: Annotated[
+        str | None,
+        Option(
+            metavar="MODULE:NAME",
+            help="What `evaluate --retriever` takes, such as app:search or path/app.py:search; "
+            "asked for more wherever something was missed.",
+        ),
+    ] = None,
+    misses: Annotated[int, count_option(help="List N misses of each cause.")] = 3,
+    markdown: MarkdownOption = None,
+    as_json: JsonOption = False,
+    deep_k: Annotated[int, Option(metavar="K", help="Contexts to ask the --retriever for.")] = 100,
 ) -> None:
-    """Diagnose a saved report, print what to change and the causes.
+    """Show why targets were missed, and what to change.
 
     Add --corpus, one indexed context per line, and --retriever, as `evaluate` takes it, to find
     more causes and changes.
@@ -43,24 +64,15 @@ def diagnose(
       fullrecall diagnose report.jsonl --k 5
       fullrecall diagnose report.jsonl --corpus c.jsonl --retriever app.py:search
       fullrecall diagnose report.jsonl --markdown "$GITHUB_STEP_SUMMARY"
-
-    - `k`: Diagnose what the first K contexts miss, or a budget such as 3calls. Default: all
-      retrieved contexts.
-    - `corpus FILE`: Indexed contexts: JSON Lines with id and text, also as .gz.
-    - `retriever`: What `evaluate --retriever` takes, such as app:search or path/app.py:search;
-      asked for more wherever something was missed.
-    - `deep_k K`: Contexts to ask the --retriever for.
-    - `misses`: List N misses of each cause.
     """
     diagnosis = diagnosis_of(
         Report.open(report),
         k=k,
         corpus=None if corpus is None else read_contexts(corpus),
         retriever=None if retriever is None else retriever_of(retriever),
-        **settings,
+        deep_k=deep_k,
     )
     if markdown is not None:
         append(markdown, diagnosis.to_markdown(misses=misses))
-    worded = [miss._replace(detail=as_options(miss.detail)) for miss in diagnosis]
-    sheets = [*diagnosis.sheets, examples(replace(diagnosis, misses=worded), misses)]
+    sheets = [*diagnosis.sheets, examples(diagnosis, misses)]
     show_result(diagnosis.to_dict, terminal.parts(*sheets), as_json=as_json)

@@ -5,31 +5,37 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from itertools import chain
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
+
+from typer import Argument, Option
 
 from fullrecall._util.counts import counted
 from fullrecall.cli.console import show, write_json
-from fullrecall.cli.job import fail_unless_scored, fail_with_reason, scored
-from fullrecall.cli.judge import judge_of
+from fullrecall.cli.job import fail_unless_scored, raise_with_count, scored
+from fullrecall.cli.judge import judge_of, judge_option
 from fullrecall.cli.misses import missed_lines
 from fullrecall.cli.options import (
-    Count,
-    Cuts,
-    MeasureText,
-    Positive,
-    Share,
+    BudgetCallsOption,
+    ConcurrencyOption,
+    StoreOption,
     bad_option,
+    count_option,
+    file_option,
+    ks_option,
+    measure_option,
     measures_of,
+    output_option,
+    positive_option,
+    share_option,
 )
 from fullrecall.cli.outputs import REPORTS, check_output
 from fullrecall.cli.retriever import retriever_of
-from fullrecall.cli.scorers import ScorerName, ScorerText, scorers_of
-from fullrecall.cli.signatures import taking
+from fullrecall.cli.scorers import ScorerName, scorer_option, scorers_of
 from fullrecall.cli.source import joined_with, samples_of, samples_of_run, unretrieved
 from fullrecall.errors import InputError
+from fullrecall.measures import Measure
 from fullrecall.report import Report, Summary
 from fullrecall.run.budget import Budget
-from fullrecall.run.evaluate import EvaluateOptions
 from fullrecall.show import terminal
 from fullrecall.stats.summary import summary_sheet
 
@@ -39,36 +45,212 @@ if TYPE_CHECKING:
     from fullrecall.files.traces import Joined
 
 
-@taking(EvaluateOptions, "max_concurrency timeout deadline store view")
+_MEASURING = {"rich_help_panel": "What to measure"}
+_JUDGING = {"rich_help_panel": "Judging claims"}
+_READING = {"rich_help_panel": "Reading the file"}
+_SHOWING = {"rich_help_panel": "Showing and saving"}
+
+
 def evaluate(
-    files: list[Path],
+    files: Annotated[
+        list[Path],
+        Argument(
+            metavar="FILE",
+            help="Samples, in one file or several: .jsonl, .ndjson, .json, .csv, .tsv, or "
+            ".parquet; all but the last also as .gz; - is standard input. With --run: TREC "
+            "relevance judgments (qrels).",
+        ),
+    ],
     *,
-    scorer: list[ScorerText] | None = None,
-    ks: Cuts | None = None,
-    measure: list[MeasureText] | None = None,
-    threshold: Share | None = None,
-    similarity: str | None = None,
-    judge: str | None = None,
-    base_url: str | None = None,
-    require_evidence: bool = False,
-    split: str | None = None,
-    budget_calls: Positive | None = None,
-    budget_tokens: Positive | None = None,
-    retriever: str | None = None,
-    run: Path | None = None,
-    references: Path | None = None,
-    corpus: Path | None = None,
-    id_key: str | None = None,
-    rename: list[str] | None = None,
-    format: str | None = None,  # noqa: A002 - the option's name
-    missed: Count = 5,
-    output: Path | None = None,
-    replace: bool = False,
-    as_json: bool = False,
-    quiet: bool = False,
-    **settings: Any,
+    scorer: Annotated[
+        list[ScorerName] | None,
+        scorer_option(
+            **_MEASURING,
+            help="id_recall, text_recall, span_recall, entity_recall, claim_recall; repeatable. "
+            "Default: the one that an option below asks for, else the first that the first sample "
+            "has fields for.",
+        ),
+    ] = None,
+    ks: Annotated[
+        Any,
+        ks_option(
+            **_MEASURING,
+            help="Show recall of the first K contexts, and list what the largest K misses. "
+            "Default: recall at 1, 3, 5, 10, and over all retrieved contexts.",
+        ),
+    ] = None,
+    measure: Annotated[
+        list[Measure] | None,
+        measure_option(
+            **_MEASURING,
+            help="Measure to show in place of the default, or in addition to --k: precision@5, "
+            "'ndcg(gain=exponential)@10'; repeatable.",
+        ),
+    ] = None,
+    threshold: Annotated[
+        float | None,
+        share_option(
+            **_MEASURING,
+            help="text_recall: similarity at which two texts count as the same. Default: 0.5.",
+        ),
+    ] = None,
+    similarity: Annotated[
+        str | None,
+        Option(
+            metavar="NAME",
+            **_MEASURING,
+            help="text_recall: RapidFuzz similarity, such as partial_ratio. Default: levenshtein.",
+        ),
+    ] = None,
+    view: Annotated[
+        str,
+        Option(
+            metavar="contexts|retrieved|read",
+            **_MEASURING,
+            help="List of each recorded retrieval to score: the final one, all that was "
+            "retrieved, or what the model's prompt had.",
+        ),
+    ] = "contexts",
+    judge: Annotated[
+        str | None,
+        judge_option(
+            **_JUDGING,
+            help="claim_recall: lexical, nli:FOLDER, openai:MODEL or anthropic:MODEL. Default: "
+            "lexical, which needs no model.",
+        ),
+    ] = None,
+    base_url: Annotated[
+        str | None,
+        Option(
+            metavar="URL",
+            **_JUDGING,
+            help="Endpoint of openai:MODEL, for vLLM, Ollama, LM Studio, and others.",
+        ),
+    ] = None,
+    require_evidence: Annotated[
+        bool,
+        Option(
+            "--require-evidence",
+            **_JUDGING,
+            help="claim_recall: require a verified quote for credit.",
+        ),
+    ] = False,
+    split: Annotated[
+        str | None,
+        Option(
+            metavar="judge|sentences",
+            **_JUDGING,
+            help="claim_recall: who splits a reference. Default: judge.",
+        ),
+    ] = None,
+    retriever: Annotated[
+        str | None,
+        Option(
+            metavar="MODULE:NAME",
+            **_READING,
+            help="Python function of the question, such as app:search or path/app.py:search, that "
+            "returns what to score. Default: what the samples have.",
+        ),
+    ] = None,
+    run: Annotated[
+        Path | None,
+        Option(
+            metavar="RUN",
+            **_READING,
+            help="TREC run to score, ordered by score: `query Q0 document rank score tag`.",
+        ),
+    ] = None,
+    references: Annotated[
+        Path | None,
+        file_option(
+            **_READING,
+            help="References of the samples in FILE, joined by ID, else by question; samples "
+            "without references are left out.",
+        ),
+    ] = None,
+    corpus: Annotated[
+        Path | None,
+        Option(
+            metavar="PATH",
+            **_READING,
+            help="Folder or file of what the retriever searches: samples whose references it no "
+            "longer has, or has with other words, are unscored.",
+        ),
+    ] = None,
+    id_key: Annotated[
+        str | None,
+        Option(
+            metavar="PATH",
+            **_READING,
+            help="Where a retrieved context has its ID, such as metadata.source. Default: its own "
+            "ID.",
+        ),
+    ] = None,
+    rename: Annotated[
+        list[str] | None,
+        Option(
+            metavar="OLD=NEW[,...]",
+            **_READING,
+            help="Read column OLD as field NEW; OLD= leaves it out. Repeatable.",
+        ),
+    ] = None,
+    format: Annotated[  # noqa: A002 - the option's name
+        str | None,
+        Option(
+            metavar="FORMAT",
+            **_READING,
+            help="Read files as jsonl, json, csv, tsv, or parquet. Default: by their endings; "
+            "jsonl for standard input.",
+        ),
+    ] = None,
+    missed: Annotated[
+        int,
+        count_option(
+            **_SHOWING, help="List the misses of the first N samples that miss something."
+        ),
+    ] = 5,
+    output: Annotated[
+        Path | None,
+        output_option(
+            metavar="REPORT",
+            **_SHOWING,
+            help="Save the report, as samples are scored, for the other commands: .jsonl, or "
+            ".parquet for a directory of any size.",
+        ),
+    ] = None,
+    replace: Annotated[
+        bool,
+        Option(
+            "--replace", **_SHOWING, help="Replace the report that --output names, if there is one."
+        ),
+    ] = False,
+    as_json: Annotated[
+        bool,
+        Option("--json", **_SHOWING, help="Print the summary as JSON and nothing else."),
+    ] = False,
+    quiet: Annotated[
+        bool,
+        Option(
+            "--quiet", "-q", **_SHOWING, help="Print the table only: no progress, notes, or misses."
+        ),
+    ] = False,
+    budget_calls: BudgetCallsOption = None,
+    budget_tokens: Annotated[
+        int | None, positive_option(help="Maximum prompt plus completion tokens.")
+    ] = None,
+    max_concurrency: ConcurrencyOption = 16,
+    timeout: Annotated[
+        float, Option(metavar="SECONDS", help="Time limit per request; retried once.")
+    ] = 60.0,
+    deadline: Annotated[
+        float | None,
+        Option(
+            metavar="SECONDS", help="Time limit for the run; the rest is unscored. Default: none."
+        ),
+    ] = None,
+    store: StoreOption = None,
 ) -> None:
-    """Score the samples of a file and print what they add up to.
+    """Score a file of samples.
 
     A line of a .jsonl file:
       {"user_input": "Where is the Eiffel Tower?",
@@ -88,53 +270,6 @@ def evaluate(
       fullrecall evaluate answers.jsonl --judge openai:gpt-4o-mini
       fullrecall evaluate traces.json --references labels.jsonl
       fullrecall evaluate questions.jsonl --retriever app.py:search --corpus docs/
-
-    - `files FILE`: Samples, in one file or several: .jsonl, .ndjson, .json, .csv, .tsv, or
-      .parquet; all but the last also as .gz; - is standard input. With --run: TREC relevance
-      judgments (qrels).
-
-    What to measure:
-    - `scorer`: id_recall, text_recall, span_recall, entity_recall, claim_recall; repeatable.
-      Default: the one that an option below asks for, else the first that the first sample has
-      fields for.
-    - `ks`: Show recall of the first K contexts, and list what the largest K misses. Default:
-      recall at 1, 3, 5, 10, and over all retrieved contexts.
-    - `measure`: Measure to show in place of the default, or in addition to --k: precision@5,
-      'ndcg(gain=exponential)@10'; repeatable.
-    - `view contexts|retrieved|read`: List of each recorded retrieval to score: the final one, all
-      that was retrieved, or what the model's prompt had.
-    - `threshold`: text_recall: similarity at which two texts count as the same. Default: 0.5.
-    - `similarity`: text_recall: RapidFuzz similarity, such as partial_ratio. Default:
-      levenshtein.
-
-    Judging claims:
-    - `judge`: claim_recall: lexical, nli:FOLDER, openai:MODEL or anthropic:MODEL. Default: lexical,
-      which needs no model.
-    - `base_url`: Endpoint of openai:MODEL, for vLLM, Ollama, LM Studio, and others.
-    - `require_evidence`: claim_recall: require a verified quote for credit.
-    - `split judge|sentences`: claim_recall: who splits a reference. Default: judge.
-
-    Reading the file:
-    - `retriever`: Python function of the question, such as app:search or path/app.py:search, that
-      returns what to score. Default: what the samples have.
-    - `run RUN`: TREC run to score, ordered by score: `query Q0 document rank score tag`.
-    - `references`: References of the samples in FILE, joined by ID, else by question; samples
-      without references are left out.
-    - `corpus`: Folder or file of what the retriever searches: samples whose references it no longer
-      has, or has with other words, are unscored.
-    - `id_key PATH`: Where a retrieved context has its ID, such as metadata.source. Default: its own
-      ID.
-    - `rename OLD=NEW[,...]`: Read column OLD as field NEW; OLD= leaves it out. Repeatable.
-    - `format FORMAT`: Read files as jsonl, json, csv, tsv, or parquet. Default: by their endings;
-      jsonl for standard input.
-
-    Showing and saving:
-    - `missed`: List the misses of the first N samples that miss something.
-    - `output REPORT`: Save the report, as samples are scored, for the other commands: .jsonl, or
-      .parquet for a directory of any size.
-    - `replace`: Replace the report that --output names, if there is one.
-    - `as_json`: Print the summary as JSON and nothing else.
-    - `quiet`: Print the table only: no progress, notes, or misses.
     """
     # A file that is named twice would count each of its samples twice.
     files = list(dict.fromkeys(files))
@@ -178,7 +313,11 @@ def evaluate(
         "retriever": to_ask,
         "progress": not (quiet or as_json),
         "id_key": None if to_ask is None else id_key,
-        **settings,
+        "view": view,
+        "max_concurrency": max_concurrency,
+        "timeout": timeout,
+        "deadline": deadline,
+        "store": store,
     }
     samples = chain([first], samples)
     report, stopped = scored(samples, scorers, options, output=output)
@@ -193,7 +332,7 @@ def evaluate(
         misses = missed_lines(report, missed, max(ranks, default=None))
         _show(totals, None if quiet else notes, misses)
     if stopped is not None:
-        fail_with_reason(stopped, report, totals, output, options)
+        raise_with_count(stopped, report, totals, output)
     fail_unless_scored(totals)
 
 

@@ -2,18 +2,25 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Annotated
 
 import typer
+from typer import Option
 
 from fullrecall.cli.console import show_result
-from fullrecall.cli.options import MeasureText, Positive, Share, ThresholdText, bad_option
+from fullrecall.cli.options import (
+    ConfidenceOption,
+    ReportArgument,
+    bad_option,
+    file_option,
+    measure_option,
+    positive_option,
+    read_threshold,
+    share_option,
+)
 from fullrecall.cli.outputs import append
-from fullrecall.cli.problems import as_options
-from fullrecall.cli.signatures import taking
-from fullrecall.measures import Recall
+from fullrecall.measures import Measure, Recall, Threshold
 from fullrecall.report import Report
 from fullrecall.stats.gate import Gate
 from fullrecall.stats.outcome import outcome_lines
@@ -22,20 +29,100 @@ CODES = {"pass": 0, "fail": 1, "cannot_tell": 3}
 """What each outcome exits with; 2 is wrong usage or input."""
 
 
-@taking(Gate, "margin scores slices confidence")
+_THRESHOLDS = {"rich_help_panel": "Thresholds"}
+_OUTPUT = {"rich_help_panel": "Output"}
+
+
 def gate(
-    report: Path,
+    report: ReportArgument,
     *,
-    min_recall: Share | None = None,
-    k: Positive | None = None,
-    require: list[ThresholdText] | None = None,
-    baseline: Path | None = None,
-    measure: list[MeasureText] | None = None,
-    markdown: Path | None = None,
-    as_json: bool = False,
-    **decision: Any,
+    min_recall: Annotated[
+        float | None,
+        share_option(
+            **_THRESHOLDS,
+            help="Required mean recall, over all retrieved contexts or, with --k, the first K.",
+        ),
+    ] = None,
+    k: Annotated[
+        int | None,
+        positive_option(
+            "--k",
+            "-k",
+            metavar="K",
+            **_THRESHOLDS,
+            help="Count the first K contexts, for --min-recall and --baseline. Default: all.",
+        ),
+    ] = None,
+    require: Annotated[
+        list[Threshold] | None,
+        Option(
+            metavar="MEASURE>=0…1|MEASURE<=0…1",
+            parser=read_threshold,
+            **_THRESHOLDS,
+            help="Required mean of any measure, at least or at most, in quotes: 'recall@10>=0.9'; "
+            "repeatable, and all must pass.",
+        ),
+    ] = None,
+    baseline: Annotated[
+        Path | None,
+        Option(
+            metavar="REPORT",
+            **_THRESHOLDS,
+            help="Saved report to compare with; needs --margin.",
+        ),
+    ] = None,
+    measure: Annotated[
+        list[Measure] | None,
+        measure_option(
+            **_THRESHOLDS,
+            help="Measure to compare with the baseline, such as recall@10; repeatable. Default: "
+            "those of the thresholds, else recall over all retrieved contexts.",
+        ),
+    ] = None,
+    margin: Annotated[
+        float | None,
+        Option(
+            metavar="0…1",
+            **_THRESHOLDS,
+            help="Largest drop of the mean from the baseline's that still passes, in [0, 1].",
+        ),
+    ] = None,
+    scores: Annotated[
+        list[str] | None,
+        Option(
+            "--score",
+            metavar="NAME",
+            **_THRESHOLDS,
+            help="Score to decide on, such as id_recall; repeatable, and all must pass. Default: "
+            "the only one, or the only recall.",
+        ),
+    ] = None,
+    slices: Annotated[
+        str | None,
+        Option(
+            metavar="FIELD",
+            **_THRESHOLDS,
+            help="Also require every rule within each value of a field, such as kind or source.",
+        ),
+    ] = None,
+    markdown: Annotated[
+        Path | None,
+        file_option(
+            **_OUTPUT,
+            help="Append the outcome as Markdown, for instance to $GITHUB_STEP_SUMMARY.",
+        ),
+    ] = None,
+    as_json: Annotated[
+        bool,
+        Option(
+            "--json",
+            **_OUTPUT,
+            help="Print the outcome as JSON and nothing else.",
+        ),
+    ] = False,
+    confidence: ConfidenceOption = 0.95,
 ) -> None:
-    """Decide on a saved report, print the outcome, and exit with its code.
+    """Decide in CI whether a report is good enough.
 
     PASS: every required value is reached, at 95% confidence. FAIL: one is not, at 95% confidence.
     Otherwise CANNOT TELL, with the number of samples that would settle it. Unscored samples count
@@ -45,40 +132,28 @@ def gate(
       fullrecall gate report.jsonl --min-recall 0.9 --k 10
       fullrecall gate report.jsonl --baseline main.jsonl --margin 0.02 --k 10
       fullrecall gate report.jsonl --require 'rr>=0.7' --markdown summary.md
-
-    Thresholds:
-    - `min_recall`: Required mean recall, over all retrieved contexts or, with --k, the first K.
-    - `k`: Count the first K contexts, for --min-recall and --baseline. Default: all.
-    - `require`: Required mean of any measure, at least or at most, in quotes:
-      'recall@10>=0.9'; repeatable, and all must pass.
-    - `baseline REPORT`: Saved report to compare with; needs --margin.
-    - `measure`: Measure to compare with the baseline, such as recall@10; repeatable. Default:
-      those of the thresholds, else recall over all retrieved contexts.
-    - `scores`: Score to decide on, such as id_recall; repeatable, and all must pass. Default: the
-      only one, or the only recall.
-    - `slices FIELD`: Also require every rule within each value of a field, such as kind or source.
-    - `margin`: Largest drop of the mean from the baseline's that still passes, in [0, 1].
-
-    Output:
-    - `markdown`: Append the outcome as Markdown, for instance to $GITHUB_STEP_SUMMARY.
-    - `as_json`: Print the outcome as JSON and nothing else.
     """
     recall = Recall if k is None else Recall @ k
     thresholds = [*([recall >= min_recall] if min_recall is not None else []), *(require or ())]
     if k is not None and min_recall is None and baseline is None:
         raise bad_option("--k", "needs --min-recall or --baseline")
-    if not thresholds and baseline is None and decision["margin"] is None:
+    if not thresholds and baseline is None and margin is None:
         raise typer.BadParameter("expected --min-recall or --require, or --baseline with --margin")
-    if (baseline is None) != (decision["margin"] is None):
+    if (baseline is None) != (margin is None):
         raise typer.BadParameter("expected --baseline and --margin together")
     if measure and baseline is None:
         raise bad_option("--measure", "needs --baseline; a threshold is --require 'recall@10>=0.9'")
     compared = measure or ([recall] if k is not None and min_recall is None else [])
-    rules = Gate(*thresholds, *compared, scores=decision.pop("scores") or (), **decision)
+    rules = Gate(
+        *thresholds,
+        *compared,
+        margin=margin,
+        scores=scores or (),
+        slices=slices,
+        confidence=confidence,
+    )
     before = None if baseline is None else Report.load(baseline)
     result = rules.check(Report.load(report), before)
-    checks = [replace(check, reason=as_options(check.reason)) for check in result.checks]
-    result = replace(result, checks=tuple(checks))
     if markdown is not None:
         append(markdown, result.to_markdown())
     show_result(result.to_dict, outcome_lines(result), as_json=as_json)

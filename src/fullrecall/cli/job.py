@@ -13,8 +13,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 from fullrecall._util.counts import counted
 from fullrecall._util.ending import ending
-from fullrecall.cli.console import INTERRUPTED, fail
-from fullrecall.cli.problems import explained
+from fullrecall.cli.console import fail
 from fullrecall.errors import FullrecallError, RunStopped
 from fullrecall.report import Report, Summary, evaluate
 from fullrecall.samples.sample import Sample
@@ -68,20 +67,14 @@ def fail_unless_scored(scores: Summary) -> None:
     fail("nothing could be scored", *reasons[:4])
 
 
-def fail_with_reason(
-    stopped: BaseException,
-    report: Report,
-    summary: Summary,
-    output: Path | None,
-    options: Iterable[str],
+def raise_with_count(
+    stopped: BaseException, report: Report, summary: Summary, output: Path | None
 ) -> NoReturn:
-    """Say what ended the run early, and exit with its code."""
+    """Raise what ended the run early, with a note on how many samples were scored until then."""
     count = len(report)
     if isinstance(stopped, (RunStopped, KeyboardInterrupt)):
         # The rows at its end are those that it gave up.
         count = max(score.scored + score.undefined for score in summary)
     kept = f", saved in {output}" if len(report) and output else ""
-    scored_before = f"Scored {counted(count, 'sample')} before that{kept}."
-    if isinstance(stopped, KeyboardInterrupt):
-        fail("interrupted", scored_before, code=INTERRUPTED)
-    fail(*explained(stopped, options), scored_before)
+    stopped.add_note(f"Scored {counted(count, 'sample')} before that{kept}.")
+    raise stopped

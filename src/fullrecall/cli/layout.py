@@ -5,7 +5,6 @@ Drawn by rich, the help of one command took two thirds of its time to load what 
 
 from __future__ import annotations
 
-import re
 from typing import Any
 
 from typer.core import TyperCommand
@@ -14,9 +13,22 @@ from typer.core import TyperCommand
 class Command(TyperCommand):
     """A command whose help lists its options in named sections."""
 
+    def __init__(self, name: str | None, **attributes: Any) -> None:
+        super().__init__(name, **{**attributes, "help": laid_out(attributes["help"] or "")})
+
+    def invoke(self, ctx: Any) -> Any:
+        """Run the command; what it cannot do is printed in the words of the command line."""
+        from fullrecall.cli.console import reporting  # which a command that runs has loaded
+
+        options = [one for one in self.params if one.param_type_name == "option"]
+        with reporting({one.name: min(one.opts, key=_is_short) for one in options}):
+            return super().invoke(ctx)
+
     def collect_usage_pieces(self, ctx: Any) -> list[str]:
         """Return the words of the usage line, without the braces that newer typer draws."""
-        return [re.sub("[{}]", "", piece) for piece in super().collect_usage_pieces(ctx)]
+        return [
+            piece.replace("{", "").replace("}", "") for piece in super().collect_usage_pieces(ctx)
+        ]
 
     def format_options(self, ctx: Any, formatter: Any) -> None:
         """Write each section of parameters; options of no section last, as most have them."""
@@ -34,6 +46,11 @@ class Command(TyperCommand):
                 formatter.write_dl(sections[name])
 
 
+def _is_short(flag: str) -> bool:
+    return not flag.startswith("--")
+
+
 def laid_out(text: str) -> str:
     r"""Return a help text whose paragraphs with indented lines keep them: `\b` says so."""
-    return re.sub(r"(?<=\n\n)(?=.+\n )", "\b\n", text)
+    paragraphs = text.split("\n\n")
+    return "\n\n".join(f"\b\n{each}" if "\n " in each else each for each in paragraphs)

@@ -1,35 +1,26 @@
-"""What options read and are called, wherever a command has them."""
+"""Options that several commands have, and how the values of options are read."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable
+from functools import partial
 from math import inf
-from typing import Annotated, Any, NamedTuple, TypeAlias, TypeVar
+from pathlib import Path
+from typing import Annotated, Any, TypeAlias, TypeVar
 
 import typer
+from typer import Argument, Option
 
 from fullrecall.errors import ParameterError
 from fullrecall.measures import Measure, Recall, Threshold, parse, parse_threshold, unaliased
 from fullrecall.measures.budgets import Cut
 from fullrecall.measures.text import ALIASES, parse_cut
 
-T = TypeVar("T")
-
-
-class Kind(NamedTuple):
-    """How the text of an option is read: by a parser, or with a check behind its type's own."""
-
-    metavar: str | None = None
-    parser: Callable[[str], Any] | None = None
-    check: Callable[[Any], Any] | None = None
-
-    def settings(self) -> dict[str, Any]:
-        """Return the option as typer declares it."""
-        return {"parser": self.parser, "callback": self.check}
+Read = TypeVar("Read")
 
 
 def within(least: int, most: float = inf) -> Callable[[float | None], float | None]:
-    """Return a check that refuses other numbers than these; None is no number."""
+    """Return a check that refuses numbers out of this range."""
 
     # typer's own check of a range does not name the value.
     def checked(value: float | None) -> float | None:
@@ -76,7 +67,7 @@ def _by_own_name(text: str) -> str:
     return own_name
 
 
-def _parsed(reader: Callable[[str], T], text: str) -> T:
+def _parsed(reader: Callable[[str], Read], text: str) -> Read:
     try:
         return reader(text)
     except ParameterError as error:
@@ -88,63 +79,67 @@ def measures_of(ks: Iterable[Cut] | None, named: Iterable[Measure] | None) -> tu
     return tuple(dict.fromkeys([*(Recall @ k for k in ks or ()), *(named or ())]))
 
 
-Share: TypeAlias = Annotated[float, Kind("0…1", check=within(0, 1))]
-Positive: TypeAlias = Annotated[int, Kind("N", check=within(1))]
-Count: TypeAlias = Annotated[int, Kind("N", check=within(0))]
-CutText: TypeAlias = Annotated[Cut, Kind("K", read_cut)]
-Cuts: TypeAlias = Annotated[tuple[Cut, ...], Kind("K[,K...]", read_cuts)]
-MeasureText: TypeAlias = Annotated[Measure, Kind("MEASURE", read_measure)]
-ThresholdText: TypeAlias = Annotated[Threshold, Kind("MEASURE>=0…1|MEASURE<=0…1", read_threshold)]
-
-_FLAGS: Mapping[str, tuple[str, ...]] = {
-    "as_json": ("--json",),
-    "k": ("--k", "-k"),
-    "ks": ("--k", "-k", "--ks"),
-    "measure": ("--measure", "-m"),
-    "n": ("--number", "-n"),
-    "output": ("--output", "-o"),
-    "quiet": ("--quiet", "-q"),
-    "retrievers": ("--retriever", "-r"),
-    "scorer": ("--scorer", "-s"),
-    "scores": ("--score",),
-}
-"""Options that are not called as their parameters are, or in one letter too."""
-
-
 def bad_option(option: str, problem: str) -> typer.BadParameter:
     """Return the error for the value of an option: the option, then what is wrong with it."""
     return typer.BadParameter(problem, param_hint=option)
 
 
-def flags_of(name: str) -> tuple[str, ...]:
-    """Return how an option is written, by the name of its parameter."""
-    return _FLAGS.get(name, (f"--{name.replace('_', '-')}",))
+# Options by the kind of their value; a command adds the help. Where a parser reads it, the type may
+# be Any: typer refuses unions, and reads a tuple as several values.
+share_option = partial(Option, metavar="0…1", callback=within(0, 1))
+count_option = partial(Option, metavar="N", callback=within(0))
+positive_option = partial(Option, metavar="N", callback=within(1))
+number_option = partial(positive_option, "--number", "-n")
+k_option = partial(Option, "--k", "-k", metavar="K", parser=read_cut)
+ks_option = partial(Option, "--k", "-k", "--ks", metavar="K[,K...]", parser=read_cuts)
+measure_option = partial(Option, "--measure", "-m", metavar="MEASURE", parser=read_measure)
+file_option = partial(Option, metavar="FILE")
+output_option = partial(file_option, "--output", "-o")
 
-
-class Common:
-    """Options that several commands have.
-
-    - `as_json`: Print JSON and nothing else.
-    - `base_url URL`: Endpoint of openai:MODEL, for vLLM, Ollama, LM Studio, and others.
-    - `budget_calls`: Maximum requests; the rest is unscored.
-    - `budget_tokens`: Maximum prompt plus completion tokens.
-    - `confidence`: Confidence of intervals, bounds, and outcomes.
-    - `deadline SECONDS`: Time limit for the run; the rest is unscored. Default: none.
-    - `documents`: A folder or a file of what is searched.
-    - `corpus PATH`: What is indexed.
-    - `judge JUDGE`: Judge of claims.
-    - `k K`: Count the first K contexts.
-    - `retriever MODULE:NAME`: A Python function that retrieves.
-    - `ks`: Recall of the first K contexts, in place of the default measures; beside --measure.
-    - `markdown`: Append the result as Markdown, for instance to $GITHUB_STEP_SUMMARY.
-    - `max_concurrency`: Maximum concurrent requests.
-    - `measure`: Measure to show, such as recall@5 or 'ndcg(gain=exponential)@10'; repeatable.
-      Default: recall at 1, 3, 5, 10, and over all retrieved contexts.
-    - `quiet`: Show no progress.
-    - `report`: Report saved by `evaluate --output`.
-    - `samples SET`: A file of samples.
-    - `score`: Score to use, such as id_recall. Default: the only one that fits.
-    - `seed`: Random seed.
-    - `store`: Save model answers here (.sqlite) to resume a stopped run.
-    - `timeout SECONDS`: Time limit per request; retried once.
-    """
+ReportArgument: TypeAlias = Annotated[
+    Path, Argument(metavar="REPORT", help="Report saved by `evaluate --output`.")
+]
+SetArgument: TypeAlias = Annotated[Path, Argument(metavar="SET", help="A file of samples.")]
+KsOption: TypeAlias = Annotated[
+    Any,
+    ks_option(
+        help="Recall of the first K contexts, in place of the default measures; beside --measure."
+    ),
+]
+MeasuresOption: TypeAlias = Annotated[
+    list[Measure] | None,
+    measure_option(
+        help="Measure to show, such as recall@5 or 'ndcg(gain=exponential)@10'; repeatable. "
+        "Default: recall at 1, 3, 5, 10, and over all retrieved contexts."
+    ),
+]
+JsonOption: TypeAlias = Annotated[bool, Option("--json", help="Print JSON and nothing else.")]
+MarkdownOption: TypeAlias = Annotated[
+    Path | None,
+    file_option(help="Append the result as Markdown, for instance to $GITHUB_STEP_SUMMARY."),
+]
+ConfidenceOption: TypeAlias = Annotated[
+    float, Option(metavar="0…1", help="Confidence of intervals, bounds, and outcomes.")
+]
+ScoreOption: TypeAlias = Annotated[
+    str | None,
+    Option(
+        metavar="NAME", help="Score to use, such as id_recall. Default: the only one that fits."
+    ),
+]
+SeedOption: TypeAlias = Annotated[int, Option(metavar="N", help="Random seed.")]
+BaseUrlOption: TypeAlias = Annotated[
+    str | None,
+    Option(
+        metavar="URL", help="Endpoint of openai:MODEL, for vLLM, Ollama, LM Studio, and others."
+    ),
+]
+BudgetCallsOption: TypeAlias = Annotated[
+    int | None, positive_option(help="Maximum requests; the rest is unscored.")
+]
+ConcurrencyOption: TypeAlias = Annotated[
+    int, Option(metavar="N", help="Maximum concurrent requests.")
+]
+StoreOption: TypeAlias = Annotated[
+    Path | None, file_option(help="Save model answers here (.sqlite) to resume a stopped run.")
+]

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Annotated
+
+from typer import Argument, Option
 
 from fullrecall.cli.console import show
-from fullrecall.cli.options import MeasureText, bad_option
+from fullrecall.cli.options import MeasuresOption, bad_option, file_option, output_option
 from fullrecall.cli.outputs import check_output
 from fullrecall.diagnosis import diagnose
 from fullrecall.read import read_contexts
@@ -13,14 +16,29 @@ from fullrecall.report import Report, compare
 
 
 def page(
-    report: list[Path],
+    report: Annotated[
+        list[Path],
+        Argument(
+            metavar="REPORT",
+            help="Reports saved by `evaluate --output`: one, or BEFORE and AFTER.",
+        ),
+    ],
     *,
-    measure: list[MeasureText] | None = None,
-    corpus: Path | None = None,
-    output: Path | None = None,
-    title: str | None = None,
+    measure: MeasuresOption = None,
+    corpus: Annotated[
+        Path | None,
+        file_option(
+            help="Say why each target was missed: indexed contexts as JSON Lines with id and text, "
+            "also as .gz."
+        ),
+    ] = None,
+    output: Annotated[
+        Path | None,
+        output_option(help="Write the page here. Default: beside the last REPORT, as .html."),
+    ] = None,
+    title: Annotated[str | None, Option(metavar="TEXT", help="Page title.")] = None,
 ) -> None:
-    """Write the page of one report, or of a comparison.
+    """Write a web page of saved reports.
 
     It answers first what fails, why, and what to change; then the summary, the curves over k, and
     every sample, to be sorted, filtered, and searched. Of two reports, in the order of
@@ -31,12 +49,6 @@ def page(
       fullrecall page report.jsonl
       fullrecall page report.jsonl --measure recall@5 --measure ndcg@10
       fullrecall page before.jsonl after.jsonl --output change.html
-
-    - `report`: Reports saved by `evaluate --output`: one, or BEFORE and AFTER.
-    - `corpus FILE`: Say why each target was missed: indexed contexts as JSON Lines with id and
-      text, also as .gz.
-    - `output`: Write the page here. Default: beside the last REPORT, as .html.
-    - `title TEXT`: Page title.
     """
     if len(report) > 2:  # noqa: PLR2004 - before and after
         raise bad_option("REPORT…", f"expected one report, or two, got {len(report)}")

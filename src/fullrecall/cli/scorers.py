@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from enum import StrEnum
-from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
+from functools import partial
+from typing import TYPE_CHECKING, Any
 
 import typer
 
-from fullrecall.cli.options import Kind, bad_option, flags_of
-from fullrecall.cli.problems import as_options
-from fullrecall.errors import InputError, ParameterError
+from fullrecall._util.naming import parameter
+from fullrecall.cli.options import bad_option
+from fullrecall.errors import InputError
 from fullrecall.samples.sample import Sample
 
 if TYPE_CHECKING:
@@ -39,7 +40,7 @@ def read_scorer_name(text: str) -> ScorerName:
     return ScorerName(text)
 
 
-ScorerText: TypeAlias = Annotated[ScorerName, Kind("NAME", read_scorer_name)]
+scorer_option = partial(typer.Option, "--scorer", "-s", metavar="NAME", parser=read_scorer_name)
 
 _REFERENCES: Mapping[ScorerName, tuple[str, ...]] = {
     ScorerName.ID: ("reference_context_ids",),
@@ -57,8 +58,8 @@ def scorers_of(
     """Return the scorers that are asked for; without any, the first that `first` has fields for.
 
     A name asks for a scorer, and so does an option of its own; None and False are none. Raises
-    `typer.BadParameter` for a value out of range and for an option that none of the scorers takes,
-    `InputError` where `first` allows none.
+    `ParameterError` for a value out of range, `typer.BadParameter` for an option that none of the
+    scorers takes, `InputError` where `first` allows none.
     """
     asking = {
         scorer: {name: value for name, value in own.items() if value not in (None, False)}
@@ -71,12 +72,9 @@ def scorers_of(
     # An option of a scorer that does not run would be ignored without a word.
     for scorer in implied:
         if scorer not in chosen:
-            flag = flags_of(next(iter(asking[scorer])))[0]
-            raise bad_option(flag, f"needs the scorer {scorer}, got {', '.join(chosen)}")
-    try:
-        return [_scorer(name, asking.get(name, {})) for name in chosen]
-    except ParameterError as error:
-        raise typer.BadParameter(as_options(str(error))) from None
+            name = next(iter(asking[scorer]))
+            raise bad_option(parameter(name), f"needs the scorer {scorer}, got {', '.join(chosen)}")
+    return [_scorer(name, asking.get(name, {})) for name in chosen]
 
 
 def possible(first: Sample) -> list[ScorerName]:

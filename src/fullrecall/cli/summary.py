@@ -2,23 +2,21 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 from fullrecall.cli.console import show_result
-from fullrecall.cli.options import Cuts, MeasureText, measures_of
+from fullrecall.cli.options import JsonOption, KsOption, MeasuresOption, ReportArgument, measures_of
 from fullrecall.report import Report
 from fullrecall.show import terminal
 from fullrecall.stats.summary import summary_sheet
 
 
 def summary(
-    report: Path,
+    report: ReportArgument,
     *,
-    ks: Cuts | None = None,
-    measure: list[MeasureText] | None = None,
-    as_json: bool = False,
+    ks: KsOption = None,
+    measure: MeasuresOption = None,
+    as_json: JsonOption = False,
 ) -> None:
-    """Print the summary of a saved report.
+    """Summarize a saved report.
 
     Examples:
       fullrecall summary report.jsonl

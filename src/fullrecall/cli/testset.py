@@ -3,24 +3,36 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+from typer import Argument, Option
 
 from fullrecall._util.counts import counted
 from fullrecall.cli.console import write, write_json
-from fullrecall.cli.judge import judge_of, model_of
-from fullrecall.cli.options import Count, Positive, bad_option
+from fullrecall.cli.judge import judge_of, judge_option, model_of
+from fullrecall.cli.options import (
+    BaseUrlOption,
+    BudgetCallsOption,
+    ConcurrencyOption,
+    JsonOption,
+    SeedOption,
+    SetArgument,
+    StoreOption,
+    bad_option,
+    count_option,
+    file_option,
+    number_option,
+    output_option,
+)
 from fullrecall.cli.outputs import check_output
-from fullrecall.cli.problems import as_options
-from fullrecall.cli.signatures import taking
 from fullrecall.files.text_files import existing_file, text_lines
 from fullrecall.lexical import LexicalJudge
 from fullrecall.read import read, write_jsonl
 from fullrecall.read import write as write_as
 from fullrecall.run.budget import Budget
-from fullrecall.run.evaluate import EvaluateOptions
 from fullrecall.samples.sample import Sample
 from fullrecall.testset import apply_review, to_review
 from fullrecall.testset import check as audit_of
@@ -32,24 +44,32 @@ if TYPE_CHECKING:
     from fullrecall.testset import CompletedSet
 
 INVALID = 1
+model_option = partial(Option, metavar="PROVIDER:MODEL")
+documents_option = partial(Option, metavar="DOCUMENTS")
 
 
-@taking(test_set_of, "n seed")
-@taking(EvaluateOptions, "store max_concurrency")
 def generate(
-    documents: Path,
+    documents: Annotated[Path, Argument(metavar="DOCUMENTS", help="A folder or a file.")],
     *,
-    model: str,
-    output: Path,
-    checker: str | None = None,
-    base_url: str | None = None,
-    queries: Path | None = None,
-    rejected: Path | None = None,
-    n: int,
-    budget_calls: Positive | None = None,
-    **settings: Any,
+    model: Annotated[
+        str, model_option(help="The model that writes: openai:MODEL or anthropic:MODEL.")
+    ],
+    output: Annotated[Path, output_option(help="Save the set (.jsonl).")],
+    checker: Annotated[
+        str | None, model_option(help="The model that checks. Default: the one that writes.")
+    ] = None,
+    base_url: BaseUrlOption = None,
+    queries: Annotated[
+        Path | None, file_option(help="What your users ask: one a line, or a file of samples.")
+    ] = None,
+    rejected: Annotated[Path | None, file_option(help="Save rejected drafts (.jsonl).")] = None,
+    budget_calls: BudgetCallsOption = None,
+    n: Annotated[int, number_option(help="Number of questions.")] = 100,
+    seed: SeedOption = 0,
+    store: StoreOption = None,
+    max_concurrency: ConcurrencyOption = 16,
 ) -> None:
-    r"""Write a test set.
+    r"""Write questions about documents, with references.
 
     DOCUMENTS is a folder of .txt, .md, .rst, .html, or .jsonl files, or one such file. Each
     question has a reference answer, claims, and a quote with its place for each claim. A
@@ -59,14 +79,6 @@ def generate(
       fullrecall testset generate docs/ --model openai:gpt-4o-mini -o set.jsonl
       fullrecall testset generate docs/ --model openai:gpt-4o-mini -n 20 \
           --rejected no.jsonl -o set.jsonl
-
-    - `documents`: A folder or a file.
-    - `model PROVIDER:MODEL`: The model that writes: openai:MODEL or anthropic:MODEL.
-    - `output`: Save the set (.jsonl).
-    - `n`: Number of questions.
-    - `checker PROVIDER:MODEL`: The model that checks. Default: the one that writes.
-    - `queries`: What your users ask: one a line, or a file of samples.
-    - `rejected`: Save rejected drafts (.jsonl).
     """
     check_output(output, endings=[".jsonl"])
     test_set = test_set_of(
@@ -77,7 +89,9 @@ def generate(
         queries=_queries(queries) if queries else (),
         on_plan=lambda plan: _print(f"Plan: {plan}"),
         budget=Budget(calls=budget_calls),
-        **settings,
+        seed=seed,
+        store=store,
+        max_concurrency=max_concurrency,
     )
     test_set.save(output, rejected=rejected)
     _print(str(test_set), f"{counted(len(test_set), 'question')} written to {output}.")
@@ -85,19 +99,23 @@ def generate(
         raise typer.Exit(INVALID)
 
 
-@taking(EvaluateOptions, "store max_concurrency")
 def check(
-    samples: Path,
-    documents: Path,
+    samples: SetArgument,
+    documents: Annotated[
+        Path, Argument(metavar="DOCUMENTS", help="What is searched: a folder or a file.")
+    ],
     *,
-    issues: Count = 20,
-    judge: str | None = None,
-    base_url: str | None = None,
-    as_json: bool = False,
-    budget_calls: Positive | None = None,
-    **settings: Any,
+    issues: Annotated[int, count_option(help="List the first N issues.")] = 20,
+    judge: Annotated[
+        str | None, model_option(help="A model that reads each question beside its references.")
+    ] = None,
+    base_url: BaseUrlOption = None,
+    as_json: JsonOption = False,
+    budget_calls: BudgetCallsOption = None,
+    store: StoreOption = None,
+    max_concurrency: ConcurrencyOption = 16,
 ) -> None:
-    """Check a test set and print what is wrong with it.
+    """Check IDs, offsets, near-duplicates, copied words.
 
     With --judge, a model reads each question beside its references: does it stand alone, is it
     answered, by one answer, does each claim follow.
@@ -107,14 +125,16 @@ def check(
     Examples:
       fullrecall testset check set.jsonl docs/
       fullrecall testset check set.jsonl chunks.jsonl --json
-
-    - `documents`: What is searched: a folder or a file.
-    - `issues`: List the first N issues.
-    - `judge PROVIDER:MODEL`: A model that reads each question beside its references.
     """
     reader = None if judge is None else model_of(judge, base_url, "--judge")
-    budget = Budget(calls=budget_calls)
-    audit = audit_of(read(samples), documents, judge=reader, budget=budget, **settings)
+    audit = audit_of(
+        read(samples),
+        documents,
+        judge=reader,
+        budget=Budget(calls=budget_calls),
+        store=store,
+        max_concurrency=max_concurrency,
+    )
     if as_json:
         write_json(audit.to_dict())
     else:
@@ -124,30 +144,51 @@ def check(
         raise typer.Exit(INVALID)
 
 
-@taking(completion_of, "depth seed")
-@taking(EvaluateOptions, "store max_concurrency")
 def complete(
-    samples: Path,
+    samples: SetArgument,
     *,
-    retrieved: list[Path],
-    judge: str | None = None,
-    base_url: str | None = None,
-    to_label: Path | None = None,
-    n: Positive = 300,
-    to_confirm: Path | None = None,
-    labels: Path | None = None,
-    second: Path | None = None,
-    label_error: float = 0.05,
-    output: Path | None = None,
-    budget_calls: Positive | None = None,
-    **settings: Any,
+    retrieved: Annotated[
+        list[Path], file_option(help="What one retriever returned for these questions; repeatable.")
+    ],
+    judge: Annotated[
+        str | None,
+        judge_option(
+            help="lexical, nli:FOLDER, openai:MODEL or anthropic:MODEL. Default: lexical."
+        ),
+    ] = None,
+    base_url: BaseUrlOption = None,
+    to_label: Annotated[
+        Path | None, file_option(help="Draw contexts to label, into this .csv.")
+    ] = None,
+    n: Annotated[int, number_option(help="Contexts to draw with --to-label.")] = 300,
+    to_confirm: Annotated[
+        Path | None, file_option(help="Draw what another person must confirm.")
+    ] = None,
+    labels: Annotated[Path | None, file_option(help="The labels, filled in.")] = None,
+    second: Annotated[Path | None, file_option(help="The other person's labels.")] = None,
+    error: Annotated[
+        float,
+        Option(
+            "--label-error",
+            metavar="0…0.3",
+            help="Share of one person's labels that may be wrong, at most.",
+        ),
+    ] = 0.05,
+    output: Annotated[Path | None, output_option(help="Save the set (.jsonl).")] = None,
+    budget_calls: BudgetCallsOption = None,
+    depth: Annotated[
+        int, Option(metavar="K", help="Judge the first K contexts of each retriever.")
+    ] = 20,
+    seed: SeedOption = 0,
+    store: StoreOption = None,
+    max_concurrency: ConcurrencyOption = 16,
 ) -> None:
-    r"""Complete references and print how complete they are.
+    r"""Judge what retrievers found and nobody labeled.
 
     Each --retrieved file is a report of `evaluate --retriever`, or samples with what one retriever
     returned, best first. Label what --to-label draws, then run the same command again with
-    --labels: with --store it costs nothing. What one person found and the judge did not, --to-
-    confirm draws for another: --second.
+    --labels: with --store it costs nothing. What one person found and the judge did not,
+    --to-confirm draws for another: --second.
 
     Examples:
       fullrecall testset complete set.jsonl --retrieved a.jsonl \
@@ -156,27 +197,24 @@ def complete(
       fullrecall testset complete set.jsonl --retrieved a.jsonl \
           --retrieved b.jsonl --judge openai:gpt-4o-mini --store answers.sqlite \
           --labels labels.csv -o completed.jsonl
-
-    - `retrieved`: What one retriever returned for these questions; repeatable.
-    - `judge`: lexical, nli:FOLDER, openai:MODEL or anthropic:MODEL. Default: lexical.
-    - `depth K`: Judge the first K contexts of each retriever.
-    - `to_label`: Draw contexts to label, into this .csv.
-    - `n`: Contexts to draw with --to-label.
-    - `to_confirm`: Draw what another person must confirm.
-    - `labels`: The labels, filled in.
-    - `second`: The other person's labels.
-    - `label_error 0…0.3`: Share of one person's labels that may be wrong, at most.
-    - `output`: Save the set (.jsonl).
     """
     if output is not None:
         check_output(output, endings=[".jsonl"])
     retrievers = {path.stem: _retriever_of_file(path) for path in retrieved}
     chosen = judge_of(judge, base_url) or LexicalJudge()
-    budget = Budget(calls=budget_calls)
-    outcome = completion_of(read(samples), retrievers, chosen, budget=budget, **settings)
+    outcome = completion_of(
+        read(samples),
+        retrievers,
+        chosen,
+        budget=Budget(calls=budget_calls),
+        depth=depth,
+        seed=seed,
+        store=store,
+        max_concurrency=max_concurrency,
+    )
     if labels is not None:
-        outcome = outcome.with_labels(labels, second=second, error=label_error)
-    lines = [as_options(str(outcome))]
+        outcome = outcome.with_labels(labels, second=second, error=error)
+    lines = [str(outcome)]
     for path, confirm in ((to_label, False), (to_confirm, True)):
         if path is not None:
             lines.append(_draw_labels(outcome, n, path, confirm=confirm))
@@ -185,16 +223,26 @@ def complete(
     _print(*lines)
 
 
-@taking(to_review, "n seed")
 def review(
-    samples: Path,
+    samples: SetArgument,
     *,
-    output: Path,
-    apply: Path | None = None,
-    documents: Path | None = None,
-    **settings: Any,
+    output: Annotated[Path, output_option(help="Write it here.")],
+    apply: Annotated[Path | None, file_option(help="Decisions: what the page saved.")] = None,
+    documents: Annotated[
+        Path | None, file_option(help="Show each quote within these documents.")
+    ] = None,
+    n: Annotated[
+        int | None,
+        Option(
+            "--number",
+            "-n",
+            metavar="N",
+            help="Questions to review. Default: enough to prove 90% good if two are bad.",
+        ),
+    ] = None,
+    seed: SeedOption = 0,
 ) -> None:
-    """Write what people review, or apply what they decided.
+    """Draw questions for people to review; apply decisions.
 
     Without --apply: write the page --output (.html). With it: write the reviewed set as .jsonl, and
     print what the review proves.
@@ -202,11 +250,6 @@ def review(
     Examples:
       fullrecall testset review set.jsonl --documents docs/ -o review.html
       fullrecall testset review set.jsonl --apply review.json -o reviewed.jsonl
-
-    - `output`: Write it here.
-    - `apply`: Decisions: what the page saved.
-    - `documents`: Show each quote within these documents.
-    - `n`: Questions to review. Default: enough to prove 90% good if two are bad.
     """
     if apply is not None:
         check_output(output, endings=[".jsonl"])
@@ -214,24 +257,27 @@ def review(
         _print(str(outcome), _save(outcome.samples, output))
         return
     check_output(output, endings=[".html"], replace=True)
-    count = to_review(read(samples), output, documents=documents, **settings)
+    count = to_review(read(samples), output, documents=documents, n=n, seed=seed)
     _print(
         f"{count:,} questions to review written to {output}.",
         f"Then: fullrecall testset review {samples} --apply review.json --output reviewed.jsonl",
     )
 
 
-@taking(followed_of, "accept_changed")
 def follow(
-    samples: Path,
+    samples: SetArgument,
     *,
-    corpus: Path,
-    output: Path,
-    old: Path | None = None,
-    table: Path | None = None,
-    **settings: Any,
+    corpus: Annotated[Path, documents_option(help="The new corpus.")],
+    output: Annotated[Path, output_option(help="Save the set (.jsonl).")],
+    old: Annotated[Path | None, documents_option(help="The corpus of the labels.")] = None,
+    table: Annotated[
+        Path | None, file_option(help="Save what became of each label (.csv).")
+    ] = None,
+    accept_changed: Annotated[
+        bool, Option("--accept-changed", help="Let changed labels name the text nearest to them.")
+    ] = False,
 ) -> None:
-    r"""Move labels to a new corpus.
+    r"""Move the labels of a set to a new corpus.
 
     Each reference is same, moved (other ID, chunks, or offsets), changed (other words), or gone.
     What changed or is gone stays as it was, and its sample is unscored. A set without quotes needs
@@ -242,17 +288,11 @@ def follow(
           --table labels.csv
       fullrecall testset follow set.jsonl --old old.jsonl --corpus new.jsonl \
           -o new-set.jsonl
-
-    - `corpus DOCUMENTS`: The new corpus.
-    - `output`: Save the set (.jsonl).
-    - `old DOCUMENTS`: The corpus of the labels.
-    - `table`: Save what became of each label (.csv).
-    - `accept_changed`: Let changed labels name the text nearest to them.
     """
     check_output(output, endings=[".jsonl"])
     if table is not None:
         check_output(table, "--table", [".csv"])
-    outcome = followed_of(read(samples), corpus, old=old, **settings)
+    outcome = followed_of(read(samples), corpus, old=old, accept_changed=accept_changed)
     saved = _save(outcome.samples, output)
     if table is not None:
         outcome.to_csv(table)
@@ -260,21 +300,19 @@ def follow(
 
 
 def export(
-    samples: Path,
+    samples: SetArgument,
     *,
-    format: str,  # noqa: A002 - the option's name
-    output: Path,
-    documents: Path | None = None,
+    format: Annotated[  # noqa: A002 - the option's name
+        str, Option(metavar="FORMAT", help="ragas, langsmith, deepeval, or beir.")
+    ],
+    output: Annotated[Path, output_option(metavar="PATH", help="Write it here.")],
+    documents: Annotated[Path | None, file_option(help="The texts, by their IDs.")] = None,
 ) -> None:
-    """Write a set in another form.
+    """Write a set in the form of another tool.
 
     Examples:
       fullrecall testset export set.jsonl --format ragas -o ragas.jsonl
       fullrecall testset export set.jsonl --format beir --documents docs/ -o beir/
-
-    - `format FORMAT`: ragas, langsmith, deepeval, or beir.
-    - `output PATH`: Write it here.
-    - `documents`: The texts, by their IDs.
     """
     if output.exists():
         raise bad_option("--output", f"{output} exists: name another file")

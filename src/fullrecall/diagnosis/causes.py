@@ -59,8 +59,8 @@ FIXES: Mapping[Cause, str] = {
     Cause.REFERENCE_ABSTAINS: "Remove the claim: mark the question as unanswerable and score the "
     "response in place of recall.",
     Cause.ID_MISMATCH: "Write IDs in one way on both sides, or read them from the field that has "
-    "them: id_key=.",
-    Cause.WRONG_ID_LEVEL: "Compare IDs of one level: read them from another field, id_key=, or "
+    "them: {id_key}.",
+    Cause.WRONG_ID_LEVEL: "Compare IDs of one level: read them from another field, {id_key}, or "
     "name others in the references.",
     Cause.CROWDED_OUT: "Drop duplicates before the list is cut, or remove them from the index.",
     Cause.DEMOTED_BY_STAGE: "Check the stage on these questions: another model, fusion with the "
@@ -82,9 +82,9 @@ FIXES: Mapping[Cause, str] = {
     "another embedding, or context in the chunk. A larger k alone may not help.",
     Cause.NOT_IN_CORPUS: "Index it: the ingestion dropped it, or the references name what was "
     "never there.",
-    Cause.UNKNOWN: "Pass more to diagnose: corpus=, retriever=.",
+    Cause.UNKNOWN: "Add {corpus} or {retriever} to find more causes.",
 }
-"""What each cause suggests to do."""
+"""What each cause suggests to do; parameters in braces."""
 
 
 class Explained(NamedTuple):

@@ -11,6 +11,7 @@ from typing import Any
 
 from fullrecall._util.counts import counted
 from fullrecall._util.dataframes import Backend, frame_of
+from fullrecall._util.naming import parameter
 from fullrecall._util.parameters import check_k
 from fullrecall.diagnosis.causes import FIXES, Cause, Diagnosed
 from fullrecall.diagnosis.change import Change
@@ -55,7 +56,8 @@ class Diagnosis(Shown):
     @property
     def fixes(self) -> Mapping[Cause, str]:
         """What each cause that occurs suggests to do, the most frequent first."""
-        return {cause: FIXES[cause] for cause in self.counts()}
+        named = {name: parameter(name) for name in ("corpus", "id_key", "retriever")}
+        return {cause: FIXES[cause].format(**named) for cause in self.counts()}
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain JSON values."""

@@ -10,6 +10,7 @@ from itertools import chain
 from math import exp, log
 from typing import Any, NamedTuple
 
+from fullrecall._util.naming import parameter
 from fullrecall.diagnosis.rewrites import Groups, IdMatch, differences, matches_of
 from fullrecall.samples.context import ID, Context
 from fullrecall.samples.identifiers import as_id
@@ -53,7 +54,7 @@ def id_hint(
     contexts = sample.retrieved_contexts or ()
     for context in contexts:
         for path, value in _named_values(context.metadata):
-            counts[f"id_key={path!r}"] += value in reference_ids
+            counts[parameter("id_key", path)] += value in reference_ids
     for option, count in counts.most_common(1):
         if count:
             return f"the references are in other fields: {option} would find them"
@@ -143,8 +144,8 @@ def rewrite_of(
     for path, names in fields.items():
         count, gain = _found_by(names, references)
         sentence = (
-            f"another field of the retrieved contexts has the reference IDs: id_key={path!r} "
-            f"finds {count:,} (recall {gain:+.3f})"
+            "another field of the retrieved contexts has the reference IDs: "
+            f"{parameter('id_key', path)} finds {count:,} (recall {gain:+.3f})"
         )
         rewrites += [Rewrite(sentence, gain)] if count else []
     lists = [dict.fromkeys(context.id for context in listed if context.id) for listed in contexts]
@@ -165,7 +166,8 @@ def rewrite_of(
         sentence = (
             f"IDs differ in {differences([*pairs.values()])}: {first.reference!r} was retrieved as "
             f"{first.retrieved!r} ({count:,} references, recall {gain:+.3f}); "
-            "to make them equal, pass id_key= a function that returns IDs as the references do"
+            "to make them equal, write both in one way, or name a field that has the references' "
+            f"IDs with {parameter('id_key')}"
         )
         rewrites.append(Rewrite(sentence, gain))
     return max(rewrites, key=lambda rewrite: rewrite.gain, default=None)

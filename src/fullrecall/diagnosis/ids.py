@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import chain
 from typing import NamedTuple, TypeAlias
 
+from fullrecall._util.naming import parameter
 from fullrecall.diagnosis.causes import Cause, Explained
 from fullrecall.diagnosis.change import ChangeKind
 from fullrecall.diagnosis.corpus import Corpus
@@ -55,7 +56,7 @@ def _alias(origin: IdMatch | str, other_id: str | None, rank: int | None = None)
     context = f"the context at rank {rank}" if rank else "a context of the corpus"
     if isinstance(origin, str):
         cause = Cause.WRONG_ID_LEVEL if origin == "source" else Cause.ID_MISMATCH
-        field = "as its source" if origin == "source" else f"at id_key={origin!r}"
+        field = "as its source" if origin == "source" else f"at {parameter('id_key', origin)}"
         detail = f"{context} has it {field}, and {other_id!r} as its ID"
     else:
         cause = Cause.ID_MISMATCH if origin.part is None else Cause.WRONG_ID_LEVEL

@@ -11,6 +11,7 @@ from collections.abc import Callable
 from typing import TypeAlias
 
 from fullrecall._util.counts import counted
+from fullrecall._util.naming import parameter
 from fullrecall.diagnosis.case import Alike, Case
 from fullrecall.diagnosis.causes import Cause, Explained
 from fullrecall.diagnosis.likeness import NEAR_DUPLICATE
@@ -295,7 +296,7 @@ def in_the_corpus(case: Case) -> Explained | None:
         return Explained(
             Cause.NEVER_RETRIEVED,
             f"in the corpus, and not among the {len(case.examined.retrieved)} retrieved; retrieve "
-            "deeper to learn its rank: retriever=",
+            f"deeper to learn its rank: {parameter('retriever')}",
         )
     top = f"in the top {k}" if len(deep) >= k else f"among the {len(deep)} returned of {k}"
     return Explained(Cause.NEVER_RETRIEVED, f"in the corpus, but not {top}")
@@ -313,11 +314,11 @@ def unknown(case: Case) -> Explained:
     if case.judged:
         return Explained(Cause.UNKNOWN, _ONLY_THE_JUDGE)
     if not case.corpus.contexts:
-        wanting.append("corpus=")
+        wanting.append(parameter("corpus"))
     elif case.wanted.id is not None and not case.corpus.by_id:
         wanting.append("a corpus with IDs")
     if case.examined.search.retriever is None:
-        wanting.append("retriever=")
+        wanting.append(parameter("retriever"))
     share = case.finding.credit_at(case.k)
     part = f"{share:.0%} of it was retrieved; " if share else ""
     advice = (

@@ -13,6 +13,7 @@ from typing import Any, TypeAlias
 
 from fullrecall._util.dataframes import frame_rows
 from fullrecall._util.extras import pyarrow
+from fullrecall._util.naming import parameter
 from fullrecall.errors import InputError
 from fullrecall.files import text_files
 from fullrecall.files.rows import ColumnRenaming, RowNumber, as_mapping, placed
@@ -55,7 +56,7 @@ def json_lines(path: str, _: ColumnRenaming | None = None, *, limit: int | None 
                 yield line, as_mapping(parsed(text.rstrip(), line))
             except InputError as error:
                 if line == 1 and (begun[0] == "[" or begun == "{"):
-                    hint = "a JSON value over the whole file is read with read(path, format='json')"
+                    hint = f"a JSON value over the whole file: {parameter('format', 'json')}"
                     raise InputError(f"{error.problem}; {hint}", line=line) from None
                 raise error.at(line=line) from None
 

@@ -8,6 +8,7 @@ from contextlib import closing
 from itertools import chain
 from pathlib import Path
 
+from fullrecall._util.naming import parameter
 from fullrecall.errors import InputError, ParameterError
 from fullrecall.files.beir import is_beir, read_beir
 from fullrecall.files.containers import KINDS, FileRows, kind_of, rows_of_file
@@ -63,8 +64,9 @@ def read(
     kind = format or ("jsonl" if name == STANDARD_INPUT else kind_of(name))
     if kind is None:
         raise InputError(
-            f"the name does not show the format: pass format=, one of {', '.join(KINDS)} "
-            "(TREC's pair of files is read with read_trec(qrels, run))",
+            f"the name does not show the format: pass {parameter('format')}, one of "
+            f"{', '.join(KINDS)} (TREC's pair of files is read with read_trec(qrels, run), on the "
+            "command line with --run)",
             path=name,
         )
     columns = ColumnRenaming(rename, id_key=id_key, lists_are_texts=kind in ("csv", "tsv"))
@@ -73,7 +75,7 @@ def read(
 
 def _check_columns(columns: ColumnRenaming, holds: str) -> None:
     if columns.is_renamed:
-        raise ParameterError(f"rename is for files of samples, and this one {holds}")
+        raise ParameterError(f"is for files of samples, and this one {holds}", "rename")
 
 
 def _samples(rows: FileRows, kind: str, columns: ColumnRenaming) -> Iterator[Sample]:

@@ -7,6 +7,7 @@ from difflib import get_close_matches
 from typing import Any, TypeAlias, TypeVar
 
 from fullrecall._util.dataframes import is_missing
+from fullrecall._util.naming import parameter
 from fullrecall._util.values import shown
 from fullrecall.errors import InputError, ParameterError
 from fullrecall.files.cells import LISTS, list_cell
@@ -75,8 +76,10 @@ class ColumnRenaming:
         for column, field in self._rename.items():
             if field is not None and field not in FIELDS:
                 raise ParameterError(
-                    f"rename maps {column!r} to {field!r}, which is not a field: use one of "
-                    f"{', '.join(Sample.names())}, or None to leave the column out"
+                    f"maps {column!r} to {field!r}, which is not a field: use one of "
+                    f"{', '.join(Sample.names())}, or leave the column out with "
+                    f"{parameter('rename', {column: None})}",
+                    "rename",
                 )
         self._unmet = {column for column, field in self._rename.items() if field is not None}
 
@@ -113,7 +116,9 @@ class ColumnRenaming:
                 raise InputError(f"a column's name must be a str, got {shown(name)}: rename it")
             if name in cells:
                 raise InputError(
-                    f"two columns mean {name!r}: leave one out with rename={{…: None}}", field=name
+                    f"two columns mean {name!r}: leave one out with "
+                    f"{parameter('rename', {'COLUMN': None})}",
+                    field=name,
                 )
             cells[name] = value
         return cells
@@ -225,9 +230,9 @@ def sample_of(
         rename = _renaming(unknown, cells)
         problem, _, _ = error.problem.partition(". A sample takes")
         raise InputError(
-            f"{problem}: say which field each holds, or leave it out with None: rename={rename!r}. "
-            f"The columns are {', '.join(map(repr, values))}. The fields are "
-            f"{', '.join(Sample.names())}",
+            f"{problem}: say which field each holds, or leave it out with None: "
+            f"{parameter('rename', rename)}. The columns are {', '.join(map(repr, values))}. "
+            f"The fields are {', '.join(Sample.names())}",
             field=error.field,
         ) from None
 

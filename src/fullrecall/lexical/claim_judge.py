@@ -110,7 +110,7 @@ class ClaimJudge:
         if relation == "question":
             raise JudgeError(
                 f"{self.called} cannot decide whether a question is answered: "
-                "pass judge=LLMJudge(…)"
+                "pass judge=LLMJudge(…) or --judge openai:MODEL"
             )
         facts_by_claim = [facts_of(claim) for claim in resolved(targets)]
         facts = [fact for listed in facts_by_claim for fact in listed]
@@ -130,6 +130,6 @@ class ClaimJudge:
         if reference is None:
             raise JudgeError(
                 f"{self.called} cannot decide what helps to answer a question without a "
-                "reference answer: pass judge=LLMJudge(…)"
+                "reference answer: pass judge=LLMJudge(…) or --judge openai:MODEL"
             )
         return (yield from self._relevant(contexts, reference))

@@ -122,7 +122,7 @@ def is_name(name: str) -> bool:
 def _named(name: str) -> object:
     if not is_name(name):
         names = ", ".join(_by_name())
-        raise ParameterError(f"no similarity {name!r}: choose one of {names}, or pass a callable")
+        raise ParameterError(f"must be one of {names}, or a callable, got {name!r}", "similarity")
     return _by_name()[name]
 
 

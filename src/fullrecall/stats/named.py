@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import ClassVar, Generic, TypeVar
 
+from fullrecall._util.naming import parameter
 from fullrecall.errors import ParameterError, ReportError
 from fullrecall.measures import Measure, Recall, parse
 from fullrecall.scorers.result import Method
@@ -90,7 +91,8 @@ def index_of(methods: Sequence[Method], score: str | None) -> int:
             if len(indices) == 1:
                 return indices[0]
         raise ReportError(
-            f"the report has {len(names)} scores ({', '.join(names)}): choose one by its name"
+            f"the report has {len(names)} scores ({', '.join(names)}): choose one by its name, "
+            f"with {parameter('score')}"
         )
     if score in names:
         return names.index(score)

@@ -264,7 +264,8 @@ class CompletedSet:
         # not relevant would call any references complete.
         unlabeled = [s.kind for s in self._strata if s.size and not s.labeled]
         if unlabeled:
-            return f"nobody labeled any of what the judge said {unlabeled[0]!r} of: use to_label"
+            kind = unlabeled[0]
+            return f"nobody labeled any that the judge said {kind!r} of: use to_label or --to-label"
         return ""
 
     def _lines(self) -> Iterator[str]:
@@ -302,7 +303,8 @@ class CompletedSet:
         yield f"  {len(self.accepted):,} added, {count:,} of them confirmed by people"
         unconfirmed = len(self.to_label(1, second=True)) - len(self.second)
         if unconfirmed > 0 and self.error:
-            yield f"  {unconfirmed:,} need a second label: to_label(second=True) draws them"
+            way = "to_label(second=True), or --to-confirm, draws them"
+            yield f"  {unconfirmed:,} need a second label: {way}"
         if estimate.right is not None:
             right = estimate.right
             few = ": only confirmed ones are added" if right.value < RIGHT else ""

@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 
 from rapidfuzz.distance import Postfix, Prefix
 
+from fullrecall._util.naming import parameter
 from fullrecall._util.vocabulary import content_words
 from fullrecall.errors import InputError
 from fullrecall.files.documents import Documents, DocumentsLike, documents_of
@@ -229,7 +230,8 @@ def follow(
         if old is None and not (label_anchor.quote or label_anchor.digest):
             raise InputError(
                 f"sample {label_anchor.sample}: the reference {label_anchor.name!r} has no "
-                "quote to follow: pass old=, the corpus that the references were made for",
+                f"quote to follow: pass {parameter('old')}, the corpus that the references were "
+                "made for",
                 field=ANCHORS,
             )
     work = _Following(anchors, documents_of(corpus), accept_changed=accept_changed)

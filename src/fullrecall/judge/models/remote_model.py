@@ -21,6 +21,7 @@ from urllib.request import getproxies
 from weakref import WeakKeyDictionary
 
 from fullrecall._util.extras import imported
+from fullrecall._util.naming import parameter
 from fullrecall.errors import ParameterError
 from fullrecall.judge.models.chat import ChatRequest, Completion, Failure
 from fullrecall.judge.models.failures import failed, links
@@ -108,8 +109,8 @@ class RemoteModel(ABC):
         hide_values(self.options)
         if self._key() is None:
             raise ParameterError(
-                f"no API key: set {self.package.upper()}_API_KEY, pass api_key=…, or pass the "
-                "base_url of a server that needs none"
+                f"no API key: set {self.package.upper()}_API_KEY (in Python also api_key=), or "
+                f"pass {parameter('base_url')} with the address of a server that needs none"
             )
 
     @abstractmethod

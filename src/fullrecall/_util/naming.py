@@ -1,0 +1,34 @@
+"""How messages name parameters: `retriever=` in Python, `--retriever` on the command line.
+
+A message is written where the problem is found, which is the same code for both. As with the
+language of messages, the program that runs chooses for all of them. Reasons that reports save do
+not depend on it: they name both.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+
+_as_options = False
+
+
+def parameter(name: str, value: object = None) -> str:
+    """Return a parameter as the user writes it, with its value unless that is None."""
+    if not _as_options:
+        return f"{name}=" if value is None else f"{name}={value!r}"
+    option = f"--{name.replace('_', '-')}"
+    if isinstance(value, Mapping):
+        value = ",".join(f"{old}={new or ''}" for old, new in value.items())
+    return option if value is None else f"{option} {value}"
+
+
+@contextmanager
+def options() -> Iterator[None]:
+    """Name parameters as options of the command line, in all threads."""
+    global _as_options  # noqa: PLW0603 - threads of a run do not inherit context variables
+    before, _as_options = _as_options, True
+    try:
+        yield
+    finally:
+        _as_options = before
