@@ -31,7 +31,6 @@ SCANS = frozenset({"search", "finditer", "findall", "sub", "subn", "split"})
 METHODS = SCANS | {"match", "fullmatch"}
 
 AT_RUN_TIME: Mapping[str, Mapping[str, Any]] = {
-    "fullrecall.cli.problems": {"name": "min_recall"},
     "fullrecall.lexical.falsification": {"former": "Ada  Lovelace (a+a+)+"},
     "fullrecall.judge.replies": {"name": "think"},
     "fullrecall.lexical.words.negations": {"sign": "不(a+a+)+"},

@@ -18,7 +18,6 @@ from tests.cli.command_line import run
 
 import fullrecall
 from fullrecall.cli import app, evaluation
-from fullrecall.cli.signatures import help_of
 
 
 def test_version_is_the_package_s() -> None:
@@ -84,6 +83,6 @@ def test_examples_in_help_are_valid(example: str, tmp_path: Path) -> None:
 
 def test_the_first_example_is_scored_as_it_stands(file: Callable[..., Path]) -> None:
     """The line of a .jsonl file that the help shows is a sample."""
-    shown = help_of(evaluation.evaluate).split(":\n")[1].partition("\n\n")[0]
+    shown = (evaluation.evaluate.__doc__ or "").split(".jsonl file:\n")[1].partition("\n\n")[0]
     result = run("evaluate", file(json.dumps(json.loads(shown))), "--json")
     assert json.loads(result.stdout)["scores"][0]["measures"]["recall"]["mean"] == 0.5

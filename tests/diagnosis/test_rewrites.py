@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from fullrecall import Context, IdRecall, Report, evaluate
-from fullrecall.cli.problems import as_options
+from fullrecall._util import naming
 from fullrecall.diagnosis.id_levels import Rewrite, rewrite_of
 from fullrecall.diagnosis.rewrites import IdMatch, matches_of
 
@@ -379,16 +379,17 @@ def test_a_field_that_fits_by_chance_is_not_named() -> None:
 
 
 def test_the_command_line_names_its_own_option() -> None:
-    """What hints name in Python is named on the command line as `evaluate` has it there."""
-    lists, references = samples(*KINDS["suffix .md"][:2])
-    (spelled,) = report_of(lists, references).summary()
-    (field,) = fields_report(5, lambda m: {"doc": f"{RIVERS[m % 9]}-{m}"}).summary()
-    assert spelled.rewrite is not None
-    assert field.rewrite is not None
-    for hint, option in ((spelled.rewrite, "with --id-key"), (field.rewrite, "--id-key doc finds")):
-        assert "id_key=" in hint.sentence
-        assert option in as_options(hint.sentence)
-        assert "id_key=" not in as_options(hint.sentence)
+    """A hint names a parameter in Python, and the option of `evaluate` on the command line."""
+    reports = {
+        "with --id-key": report_of(*samples(*KINDS["suffix .md"][:2])),
+        "--id-key doc finds": fields_report(5, lambda m: {"doc": f"{RIVERS[m % 9]}-{m}"}),
+    }
+    for option, report in reports.items():
+        assert "id_key=" in str(report.summary()[0].rewrite)
+        with naming.options():
+            hint = str(report.summary()[0].rewrite)
+        assert option in hint
+        assert "id_key=" not in hint
 
 
 def test_deep_lists_of_long_urls_have_a_hint_too() -> None:

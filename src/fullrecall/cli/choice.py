@@ -71,8 +71,7 @@ def choose(
     as_json: JsonOption = False,
     confidence: Annotated[float, Option(metavar="0…1", help="Confidence in the name.")] = 0.95,
     max_concurrency: Annotated[
-        int,
-        Option(metavar="N", help="Maximum concurrent calls; 1 measures seconds one by one."),
+        int, Option(metavar="N", help="Maximum concurrent calls; 1 measures seconds one by one.")
     ] = 16,
 ) -> None:
     """Choose among retrievers by asking the same questions.

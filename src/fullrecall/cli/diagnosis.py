@@ -36,8 +36,7 @@ def diagnose(
         ),
     ] = None,
     corpus: Annotated[
-        Path | None,
-        file_option(help="Indexed contexts: JSON Lines with id and text, also as .gz."),
+        Path | None, file_option(help="Indexed contexts: JSON Lines with id and text, also as .gz.")
     ] = None,
     retriever: Annotated[
         str | None,

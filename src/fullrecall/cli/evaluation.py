@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from functools import partial
 from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -12,21 +13,18 @@ from typer import Argument, Option
 from fullrecall._util.counts import counted
 from fullrecall.cli.console import show, write_json
 from fullrecall.cli.job import fail_unless_scored, raise_with_count, scored
-from fullrecall.cli.judge import judge_of, judge_option
+from fullrecall.cli.judge import judge_of
 from fullrecall.cli.misses import missed_lines
 from fullrecall.cli.options import (
     BudgetCallsOption,
     ConcurrencyOption,
     StoreOption,
     bad_option,
-    count_option,
-    file_option,
     ks_option,
     measure_option,
     measures_of,
-    output_option,
     positive_option,
-    share_option,
+    within,
 )
 from fullrecall.cli.outputs import REPORTS, check_output
 from fullrecall.cli.retriever import retriever_of
@@ -45,10 +43,10 @@ if TYPE_CHECKING:
     from fullrecall.files.traces import Joined
 
 
-_MEASURING = {"rich_help_panel": "What to measure"}
-_JUDGING = {"rich_help_panel": "Judging claims"}
-_READING = {"rich_help_panel": "Reading the file"}
-_SHOWING = {"rich_help_panel": "Showing and saving"}
+measuring_option = partial(Option, rich_help_panel="What to measure")
+judging_option = partial(Option, rich_help_panel="Judging claims")
+reading_option = partial(Option, rich_help_panel="Reading the file")
+showing_option = partial(Option, rich_help_panel="Showing and saving")
 
 
 def evaluate(
@@ -65,7 +63,7 @@ def evaluate(
     scorer: Annotated[
         list[ScorerName] | None,
         scorer_option(
-            **_MEASURING,
+            rich_help_panel="What to measure",
             help="id_recall, text_recall, span_recall, entity_recall, claim_recall; repeatable. "
             "Default: the one that an option below asks for, else the first that the first sample "
             "has fields for.",
@@ -74,7 +72,7 @@ def evaluate(
     ks: Annotated[
         Any,
         ks_option(
-            **_MEASURING,
+            rich_help_panel="What to measure",
             help="Show recall of the first K contexts, and list what the largest K misses. "
             "Default: recall at 1, 3, 5, 10, and over all retrieved contexts.",
         ),
@@ -82,156 +80,145 @@ def evaluate(
     measure: Annotated[
         list[Measure] | None,
         measure_option(
-            **_MEASURING,
+            rich_help_panel="What to measure",
             help="Measure to show in place of the default, or in addition to --k: precision@5, "
             "'ndcg(gain=exponential)@10'; repeatable.",
         ),
     ] = None,
     threshold: Annotated[
         float | None,
-        share_option(
-            **_MEASURING,
+        measuring_option(
+            metavar="0…1",
+            callback=within(0, 1),
             help="text_recall: similarity at which two texts count as the same. Default: 0.5.",
         ),
     ] = None,
     similarity: Annotated[
         str | None,
-        Option(
+        measuring_option(
             metavar="NAME",
-            **_MEASURING,
             help="text_recall: RapidFuzz similarity, such as partial_ratio. Default: levenshtein.",
         ),
     ] = None,
     view: Annotated[
         str,
-        Option(
+        measuring_option(
             metavar="contexts|retrieved|read",
-            **_MEASURING,
             help="List of each recorded retrieval to score: the final one, all that was "
             "retrieved, or what the model's prompt had.",
         ),
     ] = "contexts",
     judge: Annotated[
         str | None,
-        judge_option(
-            **_JUDGING,
+        judging_option(
+            metavar="JUDGE",
             help="claim_recall: lexical, nli:FOLDER, openai:MODEL or anthropic:MODEL. Default: "
             "lexical, which needs no model.",
         ),
     ] = None,
     base_url: Annotated[
         str | None,
-        Option(
-            metavar="URL",
-            **_JUDGING,
-            help="Endpoint of openai:MODEL, for vLLM, Ollama, LM Studio, and others.",
+        judging_option(
+            metavar="URL", help="Endpoint of openai:MODEL, for vLLM, Ollama, LM Studio, and others."
         ),
     ] = None,
     require_evidence: Annotated[
         bool,
-        Option(
-            "--require-evidence",
-            **_JUDGING,
-            help="claim_recall: require a verified quote for credit.",
+        judging_option(
+            "--require-evidence", help="claim_recall: require a verified quote for credit."
         ),
     ] = False,
     split: Annotated[
         str | None,
-        Option(
-            metavar="judge|sentences",
-            **_JUDGING,
-            help="claim_recall: who splits a reference. Default: judge.",
+        judging_option(
+            metavar="judge|sentences", help="claim_recall: who splits a reference. Default: judge."
         ),
     ] = None,
     retriever: Annotated[
         str | None,
-        Option(
+        reading_option(
             metavar="MODULE:NAME",
-            **_READING,
             help="Python function of the question, such as app:search or path/app.py:search, that "
             "returns what to score. Default: what the samples have.",
         ),
     ] = None,
     run: Annotated[
         Path | None,
-        Option(
+        reading_option(
             metavar="RUN",
-            **_READING,
             help="TREC run to score, ordered by score: `query Q0 document rank score tag`.",
         ),
     ] = None,
     references: Annotated[
         Path | None,
-        file_option(
-            **_READING,
+        reading_option(
+            metavar="FILE",
             help="References of the samples in FILE, joined by ID, else by question; samples "
             "without references are left out.",
         ),
     ] = None,
     corpus: Annotated[
         Path | None,
-        Option(
+        reading_option(
             metavar="PATH",
-            **_READING,
             help="Folder or file of what the retriever searches: samples whose references it no "
             "longer has, or has with other words, are unscored.",
         ),
     ] = None,
     id_key: Annotated[
         str | None,
-        Option(
+        reading_option(
             metavar="PATH",
-            **_READING,
             help="Where a retrieved context has its ID, such as metadata.source. Default: its own "
             "ID.",
         ),
     ] = None,
     rename: Annotated[
         list[str] | None,
-        Option(
+        reading_option(
             metavar="OLD=NEW[,...]",
-            **_READING,
             help="Read column OLD as field NEW; OLD= leaves it out. Repeatable.",
         ),
     ] = None,
     format: Annotated[  # noqa: A002 - the option's name
         str | None,
-        Option(
+        reading_option(
             metavar="FORMAT",
-            **_READING,
             help="Read files as jsonl, json, csv, tsv, or parquet. Default: by their endings; "
             "jsonl for standard input.",
         ),
     ] = None,
     missed: Annotated[
         int,
-        count_option(
-            **_SHOWING, help="List the misses of the first N samples that miss something."
+        showing_option(
+            metavar="N",
+            callback=within(0),
+            help="List the misses of the first N samples that miss something.",
         ),
     ] = 5,
     output: Annotated[
         Path | None,
-        output_option(
+        showing_option(
+            "--output",
+            "-o",
             metavar="REPORT",
-            **_SHOWING,
             help="Save the report, as samples are scored, for the other commands: .jsonl, or "
             ".parquet for a directory of any size.",
         ),
     ] = None,
     replace: Annotated[
         bool,
-        Option(
-            "--replace", **_SHOWING, help="Replace the report that --output names, if there is one."
+        showing_option(
+            "--replace", help="Replace the report that --output names, if there is one."
         ),
     ] = False,
     as_json: Annotated[
-        bool,
-        Option("--json", **_SHOWING, help="Print the summary as JSON and nothing else."),
+        bool, showing_option("--json", help="Print the summary as JSON and nothing else.")
     ] = False,
     quiet: Annotated[
         bool,
-        Option(
-            "--quiet", "-q", **_SHOWING, help="Print the table only: no progress, notes, or misses."
+        showing_option(
+            "--quiet", "-q", help="Print the table only: no progress, notes, or misses."
         ),
     ] = False,
     budget_calls: BudgetCallsOption = None,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 from typing import Annotated
 
@@ -15,9 +16,8 @@ from fullrecall.cli.options import (
     bad_option,
     file_option,
     measure_option,
-    positive_option,
     read_threshold,
-    share_option,
+    within,
 )
 from fullrecall.cli.outputs import append
 from fullrecall.measures import Measure, Recall, Threshold
@@ -29,8 +29,7 @@ CODES = {"pass": 0, "fail": 1, "cannot_tell": 3}
 """What each outcome exits with; 2 is wrong usage or input."""
 
 
-_THRESHOLDS = {"rich_help_panel": "Thresholds"}
-_OUTPUT = {"rich_help_panel": "Output"}
+rule_option = partial(Option, rich_help_panel="Thresholds")
 
 
 def gate(
@@ -38,86 +37,77 @@ def gate(
     *,
     min_recall: Annotated[
         float | None,
-        share_option(
-            **_THRESHOLDS,
+        rule_option(
+            metavar="0…1",
+            callback=within(0, 1),
             help="Required mean recall, over all retrieved contexts or, with --k, the first K.",
         ),
     ] = None,
     k: Annotated[
         int | None,
-        positive_option(
+        rule_option(
             "--k",
             "-k",
             metavar="K",
-            **_THRESHOLDS,
+            callback=within(1),
             help="Count the first K contexts, for --min-recall and --baseline. Default: all.",
         ),
     ] = None,
     require: Annotated[
         list[Threshold] | None,
-        Option(
+        rule_option(
             metavar="MEASURE>=0…1|MEASURE<=0…1",
             parser=read_threshold,
-            **_THRESHOLDS,
             help="Required mean of any measure, at least or at most, in quotes: 'recall@10>=0.9'; "
             "repeatable, and all must pass.",
         ),
     ] = None,
     baseline: Annotated[
         Path | None,
-        Option(
-            metavar="REPORT",
-            **_THRESHOLDS,
-            help="Saved report to compare with; needs --margin.",
-        ),
+        rule_option(metavar="REPORT", help="Saved report to compare with; needs --margin."),
     ] = None,
     measure: Annotated[
         list[Measure] | None,
         measure_option(
-            **_THRESHOLDS,
+            rich_help_panel="Thresholds",
             help="Measure to compare with the baseline, such as recall@10; repeatable. Default: "
             "those of the thresholds, else recall over all retrieved contexts.",
         ),
     ] = None,
     margin: Annotated[
         float | None,
-        Option(
+        rule_option(
             metavar="0…1",
-            **_THRESHOLDS,
             help="Largest drop of the mean from the baseline's that still passes, in [0, 1].",
         ),
     ] = None,
     scores: Annotated[
         list[str] | None,
-        Option(
+        rule_option(
             "--score",
             metavar="NAME",
-            **_THRESHOLDS,
             help="Score to decide on, such as id_recall; repeatable, and all must pass. Default: "
             "the only one, or the only recall.",
         ),
     ] = None,
     slices: Annotated[
         str | None,
-        Option(
+        rule_option(
             metavar="FIELD",
-            **_THRESHOLDS,
             help="Also require every rule within each value of a field, such as kind or source.",
         ),
     ] = None,
     markdown: Annotated[
         Path | None,
         file_option(
-            **_OUTPUT,
+            rich_help_panel="Output",
             help="Append the outcome as Markdown, for instance to $GITHUB_STEP_SUMMARY.",
         ),
     ] = None,
     as_json: Annotated[
         bool,
         Option(
-            "--json",
-            **_OUTPUT,
-            help="Print the outcome as JSON and nothing else.",
+            "--json", rich_help_panel="Output", help="Print the outcome as JSON and nothing else."
         ),
     ] = False,
     confidence: ConfidenceOption = 0.95,

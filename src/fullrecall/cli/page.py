@@ -19,8 +19,7 @@ def page(
     report: Annotated[
         list[Path],
         Argument(
-            metavar="REPORT",
-            help="Reports saved by `evaluate --output`: one, or BEFORE and AFTER.",
+            metavar="REPORT", help="Reports saved by `evaluate --output`: one, or BEFORE and AFTER."
         ),
     ],
     *,
