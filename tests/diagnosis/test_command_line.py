@@ -10,6 +10,7 @@ import pytest
 from typer.testing import CliRunner
 
 from fullrecall import Context, IdRecall, Report, Sample, evaluate
+from fullrecall._util import naming
 from fullrecall.cli import app
 from fullrecall.diagnosis import diagnose
 from fullrecall.errors import InputError
@@ -85,12 +86,13 @@ def test_a_retriever_of_a_python_file(report: Path, tmp_path: Path) -> None:
 
 
 def test_exports(report: Path, corpus: Path, tmp_path: Path) -> None:
-    """--markdown adds what Python's `to_markdown` returns to a file."""
+    """--markdown adds the text of Python's `to_markdown` to a file, with options named."""
     text = tmp_path / "summary.md"
     text.write_text("before\n")
     assert run(report, "--corpus", corpus, "-k", 1, "--markdown", text)[0] == 0
-    found = diagnose(Report.load(report), k=1, corpus=read_contexts(corpus))
-    assert text.read_text("utf-8") == f"before\n{found.to_markdown()}"
+    with naming.options():
+        found = diagnose(Report.load(report), k=1, corpus=read_contexts(corpus))
+        assert text.read_text("utf-8") == f"before\n{found.to_markdown()}"
 
 
 def test_wrong_input(report: Path, tmp_path: Path) -> None:

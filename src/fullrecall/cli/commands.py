@@ -4,59 +4,40 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from importlib import import_module
-from typing import Annotated, Any, NamedTuple
+from typing import Annotated, Any, TypeAlias
 
 import typer
 from typer.core import TyperGroup
 
 from fullrecall.cli.layout import Command, laid_out
 
+Table: TypeAlias = Mapping[str, tuple["str | Table", str]]
+"""Where each command is, `module:function` or commands below it, and the summary of its help."""
 
-class CommandEntry(NamedTuple):
-    """Where a command is, `module:function` or commands below it, and what it does in short."""
-
-    source: str | Mapping[str, CommandEntry]
-    summary: str
-
-
-_JUDGE: Mapping[str, CommandEntry] = {
-    "label": CommandEntry("calibration:label", "Sample claims of a judged report to label."),
-    "calibrate": CommandEntry("calibration:calibrate", "Measure a judge against human labels."),
+_JUDGE: Table = {
+    "label": ("calibration:label", "Sample claims of a judged report to label."),
+    "calibrate": ("calibration:calibrate", "Measure a judge against human labels."),
 }
-_TESTSET: Mapping[str, CommandEntry] = {
-    "generate": CommandEntry(
-        "testset:generate", "Write questions about documents, with references."
-    ),
-    "check": CommandEntry("testset:check", "Check IDs, offsets, near-duplicates, copied words."),
-    "complete": CommandEntry("testset:complete", "Judge what retrievers found and nobody labeled."),
-    "review": CommandEntry(
-        "testset:review", "Draw questions for people to review; apply decisions."
-    ),
-    "follow": CommandEntry("testset:follow", "Move the labels of a set to a new corpus."),
-    "export": CommandEntry("testset:export", "Write a set in the form of another tool."),
+_TESTSET: Table = {
+    "generate": ("testset:generate", "Write questions about documents, with references."),
+    "check": ("testset:check", "Check IDs, offsets, near-duplicates, copied words."),
+    "complete": ("testset:complete", "Judge what retrievers found and nobody labeled."),
+    "review": ("testset:review", "Draw questions for people to review; apply decisions."),
+    "follow": ("testset:follow", "Move the labels of a set to a new corpus."),
+    "export": ("testset:export", "Write a set in the form of another tool."),
 }
-COMMANDS: Mapping[str, CommandEntry] = {
-    "demo": CommandEntry(
-        "demo:demo", "Measure real retrievers on this machine: no key, no download."
-    ),
-    "evaluate": CommandEntry("evaluation:evaluate", "Score a file of samples."),
-    "summary": CommandEntry("summary:summary", "Summarize a saved report."),
-    "compare": CommandEntry("comparison:compare", "Compare saved reports of the same questions."),
-    "choose": CommandEntry(
-        "choice:choose", "Choose among retrievers by asking the same questions."
-    ),
-    "gate": CommandEntry("gate:gate", "Decide in CI whether a report is good enough."),
-    "diagnose": CommandEntry(
-        "diagnosis:diagnose", "Show why targets were missed, and what to change."
-    ),
-    "page": CommandEntry("page:page", "Write a web page of saved reports."),
-    "doctor": CommandEntry(
-        "doctor:doctor", "Check the installation: versions, extras, what works."
-    ),
-    "judge": CommandEntry(_JUDGE, "Measure a judge of claims."),
-    "testset": CommandEntry(
-        _TESTSET, "Make test sets from documents, check, complete, and review them."
-    ),
+COMMANDS: Table = {
+    "demo": ("demo:demo", "Measure real retrievers on this machine: no key, no download."),
+    "evaluate": ("evaluation:evaluate", "Score a file of samples."),
+    "summary": ("summary:summary", "Summarize a saved report."),
+    "compare": ("comparison:compare", "Compare saved reports of the same questions."),
+    "choose": ("choice:choose", "Choose among retrievers by asking the same questions."),
+    "gate": ("gate:gate", "Decide in CI whether a report is good enough."),
+    "diagnose": ("diagnosis:diagnose", "Show why targets were missed, and what to change."),
+    "page": ("page:page", "Write a web page of saved reports."),
+    "doctor": ("doctor:doctor", "Check the installation: versions, extras, what works."),
+    "judge": (_JUDGE, "Measure a judge of claims."),
+    "testset": (_TESTSET, "Make test sets from documents, check, complete, and review them."),
 }
 
 
@@ -84,25 +65,22 @@ class Deferred(Command):
         return typer.main.get_command(own)
 
 
-def _command(name: str, entry: CommandEntry) -> Any:
-    """Return a command, or a group of them."""
-    if isinstance(entry.source, str):
-        return Deferred(name, entry.summary, entry.source)
-    return TyperGroup(
-        name=name,
-        commands={below: _command(below, subcommand) for below, subcommand in entry.source.items()},
-        help=entry.summary,
-        no_args_is_help=True,
-        rich_markup_mode=None,
-    )
+def _group(table: Table, **attributes: Any) -> TyperGroup:
+    """Return a group of commands, each loaded when it is run."""
+    commands: dict[str, Any] = {
+        name: Deferred(name, summary, source)
+        if isinstance(source, str)
+        else _group(source, name=name, help=summary, no_args_is_help=True, rich_markup_mode=None)
+        for name, (source, summary) in table.items()
+    }
+    return TyperGroup(commands=commands, **attributes)
 
 
 class Commands(TyperGroup):
     """The group of all commands."""
 
     def __init__(self, **attributes: Any) -> None:
-        commands = {name: _command(name, entry) for name, entry in COMMANDS.items()}
-        super().__init__(**{**attributes, "commands": commands})
+        super().__init__(**{**attributes, "commands": _group(COMMANDS).commands})
 
 
 _HELP = laid_out("""\

@@ -57,6 +57,10 @@ def show_result(
         show(*parts)
 
 
+class UnfinishedRun(Exception):  # noqa: N818 - its cause is the error
+    """What was done until the error that is its cause."""
+
+
 @contextmanager
 def reporting(flags: Mapping[str | None, str]) -> Iterator[None]:
     """Print warnings as notes, and errors as one block with an exit code.
@@ -66,13 +70,14 @@ def reporting(flags: Mapping[str | None, str]) -> Iterator[None]:
     try:
         with naming.options(), _warnings_as_notes():
             yield
-    except (FullrecallError, OSError) as error:
-        fail(*_explained(error, flags), *getattr(error, "__notes__", ()))
-    except KeyboardInterrupt as error:
-        notes = getattr(error, "__notes__", ())
-        if notes:
-            fail("interrupted", *notes, code=INTERRUPTED)
+    except KeyboardInterrupt:
         raise typer.Exit(INTERRUPTED) from None
+    except UnfinishedRun as run:
+        if isinstance(run.__cause__, KeyboardInterrupt):
+            fail("interrupted", str(run), code=INTERRUPTED)
+        fail(*_explained(run.__cause__, flags), str(run))
+    except (FullrecallError, OSError) as error:
+        fail(*_explained(error, flags))
 
 
 @contextmanager
@@ -92,7 +97,7 @@ def _warnings_as_notes() -> Iterator[None]:
         yield
 
 
-def _explained(error: BaseException, flags: Mapping[str | None, str]) -> tuple[str, ...]:
+def _explained(error: BaseException | None, flags: Mapping[str | None, str]) -> tuple[str, ...]:
     """Return an error as a title and lines below it: the place, the problem, the way out."""
     if isinstance(error, InputError):
         lines = error.problem.splitlines()

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 from fullrecall._util.counts import counted
 from fullrecall._util.ending import ending
-from fullrecall.cli.console import fail
+from fullrecall.cli.console import UnfinishedRun, fail
 from fullrecall.errors import FullrecallError, RunStopped
 from fullrecall.report import Report, Summary, evaluate
 from fullrecall.samples.sample import Sample
@@ -70,11 +70,10 @@ def fail_unless_scored(scores: Summary) -> None:
 def raise_with_count(
     stopped: BaseException, report: Report, summary: Summary, output: Path | None
 ) -> NoReturn:
-    """Raise what ended the run early, with a note on how many samples were scored until then."""
+    """Raise what ended the run early, with how many samples were scored until then."""
     count = len(report)
     if isinstance(stopped, (RunStopped, KeyboardInterrupt)):
         # The rows at its end are those that it gave up.
         count = max(score.scored + score.undefined for score in summary)
     kept = f", saved in {output}" if len(report) and output else ""
-    stopped.add_note(f"Scored {counted(count, 'sample')} before that{kept}.")
-    raise stopped
+    raise UnfinishedRun(f"Scored {counted(count, 'sample')} before that{kept}.") from stopped

@@ -56,7 +56,8 @@ def json_lines(path: str, _: ColumnRenaming | None = None, *, limit: int | None 
                 yield line, as_mapping(parsed(text.rstrip(), line))
             except InputError as error:
                 if line == 1 and (begun[0] == "[" or begun == "{"):
-                    hint = f"a JSON value over the whole file: {parameter('format', 'json')}"
+                    way = parameter("format", "json")
+                    hint = f"a JSON value over the whole file is read with {way}"
                     raise InputError(f"{error.problem}; {hint}", line=line) from None
                 raise error.at(line=line) from None
 

@@ -1,0 +1,108 @@
+"""Options are declared once, with Python's defaults, and messages name them."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Iterator, Mapping
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.cli.command_line import SAMPLES, TEXTS, run
+
+import fullrecall
+from fullrecall import Report
+from fullrecall._util.naming import parameter
+from fullrecall.calibration import calibrate
+from fullrecall.cli.commands import COMMANDS, Table
+from fullrecall.diagnosis import diagnose
+from fullrecall.testset import CompletedSet, check, complete, follow, generate, to_review
+
+
+def below(table: Table, above: str = "") -> Iterator[tuple[str, tuple[str, str]]]:
+    """Yield each command, by the words that call it, with its source and its summary."""
+    for name, (source, summary) in table.items():
+        if isinstance(source, str):
+            yield f"{above}{name}", (source, summary)
+        else:
+            yield from below(source, f"{name} ")
+
+
+ENTRIES = dict(below(COMMANDS))
+
+
+def function_of(name: str) -> Callable[..., Any]:
+    """Return the function of a command."""
+    module, _, function = ENTRIES[name][0].partition(":")
+    found: Callable[..., Any] = getattr(import_module(f"fullrecall.cli.{module}"), function)
+    return found
+
+
+@pytest.mark.parametrize("name", ENTRIES)
+def test_the_summary_is_the_first_line_of_the_help(name: str) -> None:
+    """The list of commands says it without loading the command."""
+    assert (inspect.getdoc(function_of(name)) or "").partition("\n\n")[0] == ENTRIES[name][1]
+
+
+IN_PYTHON: Mapping[str, tuple[Callable[..., Any], ...]] = {
+    "evaluate": (fullrecall.evaluate,),
+    "compare": (fullrecall.compare,),
+    "choose": (fullrecall.choose,),
+    "gate": (fullrecall.Gate,),
+    "diagnose": (diagnose,),
+    "judge label": (Report.to_label,),
+    "judge calibrate": (calibrate,),
+    "testset generate": (generate,),
+    "testset check": (check,),
+    "testset complete": (complete, CompletedSet.with_labels),
+    "testset review": (to_review,),
+    "testset follow": (follow,),
+}
+
+
+@pytest.mark.parametrize("name", IN_PYTHON)
+def test_defaults_are_those_of_python(name: str) -> None:
+    """An option of the same name as a parameter has its default."""
+    options = inspect.signature(function_of(name)).parameters
+    shared = 0
+    for function in IN_PYTHON[name]:
+        for own, same in inspect.signature(function).parameters.items():
+            if own in options and inspect.Parameter.empty not in (
+                same.default,
+                options[own].default,
+            ):
+                shared += 1
+                assert (options[own].default or None) == (same.default or None), own
+    assert shared
+
+
+def test_errors_of_python_name_the_option(file: Callable[..., Path], tmp_path: Path) -> None:
+    """The parameter that a `ParameterError` carries is shown as its option; exit 2."""
+    samples, texts = file(SAMPLES), file([TEXTS], "texts.jsonl")
+    report, corpus = tmp_path / "report.jsonl", file([{"id": "a", "text": "b"}], "corpus.jsonl")
+    run("evaluate", samples, "--output", report, "--scorer", "id_recall")
+    wrong: dict[str, list[object]] = {
+        "--view must be": ["evaluate", samples, "--view", "all"],
+        "--max-concurrency must be": ["evaluate", samples, "--max-concurrency", 0],
+        "--timeout must be": ["evaluate", samples, "--timeout", 0],
+        "--split must be": ["evaluate", texts, "-s", "claim_recall", "--split", "x"],
+        "--similarity must be": ["evaluate", texts, "-s", "text_recall", "--similarity", "x"],
+        "--format must be": ["evaluate", samples, "--format", "xml"],
+        "--rename maps 'a' to 'b'": ["evaluate", samples, "--rename", "a=b"],
+        "--margin must be": ["gate", report, "--baseline", report, "--margin", 7],
+        "--confidence must be": ["gate", report, "--min-recall", 0.5, "--confidence", 95],
+        "--range must be": ["compare", report, report, "--range", 0],
+        "--deep-k must be": ["diagnose", report, "--deep-k", 0],
+        "--depth must be": ["testset", "complete", texts, "--retrieved", texts, "--depth", 0],
+        "--number must be": ["testset", "review", samples, "-n", 0, "-o", tmp_path / "r.html"],
+        "--base-url must begin": [
+            *("testset", "generate", corpus, "-o", tmp_path / "set.jsonl"),
+            *("--model", "openai:m", "--base-url", "nowhere"),
+        ],
+    }
+    for said, arguments in wrong.items():
+        result = run(*arguments)
+        assert result.exit_code == 2
+        assert result.stderr.startswith(f"Error: {said}"), result.stderr
+    assert parameter("view") == "view="
