@@ -15,12 +15,12 @@ import fullrecall
 from fullrecall import Report
 from fullrecall._util.naming import parameter
 from fullrecall.calibration import calibrate
-from fullrecall.cli.commands import COMMANDS, Table
+from fullrecall.cli.commands import COMMANDS, CommandTable
 from fullrecall.diagnosis import diagnose
 from fullrecall.testset import CompletedSet, check, complete, follow, generate, to_review
 
 
-def below(table: Table, above: str = "") -> Iterator[tuple[str, tuple[str, str]]]:
+def below(table: CommandTable, above: str = "") -> Iterator[tuple[str, tuple[str, str]]]:
     """Yield each command, by the words that call it, with its source and its summary."""
     for name, (source, summary) in table.items():
         if isinstance(source, str):

@@ -12,17 +12,8 @@ from fullrecall._util.counts import counted
 from fullrecall.calibration import ToLabel
 from fullrecall.calibration import calibrate as calibration_of
 from fullrecall.calibration.calibration import FEWEST
+from fullrecall.cli import options
 from fullrecall.cli.console import show, show_result
-from fullrecall.cli.options import (
-    ConfidenceOption,
-    JsonOption,
-    ReportArgument,
-    ScoreOption,
-    SeedOption,
-    file_option,
-    number_option,
-    output_option,
-)
 from fullrecall.cli.outputs import check_output
 from fullrecall.errors import InputError
 from fullrecall.read import read_labels
@@ -31,17 +22,17 @@ from fullrecall.show import terminal
 
 
 def label(
-    report: ReportArgument,
+    report: options.ReportArgument,
     *,
-    n: Annotated[int, number_option(help="Number of claims.")],
+    n: Annotated[int, options.number(help="Number of claims.")],
     output: Annotated[
-        Path, output_option(help="Write them here, a .csv for a spreadsheet. No file is replaced.")
+        Path, options.output(help="Write them here, a .csv for a spreadsheet. No file is replaced.")
     ],
     labels: Annotated[
-        list[Path] | None, file_option(help="Copy the labels of this earlier file; repeatable.")
+        list[Path] | None, options.file(help="Copy the labels of this earlier file; repeatable.")
     ] = None,
-    seed: SeedOption = 0,
-    score: ScoreOption = None,
+    seed: options.SeedOption = 0,
+    score: options.ScoreOption = None,
     show_verdicts: Annotated[
         bool, Option("--show-verdicts", help="Write the judge's verdicts too.")
     ] = False,
@@ -81,15 +72,15 @@ def _next_steps(drawn: Sequence[ToLabel], total: int, report: Path, output: Path
 
 
 def calibrate(
-    report: ReportArgument,
+    report: options.ReportArgument,
     labels: Annotated[
         list[Path],
         Argument(metavar="LABELS…", help="Files of `fullrecall judge label`, filled in."),
     ],
     *,
-    as_json: JsonOption = False,
-    score: ScoreOption = None,
-    confidence: ConfidenceOption = 0.95,
+    as_json: options.JsonOption = False,
+    score: options.ScoreOption = None,
+    confidence: options.ConfidenceOption = 0.95,
 ) -> None:
     """Measure a judge against human labels.
 

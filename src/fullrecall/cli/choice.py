@@ -12,8 +12,8 @@ from typing import Annotated, Any
 import typer
 from typer import Argument, Option
 
+from fullrecall.cli import options
 from fullrecall.cli.console import fail, show_result
-from fullrecall.cli.options import JsonOption, bad_option, k_option, measure_option, measures_of
 from fullrecall.cli.retriever import retriever_of
 from fullrecall.cli.scorers import ScorerName, scorer_option, scorers_of
 from fullrecall.cli.source import unretrieved
@@ -45,12 +45,12 @@ def choose(
     ],
     k: Annotated[
         Any,
-        k_option(
+        options.k(
             help="Choose by recall of the first K contexts. Default: of all retrieved contexts."
         ),
     ] = None,
     measure: Annotated[
-        list[Measure] | None, measure_option(help="Measure to choose by, such as ndcg@10.")
+        list[Measure] | None, options.measure(help="Measure to choose by, such as ndcg@10.")
     ] = None,
     scorer: Annotated[
         ScorerName | None,
@@ -68,7 +68,7 @@ def choose(
         ),
     ] = None,
     quiet: Annotated[bool, Option("--quiet", "-q", help="Show no progress.")] = False,
-    as_json: JsonOption = False,
+    as_json: options.JsonOption = False,
     confidence: Annotated[float, Option(metavar="0…1", help="Confidence in the name.")] = 0.95,
     max_concurrency: Annotated[
         int, Option(metavar="N", help="Maximum concurrent calls; 1 measures seconds one by one.")
@@ -85,9 +85,9 @@ def choose(
       fullrecall choose questions.jsonl -r app.py:bm25 -r app.py:dense --k 10
       fullrecall choose questions.jsonl -r a=app:a -r b=app:b --state race.json
     """
-    measures = measures_of(() if k is None else (k,), measure)
+    measures = options.measures_of(() if k is None else (k,), measure)
     if len(measures) > 1:
-        raise bad_option("--k, --measure", f"expected one measure, got {len(measures)}")
+        raise options.bad_option("--k, --measure", f"expected one measure, got {len(measures)}")
     by_name = _retrievers(retrievers)
     samples = [unretrieved(sample) for sample in chain.from_iterable(map(read, files))]
     if not samples:
@@ -117,8 +117,10 @@ def _retrievers(addresses: Sequence[str]) -> dict[str, RetrieverLike]:
         name, _, source = text.rpartition("=")
         name = name or source.rpartition(":")[2]
         if name in by_name:
-            raise bad_option("--retriever", f"{name!r} is named twice: name each, NAME={source}")
+            raise options.bad_option(
+                "--retriever", f"{name!r} is named twice: name each, NAME={source}"
+            )
         by_name[name] = retriever_of(source)
     if len(by_name) < 2:  # noqa: PLR2004 - one has nothing to be compared with
-        raise bad_option("--retriever", f"expected at least 2, got {len(by_name)}")
+        raise options.bad_option("--retriever", f"expected at least 2, got {len(by_name)}")
     return by_name

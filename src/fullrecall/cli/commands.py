@@ -11,14 +11,14 @@ from typer.core import TyperGroup
 
 from fullrecall.cli.layout import Command, laid_out
 
-Table: TypeAlias = Mapping[str, tuple["str | Table", str]]
+CommandTable: TypeAlias = Mapping[str, tuple["str | CommandTable", str]]
 """Where each command is, `module:function` or commands below it, and the summary of its help."""
 
-_JUDGE: Table = {
+_JUDGE: CommandTable = {
     "label": ("calibration:label", "Sample claims of a judged report to label."),
     "calibrate": ("calibration:calibrate", "Measure a judge against human labels."),
 }
-_TESTSET: Table = {
+_TESTSET: CommandTable = {
     "generate": ("testset:generate", "Write questions about documents, with references."),
     "check": ("testset:check", "Check IDs, offsets, near-duplicates, copied words."),
     "complete": ("testset:complete", "Judge what retrievers found and nobody labeled."),
@@ -26,7 +26,7 @@ _TESTSET: Table = {
     "follow": ("testset:follow", "Move the labels of a set to a new corpus."),
     "export": ("testset:export", "Write a set in the form of another tool."),
 }
-COMMANDS: Table = {
+COMMANDS: CommandTable = {
     "demo": ("demo:demo", "Measure real retrievers on this machine: no key, no download."),
     "evaluate": ("evaluation:evaluate", "Score a file of samples."),
     "summary": ("summary:summary", "Summarize a saved report."),
@@ -65,7 +65,7 @@ class Deferred(Command):
         return typer.main.get_command(own)
 
 
-def _group(table: Table, **attributes: Any) -> TyperGroup:
+def _group(table: CommandTable, **attributes: Any) -> TyperGroup:
     """Return a group of commands, each loaded when it is run."""
     commands: dict[str, Any] = {
         name: Deferred(name, summary, source)

@@ -8,17 +8,8 @@ from typing import Annotated
 
 from typer import Argument, Option
 
+from fullrecall.cli import options
 from fullrecall.cli.console import show_result
-from fullrecall.cli.options import (
-    ConfidenceOption,
-    JsonOption,
-    KsOption,
-    MarkdownOption,
-    MeasuresOption,
-    bad_option,
-    count_option,
-    measures_of,
-)
 from fullrecall.cli.outputs import append
 from fullrecall.report import Comparison, Report
 from fullrecall.report import compare as comparison_of
@@ -37,12 +28,12 @@ def compare(
         ),
     ],
     *,
-    ks: KsOption = None,
-    measure: MeasuresOption = None,
-    flips: Annotated[int, count_option(help="List the N samples that changed most.")] = 5,
-    markdown: MarkdownOption = None,
-    as_json: JsonOption = False,
-    confidence: ConfidenceOption = 0.95,
+    ks: options.KsOption = None,
+    measure: options.MeasuresOption = None,
+    flips: Annotated[int, options.count(help="List the N samples that changed most.")] = 5,
+    markdown: options.MarkdownOption = None,
+    as_json: options.JsonOption = False,
+    confidence: options.ConfidenceOption = 0.95,
     range: Annotated[  # noqa: A002 - the option's name
         float,
         Option(
@@ -65,8 +56,8 @@ def compare(
       fullrecall compare before.jsonl after.jsonl --markdown summary.md
     """
     if len(reports) < 2:  # noqa: PLR2004 - one has nothing beside it
-        raise bad_option("BEFORE AFTER…", "must be at least 2 reports, got 1")
-    measures, loaded = measures_of(ks, measure), list(map(Report.open, reports))
+        raise options.bad_option("BEFORE AFTER…", "must be at least 2 reports, got 1")
+    measures, loaded = options.measures_of(ks, measure), list(map(Report.open, reports))
     comparison: Comparison | Comparisons
     if len(loaded) == 2:  # noqa: PLR2004 - before and after
         comparison = comparison_of(

@@ -9,12 +9,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 from rich.text import Text
-from typer import Option
 
 from fullrecall._util.counts import counted
+from fullrecall.cli import options
 from fullrecall.cli.console import show
 from fullrecall.cli.misses import missed_lines
-from fullrecall.cli.options import bad_option, count_option, positive_option
 from fullrecall.demo import Demonstration, run
 from fullrecall.measures import Recall
 from fullrecall.report import compare
@@ -34,19 +33,13 @@ _DEPTH = 50
 def demo(
     *,
     k: Annotated[
-        int,
-        positive_option(
-            "--k", "-k", metavar="K", help="Show recall of the first K chunks, and what they miss."
-        ),
+        int, options.first_k(help="Show recall of the first K chunks, and what they miss.")
     ] = 10,
-    missed: Annotated[int, count_option(help="List the misses of N questions.")] = 5,
+    missed: Annotated[int, options.count(help="List the misses of N questions.")] = 5,
     output: Annotated[
         Path | None,
-        Option(
-            "--output",
-            "-o",
-            metavar="DIRECTORY",
-            help="Save the reports, their pages, and compared.html here.",
+        options.output(
+            metavar="DIRECTORY", help="Save the reports, their pages, and compared.html here."
         ),
     ] = None,
 ) -> None:
@@ -61,9 +54,9 @@ def demo(
       fullrecall demo --output reports
     """
     if k > _DEPTH:
-        raise bad_option("--k", f"must be at most {_DEPTH}, got {k}")
+        raise options.bad_option("--k", f"must be at most {_DEPTH}, got {k}")
     if output is not None and output.exists() and not output.is_dir():
-        raise bad_option("--output", f"must be a directory, got {output}")
+        raise options.bad_option("--output", f"must be a directory, got {output}")
     # On standard error, so that what is printed can be piped.
     with terminal.console(sys.stderr).status("Two retrievers answer 218 questions…"):
         demonstration = run(k=k, depth=_DEPTH)

@@ -7,15 +7,8 @@ from typing import Annotated, Any
 
 from typer import Option
 
+from fullrecall.cli import options
 from fullrecall.cli.console import show_result
-from fullrecall.cli.options import (
-    JsonOption,
-    MarkdownOption,
-    ReportArgument,
-    count_option,
-    file_option,
-    k_option,
-)
 from fullrecall.cli.outputs import append
 from fullrecall.cli.retriever import retriever_of
 from fullrecall.diagnosis import diagnose as diagnosis_of
@@ -26,17 +19,18 @@ from fullrecall.show import terminal
 
 
 def diagnose(
-    report: ReportArgument,
+    report: options.ReportArgument,
     *,
     k: Annotated[
         Any,
-        k_option(
+        options.k(
             help="Diagnose what the first K contexts miss, or a budget such as 3calls. Default: "
             "all retrieved contexts."
         ),
     ] = None,
     corpus: Annotated[
-        Path | None, file_option(help="Indexed contexts: JSON Lines with id and text, also as .gz.")
+        Path | None,
+        options.file(help="Indexed contexts: JSON Lines with id and text, also as .gz."),
     ] = None,
     retriever: Annotated[
         str | None,
@@ -46,9 +40,9 @@ def diagnose(
             "asked for more wherever something was missed.",
         ),
     ] = None,
-    misses: Annotated[int, count_option(help="List N misses of each cause.")] = 3,
-    markdown: MarkdownOption = None,
-    as_json: JsonOption = False,
+    misses: Annotated[int, options.count(help="List N misses of each cause.")] = 3,
+    markdown: options.MarkdownOption = None,
+    as_json: options.JsonOption = False,
     deep_k: Annotated[int, Option(metavar="K", help="Contexts to ask the --retriever for.")] = 100,
 ) -> None:
     """Show why targets were missed, and what to change.

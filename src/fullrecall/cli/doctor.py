@@ -16,8 +16,8 @@ from typing import Literal, NamedTuple
 import typer
 from packaging.requirements import Requirement
 
+from fullrecall.cli import options
 from fullrecall.cli.console import show, write, write_json
-from fullrecall.cli.options import JsonOption
 from fullrecall.show import terminal
 from fullrecall.show.sheet import Line, Section, Sheet
 from fullrecall.show.text import NOTHING
@@ -48,7 +48,7 @@ class EnvironmentCheck(NamedTuple):
     advice: str = ""
 
 
-def doctor(*, as_json: JsonOption = False) -> None:
+def doctor(*, as_json: options.JsonOption = False) -> None:
     """Check the installation: versions, extras, what works.
 
     Missing extras come with an install command. Exit code 1: an installed part fails. Nothing is

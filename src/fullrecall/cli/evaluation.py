@@ -11,21 +11,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 from typer import Argument, Option
 
 from fullrecall._util.counts import counted
+from fullrecall.cli import options
 from fullrecall.cli.console import show, write_json
 from fullrecall.cli.job import fail_unless_scored, raise_with_count, scored
 from fullrecall.cli.judge import judge_of
 from fullrecall.cli.misses import missed_lines
-from fullrecall.cli.options import (
-    BudgetCallsOption,
-    ConcurrencyOption,
-    StoreOption,
-    bad_option,
-    ks_option,
-    measure_option,
-    measures_of,
-    positive_option,
-    within,
-)
 from fullrecall.cli.outputs import REPORTS, check_output
 from fullrecall.cli.retriever import retriever_of
 from fullrecall.cli.scorers import ScorerName, scorer_option, scorers_of
@@ -71,7 +61,7 @@ def evaluate(
     ] = None,
     ks: Annotated[
         Any,
-        ks_option(
+        options.ks(
             rich_help_panel="What to measure",
             help="Show recall of the first K contexts, and list what the largest K misses. "
             "Default: recall at 1, 3, 5, 10, and over all retrieved contexts.",
@@ -79,7 +69,7 @@ def evaluate(
     ] = None,
     measure: Annotated[
         list[Measure] | None,
-        measure_option(
+        options.measure(
             rich_help_panel="What to measure",
             help="Measure to show in place of the default, or in addition to --k: precision@5, "
             "'ndcg(gain=exponential)@10'; repeatable.",
@@ -89,7 +79,7 @@ def evaluate(
         float | None,
         measuring_option(
             metavar="0…1",
-            callback=within(0, 1),
+            callback=options.within(0, 1),
             help="text_recall: similarity at which two texts count as the same. Default: 0.5.",
         ),
     ] = None,
@@ -192,7 +182,7 @@ def evaluate(
         int,
         showing_option(
             metavar="N",
-            callback=within(0),
+            callback=options.within(0),
             help="List the misses of the first N samples that miss something.",
         ),
     ] = 5,
@@ -221,11 +211,11 @@ def evaluate(
             "--quiet", "-q", help="Print the table only: no progress, notes, or misses."
         ),
     ] = False,
-    budget_calls: BudgetCallsOption = None,
+    budget_calls: options.BudgetCallsOption = None,
     budget_tokens: Annotated[
-        int | None, positive_option(help="Maximum prompt plus completion tokens.")
+        int | None, options.positive(help="Maximum prompt plus completion tokens.")
     ] = None,
-    max_concurrency: ConcurrencyOption = 16,
+    max_concurrency: options.ConcurrencyOption = 16,
     timeout: Annotated[
         float, Option(metavar="SECONDS", help="Time limit per request; retried once.")
     ] = 60.0,
@@ -235,7 +225,7 @@ def evaluate(
             metavar="SECONDS", help="Time limit for the run; the rest is unscored. Default: none."
         ),
     ] = None,
-    store: StoreOption = None,
+    store: options.StoreOption = None,
 ) -> None:
     """Score a file of samples.
 
@@ -261,7 +251,7 @@ def evaluate(
     # A file that is named twice would count each of its samples twice.
     files = list(dict.fromkeys(files))
     if corpus is not None and not corpus.exists():
-        raise bad_option("--corpus", f"no file or folder {corpus}")
+        raise options.bad_option("--corpus", f"no file or folder {corpus}")
     if output is not None:
         way_out = "pass --replace to replace it, or name another file"
         inputs = [*files, run, references]
@@ -294,7 +284,7 @@ def evaluate(
         scorers = scorers_of(scorer or (), own, first if to_ask is None else unretrieved(first))
     except InputError as error:
         raise error.at(path=str(files[0])) from None
-    options: dict[str, Any] = {
+    settings: dict[str, Any] = {
         "corpus": corpus,
         "budget": budget,
         "retriever": to_ask,
@@ -307,8 +297,8 @@ def evaluate(
         "store": store,
     }
     samples = chain([first], samples)
-    report, stopped = scored(samples, scorers, options, output=output)
-    totals = report.summary(*measures_of(ks, measure))
+    report, stopped = scored(samples, scorers, settings, output=output)
+    totals = report.summary(*options.measures_of(ks, measure))
     if as_json:
         _write(report, totals)
     elif any(score.scored for score in totals):
@@ -352,5 +342,5 @@ def _budget(calls: int | None, tokens: int | None, judge: str | None) -> Budget:
     """Return the budget, without bounds where no option sets one."""
     asks_model = (judge or "").partition(":")[0] in ("openai", "anthropic")
     if not asks_model and (calls, tokens) != (None, None):
-        raise bad_option("--budget-…", "needs --judge openai:MODEL or anthropic:MODEL")
+        raise options.bad_option("--budget-…", "needs --judge openai:MODEL or anthropic:MODEL")
     return Budget(calls=calls, tokens=tokens)

@@ -9,16 +9,8 @@ from typing import Annotated
 import typer
 from typer import Option
 
+from fullrecall.cli import options
 from fullrecall.cli.console import show_result
-from fullrecall.cli.options import (
-    ConfidenceOption,
-    ReportArgument,
-    bad_option,
-    file_option,
-    measure_option,
-    read_threshold,
-    within,
-)
 from fullrecall.cli.outputs import append
 from fullrecall.measures import Measure, Recall, Threshold
 from fullrecall.report import Report
@@ -33,23 +25,20 @@ rule_option = partial(Option, rich_help_panel="Thresholds")
 
 
 def gate(
-    report: ReportArgument,
+    report: options.ReportArgument,
     *,
     min_recall: Annotated[
         float | None,
         rule_option(
             metavar="0…1",
-            callback=within(0, 1),
+            callback=options.within(0, 1),
             help="Required mean recall, over all retrieved contexts or, with --k, the first K.",
         ),
     ] = None,
     k: Annotated[
         int | None,
-        rule_option(
-            "--k",
-            "-k",
-            metavar="K",
-            callback=within(1),
+        options.first_k(
+            rich_help_panel="Thresholds",
             help="Count the first K contexts, for --min-recall and --baseline. Default: all.",
         ),
     ] = None,
@@ -57,7 +46,7 @@ def gate(
         list[Threshold] | None,
         rule_option(
             metavar="MEASURE>=0…1|MEASURE<=0…1",
-            parser=read_threshold,
+            parser=options.read_threshold,
             help="Required mean of any measure, at least or at most, in quotes: 'recall@10>=0.9'; "
             "repeatable, and all must pass.",
         ),
@@ -68,7 +57,7 @@ def gate(
     ] = None,
     measure: Annotated[
         list[Measure] | None,
-        measure_option(
+        options.measure(
             rich_help_panel="Thresholds",
             help="Measure to compare with the baseline, such as recall@10; repeatable. Default: "
             "those of the thresholds, else recall over all retrieved contexts.",
@@ -99,7 +88,7 @@ def gate(
     ] = None,
     markdown: Annotated[
         Path | None,
-        file_option(
+        options.file(
             rich_help_panel="Output",
             help="Append the outcome as Markdown, for instance to $GITHUB_STEP_SUMMARY.",
         ),
@@ -110,7 +99,7 @@ def gate(
             "--json", rich_help_panel="Output", help="Print the outcome as JSON and nothing else."
         ),
     ] = False,
-    confidence: ConfidenceOption = 0.95,
+    confidence: options.ConfidenceOption = 0.95,
 ) -> None:
     """Decide in CI whether a report is good enough.
 
@@ -126,13 +115,15 @@ def gate(
     recall = Recall if k is None else Recall @ k
     thresholds = [*([recall >= min_recall] if min_recall is not None else []), *(require or ())]
     if k is not None and min_recall is None and baseline is None:
-        raise bad_option("--k", "needs --min-recall or --baseline")
+        raise options.bad_option("--k", "needs --min-recall or --baseline")
     if not thresholds and baseline is None and margin is None:
         raise typer.BadParameter("expected --min-recall or --require, or --baseline with --margin")
     if (baseline is None) != (margin is None):
         raise typer.BadParameter("expected --baseline and --margin together")
     if measure and baseline is None:
-        raise bad_option("--measure", "needs --baseline; a threshold is --require 'recall@10>=0.9'")
+        raise options.bad_option(
+            "--measure", "needs --baseline; a threshold is --require 'recall@10>=0.9'"
+        )
     compared = measure or ([recall] if k is not None and min_recall is None else [])
     rules = Gate(
         *thresholds,

@@ -2,19 +2,13 @@
 
 from __future__ import annotations
 
-from functools import partial
 from typing import TYPE_CHECKING
-
-from typer import Option
 
 from fullrecall.cli.options import bad_option
 
 if TYPE_CHECKING:
     from fullrecall.judge import Judge
     from fullrecall.judge.models import ChatModel
-
-
-judge_option = partial(Option, metavar="JUDGE")
 
 
 def judge_of(name: str | None, base_url: str | None = None) -> Judge | None:

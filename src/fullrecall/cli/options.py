@@ -86,15 +86,16 @@ def bad_option(option: str, problem: str) -> typer.BadParameter:
 
 # Options by the kind of their value; a command adds the help. Where a parser reads it, the type may
 # be Any: typer refuses unions, and reads a tuple as several values.
-share_option = partial(Option, metavar="0…1", callback=within(0, 1))
-count_option = partial(Option, metavar="N", callback=within(0))
-positive_option = partial(Option, metavar="N", callback=within(1))
-number_option = partial(positive_option, "--number", "-n")
-k_option = partial(Option, "--k", "-k", metavar="K", parser=read_cut)
-ks_option = partial(Option, "--k", "-k", "--ks", metavar="K[,K...]", parser=read_cuts)
-measure_option = partial(Option, "--measure", "-m", metavar="MEASURE", parser=read_measure)
-file_option = partial(Option, metavar="FILE")
-output_option = partial(file_option, "--output", "-o")
+share = partial(Option, metavar="0…1", callback=within(0, 1))
+count = partial(Option, metavar="N", callback=within(0))
+positive = partial(Option, metavar="N", callback=within(1))
+number = partial(positive, "--number", "-n")
+first_k = partial(positive, "--k", "-k", metavar="K")
+k = partial(Option, "--k", "-k", metavar="K", parser=read_cut)
+ks = partial(Option, "--k", "-k", "--ks", metavar="K[,K...]", parser=read_cuts)
+measure = partial(Option, "--measure", "-m", metavar="MEASURE", parser=read_measure)
+file = partial(Option, metavar="FILE")
+output = partial(file, "--output", "-o")
 
 ReportArgument: TypeAlias = Annotated[
     Path, Argument(metavar="REPORT", help="Report saved by `evaluate --output`.")
@@ -102,21 +103,18 @@ ReportArgument: TypeAlias = Annotated[
 SetArgument: TypeAlias = Annotated[Path, Argument(metavar="SET", help="A file of samples.")]
 KsOption: TypeAlias = Annotated[
     Any,
-    ks_option(
-        help="Recall of the first K contexts, in place of the default measures; beside --measure."
-    ),
+    ks(help="Recall of the first K contexts, in place of the default measures; beside --measure."),
 ]
 MeasuresOption: TypeAlias = Annotated[
     list[Measure] | None,
-    measure_option(
+    measure(
         help="Measure to show, such as recall@5 or 'ndcg(gain=exponential)@10'; repeatable. "
         "Default: recall at 1, 3, 5, 10, and over all retrieved contexts."
     ),
 ]
 JsonOption: TypeAlias = Annotated[bool, Option("--json", help="Print JSON and nothing else.")]
 MarkdownOption: TypeAlias = Annotated[
-    Path | None,
-    file_option(help="Append the result as Markdown, for instance to $GITHUB_STEP_SUMMARY."),
+    Path | None, file(help="Append the result as Markdown, for instance to $GITHUB_STEP_SUMMARY.")
 ]
 ConfidenceOption: TypeAlias = Annotated[
     float, Option(metavar="0…1", help="Confidence of intervals, bounds, and outcomes.")
@@ -135,11 +133,11 @@ BaseUrlOption: TypeAlias = Annotated[
     ),
 ]
 BudgetCallsOption: TypeAlias = Annotated[
-    int | None, positive_option(help="Maximum requests; the rest is unscored.")
+    int | None, positive(help="Maximum requests; the rest is unscored.")
 ]
 ConcurrencyOption: TypeAlias = Annotated[
     int, Option(metavar="N", help="Maximum concurrent requests.")
 ]
 StoreOption: TypeAlias = Annotated[
-    Path | None, file_option(help="Save model answers here (.sqlite) to resume a stopped run.")
+    Path | None, file(help="Save model answers here (.sqlite) to resume a stopped run.")
 ]

@@ -7,8 +7,8 @@ from typing import Annotated
 
 from typer import Argument, Option
 
+from fullrecall.cli import options
 from fullrecall.cli.console import show
-from fullrecall.cli.options import MeasuresOption, bad_option, file_option, output_option
 from fullrecall.cli.outputs import check_output
 from fullrecall.diagnosis import diagnose
 from fullrecall.read import read_contexts
@@ -23,17 +23,17 @@ def page(
         ),
     ],
     *,
-    measure: MeasuresOption = None,
+    measure: options.MeasuresOption = None,
     corpus: Annotated[
         Path | None,
-        file_option(
+        options.file(
             help="Say why each target was missed: indexed contexts as JSON Lines with id and text, "
             "also as .gz."
         ),
     ] = None,
     output: Annotated[
         Path | None,
-        output_option(help="Write the page here. Default: beside the last REPORT, as .html."),
+        options.output(help="Write the page here. Default: beside the last REPORT, as .html."),
     ] = None,
     title: Annotated[str | None, Option(metavar="TEXT", help="Page title.")] = None,
 ) -> None:
@@ -50,7 +50,7 @@ def page(
       fullrecall page before.jsonl after.jsonl --output change.html
     """
     if len(report) > 2:  # noqa: PLR2004 - before and after
-        raise bad_option("REPORT…", f"expected one report, or two, got {len(report)}")
+        raise options.bad_option("REPORT…", f"expected one report, or two, got {len(report)}")
     path = output or report[-1].with_suffix(".html")
     check_output(path, endings=[".html"], inputs=[*report, corpus], replace=True)
     measures = tuple(measure or ())

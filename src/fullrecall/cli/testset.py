@@ -11,22 +11,9 @@ import typer
 from typer import Argument, Option
 
 from fullrecall._util.counts import counted
+from fullrecall.cli import options
 from fullrecall.cli.console import write, write_json
-from fullrecall.cli.judge import judge_of, judge_option, model_of
-from fullrecall.cli.options import (
-    BaseUrlOption,
-    BudgetCallsOption,
-    ConcurrencyOption,
-    JsonOption,
-    SeedOption,
-    SetArgument,
-    StoreOption,
-    bad_option,
-    count_option,
-    file_option,
-    number_option,
-    output_option,
-)
+from fullrecall.cli.judge import judge_of, model_of
 from fullrecall.cli.outputs import check_output
 from fullrecall.files.text_files import existing_file, text_lines
 from fullrecall.lexical import LexicalJudge
@@ -54,20 +41,20 @@ def generate(
     model: Annotated[
         str, model_option(help="The model that writes: openai:MODEL or anthropic:MODEL.")
     ],
-    output: Annotated[Path, output_option(help="Save the set (.jsonl).")],
+    output: Annotated[Path, options.output(help="Save the set (.jsonl).")],
     checker: Annotated[
         str | None, model_option(help="The model that checks. Default: the one that writes.")
     ] = None,
-    base_url: BaseUrlOption = None,
+    base_url: options.BaseUrlOption = None,
     queries: Annotated[
-        Path | None, file_option(help="What your users ask: one a line, or a file of samples.")
+        Path | None, options.file(help="What your users ask: one a line, or a file of samples.")
     ] = None,
-    rejected: Annotated[Path | None, file_option(help="Save rejected drafts (.jsonl).")] = None,
-    budget_calls: BudgetCallsOption = None,
-    n: Annotated[int, number_option(help="Number of questions.")] = 100,
-    seed: SeedOption = 0,
-    store: StoreOption = None,
-    max_concurrency: ConcurrencyOption = 16,
+    rejected: Annotated[Path | None, options.file(help="Save rejected drafts (.jsonl).")] = None,
+    budget_calls: options.BudgetCallsOption = None,
+    n: Annotated[int, options.number(help="Number of questions.")] = 100,
+    seed: options.SeedOption = 0,
+    store: options.StoreOption = None,
+    max_concurrency: options.ConcurrencyOption = 16,
 ) -> None:
     r"""Write questions about documents, with references.
 
@@ -100,20 +87,20 @@ def generate(
 
 
 def check(
-    samples: SetArgument,
+    samples: options.SetArgument,
     documents: Annotated[
         Path, Argument(metavar="DOCUMENTS", help="What is searched: a folder or a file.")
     ],
     *,
-    issues: Annotated[int, count_option(help="List the first N issues.")] = 20,
+    issues: Annotated[int, options.count(help="List the first N issues.")] = 20,
     judge: Annotated[
         str | None, model_option(help="A model that reads each question beside its references.")
     ] = None,
-    base_url: BaseUrlOption = None,
-    as_json: JsonOption = False,
-    budget_calls: BudgetCallsOption = None,
-    store: StoreOption = None,
-    max_concurrency: ConcurrencyOption = 16,
+    base_url: options.BaseUrlOption = None,
+    as_json: options.JsonOption = False,
+    budget_calls: options.BudgetCallsOption = None,
+    store: options.StoreOption = None,
+    max_concurrency: options.ConcurrencyOption = 16,
 ) -> None:
     """Check IDs, offsets, near-duplicates, copied words.
 
@@ -145,27 +132,29 @@ def check(
 
 
 def complete(
-    samples: SetArgument,
+    samples: options.SetArgument,
     *,
     retrieved: Annotated[
-        list[Path], file_option(help="What one retriever returned for these questions; repeatable.")
+        list[Path],
+        options.file(help="What one retriever returned for these questions; repeatable."),
     ],
     judge: Annotated[
         str | None,
-        judge_option(
-            help="lexical, nli:FOLDER, openai:MODEL or anthropic:MODEL. Default: lexical."
+        Option(
+            metavar="JUDGE",
+            help="lexical, nli:FOLDER, openai:MODEL or anthropic:MODEL. Default: lexical.",
         ),
     ] = None,
-    base_url: BaseUrlOption = None,
+    base_url: options.BaseUrlOption = None,
     to_label: Annotated[
-        Path | None, file_option(help="Draw contexts to label, into this .csv.")
+        Path | None, options.file(help="Draw contexts to label, into this .csv.")
     ] = None,
-    n: Annotated[int, number_option(help="Contexts to draw with --to-label.")] = 300,
+    n: Annotated[int, options.number(help="Contexts to draw with --to-label.")] = 300,
     to_confirm: Annotated[
-        Path | None, file_option(help="Draw what another person must confirm.")
+        Path | None, options.file(help="Draw what another person must confirm.")
     ] = None,
-    labels: Annotated[Path | None, file_option(help="The labels, filled in.")] = None,
-    second: Annotated[Path | None, file_option(help="The other person's labels.")] = None,
+    labels: Annotated[Path | None, options.file(help="The labels, filled in.")] = None,
+    second: Annotated[Path | None, options.file(help="The other person's labels.")] = None,
     error: Annotated[
         float,
         Option(
@@ -174,14 +163,14 @@ def complete(
             help="Share of one person's labels that may be wrong, at most.",
         ),
     ] = 0.05,
-    output: Annotated[Path | None, output_option(help="Save the set (.jsonl).")] = None,
-    budget_calls: BudgetCallsOption = None,
+    output: Annotated[Path | None, options.output(help="Save the set (.jsonl).")] = None,
+    budget_calls: options.BudgetCallsOption = None,
     depth: Annotated[
         int, Option(metavar="K", help="Judge the first K contexts of each retriever.")
     ] = 20,
-    seed: SeedOption = 0,
-    store: StoreOption = None,
-    max_concurrency: ConcurrencyOption = 16,
+    seed: options.SeedOption = 0,
+    store: options.StoreOption = None,
+    max_concurrency: options.ConcurrencyOption = 16,
 ) -> None:
     r"""Judge what retrievers found and nobody labeled.
 
@@ -224,12 +213,12 @@ def complete(
 
 
 def review(
-    samples: SetArgument,
+    samples: options.SetArgument,
     *,
-    output: Annotated[Path, output_option(help="Write it here.")],
-    apply: Annotated[Path | None, file_option(help="Decisions: what the page saved.")] = None,
+    output: Annotated[Path, options.output(help="Write it here.")],
+    apply: Annotated[Path | None, options.file(help="Decisions: what the page saved.")] = None,
     documents: Annotated[
-        Path | None, file_option(help="Show each quote within these documents.")
+        Path | None, options.file(help="Show each quote within these documents.")
     ] = None,
     n: Annotated[
         int | None,
@@ -240,7 +229,7 @@ def review(
             help="Questions to review. Default: enough to prove 90% good if two are bad.",
         ),
     ] = None,
-    seed: SeedOption = 0,
+    seed: options.SeedOption = 0,
 ) -> None:
     """Draw questions for people to review; apply decisions.
 
@@ -265,13 +254,13 @@ def review(
 
 
 def follow(
-    samples: SetArgument,
+    samples: options.SetArgument,
     *,
     corpus: Annotated[Path, documents_option(help="The new corpus.")],
-    output: Annotated[Path, output_option(help="Save the set (.jsonl).")],
+    output: Annotated[Path, options.output(help="Save the set (.jsonl).")],
     old: Annotated[Path | None, documents_option(help="The corpus of the labels.")] = None,
     table: Annotated[
-        Path | None, file_option(help="Save what became of each label (.csv).")
+        Path | None, options.file(help="Save what became of each label (.csv).")
     ] = None,
     accept_changed: Annotated[
         bool, Option("--accept-changed", help="Let changed labels name the text nearest to them.")
@@ -300,13 +289,13 @@ def follow(
 
 
 def export(
-    samples: SetArgument,
+    samples: options.SetArgument,
     *,
     format: Annotated[  # noqa: A002 - the option's name
         str, Option(metavar="FORMAT", help="ragas, langsmith, deepeval, or beir.")
     ],
-    output: Annotated[Path, output_option(metavar="PATH", help="Write it here.")],
-    documents: Annotated[Path | None, file_option(help="The texts, by their IDs.")] = None,
+    output: Annotated[Path, options.output(metavar="PATH", help="Write it here.")],
+    documents: Annotated[Path | None, options.file(help="The texts, by their IDs.")] = None,
 ) -> None:
     """Write a set in the form of another tool.
 
@@ -315,7 +304,7 @@ def export(
       fullrecall testset export set.jsonl --format beir --documents docs/ -o beir/
     """
     if output.exists():
-        raise bad_option("--output", f"{output} exists: name another file")
+        raise options.bad_option("--output", f"{output} exists: name another file")
     written = write_as(read(samples), format, output, documents=documents or ())
     _print(str(written), f"Written to {output}.")
 
