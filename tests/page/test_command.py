@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -9,6 +10,7 @@ import pytest
 from typer.testing import CliRunner
 
 from fullrecall import Context, Report, compare
+from fullrecall._util import naming
 from fullrecall.cli import app
 from fullrecall.diagnosis import diagnose
 
@@ -16,6 +18,13 @@ from fullrecall.diagnosis import diagnose
 def run(*arguments: object) -> Any:
     """Run the command line in this process; whatever is no exit is raised."""
     return CliRunner().invoke(app, [str(a) for a in arguments], catch_exceptions=False)
+
+
+@pytest.fixture(autouse=True)
+def _options() -> Iterator[None]:
+    """Expect pages that name options, as those of the command do."""
+    with naming.options():
+        yield
 
 
 @pytest.fixture

@@ -264,8 +264,8 @@ class CompletedSet:
         # not relevant would call any references complete.
         unlabeled = [s.kind for s in self._strata if s.size and not s.labeled]
         if unlabeled:
-            kind = unlabeled[0]
-            return f"nobody labeled any that the judge said {kind!r} of: use to_label or --to-label"
+            kind, way = unlabeled[0], "use to_label or --to-label"
+            return f"nobody labeled any of what the judge said {kind!r} of: {way}"
         return ""
 
     def _lines(self) -> Iterator[str]:
