@@ -147,7 +147,7 @@ def context_of(row: object, id_key: IdKey | None = None) -> Context:
         size = f" of {len(row)}" if isinstance(row, (tuple, list)) else ""
         raise ValueError(
             f"expected a text, a Context, or a result with an id or a text, got a {kind}{size}: "
-            'return {"id": …, "text": …}, or pass id_key= or --id-key'
+            'return {"id": …, "text": …}, or pass id_key='
         )
     score = _first(row, SCORES)
     if score is None:

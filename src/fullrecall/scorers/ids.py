@@ -59,7 +59,7 @@ def _missing_ids_note(ids: Sequence[str | None]) -> str:
     if without == len(ids):
         raise Unmeasured(
             f"none of {without} retrieved contexts has an ID: return the id of each, or name its "
-            "field with id_key= or --id-key"
+            "field with id_key="
         )
     return f"{without} of {len(ids)} retrieved contexts have no ID"
 
