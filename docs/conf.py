@@ -71,7 +71,9 @@ nitpick_ignore = [  # internal classes, in signatures of public ones
     ("py:class", "llama_index.evaluation.fullrecall.record.LlamaIndexReading"),
     ("py:class", "llama_index.evaluation.fullrecall.recorder.LlamaIndexRecorder"),
     ("py:class", "llama_index.evaluation.fullrecall.retriever._Ways"),
+    ("py:class", "fullrecall.run.address.Address"),
     ("py:obj", "fullrecall.judge.judge.T"),
+    ("py:class", "fullrecall.scorers.scorer.T"),
 ]
 
 CODE = re.compile(r"(?<!`)`(?P<code>[^`]+)`(?!`)(?P<on>\w?)")

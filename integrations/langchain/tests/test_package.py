@@ -18,14 +18,18 @@ README = Path(__file__).parents[1] / "README.md"
 def test_the_public_names_are_these() -> None:
     """A name that is added or lost is a decision, not an accident."""
     assert langchain_fullrecall.__all__ == [
+        "LangChainCapture",
         "LangChainChatModel",
+        "ObservedLangChainRetriever",
         "RecallStringEvaluator",
+        "RecallSummary",
         "capture_retrievals",
         "contexts",
         "observed",
         "offline_client",
         "report_of",
     ]
+    assert len(langchain_fullrecall.__all__) <= 10
     for name in langchain_fullrecall.__all__:
         module = getattr(langchain_fullrecall, name).__module__
         assert module.partition(".")[0] == "langchain_fullrecall"

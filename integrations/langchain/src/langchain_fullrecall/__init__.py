@@ -7,17 +7,21 @@ from typing import TYPE_CHECKING
 from fullrecall._util.lazy import names
 
 if TYPE_CHECKING:
-    from langchain_fullrecall.capture import capture_retrievals
+    from langchain_fullrecall.capture import LangChainCapture, capture_retrievals
     from langchain_fullrecall.chat_model import LangChainChatModel
     from langchain_fullrecall.documents import contexts
     from langchain_fullrecall.evaluator import RecallStringEvaluator
     from langchain_fullrecall.experiment import report_of
     from langchain_fullrecall.offline import offline_client
-    from langchain_fullrecall.retriever import observed
+    from langchain_fullrecall.retriever import ObservedLangChainRetriever, observed
+    from langchain_fullrecall.summary import RecallSummary
 
 __all__ = [
+    "LangChainCapture",
     "LangChainChatModel",
+    "ObservedLangChainRetriever",
     "RecallStringEvaluator",
+    "RecallSummary",
     "capture_retrievals",
     "contexts",
     "observed",
@@ -27,8 +31,11 @@ __all__ = [
 
 # Loaded when first used: LangChain's retrievers take a second to import.
 _MODULES = {
+    "LangChainCapture": "capture",
     "LangChainChatModel": "chat_model",
+    "ObservedLangChainRetriever": "retriever",
     "RecallStringEvaluator": "evaluator",
+    "RecallSummary": "summary",
     "capture_retrievals": "capture",
     "contexts": "documents",
     "observed": "retriever",
