@@ -205,6 +205,12 @@ def third_party_after(statement: str) -> set[str]:
     return loaded - bare - sys.stdlib_module_names - {"fullrecall"}
 
 
+def test_import_loads_two_modules() -> None:
+    """`typing` alone would take as long as the rest: every run of pytest imports the package."""
+    loaded = modules_after("import fullrecall") - modules_after("import importlib, warnings")
+    assert loaded <= {"__future__", "fullrecall", "fullrecall._util", "fullrecall._util.ports"}
+
+
 def test_import_loads_nothing_heavy() -> None:
     """All of fullrecall's names load no framework, pandas, SciPy or RapidFuzz.
 

@@ -6,18 +6,28 @@ works without any of them.
 
 from __future__ import annotations
 
-from functools import cache
 from importlib import import_module
-from typing import Any
+
+TYPE_CHECKING = False  # as type checkers know it: every `import fullrecall` would load `typing`
+if TYPE_CHECKING:
+    from typing import Any
 
 PORTS: dict[str, str] = {}
 """For each port the face of a room and, after a colon, the name that is plugged in."""
 
+_plugged: dict[str, Any] = {}
+"""The objects of the ports that the kernel has asked so far."""
 
-@cache
+
 def plugged(port: str) -> Any:
     """Return the object that is plugged into a port; None without the room that has it."""
-    face, _, name = PORTS.get(port, "").partition(":")
+    if port not in _plugged:
+        _plugged[port] = _object_of(*PORTS.get(port, "").split(":"))
+    return _plugged[port]
+
+
+def _object_of(face: str, name: str = "") -> Any:
+    """Return the export of a face that has this name; None without the face."""
     if not face:
         return None
     try:
