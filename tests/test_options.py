@@ -73,15 +73,15 @@ def called_of_class(kind: type) -> Iterator[Called]:
         is_function = isinstance(member, (classmethod, staticmethod, FunctionType))
         if "fullrecall" not in owner.__module__ or not is_function:
             continue
-        if isinstance(member, staticmethod) and "." not in member.__func__.__qualname__:
-            continue  # a function of a module, which a port passes on
         if name in CONSTRUCTORS:
             if not inspect.isabstract(kind):
                 yield called(kind.__name__, kind)
         elif not name.startswith("_"):
             unbound = isinstance(member, FunctionType)
             function = member.__get__(some_object) if unbound else getattr(kind, name)
-            yield called(f"{kind.__name__}.{name}", function)
+            is_static = isinstance(member, staticmethod)
+            own_name = function.__name__ if is_static else f"{kind.__name__}.{name}"
+            yield called(own_name, function)
 
 
 def called(name: str, call: Callable[..., Any]) -> Called:

@@ -53,7 +53,8 @@ def _explain_methods(kind: type) -> None:
         if name.startswith("_") and name not in _CONSTRUCTORS:
             continue
         if isinstance(member, (classmethod, staticmethod)):
-            setattr(kind, name, type(member)(_explained(member.__func__, is_method=True)))
+            is_method = isinstance(member, classmethod) or name in _CONSTRUCTORS
+            setattr(kind, name, type(member)(_explained(member.__func__, is_method=is_method)))
         elif isinstance(member, FunctionType):
             setattr(kind, name, _explained(member, is_method=True))
 
