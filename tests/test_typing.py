@@ -49,8 +49,9 @@ from fullrecall.measures import AP, RR, Recall, nDCG
 from fullrecall.report import Comparison, GateResult, Interval, Missed
 from fullrecall.scorers.result import Result, Status
 from fullrecall.scorers import Scorer
-from fullrecall.judge import Judge, LexicalJudge, Panel
+from fullrecall.judge import Judge, Panel
 from fullrecall.judge.models import ChatModel, ChatRequest, Completion
+from fullrecall.lexical import LexicalJudge
 from fullrecall.samples.calls import Call
 from fullrecall.samples.retrieval import Retrieval
 from fullrecall.judge.models.scripted import ScriptedChatModel
@@ -118,8 +119,11 @@ except FullrecallError as error:
 '''
 
 WRONG = """\
-from fullrecall import IdRecall, LLMJudge, Sample, SpanRecall, aevaluate, evaluate
+from fullrecall import (
+    BatchScorer, IdRecall, LLMJudge, Sample, SpanRecall, aevaluate, choose, evaluate
+)
 from fullrecall.measures import Recall
+from fullrecall.testset import check
 
 Recall @ "5"  # wrong
 IdRecall(k=5)  # wrong
@@ -131,6 +135,10 @@ Sample(retrieved_contexts=[5])  # wrong
 LLMJudge("gpt-4o")  # wrong
 evaluate([Sample()], ["id"])  # wrong
 evaluate([Sample()], IdRecall(), max_concurrency="all")  # wrong
+evaluate([Sample()], IdRecall(), retreiver=len)  # wrong
+choose([Sample()], IdRecall(), {}, stores="s.sqlite")  # wrong
+BatchScorer(IdRecall(), max_concurency=4)  # wrong
+check([Sample()], {}, progres=False)  # wrong
 aevaluate([Sample()], IdRecall()).summary()  # wrong
 score: float = IdRecall().score(Sample()).score  # wrong
 IdRecall().score(Sample()).score = 1.0  # wrong
@@ -152,7 +160,7 @@ def check(found: Mapping[str, set[int]], told: str) -> None:
     """Errors stand in the lines of the wrong program that are wrong, and nowhere else."""
     lines = WRONG.splitlines()
     wrong = {number for number, line in enumerate(lines, start=1) if line.endswith("# wrong")}
-    assert len(wrong) == 15
+    assert len(wrong) == 19
     assert found.get("right.py", set()) == set(), told
     assert found.get("wrong.py", set()) == wrong, told
 
