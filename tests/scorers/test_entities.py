@@ -48,6 +48,7 @@ def test_nothing_guesses_entities() -> None:
     assert (told.status, told.reason) == (Status.UNSCORED, "reference_entities is missing")
 
 
+@pytest.mark.rooms
 @pytest.mark.parametrize(
     ("entity", "text"),
     [

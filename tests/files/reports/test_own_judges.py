@@ -12,7 +12,6 @@ import pytest
 from fullrecall import ClaimRecall, LLMJudge, Report, Sample, evaluate
 from fullrecall.judge import Citation, Flow, Verdict
 from fullrecall.judge.models.scripted import ScriptedChatModel
-from fullrecall.lexical import LexicalJudge
 
 
 @dataclass(frozen=True)
@@ -60,8 +59,11 @@ def test_a_judge_of_ones_own_may_have_any_name(
     assert [each.verified for each in evidence] == [verified]
 
 
+@pytest.mark.rooms
 def test_a_method_says_whether_rules_decide() -> None:
     """The built-in judge, and a model with verify="rules", leave quotes to the rules."""
+    from fullrecall.lexical import LexicalJudge
+
     model = ScriptedChatModel([])
     judges = {
         True: [LexicalJudge(), LLMJudge(model), None],
