@@ -120,3 +120,14 @@ def test_a_name_alone_supports_nothing() -> None:
         retrieved_contexts=contexts, reference="The Eiffel Tower is in Paris. It is made of cheese."
     )
     assert [finding.credit_at() for finding in result.findings] == [1.0, 0.0]
+
+
+def test_a_chunk_may_begin_with_a_pronoun() -> None:
+    """A chunk that was cut behind its subject supports what it says, and is quoted as it is."""
+    chunk = "It was built from 1887 to 1889, as the centrepiece of a World's Fair."
+    result = ClaimRecall().score(
+        retrieved_contexts=[chunk],
+        reference="The Eiffel Tower is in Paris. It was built from 1887 to 1889.",
+    )
+    assert [finding.credit_at() for finding in result.findings] == [0.0, 1.0]
+    assert [(each.quote, each.verified) for each in result.findings[1].evidence] == [(chunk, True)]

@@ -48,7 +48,9 @@ def test_claims_come_with_quotes_of_what_was_retrieved(notebook: Any) -> None:
     claims = re.findall(r"^([+-]) (.+)$", retrieved, re.MULTILINE)
     supported = [claim for sign, claim in claims if sign == "+"]
     assert float(retrieved.split()[0]) == pytest.approx(len(supported) / len(claims))
-    assert [claim for sign, claim in claims if sign == "-"] == ["It weighs 10,100 tonnes."]
+    assert [claim for sign, claim in claims if sign == "-"] == [
+        "The Eiffel Tower weighs 10,100 tonnes."
+    ]
     (source,) = [cell.source for cell in notebook.cells if cell.source.startswith("retrieved = [")]
     texts = re.findall(r'"(.+)",', source)
     quotes = re.findall(r"rank (\d): ['\"](.+)['\"]$", retrieved, re.MULTILINE)

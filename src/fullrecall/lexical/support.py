@@ -11,6 +11,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Mapping, Sequence
+from itertools import takewhile
 from typing import Any
 
 from fullrecall._util.data import table
@@ -20,6 +21,7 @@ from fullrecall.lexical.features import differing_detail, features
 from fullrecall.lexical.matching import ClaimMatch, ParsedText, match_of, read_passage
 
 _CLOSING = frozenset(".!?…。！？।؟\"'”’»)]%")  # noqa: RUF001 - they are full-width stops
+_LEADING_PRONOUN = re.compile(r"(?:It|He|She|They)\b")
 _LIST_NUMBER = re.compile(r"\s*+\(?\d{1,2}[.)]\s++(?=\S)")
 _DENIED = 0.3  # the share that remains of the probability of a claim that differs in a detail
 _SHORT = 7  # words of a claim, each once
@@ -36,7 +38,7 @@ def weights() -> Mapping[str, Any]:
 
 def supported(claim: str, contexts: Sequence[str]) -> Best:
     """Return how far all contexts jointly support the claim, with what speaks most for it."""
-    return _best(*matched(claim, contexts))
+    return _best(*matched(claim, contexts), contexts)
 
 
 def judged(claim: str, contexts: Sequence[str], *, threshold: float) -> Judged:
@@ -46,7 +48,7 @@ def judged(claim: str, contexts: Sequence[str], *, threshold: float) -> Judged:
     ones are tried that cover most of the claim. So more contexts never lower what fewer support.
     """
     alone = [matched(claim, [context]) for context in contexts]
-    best_of = [_best(*match) for match in alone]
+    best_of = [_best(*match, [text]) for match, text in zip(alone, contexts, strict=True)]
     if any(best.support >= threshold for best in best_of):
         return Judged(best_of)
     return Judged(
@@ -59,11 +61,29 @@ def matched(claim: str, contexts: Sequence[str]) -> tuple[ParsedText, list[Parse
     marker = _LIST_NUMBER.match(claim)
     claim = in_words_of(claim, contexts)
     passage = read_passage(claim[marker.end() :] if marker else claim)
-    read = [read_passage(context) for context in contexts]
+    read = [read_passage(_with_subject(context, passage)) for context in contexts]
     return passage, read, match_of(passage, read)
 
 
-def _best(claim: ParsedText, contexts: Sequence[ParsedText], match: ClaimMatch) -> Best:
+def _with_subject(context: str, claim: ParsedText) -> str:
+    """Return a context that begins with a pronoun with the claim's name in place of it.
+
+    A chunk often begins within a text that named its subject before: "It was built in 1889."
+    """
+    pronoun = _LEADING_PRONOUN.match(context)
+    named = list(takewhile(lambda word: word.is_capitalised, claim.words))
+    if pronoun is None or not named or _LEADING_PRONOUN.match(claim.text):
+        return context
+    said = {word.key for word in claim.words[len(named) :] if word.tells}
+    # The name itself must not count: a context about the same thing may say something else of it.
+    if 2 * len(said & read_passage(context).places.keys()) < max(1, len(said)):
+        return context
+    return f"{claim.text[: named[-1].end]}{context[pronoun.end() :]}"
+
+
+def _best(
+    claim: ParsedText, contexts: Sequence[ParsedText], match: ClaimMatch, originals: Sequence[str]
+) -> Best:
     if match.best is None:
         return Best()
     values = features(claim, match)
@@ -75,7 +95,12 @@ def _best(claim: ParsedText, contexts: Sequence[ParsedText], match: ClaimMatch) 
     probability = round(1 / (1 + math.exp(-score)), 6)
     if differing_detail(claim, contexts, match) or _shares_only_names(match):
         probability = round(probability * _DENIED, 6)
-    return Best(probability, _evidence(match, contexts[match.best.context]))
+    quote = _evidence(match, contexts[match.best.context])
+    original = originals[match.best.context]
+    if quote not in original and (pronoun := _LEADING_PRONOUN.match(original)):
+        subject = contexts[match.best.context].text.removesuffix(original[pronoun.end() :])
+        quote = pronoun[0] + quote.removeprefix(subject)  # as the context has it
+    return Best(probability, quote)
 
 
 def _shares_only_names(match: ClaimMatch) -> bool:
