@@ -99,14 +99,15 @@ class TestCtrlC:
     def test_the_partial_report_comes_with_it(self) -> None:
         """What is in flight is unscored, what was done is kept, the handler is as before."""
         before = signal.getsignal(signal.SIGINT)
-        model = DelayedModel(lambda number: 60.0 if number > 9 else 0.0)
 
-        def press(row: Row) -> None:
-            if row.position == 4:
+        def pressed(number: int) -> float:
+            if number == 13:  # it is in flight, whatever the load of the machine
                 os.kill(os.getpid(), signal.SIGINT)
+            return 60.0 if number > 12 else 0.0
 
+        model = DelayedModel(pressed)
         with pytest.raises(Interrupted) as caught:
-            evaluate(samples(40), scorer(model), progress=False, sink=press, max_concurrency=2)
+            evaluate(samples(40), scorer(model), progress=False, max_concurrency=2)
         rows = caught.value.report.rows
         assert [row.position for row in rows] == list(range(1, len(rows) + 1))
         assert [row.results[0].score for row in rows[:4]] == [0.0, 0.0, 1.0, 1.0]
