@@ -119,7 +119,7 @@ def test_a_bad_path_is_an_error_also_where_nobody_is_asked(tmp_path: Path) -> No
     with pytest.raises(StoreError, match="no directory"):
         asyncio.run(aevaluate(drawn(), IdRecall(), store=bad, progress=False))
     with pytest.raises(
-        ParameterError, match="store must be a path, a redis:// URL, a Ledger or None, got 3"
+        ParameterError, match="store must be a path, a redis:// URL, a Ledger or None, got int"
     ):
         evaluate(drawn(), IdRecall(), store=3, progress=False)  # type: ignore[arg-type]
     good = tmp_path / "runs.sqlite"

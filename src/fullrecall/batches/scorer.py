@@ -24,7 +24,7 @@ from fullrecall.files.frames import without_gaps
 from fullrecall.files.rows import ColumnRenaming, Rename, sample_of
 from fullrecall.judge.models.retries import MOST, Retries
 from fullrecall.judge.usage import Spent
-from fullrecall.run.address import SCHEMES, Address
+from fullrecall.run.address import Address
 from fullrecall.run.budget import Budget, checked
 from fullrecall.run.evaluate import (
     CorpusLike,
@@ -106,8 +106,10 @@ class BatchScorer:
                     f"{type(self.store).__name__}: each worker opens it",
                     "store",
                 )
-            if not str(self.store).startswith(SCHEMES):  # workers may run in another directory
-                object.__setattr__(self, "store", str(Path(self.store).absolute()))
+            given = Address(str(self.store))
+            # Workers may run in another directory.
+            store = given.url if given.is_server else str(Path(self.store).absolute())
+            object.__setattr__(self, "store", store)
         # What is wrong with these raises here, and not in a worker.
         self._options  # noqa: B018
         self._columns  # noqa: B018

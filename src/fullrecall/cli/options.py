@@ -139,5 +139,10 @@ ConcurrencyOption: TypeAlias = Annotated[
     int, Option(metavar="N", help="Maximum concurrent requests.")
 ]
 StoreOption: TypeAlias = Annotated[
-    Path | None, file(help="Save model answers here (.sqlite) to resume a stopped run.")
+    str | None,
+    Option(
+        metavar="FILE|URL",
+        help="Save model answers in this file (.sqlite) or on this Redis server (redis://HOST/0) "
+        "to resume a stopped run.",
+    ),
 ]

@@ -113,7 +113,7 @@ def hide_values(value: object, *, is_secret: bool = False) -> None:
     """Hide a secret, or what headers, parameters and options have under the names of secrets."""
     if isinstance(value, Mapping):
         for name, named_value in value.items():
-            is_named = name in _HEADERS or _names_secret(str(name))
+            is_named = name in _HEADERS or names_secret(str(name))
             hide_values(named_value, is_secret=is_secret or is_named)
     elif isinstance(value, (list, tuple)):
         for element in value:
@@ -137,7 +137,8 @@ def hide_fields(model: object) -> None:
     watch_logs()
 
 
-def _names_secret(name: str) -> bool:
+def names_secret(name: str) -> bool:
+    """Whether an option or a header of that name is a secret."""
     return _SECRET_NAME.search(name) is not None
 
 
@@ -185,7 +186,7 @@ def public_options(options: Mapping[str, object]) -> str:
     parts = (
         f",{name}={value!r}"
         for name, value in sorted(options.items())
-        if _is_plain(value) and not _names_secret(name) and not _PRIVATE.search(name)
+        if _is_plain(value) and not names_secret(name) and not _PRIVATE.search(name)
     )
     return redacted("".join(parts))
 
