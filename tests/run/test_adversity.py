@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 import random
+import subprocess
 import sys
 import threading
 import time
@@ -290,3 +291,72 @@ def test_a_clock_that_jumps_pays_nothing_twice(
         for thread in threads:
             thread.join(60)
     assert sum((model.asked for model in models), Counter()) == Counter(range(12))
+
+
+STEPPED = """
+import asyncio, random, sys, time
+from pathlib import Path
+
+seed, shift = int(sys.argv[1]), [float(sys.argv[2])]
+real = time.time
+time.time = lambda: real() + shift[0]
+
+from fullrecall import evaluate
+from tests.run.paid import Paid, samples, scorer
+
+chance = random.Random(seed)
+
+async def before(sent):
+    if sent == 4:
+        shift[0] += float(sys.argv[3])
+    await asyncio.sleep(0.004 * chance.random())
+
+numbers = list(range(40))
+chance.shuffle(numbers)
+model = Paid(Path(sys.argv[4]), before)
+print("ready", flush=True)
+sys.stdin.readline()
+report = evaluate(
+    samples(numbers), scorer(model), store=sys.argv[5], progress=False, max_concurrency=4
+)
+assert [row.results[0].score for row in report] == [0.0] * 40
+"""
+
+
+@pytest.mark.parametrize(
+    "steps",
+    [
+        [(0, 0), (3_600, 0)],
+        [(0, 0), (-3_600, 0), (864_000, 0)],
+        [(0, 20), (0, -20), (20, 0), (-20, 3_600)],
+    ],
+    ids=["an hour", "ten days", "between and during"],
+)
+def test_processes_whose_clocks_disagree_pay_nothing_twice(
+    tmp_path: Path, steps: list[tuple[float, float]]
+) -> None:
+    """The date may differ from process to process, and be set while they run."""
+    paid, store = tmp_path / "paid", tmp_path / "store"
+    processes = [
+        subprocess.Popen(
+            [
+                *(sys.executable, "-c", STEPPED, str(seed)),
+                *(str(start), str(step), str(paid), str(store)),
+            ],
+            cwd=Path(__file__).parents[2],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+        )
+        for seed, (start, step) in enumerate(steps)
+    ]
+    pipes = [(process.stdin, process.stdout) for process in processes]
+    assert [told.readline() for _, told in pipes if told] == ["ready\n"] * len(steps)
+    for start, _ in pipes:
+        assert start is not None
+        start.write("go\n")
+        start.flush()
+    assert [process.wait() for process in processes] == [0] * len(steps)
+    for process in processes:
+        process.communicate()
+    assert Counter(paid.read_text().split()) == Counter(map(str, range(40)))

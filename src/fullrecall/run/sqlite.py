@@ -29,19 +29,12 @@ _GONE = "it was deleted or replaced while it was in use"
 _BOOTTIME = getattr(time, "CLOCK_BOOTTIME", None)  # goes on while the machine sleeps
 
 
-def _steady() -> float:
-    return time.monotonic() if _BOOTTIME is None else time.clock_gettime(_BOOTTIME)
-
-
-_BEGIN = time.time() - _steady()
-
-
 def seconds() -> float:
-    """Return the time since the epoch, by a clock that does not follow who sets the machine's.
+    """Return the seconds since the machine started, the same in each of its processes.
 
-    A process that starts after the clock was set, and one from before, disagree by as much.
+    Nobody sets this clock: processes whose dates disagree agree about who holds a claim.
     """
-    return _BEGIN + _steady()
+    return time.monotonic() if _BOOTTIME is None else time.clock_gettime(_BOOTTIME)
 
 
 @dataclass(eq=False)
