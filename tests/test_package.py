@@ -53,6 +53,7 @@ def test_the_surface_is_pinned() -> None:
         "compare",
         "diagnose",
         "evaluate",
+        "record",
     ]
     assert len(fullrecall.__all__) <= 30
     for name in fullrecall.__all__:

@@ -13,6 +13,7 @@ if TYPE_CHECKING:  # `as` the same name says that it is public (PEP 484)
     from fullrecall.calibration import calibrate as calibrate
     from fullrecall.diagnosis import diagnose as diagnose
     from fullrecall.judge import LLMJudge as LLMJudge
+    from fullrecall.observe.reported import record as record
     from fullrecall.report import Report as Report
     from fullrecall.report import aevaluate as aevaluate
     from fullrecall.report import compare as compare
@@ -62,6 +63,7 @@ _MODULES = {
     "compare": "report",
     "diagnose": "diagnosis",
     "evaluate": "report",
+    "record": "observe.reported",
 }
 
 if not TYPE_CHECKING:  # checkers read no list but a literal one

@@ -14,7 +14,7 @@ import pytest
 from opentelemetry import trace as otel
 from opentelemetry.sdk.trace import Span, TracerProvider
 
-from fullrecall import Sample
+from fullrecall import Sample, record
 from fullrecall.observe import RetrievalProcessor
 from fullrecall.observe.processor import SpanCapture
 from fullrecall.run.retrievers import as_retriever
@@ -117,3 +117,18 @@ def test_spans_that_never_end_are_let_go() -> None:
     del seen, spans
     gc.collect()
     assert not any(each() for each in held)
+
+
+@pytest.mark.parametrize("documents", [[{"id": "a", "text": "x"}, "b"], ["a", "b"]])
+def test_documents_that_the_application_reports_count(documents: Any) -> None:
+    """A vector store that no instrumentor knows is reported by `record`, inside a span or not."""
+    application = Application()
+
+    def ask(question: str) -> str:
+        with otel.use_span(application.start("chain"), end_on_exit=True):
+            record(documents, query=question)
+        return "An answer."
+
+    found = as_retriever(application.processor.observed(ask)).retrieve(Sample(user_input="q"))
+    assert [context.id or context.label for context in found.contexts or ()] == ["a", "b"]
+    assert [(call.source, call.query) for call in found.calls] == [("record", "q")]

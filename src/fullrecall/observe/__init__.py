@@ -19,6 +19,7 @@ if TYPE_CHECKING:  # `as` the same name says that it is public (PEP 484)
     from fullrecall.observe.processor import RetrievalProcessor as RetrievalProcessor
     from fullrecall.observe.processor import SpanCapture as SpanCapture
     from fullrecall.observe.reading import StepReading as StepReading
+    from fullrecall.observe.reported import on_record as on_record
     from fullrecall.observe.step import ITEM as ITEM
     from fullrecall.observe.step import DocumentCopy as DocumentCopy
     from fullrecall.observe.step import DocumentList as DocumentList
@@ -46,6 +47,7 @@ _MODULES = {
     "brief": "failures",
     "incompatible": "failures",
     "joined": "values",
+    "on_record": "reported",
 }
 
 if not TYPE_CHECKING:  # checkers read no list but a literal one

@@ -117,9 +117,25 @@ class StepLog:
             step.ended = next(self._moments)
             step.seconds = perf_counter() - (self._start or 0.0)
             step.error = error
-            if error is None:
+            if error is None and output is not None:
                 ends_call = step.parent is None and not step.retrieves
                 read = self.reader.read_result if ends_call else self.reader.read
                 step.returned, step.texts = read(output)
                 step.outputs = self.reader.identities(output)
         return step
+
+    def report(
+        self,
+        id: Hashable,  # noqa: A002
+        parent: Hashable | None,
+        documents: object,
+        query: str | None,
+    ) -> None:
+        """Write down documents that the application itself reports, as a retriever's.
+
+        Raises `InputError` for what cannot be read as documents.
+        """
+        self.begin(id, parent, "retriever", "record", query=query)
+        with self._lock:
+            self._steps[id].returned = self.reader.read_documents(documents).lists
+        self.end(id)

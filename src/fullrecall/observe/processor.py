@@ -7,17 +7,22 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from contextvars import ContextVar
 from inspect import iscoroutinefunction
+from itertools import count
+from time import time_ns
 from typing import TYPE_CHECKING, Any
 
 from fullrecall.errors import MissingExtraError, ParameterError
 from fullrecall.observe.captured import Captured
+from fullrecall.observe.reported import on_record
 from fullrecall.observe.span import of_sdk
+from fullrecall.observe.step import Step
 from fullrecall.observe.trace import Trace, TraceReading
-from fullrecall.observe.translation import TracedStep, step_of
+from fullrecall.observe.translation import TracedStep, TraceValueReader, step_of
 from fullrecall.samples.retrieval import FailedCalls, Retrieval
 
 try:
     from opentelemetry.sdk.trace import SpanProcessor
+    from opentelemetry.trace import get_current_span
 except ImportError:
     raise MissingExtraError("opentelemetry-sdk", "otel", "a span processor") from None
 
@@ -134,6 +139,14 @@ class SpanCapture(Captured):
             self._steps.append(step)
             self._open.pop(str(step.step.id), None)
 
+    def reported(self, documents: object, query: str | None) -> None:
+        """Add documents that the application itself reports, as retrieved in the current span."""
+        parent, now = get_current_span().get_span_context(), time_ns()
+        lists = TraceValueReader().read_documents(documents).lists
+        own_id = f"record {next(_numbers)}"
+        step = Step(own_id, _id(parent), "retriever", "record", returned=lists, query=query)
+        self.ended(TracedStep(step, now, now, remote_parent=False, question=query))
+
     def going_on(self) -> list[str]:
         """Return the IDs of the spans that have not ended."""
         with self._lock:
@@ -160,6 +173,15 @@ class SpanCapture(Captured):
 
 
 _capturing: ContextVar[SpanCapture | None] = ContextVar("fullrecall_spans", default=None)
+
+_numbers = count(1)
+
+
+@on_record
+def _take(documents: object, query: str | None) -> None:
+    capture = _capturing.get()
+    if capture is not None:
+        capture.reported(documents, query)
 
 
 def _id(context: Any) -> str:

@@ -107,6 +107,18 @@ class ValueReader:
             (DocumentList(ROWS, copies, certain=False), *contents.lists), contents.texts
         )
 
+    def read_documents(self, value: object) -> Contents:
+        """Return the list in a value that is nothing but retrieved documents, in any known form.
+
+        Raises `InputError` for what cannot be read as documents.
+        """
+        copies = self.copies(value) if isinstance(value, (list, tuple)) else [None]
+        if None in copies:
+            rows = contexts_of(value, strings_are_ids=True)
+            copies = [DocumentCopy(0, row.id, row.text or "", row) for row in rows]
+        documents = tuple(copy for copy in copies if copy is not None)
+        return Contents((DocumentList((), documents),), ())
+
     def identities(self, value: object) -> tuple[int, ...]:
         """Return the identity of a mapping, list or other object, if it proves anything."""
         # Never of a string: Python hands out one object for equal ones (`"" + s is s`).

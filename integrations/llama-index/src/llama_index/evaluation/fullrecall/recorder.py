@@ -31,8 +31,9 @@ from llama_index.core.postprocessor.types import BaseNodePostprocessor
 from llama_index.core.response_synthesizers import BaseSynthesizer
 from llama_index.core.schema import QueryBundle
 from llama_index.core.tools.types import BaseTool, ToolOutput
+from llama_index_instrumentation.span import active_span_id
 
-from fullrecall.observe import ROOT, Step, StepKind, StepLog, brief
+from fullrecall.observe import ROOT, Step, StepKind, StepLog, brief, on_record
 from llama_index.evaluation.fullrecall.reader import NodeValueReader, stand_for_objects
 
 _logger = logging.getLogger(__name__)
@@ -193,6 +194,10 @@ class LlamaIndexRecorder:
         if step is None or step.kind != "retriever":
             self._event(span, "retriever", "retrieval", nodes, query=question_text(query))
 
+    def reported(self, span: str | None, documents: object, query: str | None) -> None:
+        """Write down documents that the application itself reports."""
+        self.log.report(f"event {next(_numbers)}", self._caller(span), documents, query)
+
     def fail(self, error: Exception) -> None:
         """Note that something could not be written down."""
         _logger.error("a step of a retrieval was not recorded", exc_info=error)
@@ -259,14 +264,8 @@ class _Spans(BaseSpanHandler[BaseSpan]):
         if deliver and _question(arguments) is not None:
             call = opened(id_)
             _calls[id_] = _OpenCall(call, recorders.set((*seen_by, call)), deliver)
-        for recorder in _beside(instance, arguments) if current is None else ():
-            recorder.partial = recorder.partial or (
-                f"the call was not recorded completely: {_name(instance, id_)} was asked in a "
-                "thread without the call's context, or in a task without it, which cannot be "
-                "recorded: start a thread with contextvars.copy_context().run or "
-                "asyncio.to_thread, start the task inside the call, and let one task alone "
-                "advance a generator that holds a block open"
-            )
+        if current is None and _role_of(instance).kind in ("retriever", "reranker"):
+            _note_beside(_name(instance, id_), _query(arguments))
         if not (seen_by or call):
             return
         _running[id_] = [*seen_by, *([] if call is None else [call])]
@@ -350,15 +349,12 @@ def _end(id_: str, output: Any, error: BaseException | None) -> None:
         deliver(call.recorder, output)
 
 
-def _beside(instance: Any, arguments: Mapping[str, Any]) -> list[LlamaIndexRecorder]:
-    """Return the recorders that a retrieval in a context without any may belong to.
+def _note_beside(name: str, query: str | None) -> None:
+    """Note a retrieval in a context without recorders in those that it may belong to.
 
     A call of an engine is asked one question; a block may ask anything.
     """
-    if _role_of(instance).kind not in ("retriever", "reranker"):
-        return []
-    here, query = threading.get_ident(), _query(arguments)
-    beside = []
+    here = threading.get_ident()
     for recorder in list(_open):
         if not recorder.is_open:
             continue
@@ -366,8 +362,26 @@ def _beside(instance: Any, arguments: Mapping[str, Any]) -> list[LlamaIndexRecor
             first = recorder.steps[:1]
             if recorder.thread == here or not first or first[0].query != query:
                 continue
-        beside.append(recorder)
-    return beside
+        recorder.partial = recorder.partial or (
+            f"the call was not recorded completely: {name} was asked in a "
+            "thread without the call's context, or in a task without it, which cannot be "
+            "recorded: start a thread with contextvars.copy_context().run or "
+            "asyncio.to_thread, start the task inside the call, and let one task alone "
+            "advance a generator that holds a block open"
+        )
+
+
+@on_record
+def _take_report(documents: object, query: str | None) -> None:
+    current = recorders.get()
+    if current is None:
+        _note_beside("record()", query)
+    for recorder in current or ():
+        if recorder.is_open:
+            try:
+                recorder.reported(active_span_id.get(), documents, query)
+            except Exception as error:  # noqa: BLE001 - told in the record
+                recorder.fail(error)
 
 
 def _delivery(seen_by: Sequence[LlamaIndexRecorder]) -> tuple[Deliver, ...]:

@@ -1,0 +1,64 @@
+"""Documents that an application reports by `record`, since no retriever does."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from llama_index.core.llms import MockLLM
+from llama_index.core.response_synthesizers import get_response_synthesizer
+from llama_index.core.schema import NodeWithScore, TextNode
+
+from fullrecall import Context, Sample, record
+from llama_index.evaluation.fullrecall import capture_retrievals, observed
+
+_NODES = [NodeWithScore(node=TextNode(id_=id_, text=f"about {id_}")) for id_ in "ab"]
+_HITS = [{"id": id_, "text": f"about {id_}"} for id_ in "ab"]
+
+
+@pytest.mark.parametrize(
+    "documents",
+    [
+        _NODES,
+        [(each, 0.5) for each in _NODES],
+        _HITS,
+        {"results": _HITS},
+        {"ids": [["a", "b"]], "documents": [["about a", "about b"]]},
+        [Context("about a", id="a"), Context("about b", id="b")],
+        ["a", "b"],
+    ],
+    ids=["nodes", "pairs", "hits", "envelope", "columns", "contexts", "ids"],
+)
+def test_documents_of_any_form_are_one_ranked_list(documents: Any) -> None:
+    """They are a call with the question, whatever the function returns."""
+
+    def ask(question: str) -> str:
+        assert record(documents, query=question) is documents
+        return "An answer."
+
+    found = observed(ask).retrieve(Sample(user_input="q"))
+    assert [each.id for each in found.contexts or ()] == ["a", "b"]
+    assert [(call.source, call.query) for call in found.calls] == [("record", "q")]
+
+
+def test_an_answer_from_a_part_of_them_counts_that_part() -> None:
+    """Later steps change a reported list as they change a retriever's."""
+    with capture_retrievals() as capture:
+        found = record(_NODES)
+        get_response_synthesizer(llm=MockLLM()).synthesize("q", found[1:])
+    assert [each.id for each in capture.retrieval().contexts or ()] == ["b"]
+
+
+def test_what_is_no_document_leaves_the_record_unscored() -> None:
+    """The application goes on."""
+
+    def ask(question: str) -> str:
+        record(object())
+        return "An answer."
+
+    assert "not recorded completely" in (observed(ask).retrieve(Sample(user_input="q")).error or "")
+
+
+def test_outside_of_a_recorded_call_nothing_happens() -> None:
+    """In production the line costs nothing."""
+    assert record(_NODES) is _NODES

@@ -1,0 +1,33 @@
+"""Retrieval that fires no event: the application reports the documents itself."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TypeAlias, TypeVar
+
+Documents = TypeVar("Documents")
+
+TakeReport: TypeAlias = Callable[[object, "str | None"], None]
+"""Writes documents, and the question that they were retrieved for, into open records."""
+
+_takers: list[TakeReport] = []
+
+
+def record(documents: Documents, *, query: str | None = None) -> Documents:
+    """Write documents into each record that is open around this call, and return them.
+
+        hits = record(vectorstore.similarity_search(question), query=question)
+
+    For retrieval that no framework reports: a vector store, an HTTP client, a database. The
+    documents are one ranked list, in any form that a retriever function may return; strings that
+    look like IDs are IDs. Does nothing where no call is recorded.
+    """
+    for take in _takers:
+        take(documents, query)
+    return documents
+
+
+def on_record(take: TakeReport) -> TakeReport:
+    """Have a function take what `record` is passed; it finds the open records itself."""
+    _takers.append(take)
+    return take
