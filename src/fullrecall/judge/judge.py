@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Generator, Sequence
 from dataclasses import dataclass
-from typing import Literal, NamedTuple, Protocol, TypeAlias, TypeVar, get_args
+from typing import ClassVar, Literal, NamedTuple, Protocol, TypeAlias, TypeVar, get_args
 
+from fullrecall._util.truth import NoTruth
 from fullrecall.judge.models.chat import ChatModel, ChatRequest, Completion
 
 T = TypeVar("T")
@@ -47,7 +48,7 @@ class Citation(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Verdict:
+class Verdict(NoTruth):
     """A judge's word on one target.
 
     `label` is None where there is no valid verdict, and `problem` says why. `together` says
@@ -60,6 +61,8 @@ class Verdict:
     not asked. `facts` are the verdicts on the facts of a compound claim, each with its text as
     `fact`: the credit is then their share.
     """
+
+    read: ClassVar[str] = ".label"
 
     label: VerdictLabel | None
     citations: tuple[Citation, ...] = ()

@@ -33,7 +33,8 @@ def verdict(subject: Subject, summary: Summary | None, choice: int, turns: Turns
         estimates = [score[measure] for score, measure in zip(summary, measures, strict=True)]
         return _mean_verdicts(dict(zip(labels, estimates, strict=True)), turns)
     verdicts = []
-    for label, score, measure in zip(labels, subject.comparison or (), measures, strict=True):
+    comparison = () if subject.comparison is None else subject.comparison
+    for label, score, measure in zip(labels, comparison, measures, strict=True):
         change = score[measure]
         verdicts.append(Line(verdict_of(change), [change_sentence(label, change)]))
     return verdicts[:_NAMED]

@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from fullrecall._util.truth import NoTruth
 from fullrecall.errors import ParameterError
 from fullrecall.measures import Measure
 from fullrecall.measures.lists import Floats
@@ -68,7 +69,7 @@ class Flip(NamedTuple):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Difference:
+class Difference(NoTruth):
     """One measure of one score, over the samples of which it is defined in both reports.
 
     `before`, `after` and `difference` are means over `groups`, a sample without a group being one;

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from fullrecall._util.counts import counted
+from fullrecall._util.truth import NoTruth
 from fullrecall.show.sheet import Cell, Line, Section, Sheet
 from fullrecall.show.shown import Shown
 from fullrecall.show.text import shown
@@ -41,7 +42,7 @@ class Standing:
 
 
 @dataclass(frozen=True, repr=False)
-class Choice(Shown):
+class Choice(NoTruth, Shown):
     """Which retriever is best by a measure; prints as a table under one sentence.
 
     `winner` is the name of the only retriever that is left, None where several are; it is
@@ -59,6 +60,11 @@ class Choice(Shown):
     calls: int
     standings: tuple[Standing, ...]
     notes: tuple[str, ...] = ()
+
+    @property
+    def outcome(self) -> str:
+        """Whether a retriever is "chosen", or "cannot_tell"."""
+        return "cannot_tell" if self.winner is None else "chosen"
 
     @property
     def sentence(self) -> str:
@@ -96,8 +102,7 @@ class Choice(Shown):
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain JSON values."""
-        outcome = "cannot_tell" if self.winner is None else "chosen"
-        return {"outcome": outcome, "sentence": self.sentence, **plain_of(self)}
+        return {"outcome": self.outcome, "sentence": self.sentence, **plain_of(self)}
 
     @property
     def sheets(self) -> Sequence[Sheet]:

@@ -13,6 +13,7 @@ from fullrecall._util.counts import counted
 from fullrecall._util.garbage import uncollected
 from fullrecall._util.parameters import check_share
 from fullrecall._util.ports import plugged
+from fullrecall._util.truth import NoTruth
 from fullrecall.errors import ParameterError
 from fullrecall.measures import Measure, as_measures
 from fullrecall.measures.lists import Integers
@@ -22,7 +23,7 @@ from fullrecall.show.sheet import Line, Section, Sheet
 from fullrecall.show.shown import Shown
 from fullrecall.show.text import first_of
 from fullrecall.stats.bounds import CONFIDENCE
-from fullrecall.stats.change import difference
+from fullrecall.stats.change import Direction, difference
 from fullrecall.stats.change_sheets import (
     change_sentence,
     difference_cells,
@@ -31,7 +32,7 @@ from fullrecall.stats.change_sheets import (
 )
 from fullrecall.stats.estimates import default_measures
 from fullrecall.stats.evaluation import Evaluation, check_evaluation
-from fullrecall.stats.named import ByName
+from fullrecall.stats.named import ByName, index_of
 from fullrecall.stats.pairs import ScorePairs, check_questions, paired, same_methods
 from fullrecall.stats.plain import plain, plain_of
 from fullrecall.stats.question_cost import QuestionCost, cost_change, question_cost
@@ -47,7 +48,7 @@ from fullrecall.table.groups import codes_of
 from fullrecall.table.row import Row
 
 
-class Comparison(Shown, ByName[ScoreComparison]):
+class Comparison(NoTruth, Shown, ByName[ScoreComparison]):
     """One `ScoreComparison` for each score that both reports have: `comparison["id_recall"]`.
 
     Prints as a table. `before` and `after` are the reports, `rows` their samples side by side,
@@ -89,6 +90,14 @@ class Comparison(Shown, ByName[ScoreComparison]):
             for measure in self.measures or default_measures(method)
         }
         return ScoreComparison(method, differences, pairs.unpaired(), pairs.differing)
+
+    @property
+    def outcome(self) -> Direction:
+        """The outcome of the only score, or of the only recall.
+
+        Raises `ReportError` where there are several: `comparison["id_recall"].outcome`.
+        """
+        return self[index_of([score.method for score in self], None)].outcome
 
     @cached_property
     def costs(self) -> tuple[QuestionCost | None, QuestionCost | None]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar
 
+from fullrecall._util.truth import NoTruth
 from fullrecall.errors import ParameterError
 from fullrecall.measures import Measure
 from fullrecall.show.sheet import CellLike, Line, Section, Sheet
@@ -21,7 +22,7 @@ from fullrecall.stats.question_cost import question_cost
 from fullrecall.stats.score_comparison import adjusted
 
 
-class Comparisons(Shown, ByName[Comparison]):
+class Comparisons(NoTruth, Shown, ByName[Comparison]):
     """The comparison of each report but the baseline with the baseline: `comparisons["dense"]`.
 
     `reports` has all of them by name, the baseline first. Prints as a table. Raises
@@ -30,6 +31,7 @@ class Comparisons(Shown, ByName[Comparison]):
     """
 
     kind: ClassVar[str] = "comparison"
+    read: ClassVar[str] = "[name].outcome"
 
     def __init__(
         self,

@@ -75,7 +75,8 @@ class ByMeasure(Mapping[Measure, T], Generic[T]):
     @property
     def main(self) -> T:
         """The headline over all that was retrieved, or the first measure where that is not here."""
-        return self.measured.get(self.method.headline) or next(iter(self.measured.values()))
+        headline = self.method.headline
+        return self.measured[headline if headline in self.measured else next(iter(self.measured))]
 
 
 def index_of(methods: Sequence[Method], score: str | None) -> int:

@@ -8,6 +8,7 @@ from enum import StrEnum
 from typing import TYPE_CHECKING, Any
 
 from fullrecall._util.counts import counted
+from fullrecall._util.truth import NoTruth
 from fullrecall.show import markdown, terminal
 from fullrecall.show.sheet import Cell, CellLike, Emphasis, Line, Section, Sheet
 from fullrecall.show.text import shown
@@ -31,7 +32,7 @@ class Outcome(StrEnum):
 
 
 @dataclass(frozen=True)
-class Check:
+class Check(NoTruth):
     """One rule of a gate and what came of it.
 
     `value` is the mean, or the mean difference from the baseline; `lower` and `upper` are its
@@ -56,7 +57,7 @@ class Check:
 
 
 @dataclass(frozen=True, repr=False)
-class GateResult:
+class GateResult(NoTruth):
     """What a gate decides of a report; prints one line for each rule.
 
     `drift` says what has changed beside the retriever: the corpus, the list, the references.

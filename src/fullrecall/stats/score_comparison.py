@@ -8,13 +8,14 @@ from itertools import chain
 from typing import Any, ClassVar
 
 from fullrecall._util.counts import counted
+from fullrecall._util.truth import NoTruth
 from fullrecall.errors import ParameterError
 from fullrecall.measures import Measure
 from fullrecall.scorers.result import Method
 from fullrecall.show.sheet import Cell, CellLike, Line, Section, Sheet
 from fullrecall.show.text import first_of, one_line, shown
 from fullrecall.stats.bounds import holm
-from fullrecall.stats.change import Difference
+from fullrecall.stats.change import Difference, Direction
 from fullrecall.stats.change_sheets import change_sentence
 from fullrecall.stats.named import ByMeasure
 from fullrecall.stats.plain import plain, plain_of
@@ -24,7 +25,7 @@ NAMED = 5
 
 
 @dataclass(frozen=True, repr=False)
-class ScoreComparison(ByMeasure[Difference]):
+class ScoreComparison(NoTruth, ByMeasure[Difference]):
     """One score in both reports: `score[Recall @ 5].difference`.
 
     `unpaired` counts what is not compared: samples that only one report has, and those without a
@@ -44,6 +45,11 @@ class ScoreComparison(ByMeasure[Difference]):
         main = self.main
         sentence = change_sentence(self.method.label(main.measure), main)
         return f"ScoreComparison({sentence})"
+
+    @property
+    def outcome(self) -> Direction:
+        """The outcome of `main`."""
+        return self.main.outcome
 
     @property
     def gaps(self) -> int:

@@ -14,12 +14,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from math import ceil
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
 from fullrecall._util.counts import counted
 from fullrecall._util.parameters import check_share
+from fullrecall._util.truth import NoTruth
 from fullrecall.errors import ParameterError
 from fullrecall.measures import AP, RR, AllFound, CutBudget, Hit, Measure, Recall
 from fullrecall.measures.budgets import Cut, Unit, budgets_to, check_unit
@@ -53,7 +54,7 @@ class Tested(NamedTuple):
 
 
 @dataclass(frozen=True, repr=False)
-class SmallestK(Shown):
+class SmallestK(NoTruth, Shown):
     """The smallest `k` whose mean reaches `target` with `confidence`; None if none up to `largest`.
 
     k counts contexts, or is a budget such as `calls(3)`: `measure @ k` reads it either way. `mean`
@@ -62,6 +63,8 @@ class SmallestK(Shown):
     was tested, ascending. `needed` is how many samples would do, where there are too few. `reason`
     is one sentence.
     """
+
+    read: ClassVar[str] = ".k"
 
     k: Cut | None
     target: float

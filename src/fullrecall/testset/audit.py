@@ -6,8 +6,9 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
+from fullrecall._util.truth import NoTruth
 from fullrecall._util.vocabulary import words
 from fullrecall.errors import ParameterError
 from fullrecall.files.documents import Documents, DocumentsLike, documents_of
@@ -51,8 +52,10 @@ class Issue(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Audit:
+class Audit(NoTruth):
     """What `check` found."""
+
+    read: ClassVar[str] = ".is_valid"
 
     samples: int
     documents: int

@@ -11,9 +11,10 @@ from hashlib import sha256
 from importlib.resources import files
 from math import ceil
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 from fullrecall._util.parameters import check_k
+from fullrecall._util.truth import NoTruth
 from fullrecall.errors import InputError, ParameterError
 from fullrecall.files.documents import Documents, DocumentsLike, documents_of
 from fullrecall.files.strict_json import parsed
@@ -65,13 +66,15 @@ def to_review(
 
 
 @dataclass(frozen=True)
-class Review:
+class Review(NoTruth):
     """What people decided, and what it proves.
 
     `samples` are the set without the bad questions; `reasons` say why they are. `bound` is the
     share of good questions in the set as it was, at least, with 95 % confidence; None unless all
     that were drawn were reviewed.
     """
+
+    read: ClassVar[str] = ".passed"
 
     samples: Sequence[Sample]
     total: int

@@ -1,0 +1,24 @@
+"""Answers that are neither true nor false: `if` and `assert` on one raise."""
+
+from __future__ import annotations
+
+from typing import ClassVar, NoReturn
+
+from fullrecall.errors import ParameterError
+
+
+class NoTruth:
+    """Base of the answers whose truth value would be a mistake; `read` names the answer in them.
+
+    Python takes any object for true, so that `assert gate.check(report)` would pass at recall 0.
+    """
+
+    __slots__ = ()
+
+    read: ClassVar[str] = ".outcome"
+
+    def __bool__(self) -> NoReturn:
+        raise ParameterError(
+            f"{type(self).__name__} has no truth value: read {self.read}, such as "
+            f"`assert result{self.read} == …`"
+        )
