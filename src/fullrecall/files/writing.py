@@ -188,12 +188,7 @@ def write_jsonl(samples: Iterable[Sample | Mapping[str, Any]], path: FilePath) -
     `InputError` for metadata that JSON has no form for.
     """
     lines = [_line(sample, n) for n, sample in enumerate(from_rows(samples), start=1)]
-    # A link stays one: the file that it names is replaced. A pipe, or /dev/stdout, is no file.
-    final = Path(os.fsdecode(path)).resolve()
-    if final.exists() and not final.is_file():
-        final.write_text("".join(lines), encoding="utf-8", errors="backslashreplace")
-    else:
-        written("".join(lines), final)
+    written("".join(lines), os.fsdecode(path))
     return len(lines)
 
 

@@ -203,8 +203,9 @@ class _Scored(Generic[AnyEvaluation]):
             return
         from fullrecall.files.reports import saved as files
 
+        writer = files.writer(path, self.report.methods, self.report.origin)
         try:
-            with files.writer(path, self.report.methods, self.report.origin) as self._writer:
+            with writer as self._writer:
                 yield
         finally:
             self.report.table = files.open_report(path, Evaluation).table

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from fullrecall._util.counts import counted
+from fullrecall._util.whole_files import write_whole
 
 
 class Text(str):
@@ -23,12 +24,6 @@ def written(text: str, path: str | Path | None, mark: str = "") -> str:
     """
     if path is None:
         return text
-    # Beside the old file until it is whole: a full disk or Ctrl-C costs nobody the old one.
-    part = Path(f"{path}.part")
-    try:
-        # Lines of CSV end in CRLF already, which text files of Windows would double.
-        part.write_text(mark + text, encoding="utf-8", errors="backslashreplace", newline="")
-        part.replace(path)
-    finally:
-        part.unlink(missing_ok=True)
+    # As bytes: lines of CSV end in CRLF already, which text files of Windows would double.
+    write_whole(path, (mark + text).encode("utf-8", "backslashreplace"))
     return Text(text)

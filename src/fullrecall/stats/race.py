@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from fullrecall._util.whole_files import write_whole
 from fullrecall.errors import ReportError
 from fullrecall.stats.accounts import Accounts
 from fullrecall.stats.bounds import Counts, Interval, alpha_of, lower_bound, upper_bound
@@ -217,9 +218,7 @@ class Race:
 
     def save(self, path: Path) -> None:
         """Write the file; whatever happens meanwhile, it is the old one or the new one."""
-        part = path.with_name(f"{path.name}.part")
-        part.write_text(json.dumps(self, default=_plain), "utf-8")
-        part.replace(path)
+        write_whole(path, json.dumps(self, default=_plain).encode())
 
 
 def _plain(value: object) -> object:

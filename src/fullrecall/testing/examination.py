@@ -28,6 +28,7 @@ from fullrecall.run.address import StoreLike
 from fullrecall.run.budget import Budget
 from fullrecall.samples.sample import Sample
 from fullrecall.scorers import ClaimRecall
+from fullrecall.show.output import written
 
 LABELED = "labeled"
 """The kind of pairs that people labeled; the others are made from these."""
@@ -261,10 +262,11 @@ def _samples(pairs: Sequence[Pair]) -> Iterator[Sample]:
 
 def write_labels(examination: Examination, path: Path) -> None:
     """Write the labels beside the report, as `fullrecall judge calibrate` reads them."""
-    with path.open("w", encoding="utf-8") as file:
-        for number, judgment in enumerate(examination.judgments, start=1):
-            if judgment.pair.kind != LABELED:
-                continue
-            label = "supported" if judgment.pair.supported else "not_supported"
-            row = {"sample": str(number), "claim": judgment.pair.claim, "label": label}
-            file.write(json.dumps(row, ensure_ascii=False) + "\n")
+    lines = []
+    for number, judgment in enumerate(examination.judgments, start=1):
+        if judgment.pair.kind != LABELED:
+            continue
+        label = "supported" if judgment.pair.supported else "not_supported"
+        row = {"sample": str(number), "claim": judgment.pair.claim, "label": label}
+        lines.append(json.dumps(row, ensure_ascii=False) + "\n")
+    written("".join(lines), path)

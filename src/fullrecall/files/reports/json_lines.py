@@ -60,7 +60,7 @@ class JsonLinesWriter(RowWriter):
         """Open the file."""
         head = {**head_of(self.methods, VERSION), **self.origin._asdict()}
         # Buffered by the line: a killed run has lost nothing that it scored.
-        self._file = self.path.open("w", 1, encoding="utf-8", newline="\n")
+        self._file = self.path.open("x", 1, encoding="utf-8", newline="\n")
         self._rows = 0
         self._digest = sha256()
         self._write_lines(head)

@@ -6,16 +6,18 @@ Which file holds a report in which form, and what becomes of a file that is ther
 from __future__ import annotations
 
 import os
-import shutil
 from collections.abc import Callable, Iterable, Sequence
+from itertools import filterfalse
 from pathlib import Path
 from typing import Any
 
 from fullrecall._util.extras import pyarrow
+from fullrecall._util.values import shown
+from fullrecall._util.whole_files import beside
 from fullrecall.errors import ParameterError, ReportError
 from fullrecall.files.reports import json_lines
 from fullrecall.files.reports.row_writer import RowWriter
-from fullrecall.files.reports.signature import is_report
+from fullrecall.files.reports.signature import is_own, is_report
 from fullrecall.scorers.result import Method
 from fullrecall.stats.evaluation import AnyEvaluation, Evaluation
 from fullrecall.table.origin import UNKNOWN, Origin
@@ -34,12 +36,13 @@ def save(
     default: Callable[[Any], Any] | None = None,
 ) -> None:
     """Write a report; see `Report.save`."""
-    path = Path(path)
-    _check_target(path, replace=replace)
+    _check_target(Path(path), replace=replace)
+    make = _writer_class(Path(path))
+    path = Path(path).resolve()  # a link stays, and leads to the new report
     # Beside it, and moved once it is whole: a run that dies while it writes leaves the old report.
-    part = path.with_name(f".{path.name}.{os.getpid()}.part")
+    part = beside(path)
     try:
-        with _writer_class(path)(part, report.methods, report.origin, default=default) as writing:
+        with make(part, report.methods, report.origin, default=default) as writing:
             writing.stopped = report.stopped
             for rows in report.table.parts:
                 writing.add(rows)
@@ -50,10 +53,14 @@ def save(
 
 
 def remove(path: Path) -> None:
-    """Remove a report, if there is one."""
-    if path.is_dir():
-        shutil.rmtree(path)
-    path.unlink(missing_ok=True)
+    """Remove a report, if there is one; nothing that another program put there."""
+    path = path.resolve()
+    if not path.is_dir():
+        path.unlink(missing_ok=True)
+        return
+    for file in [each for each in path.iterdir() if is_own(each.name)]:
+        file.unlink()
+    path.rmdir()
 
 
 def writer(path: str | Path, methods: Sequence[Method], origin: Origin = UNKNOWN) -> RowWriter:
@@ -121,7 +128,13 @@ def _check_target(path: Path, *, replace: bool) -> None:
             f"a report is saved as {' or '.join(SUFFIXES)}, got {path.name!r}: to_html, to_csv, "
             "and to_markdown write other files"
         )
-    if path.exists() and not replace:
+    if os.path.lexists(path) and not replace:
         raise ReportError(f"{path} exists: pass replace=True to replace it, or name another file")
     if path.is_dir() and not is_report(path):
         raise ReportError(f"{path} is a directory of other files: name another one")
+    names = (each.name for each in path.iterdir()) if path.is_dir() else ()
+    for name in sorted(filterfalse(is_own, names)):
+        raise ReportError(
+            f"{path} has {shown(name)}, which no report wrote: move it away, or name another "
+            "directory"
+        )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from os import SEEK_END
 from pathlib import Path
 
@@ -10,6 +11,9 @@ KIND = "fullrecall report"
 
 MANIFEST = "_manifest.json"
 """The file of a report's directory that says which files it has; readers of Parquet skip _."""
+
+_OWN_FILE = re.compile(rf"\.?({re.escape(MANIFEST)}|part-\d{{5,}}\.parquet)")
+"""The files of a report's directory; those that begin with a dot were being written."""
 
 _COLUMN = b"fullrecall"
 """A column that every Parquet file of a report has."""
@@ -33,6 +37,11 @@ def is_report(path: str | Path) -> bool:
             return file.read(len(_BEGINNING)) == _BEGINNING
     except OSError:
         return False  # its reader says what is wrong
+
+
+def is_own(name: str) -> bool:
+    """Whether a file of that name in a report's directory is the report's."""
+    return _OWN_FILE.fullmatch(name) is not None
 
 
 def _footer(path: Path) -> bytes:

@@ -1,0 +1,33 @@
+"""Files that are replaced whole: whatever happens meanwhile, it is the old one or the new one."""
+
+from __future__ import annotations
+
+import secrets
+from pathlib import Path
+
+
+def beside(path: Path) -> Path:
+    """Return a name in the same folder that no other program writes to or can foresee."""
+    return path.with_name(f".fullrecall-{secrets.token_hex(8)}.part")
+
+
+def write_whole(path: str | Path, content: bytes) -> None:
+    """Replace a file by one with this content, or write to the pipe or device at `path`.
+
+    A link stays: the file that it names is replaced. Raises `OSError` where it cannot be written.
+    """
+    final = Path(path).resolve()
+    if final.exists() and not final.is_file() and not final.is_dir():
+        final.write_bytes(content)
+        return
+    part = beside(final)
+    # "x": a file or a link that is there is never opened.
+    with part.open("xb") as file:
+        try:
+            file.write(content)
+            file.close()  # an error of the disk may come as late as this
+            part.replace(final)
+        except BaseException:
+            file.close()
+            part.unlink(missing_ok=True)
+            raise
