@@ -311,11 +311,13 @@ class TestQrelsAndRuns:
             1.0,
         ]
 
-    def test_equal_scores_stand_in_the_runs_order(self) -> None:
-        """As in ranx; what differs in the ninth digit is not equal."""
+    def test_equal_scores_in_the_order_of_trec_eval_or_of_ranx(self) -> None:
+        """Ranx keeps the run's order, and tells apart a difference in the ninth digit."""
         run = {"q": {"low": 0.1, "b": 1.0, "c": 1.0, "a": 1.000000001}}
-        (sample,) = datasets.from_qrels_run({"q": {"b": 1}}, run)
-        assert sample.retrieved_context_ids == ("a", "b", "c", "low")
+        (as_trec_eval,) = datasets.from_qrels_run({"q": {"b": 1}}, run)
+        (as_ranx,) = datasets.from_qrels_run({"q": {"b": 1}}, run, ties="order")
+        assert as_trec_eval.retrieved_context_ids == ("c", "b", "a", "low")
+        assert as_ranx.retrieved_context_ids == ("a", "b", "c", "low")
 
     def test_queries_of_one_side_only(self) -> None:
         """An error or 0 in ranx, left out by pytrec_eval; here each is counted as what it is."""
@@ -324,7 +326,7 @@ class TestQrelsAndRuns:
         assert statuses == {
             "q1": Status.UNSCORED,
             "q2": Status.SCORED,
-            "q3": Status.UNDEFINED,
+            "q3": Status.UNJUDGED,
         }
 
     def test_no_relevant_document(self) -> None:

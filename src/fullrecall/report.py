@@ -194,7 +194,7 @@ class Report(Evaluation):
             PlotLine(
                 score.name if label is None else f"{label}: {score.name}",
                 score.scored,
-                score.scored + score.undefined + score.unscored,
+                summary.samples,
                 [
                     (float(each.amount or 0), score[each].mean, score[each].interval)
                     for each in cuts

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import gzip
+import tracemalloc
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
 
-from fullrecall import IdRecall, Sample
-from fullrecall.errors import InputError
-from fullrecall.read import read_trec
+from fullrecall import Gate, IdRecall, Report, Sample, compare, evaluate
+from fullrecall.errors import InputError, ParameterError
+from fullrecall.measures import Recall
+from fullrecall.read import from_qrels_run, read_trec
 
 if TYPE_CHECKING:
     from conftest import UntilError, Write
@@ -47,11 +49,16 @@ class TestSamples:
         assert missing.retrieved_context_ids is None
         assert IdRecall().score(missing).status == "unscored"
 
-    def test_a_query_that_the_qrels_lack_is_undefined(self, write: Write) -> None:
-        """It comes last, with an empty list of references."""
+    def test_a_query_that_the_qrels_lack_is_unjudged(self, write: Write) -> None:
+        """It comes last, and has no value, whatever `zero_division` is."""
         *_, last = read_trec(write("qrels", QRELS), write("run", RUN + "q0 Q0 d1 1 1 tag\n"))
-        assert last == Sample(id="q0", reference_context_ids=[], retrieved_context_ids=["d1"])
-        assert IdRecall().score(last).status == "undefined"
+        assert last == Sample(id="q0", judged=False, retrieved_context_ids=["d1"])
+        result = IdRecall().score(last)
+        assert (result.status, result.reason) == (
+            "unjudged",
+            "judged=False: no relevance judgment",
+        )
+        assert result[Recall(zero_division=0.0) @ 5] is None
 
     def test_a_query_of_irrelevant_documents_is_undefined(self, write: Write) -> None:
         """Grades of 0 are judgments, not targets."""
@@ -65,9 +72,25 @@ class TestSamples:
             (QRELS.replace("\n", "\r\n"), RUN.replace("\n", "\r\n")),
             ("\n" + QRELS.replace("\n", "\n\n"), "\ufeff" + RUN),
             (gzip.compress(QRELS.encode()), gzip.compress(RUN.encode())),
-            (QRELS.replace(" ", "   ").replace("2\n", "2.0\n"), RUN),
+            (QRELS.replace(" ", "   ").replace("2\n", "2.0\n"), RUN.replace(" ", "  ")),
+            (f"# pooled\n{QRELS}# end\n", "#\n" + RUN.replace("\n", "\n# next\n")),
+            (QRELS, RUN.replace("tag", "BM25 k1 = 0.9")),
+            (QRELS, RUN.replace(" ", "\t").replace("tag", "BM25 k1 = 0.9")),
+            (QRELS, "".join(sorted(RUN.splitlines(keepends=True), key=lambda x: x[-10:]))),
+            (QRELS, RUN.encode("utf-16")),
         ],
-        ids=["tabs", "Windows", "blank lines and BOM", "gzip", "padding and decimals"],
+        ids=[
+            "tabs",
+            "Windows",
+            "blank lines and BOM",
+            "gzip",
+            "padding and decimals",
+            "comments",
+            "a tag with blanks",
+            "a tag with blanks, tabs",
+            "mixed queries",
+            "UTF-16",
+        ],
     )
     def test_every_usual_way_to_save_them_reads_alike(
         self, write: Write, qrels: str | bytes, run: str | bytes
@@ -108,9 +131,104 @@ class TestOrder:
         """trec_eval keeps scores as C floats, so 1 and 1 + 1e-9 tie there."""
         assert ranked(write, "q Q0 a 1 1.000000001 t\nq Q0 b - 1.0 t\n") == ["b", "a"]
 
+    def test_ties_in_the_order_given(self, write: Write) -> None:
+        """Files and dicts alike, if asked for."""
+        scores = {"a": 1.0, "c": 1.0, "b": float("inf")}
+        lines = "".join(f"q Q0 {name} 1 {score} t\n" for name, score in scores.items())
+        for ties, order in (("trec", ["b", "c", "a"]), ("order", ["b", "a", "c"])):
+            run = write("run", lines)
+            (read,) = read_trec(write("qrels", "q 0 a 1\n"), run, ties=ties)  # type: ignore[arg-type]
+            (given,) = from_qrels_run({"q": {"a": 1}}, {"q": scores}, ties=ties)  # type: ignore[arg-type]
+            assert list(read.retrieved_context_ids or ()) == order
+            assert given == read
+
+    def test_other_ties_are_an_error(self) -> None:
+        """At the call, not at the first sample."""
+        with pytest.raises(ParameterError, match="ties"):
+            from_qrels_run({}, {}, ties="random")  # type: ignore[arg-type]
+
+    def test_a_summary_says_where_ties_decide(self, tmp_path: Path) -> None:
+        """Within the largest k, in memory and of a saved report; not where no tie straddles it."""
+        scores = dict.fromkeys(map(str, range(8)), 1.0)
+        run = {"q1": scores, "q2": {"0": 2.0, "1": 1.0}}
+        judged = {"q1": {"0": 1}, "q2": {"0": 1}}
+        report = evaluate(from_qrels_run(judged, run), IdRecall(), progress=False)
+        report.save(tmp_path / "r.parquet")
+        note = "ties straddle rank 5 in 1 of 2 samples: the order of equal scores decides what"
+        for each in (report, Report.load(tmp_path / "r.parquet")):
+            assert note in " ".join(str(each.summary(Recall @ 1, Recall @ 5)).split())
+            assert "straddle" not in str(each.summary(Recall @ 8))
+
     def test_documents_that_come_twice_are_kept(self, write: Write) -> None:
         """The scorers cut at k first, then count the first occurrence: both need the list."""
         assert ranked(write, "q Q0 a 1 2 t\nq Q0 a 2 1 t\n") == ["a", "a"]
+
+
+class TestUnjudged:
+    """A query without a judgment is left out, and counted apart, wherever a report goes."""
+
+    @pytest.fixture
+    def report(self) -> Report:
+        """Two judged queries, one of them without a relevant document, and two unjudged ones."""
+        run = {name: {"a": 1.0} for name in ("q1", "q2", "q3", "q4")}
+        qrels = {"q1": {"a": 1}, "q2": {"b": 0}}
+        return evaluate(from_qrels_run(qrels, run), IdRecall(), progress=False)
+
+    def test_means_are_those_of_trec_eval(self, report: Report) -> None:
+        """Its mean is over the judged queries that the run has: 0.5 here, not 0.25."""
+        recall = Recall(zero_division=0.0) @ 5
+        (score,) = report.summary(recall)
+        assert (score[recall].mean, score[recall].samples) == (0.5, 2)
+        assert (score.scored, score.undefined, score.unscored, score.unjudged) == (1, 1, 0, 2)
+        assert score.coverage == 1.0
+        assert report.metrics()["id_recall/n_unjudged"] == 2
+
+    @pytest.mark.parametrize("name", ["r.parquet", "r.jsonl"])
+    def test_it_survives_saving(self, report: Report, tmp_path: Path, name: str) -> None:
+        """With its status, and in every sheet."""
+        report.save(tmp_path / name)
+        loaded = Report.load(tmp_path / name)
+        assert list(loaded.rows) == list(report.rows)
+        assert "2 unjudged in id_recall: no relevance judgment" in str(loaded.summary())
+        assert loaded.rows[3].results[0].status == "unjudged"
+
+    def test_comparisons_leave_it_out(self, report: Report) -> None:
+        """It is no gap: a gate decides by the judged queries."""
+        change = compare(report, report)["id_recall"]
+        assert (change.unpaired["unjudged"], change.unpaired["undefined"], change.gaps) == (2, 1, 0)
+        assert "2 not compared in id_recall: without a relevance judgment" in str(
+            compare(report, report)
+        )
+        assert Gate(Recall @ 5 >= 0.0).check(report).outcome == "pass"
+
+    @pytest.mark.rooms
+    def test_the_page_shows_it(self, report: Report) -> None:
+        """As a column, and among the filters."""
+        page = report.to_html()
+        assert "Unjudged" in page
+        assert '"unjudged"' in page
+
+
+class TestMemory:
+    """A run is read query by query."""
+
+    def test_a_run_does_not_come_into_memory(self, write: Write) -> None:
+        """Its lines are looked up when their query is reached."""
+        lines = "".join(
+            f"q{query} Q0 document-{query}-{rank} {rank} {99 - rank} t\n"
+            for query in range(200)
+            for rank in range(99)
+        )
+        qrels = write("qrels", "".join(f"q{query} 0 a 1\n" for query in range(200)))
+        run = write("run", lines)
+        tracemalloc.start()
+        try:
+            count = sum(len(sample.retrieved_context_ids or ()) for sample in read_trec(qrels, run))
+            _, peak = tracemalloc.get_traced_memory()
+        finally:
+            tracemalloc.stop()
+        assert count == 200 * 99
+        assert peak < len(lines)
 
 
 class TestErrors:

@@ -43,6 +43,7 @@ def test_what_was_not_measured_is_left_out() -> None:
         "id_recall/n_scored": 0.0,
         "id_recall/n_undefined": 0.0,
         "id_recall/n_unscored": 1.0,
+        "id_recall/n_unjudged": 0.0,
     }
 
 

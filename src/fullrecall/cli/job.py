@@ -59,6 +59,8 @@ def fail_unless_scored(scores: Summary) -> None:
     if any(score.undefined for score in scores):
         names = " and ".join(score.method.name for score in scores if score.undefined)
         reasons.append(f"{names}: no targets in any sample; choose another with --scorer")
+    if any(score.unjudged for score in scores):
+        reasons.append("no sample of the run has a relevance judgment")
     if reasons and all(reason.startswith(UNOBSERVED) for reason in reasons):
         reasons.append(
             "Add what your retriever returned to each sample, or have it asked: "
@@ -74,6 +76,6 @@ def raise_with_count(
     count = len(report)
     if isinstance(stopped, (RunStopped, KeyboardInterrupt)):
         # The rows at its end are those that it gave up.
-        count = max(score.scored + score.undefined for score in summary)
+        count = max(len(report) - score.unscored for score in summary)
     kept = f", saved in {output}" if len(report) and output else ""
     raise UnfinishedRun(f"Scored {counted(count, 'sample')} before that{kept}.") from stopped

@@ -9,7 +9,16 @@ from fullrecall.errors import InputError
 from fullrecall.files.strict_json import parsed
 from fullrecall.samples.sample import Sample
 
-_SINGLE = {"id", "user_input", "reference", "answerable", "response", "group", "retrieval"}
+_SINGLE = {
+    "id",
+    "user_input",
+    "reference",
+    "answerable",
+    "judged",
+    "response",
+    "group",
+    "retrieval",
+}
 LISTS = frozenset(Sample.names()) - _SINGLE
 """The fields that hold lists or objects."""
 

@@ -7,12 +7,13 @@ import os
 import re
 import sys
 import zlib
-from codecs import BOM_UTF16_BE, BOM_UTF16_LE
+from codecs import BOM_UTF8, BOM_UTF16_BE, BOM_UTF16_LE
 from collections.abc import Callable, Generator, Iterator
 from contextlib import contextmanager, suppress
 from io import BufferedReader, TextIOWrapper
 from pathlib import Path
-from typing import Any, TextIO, TypeAlias, TypeVar
+from tempfile import TemporaryFile
+from typing import Any, BinaryIO, TextIO, TypeAlias, TypeVar
 
 from fullrecall._util.values import shown
 from fullrecall.errors import InputError
@@ -63,6 +64,33 @@ def text_lines(path: str, limit: int | None = None) -> Generator[tuple[int, str]
             number += 1
 
 
+@contextmanager
+def plain_text(path: str) -> Iterator[BinaryIO]:
+    """Give a text as a file of UTF-8 that can be sought: itself, or an unpacked copy of it."""
+    if path != STANDARD_INPUT:
+        with _file(path) as raw:
+            head = raw.peek(4)
+            if not head.startswith((_GZIP_MARK, BOM_UTF16_LE, BOM_UTF16_BE)) and raw.seekable():
+                raw.seek(len(BOM_UTF8) if head.startswith(BOM_UTF8) else 0)
+                yield raw
+                return
+    with TemporaryFile() as copy:
+        for _, line in text_lines(path):
+            copy.write(line.encode("utf-8", "surrogateescape"))
+        copy.seek(0)
+        yield copy
+
+
+def byte_lines(file: BinaryIO) -> Iterator[tuple[int, bytes]]:
+    """Yield each line of a file from where it is, with its number (from 1) and its line ending."""
+    number = 1
+    while line := file.readline(MAX_LINE_LENGTH + 1):
+        if len(line) > MAX_LINE_LENGTH and not line.endswith(b"\n"):
+            raise too_long(MAX_LINE_LENGTH, number)
+        yield number, line
+        number += 1
+
+
 def whole_text(path: str) -> str:
     """Return all text of a file; raise `InputError` where it cannot be read."""
     with _opened(path) as file:
@@ -86,7 +114,11 @@ def too_long(most: int, line: int) -> InputError:
 
 def _read(read: Callable[[int], str], most: int, line: int) -> str:
     """Return a text that begins at a line, of at most so many characters."""
-    text = _guarded(read, most, line)
+    return as_text(_guarded(read, most, line), line)
+
+
+def as_text(text: str, line: int) -> str:
+    """Return a text that begins at a line; raise `InputError` where a part of it is none."""
     wrong = None if text.isascii() and "\0" not in text else _NO_TEXT.search(text)
     if wrong is not None:
         byte = ord(wrong[0]) & 0xFF

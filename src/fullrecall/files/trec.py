@@ -1,23 +1,38 @@
-"""Relevance judgments (qrels) and what a system retrieved (a run): TREC's files, or dicts."""
+"""Relevance judgments (qrels) and the results of a system (a run): TREC's files, or dicts."""
 
 from __future__ import annotations
 
 import sys
 from array import array
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import closing
+from itertools import groupby
 from math import isfinite, isnan, nan
 from operator import itemgetter
-from typing import Any
+from typing import Any, BinaryIO, Literal, TypeAlias, get_args
 
+from fullrecall._util.parameters import check_choice
 from fullrecall._util.values import shown
 from fullrecall.errors import InputError
 from fullrecall.files.rows import in_file
-from fullrecall.files.text_files import FilePath, existing_file, text_lines
+from fullrecall.files.text_files import (
+    FilePath,
+    as_text,
+    byte_lines,
+    existing_file,
+    plain_text,
+    text_lines,
+)
 from fullrecall.samples.context import as_number
 from fullrecall.samples.identifiers import as_id
 from fullrecall.samples.retrieval import Retrieval
 from fullrecall.samples.sample import Sample
+from fullrecall.table.part import TIED
+
+Ties = Literal["trec", "order"]
+
+ScoredDocuments: TypeAlias = list[tuple[float, str]]
+"""The documents that a run has for a query, each after its score."""
 
 _BEIR_HEADER = ["query-id", "corpus-id", "score"]
 _QRELS = ("query", "iteration", "document", "grade")
@@ -25,71 +40,114 @@ _BEIR = ("query", "document", "grade")
 _RUN = ("query", "Q0", "document", "rank", "score", "tag")
 
 
-def read_trec(qrels: FilePath, run: FilePath) -> Iterator[Sample]:
+def read_trec(qrels: FilePath, run: FilePath, *, ties: Ties = "trec") -> Iterator[Sample]:
     """Return one sample per query, in the order in which `qrels` first names them.
 
-    A line of `qrels` is `query iteration document grade`, or tab-separated under BEIR's header
-    `query-id corpus-id score`; grades of 0 and below are kept, and a scorer's `min_grade` leaves
-    them out. A line of `run` is `query Q0 document rank score tag`. Both may be gzipped, and both
-    come into memory as a whole, since their lines may be in any order.
+    - `qrels`: lines of `query iteration document grade`, or tab-separated under BEIR's header
+      `query-id corpus-id score`. Grades of 0 and below are kept, and are no targets.
+    - `run`: lines of `query Q0 document rank score tag`, in any order; the tag may have blanks.
+    - `ties`: "trec" orders documents as trec_eval does: the highest score first, in single
+      precision, and of equal scores the document that sorts last. "order" keeps the file's order
+      of equal scores. Either way the rank column is ignored.
 
-    Documents are ordered as trec_eval orders them: the highest score first, in single precision,
-    and of equal scores the document that sorts last; the rank column is ignored. A query that the
-    run lacks has a retrieval with an error, so it is unscored and counted. Queries that only the
-    run has follow at the end with no reference IDs: undefined. (trec_eval leaves out both; its
-    `-c` counts the former as 0.)
+    Lines that begin with `#` are comments; both files may be gzipped. The judgments come into
+    memory; of the run, the lines of one query at a time.
 
-    Raises `InputError` for a line that is none, a document judged twice with different grades, and
-    an empty file.
+    A query that the run lacks has a retrieval with an error, so it is unscored and counted. Queries
+    that only the run has follow at the end: they are unjudged, and left out of means. (trec_eval
+    leaves out both; its `-c` counts the former as 0.)
+
+    Raises `InputError` for a line of another form, a document judged twice with different grades,
+    and an empty file; `ParameterError` for other `ties`.
     """
-    return _from_files(existing_file(qrels), existing_file(run))
+    check_choice(ties, "ties", get_args(Ties))
+    return _from_files(existing_file(qrels), existing_file(run), ties)
 
 
-def from_qrels_run(qrels: object, run: object) -> Iterator[Sample]:
-    """Yield one sample per query of `qrels`, in its order.
+def from_qrels_run(qrels: object, run: object, *, ties: Ties = "trec") -> Iterator[Sample]:
+    """Return one sample per query of `qrels`, in its order; of mappings, as `read_trec` of files.
 
     `qrels` is `{query: {document: grade}}` and `run` `{query: {document: score}}`, as ranx,
     pytrec_eval and ir_measures take them, or an object whose `to_dict()` gives that, such as
-    ranx's `Qrels` and `Run`. The highest score comes first, and equal scores in the dict's order,
-    as ranx takes them.
+    ranx's `Qrels` and `Run`. `ties="order"` keeps the dict's order of equal scores, as ranx does.
 
-    As with `read_trec`, grades of 0 and below are kept, and a scorer's `min_grade` leaves them
-    out; a query that the run lacks is unscored and counted; queries that only the run has follow
-    at the end, undefined. Raises `InputError`, naming the query, for what is no grade, score or
-    ID.
+    Raises `InputError`, naming the query, for a wrong grade, score or ID; `ParameterError` for
+    other `ties`.
     """
-    rankings = {}
-    for query, scores in _queries(run, "run").items():
+    check_choice(ties, "ties", get_args(Ties))
+    return _from_mappings(qrels, run, ties)
+
+
+def _from_mappings(qrels: object, run: object, ties: Ties) -> Iterator[Sample]:
+    results = _queries(run, "run")
+
+    def scored(query: str) -> ScoredDocuments:
         try:
-            scored = [(as_id(name), as_number(score, "a score")) for name, score in scores.items()]
+            return [(_score(score), as_id(name)) for name, score in results[query].items()]
         except ValueError as error:
             raise InputError(f"run: query {query!r}: {error}", field="run") from None
-        ordered = sorted(scored, key=itemgetter(1), reverse=True)
-        rankings[query] = [document for document, _ in ordered]
-    yield from _joined(_queries(qrels, "qrels"), rankings, "run")
+
+    yield from _joined(_queries(qrels, "qrels"), results, scored, ties, "run")
 
 
-def _from_files(qrels: str, run: str) -> Iterator[Sample]:
-    yield from _joined(judgments(qrels), _rankings(run), f"run {run}")
+def _from_files(qrels: str, run: str, ties: Ties) -> Iterator[Sample]:
+    judged = judgments(qrels)
+    with plain_text(run) as file:
+        results = _RunLines(run, file)
+        yield from _joined(judged, results.ranges, results.scored, ties, f"run {run}")
 
 
-def _rankings(path: str) -> dict[str, list[str]]:
-    """Return the documents that a run has for each query, in trec_eval's order."""
-    results: dict[str, tuple[array[float], list[str]]] = {}
-    for line, text in _lines(path, "results"):
-        fields = _split(text, len(_RUN))
-        score = _number(fields[4]) if len(fields) == len(_RUN) else nan
-        if isnan(score):
-            raise _unreadable(text, _RUN, path, line)
-        # Single precision is what trec_eval keeps. Of millions of lines: no objects for scores,
-        # and the same documents come back for query after query.
-        scores, documents = results.setdefault(fields[0], (array("f"), []))
-        scores.append(score)
-        documents.append(sys.intern(fields[2]))
-    return {
-        query: [document for _, document in sorted(zip(*columns, strict=True), reverse=True)]
-        for query, columns in results.items()
-    }
+class _RunLines:
+    """The lines of a run, read query by query: `ranges` has the offset, length and first line."""
+
+    def __init__(self, path: str, file: BinaryIO) -> None:
+        self._path = path
+        self._file = file
+        self.ranges: dict[str, list[tuple[int, int, int]]] = {}
+        query, start, first = "", file.tell(), 1
+        end = start
+        for number, line in in_file(path, byte_lines(file), "results"):
+            own = _query_of(line)
+            if own not in (query, None):
+                self._add(query, start, end, first)
+                query, start, first = own, end, number
+            end += len(line)
+        self._add(query, start, end, first)
+        if not self.ranges:
+            raise InputError("holds no results", path=path)
+
+    def _add(self, query: str, start: int, end: int, first: int) -> None:
+        if query:
+            self.ranges.setdefault(query, []).append((start, end - start, first))
+
+    def scored(self, query: str) -> ScoredDocuments:
+        """Return the documents of a query, in the order of the file."""
+        scored = []
+        for start, size, first in self.ranges[query]:
+            self._file.seek(start)
+            lines = self._file.read(size).decode("utf-8", "surrogateescape").split("\n")
+            for number, text in in_file(
+                self._path, ((n, as_text(text, n)) for n, text in enumerate(lines, first)), ""
+            ):
+                if not _is_content(text):
+                    continue
+                fields = _split(text, len(_RUN))
+                score = _number(fields[4]) if len(fields) == len(_RUN) else nan
+                if isnan(score):
+                    raise _unreadable(text, _RUN, self._path, number)
+                # The same documents come back for query after query.
+                scored.append((score, sys.intern(fields[2])))
+        return scored
+
+
+def _query_of(line: bytes) -> str | None:
+    """Return the query of a line of a run; None for a comment and a blank line."""
+    words = line.split(None, 1)
+    if not words or line.startswith(b"#"):
+        return None
+    if b"\t" in line:  # a query may have blanks
+        return _split(line.decode("utf-8", "surrogateescape"), len(_RUN))[0]
+    return words[0].decode("utf-8", "surrogateescape")
 
 
 def judgments(path: str) -> dict[str, dict[str, float]]:
@@ -117,14 +175,21 @@ def judgments(path: str) -> dict[str, dict[str, float]]:
 def _lines(path: str, kind: str) -> Iterator[tuple[int, str]]:
     """Yield each line that is not blank, with its number; raise `InputError` if there is none."""
     with closing(text_lines(path)) as lines:
-        yield from in_file(path, ((line, text) for line, text in lines if text.strip()), kind)
+        yield from in_file(path, ((line, text) for line, text in lines if _is_content(text)), kind)
+
+
+def _is_content(text: str) -> bool:
+    return bool(text.strip()) and not text.startswith("#")
 
 
 def _split(text: str, columns: int) -> list[str]:
     fields = text.split()
     if len(fields) != columns and "\t" in text:
-        return [field.strip() for field in text.rstrip("\r\n").split("\t")]
-    return fields
+        cells = [field.strip() for field in text.strip().split("\t")]
+        if len(cells) == columns or columns != len(_RUN):
+            return cells
+    # Only a run ends with words of the user's own: its tag.
+    return text.split(None, columns - 1) if len(fields) > columns == len(_RUN) else fields
 
 
 def _number(text: str) -> float:
@@ -145,18 +210,56 @@ def _unreadable(text: str, names: tuple[str, ...], path: str, line: int) -> Inpu
 
 
 def _joined(
-    judged: Mapping[str, Mapping[Any, Any]], rankings: Mapping[str, list[str]], run: str
+    judged: Mapping[str, Mapping[Any, Any]],
+    results: Mapping[str, object],
+    scored: Callable[[str], ScoredDocuments],
+    ties: Ties,
+    run: str,
 ) -> Iterator[Sample]:
     """Yield the sample of each judged query, then of those that only the run has."""
-    for query in dict.fromkeys((*judged, *rankings)):
-        fields: dict[str, Any] = {"retrieved_context_ids": rankings.get(query)}
-        if query not in rankings:
-            fields = {"retrieval": Retrieval(error=f"query {query!r} is not in the {run}")}
+    for query in dict.fromkeys((*judged, *results)):
+        fields: dict[str, Any] = {"judged": False}
+        if query in judged:
+            fields = {"reference_context_ids": judged[query]}
+        if query in results:
+            fields |= _ranked(scored(query), ties)
+        else:
+            fields["retrieval"] = Retrieval(error=f"query {query!r} is not in the {run}")
         try:
-            sample = Sample(id=query, reference_context_ids=judged.get(query, []), **fields)
+            sample = Sample(id=query, **fields)
         except InputError as error:
             raise InputError(f"qrels: query {query!r}: {error.problem}", field="qrels") from None
         yield sample
+
+
+def _ranked(scored: ScoredDocuments, ties: Ties) -> dict[str, Any]:
+    """Return the IDs of documents by their score, and the ranks of equal scores as metadata."""
+    if ties == "trec":
+        # Single precision is what trec_eval keeps.
+        singles = array("f", [score for score, _ in scored])
+        names = [name for _, name in scored]
+        ordered = sorted(zip(singles, names, strict=True), reverse=True)
+    else:
+        ordered = sorted(scored, key=itemgetter(0), reverse=True)
+    fields: dict[str, Any] = {"retrieved_context_ids": [name for _, name in ordered]}
+    if len({score for score, _ in ordered}) < len(ordered):
+        fields["metadata"] = {TIED: list(_tied_ranks(ordered))}
+    return fields
+
+
+def _tied_ranks(ordered: ScoredDocuments) -> Iterator[list[int]]:
+    """Yield the first and the last rank of each run of equal scores."""
+    last = 0
+    for _, tied in groupby(ordered, key=itemgetter(0)):
+        first, last = last + 1, last + len(list(tied))
+        if first < last:
+            yield [first, last]
+
+
+def _score(value: object) -> float:
+    """Return a score; infinite ones order documents as any other."""
+    number = isinstance(value, float) and not isfinite(value) and not isnan(value)
+    return float(value) if number else as_number(value, "a score")  # type: ignore[arg-type]
 
 
 def _queries(queries_like: object, name: str) -> dict[str, Mapping[Any, Any]]:

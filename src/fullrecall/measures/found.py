@@ -34,7 +34,7 @@ from fullrecall.samples.sample import Sample
 
 Statuses: TypeAlias = NDArray[np.int8]
 
-SCORED, UNDEFINED, UNSCORED = range(3)
+SCORED, UNDEFINED, UNSCORED, UNJUDGED = range(4)
 """How a status stands in a column."""
 
 _EVERYWHERE = 2**31 - 1
@@ -329,8 +329,10 @@ class FoundColumns:
         return values
 
     def defined(self, values: Floats, otherwise: float | None) -> Floats:
-        """Return the values, `otherwise`, or NaN, in rows without a target."""
-        empty = np.nan if otherwise is None else otherwise
+        """Return the values; in rows without a target `otherwise`, or NaN, as in unjudged ones."""
+        empty = (
+            np.nan if otherwise is None else np.where(self.status == UNJUDGED, np.nan, otherwise)
+        )
         return np.where(self.targets == 0, empty, values)
 
     def precisions(self, k: int | None) -> Lists:

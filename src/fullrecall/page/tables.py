@@ -65,19 +65,21 @@ def _scores_sheet(subject: Subject, summary: Summary, readings: Sequence[SampleR
     """Return the scores of one report by each choice."""
     scores = list(summary)
     gaps = any(score.unscored for score in scores)  # else the last column would say nothing
+    unjudged = any(score.unjudged for score in scores)
     percent = f"{CONFIDENCE:.0%} interval"
     heads = ["Mean", "0 to 1", percent, "Missed", "Scored", "Undefined", "Unscored"]
-    heads += ["If all unscored were 0 or 1"] * gaps
+    heads += ["Unjudged"] * unjudged + ["If all unscored were 0 or 1"] * gaps
 
     def cells(measure: Measure, nth: int, choice: int) -> list[Cell]:
-        misses = misses_of(readings, nth, choice)
-        return _score_cells(scores[nth], scores[nth][measure], misses)[: len(heads)]
+        score, misses = scores[nth], misses_of(readings, nth, choice)
+        own = _score_cells(score, score[measure], misses)
+        counts = [Cell(f"{score.unjudged:,}", "unsure" if score.unjudged else "")]
+        return own + counts * unjudged + [_bounds_cell(score, score[measure])] * gaps
 
-    return _overview(subject, heads, "lrllrrrr" + "l" * gaps, cells)
+    return _overview(subject, heads, "lrllrrrr" + "r" * unjudged + "l" * gaps, cells)
 
 
 def _score_cells(score: ScoreSummary, estimate: Estimate, misses: Misses) -> list[Cell]:
-    low, high = estimate.bounds or (None, None)
     groups = f"in {counted(estimate.groups, 'group')}" if estimate.groups < estimate.samples else ""
     return [
         Cell(shown(estimate.mean), "strong"),
@@ -87,8 +89,12 @@ def _score_cells(score: ScoreSummary, estimate: Estimate, misses: Misses) -> lis
         Cell(f"{estimate.samples:,}", small=groups),
         Cell(f"{estimate.undefined:,}", "unsure" if estimate.undefined else ""),
         Cell(f"{score.unscored:,}", "unsure" if score.unscored else ""),
-        Cell(f"{shown(low)} to {shown(high)}" if score.unscored else NOTHING),
     ]
+
+
+def _bounds_cell(score: ScoreSummary, estimate: Estimate) -> Cell:
+    low, high = estimate.bounds or (None, None)
+    return Cell(f"{shown(low)} to {shown(high)}" if score.unscored else NOTHING)
 
 
 def _changes_sheet(subject: Subject, comparison: Comparison) -> Sheet:

@@ -57,6 +57,8 @@ class Sample:
       `superseded`: `{"old": "new"}`; the old ID is forbidden, and a reference to it is to the new.
     - `answerable`: False says that nothing answers the question: whatever is returned is a leak,
       and recall is undefined.
+    - `judged`: False says that no document was judged for this question, as for a query that only a
+      TREC run has: without references it is unjudged, not unscored.
     - `response`: what the generator said. `group`: samples that are not independent share it.
     - `retrieval`: how the retrieved contexts came about, where that was recorded: a `Retrieval`
       or a mapping with its fields. It has the contexts; `retrieved_contexts` is then left out.
@@ -80,6 +82,7 @@ class Sample:
     forbidden_contexts: tuple[Context, ...] | None
     superseded: Mapping[str, str] | None
     answerable: bool | None
+    judged: bool | None
     response: str | None
     group: str | None
     retrieval: Retrieval | None
@@ -105,6 +108,7 @@ class Sample:
             forbidden_contexts: Iterable[ContextLike] | None = None,
             superseded: Mapping[ID, ID] | None = None,
             answerable: bool | None = None,
+            judged: bool | None = None,
             response: str | None = None,
             group: ID | None = None,
             retrieval: Retrieval | Mapping[str, Any] | None = None,
@@ -385,6 +389,7 @@ _FIELDS: dict[str, _Field] = {
     "forbidden_contexts": _Field(as_forbidden_contexts, to_json=_plain_contexts),
     "superseded": _Field(as_superseded),
     "answerable": _Field(_truth),
+    "judged": _Field(_truth),
     "response": _Field(_one_text, ("answer", "prediction", "output", "actual_output")),
     "group": _Field(as_id),
     "retrieval": _Field(_retrieval, to_json=Retrieval.to_dict),

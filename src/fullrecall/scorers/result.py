@@ -33,6 +33,8 @@ class Status(StrEnum):
     """The sample has no targets: there is nothing to recall."""
     UNSCORED = "unscored"
     """The sample could not be measured: no retrieval seen, a field missing, a failure."""
+    UNJUDGED = "unjudged"
+    """The sample has no relevance judgment (`judged=False`): no reference to measure it by."""
 
 
 @dataclass(frozen=True)
@@ -107,9 +109,10 @@ class Result:
     @cached_property
     def _outcomes(self) -> FoundColumns:
         """The findings as columns of one row."""
-        from fullrecall.measures.found import SCORED, FoundColumns
+        from fullrecall.measures.found import FoundColumns
 
-        return FoundColumns.of([self.findings], [self.retrieved], [self.ranks], [SCORED])
+        status = tuple(Status).index(self.status)
+        return FoundColumns.of([self.findings], [self.retrieved], [self.ranks], [status])
 
     def _columns(self, measure: Measure) -> FoundColumns:
         """Return what a measure reads."""

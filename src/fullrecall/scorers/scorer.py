@@ -131,11 +131,14 @@ class FindingScorer(ABC):
 
     def _without_score(self, reason: Exception, sample: Sample) -> Result:
         """Return why there is no score; nothing is missing of a sample that only forbids."""
+        retrieved = len(sample.retrieved_context_ids or ())
+        lacks = isinstance(reason, Missing) and sample.has_retrieval
         # A leak rate needs no references: a sample that only forbids lacks nothing.
-        forbids = isinstance(reason, Missing) and sample.has_retrieval and sample.forbids
-        if forbids or isinstance(reason, Unanswerable):
-            retrieved = len(sample.retrieved_context_ids or ())
+        if (lacks and sample.forbids) or isinstance(reason, Unanswerable):
             return Result(self._method, Status.UNDEFINED, retrieved=retrieved, note=str(reason))
+        if lacks and sample.judged is False:
+            note = "judged=False: no relevance judgment"
+            return Result(self._method, Status.UNJUDGED, retrieved=retrieved, note=note)
         return self._unscored(reason)
 
     def _unscored(self, reason: Exception) -> Result:

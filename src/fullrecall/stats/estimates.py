@@ -15,7 +15,7 @@ import numpy as np
 
 from fullrecall._util.ports import plugged
 from fullrecall.measures import DEFAULT_KS, Measure
-from fullrecall.measures.found import SCORED, UNDEFINED, UNSCORED
+from fullrecall.measures.found import SCORED, UNDEFINED, UNJUDGED, UNSCORED
 from fullrecall.samples.corpus import STALE
 from fullrecall.scorers.result import Method, Result, Status
 from fullrecall.show.text import shown
@@ -97,9 +97,9 @@ class Estimate:
 class ScoreSummary(ByMeasure[Estimate]):
     """One score over all samples: `score[Recall @ 5].mean`.
 
-    `scored`, `undefined` and `unscored` count samples, `reasons` the reasons of the unscored
-    ones. `unverified` is the share of judged credit that rests on quotes which were not verified,
-    None without a judge. `rewrite` is what would make IDs match, where by ID no target of
+    `scored`, `undefined`, `unscored` and `unjudged` count samples, `reasons` the reasons of the
+    unscored ones. `unverified` is the share of judged credit that rests on quotes which were not
+    verified, None without a judge. `rewrite` is what would make IDs match, where by ID no target of
     any sample was found; else None.
     """
 
@@ -114,6 +114,8 @@ class ScoreSummary(ByMeasure[Estimate]):
     unverified: float | None = None
     rewrite: RewriteAdvice | None = None
     """What would make the IDs match where none of them does."""
+    unjudged: int = 0
+    """Samples without any relevance judgment: left out of every mean."""
     over_calls: OverCalls | None = None
     """The headline over calls, where the contexts of several were united; None elsewhere."""
 
@@ -150,7 +152,16 @@ class ScoreSummary(ByMeasure[Estimate]):
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain JSON values."""
-        names = ("name", "scored", "undefined", "unscored", "bounds", "reasons", "unverified")
+        names = (
+            "name",
+            "scored",
+            "undefined",
+            "unscored",
+            "unjudged",
+            "bounds",
+            "reasons",
+            "unverified",
+        )
         rewrite = None if self.rewrite is None else self.rewrite.sentence
         more = {"measures": plain(self.measured), "rewrite": rewrite}
         return {**plain_of(self, *names, "over_calls"), **more}
@@ -178,7 +189,8 @@ def score_summary(
     estimates = {}
     for index, measure in enumerate(measures):
         totals = Totals.of(values[index], due=due[index], groups=table.group_codes)
-        undefined = int((np.isnan(values[index]) & ~due[index]).sum())
+        valueless = int((np.isnan(values[index]) & ~due[index]).sum())
+        undefined = valueless - row_counts[UNJUDGED]
         counts = totals.samples, totals.independent, undefined
         estimates[measure] = Estimate(measure, totals.mean, *counts, totals)
     return ScoreSummary(
@@ -190,6 +202,7 @@ def score_summary(
         _reasons(notes),
         _unverified(table.judged_results(score)),
         _rewrite(table, score) if row_counts[SCORED] and not finds_any else None,
+        row_counts[UNJUDGED],
         over_calls(table, score, method.headline) if united else None,
     )
 

@@ -187,8 +187,9 @@ class Evaluation:
 
         Keys such as `id_recall/recall` (over all that was retrieved), `id_recall/recall_at_5`,
         `id_recall/ndcg_at_10`; `…_low` and `…_high` are the ends of the 95% interval,
-        `id_recall/n_scored`, `n_undefined` and `n_unscored` count samples. A mean of no sample is
-        left out. MLflow's `log_metrics` and the `log` of Weights & Biases take it as it is.
+        `id_recall/n_scored`, `n_undefined`, `n_unscored` and `n_unjudged` count samples. A mean
+        of no sample is left out. MLflow's `log_metrics` and the `log` of Weights & Biases take it
+        as it is.
         """
         from fullrecall.stats.exports import metrics
 

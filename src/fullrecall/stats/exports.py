@@ -43,6 +43,7 @@ def _numbers(score: ScoreSummary) -> dict[str, float | None]:
         "n_scored": score.scored,
         "n_undefined": score.undefined,
         "n_unscored": score.unscored,
+        "n_unjudged": score.unjudged,
         "unverified": score.unverified,
     }
     for measure, estimate in score.items():

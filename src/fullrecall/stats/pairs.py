@@ -17,7 +17,7 @@ from fullrecall._util.warning import warn
 from fullrecall.errors import ReportError
 from fullrecall.measures import Measure, Recall
 from fullrecall.measures.findings import Target
-from fullrecall.measures.found import SCORED, UNDEFINED, UNSCORED
+from fullrecall.measures.found import SCORED, UNDEFINED, UNJUDGED, UNSCORED
 from fullrecall.measures.lists import Floats, Integers
 from fullrecall.scorers.result import Method, Result, Status
 from fullrecall.stats.totals import Totals
@@ -26,12 +26,23 @@ from fullrecall.table.table import Table
 
 PairedBy: TypeAlias = Literal["id", "position"]
 Gap: TypeAlias = Literal[
-    "only_before", "only_after", "unscored", "undefined_in_one", "undefined", "no_common_targets"
+    "only_before",
+    "only_after",
+    "unscored",
+    "undefined_in_one",
+    "undefined",
+    "unjudged",
+    "no_common_targets",
 ]
 """Why a sample is not compared."""
 
 _GAPS: tuple[str, ...] = get_args(Gap)
 _COMPARED = -1
+_CLOSED = [_COMPARED, _GAPS.index("undefined"), _GAPS.index("unjudged")]
+"""Codes of the pairs that are compared, or have nothing to compare."""
+
+_EMPTY = (UNDEFINED, UNJUDGED)
+"""Codes of samples without a target."""
 
 _NO_CHANGE = 1e-9
 """Values that differ by less differ by rounding."""
@@ -72,8 +83,10 @@ class ScorePairs:
         """Why each pair is not compared, as an index into `_GAPS`; `_COMPARED` where it is."""
         old, new = self._statuses
         gaps = np.full(len(old), _COMPARED, np.int8)
-        gaps[(old == UNDEFINED) | (new == UNDEFINED)] = _GAPS.index("undefined_in_one")
-        gaps[(old == UNDEFINED) & (new == UNDEFINED)] = _GAPS.index("undefined")
+        old_empty, new_empty = np.isin(old, _EMPTY), np.isin(new, _EMPTY)
+        gaps[old_empty | new_empty] = _GAPS.index("undefined_in_one")
+        gaps[old_empty & new_empty] = _GAPS.index("undefined")
+        gaps[(old == UNJUDGED) & (new == UNJUDGED)] = _GAPS.index("unjudged")
         gaps[(old == UNSCORED) | (new == UNSCORED)] = _GAPS.index("unscored")
         for pair, common in self._differing.items():
             if common is None:
@@ -108,11 +121,11 @@ class ScorePairs:
         frequencies = np.bincount(self._gaps[self._gaps != _COMPARED], minlength=len(_GAPS))
         counts = dict(zip(_GAPS, frequencies.tolist(), strict=True))
         status = self.before.status(self.scores[0])[self.pairing.only_before]
-        undefined = int((status == UNDEFINED).sum())
-        counts["undefined"] += undefined
+        for name, code in (("undefined", UNDEFINED), ("unjudged", UNJUDGED)):
+            counts[name] += int((status == code).sum())
         return {
             **counts,
-            "only_before": len(status) - undefined,
+            "only_before": int((~np.isin(status, _EMPTY)).sum()),
             "only_after": len(self.pairing.only_after),
         }
 
@@ -154,7 +167,7 @@ class ScorePairs:
         """
         low = changes(*self.values(measure))
         high = low.copy()
-        is_open = ~np.isin(self._gaps, [_COMPARED, _GAPS.index("undefined")])
+        is_open = ~np.isin(self._gaps, _CLOSED)
         if measure.of_sample:
             old = self.before.gaps(self.scores[0], measure)[self.pairing.before]
             new = self.after.gaps(self.scores[1], measure)[self.pairing.after]
@@ -164,8 +177,8 @@ class ScorePairs:
         alone = self.pairing.only_before
         values = self.before.values(self.scores[0], measure)[alone]
         least, most = _ends(values, np.full(len(values), np.nan))
-        undefined = self.before.status(self.scores[0])[alone] == UNDEFINED
-        least[undefined] = most[undefined] = np.nan
+        empty = np.isin(self.before.status(self.scores[0])[alone], _EMPTY)
+        least[empty] = most[empty] = np.nan
         return (
             self.totals(np.concatenate([low, least])),
             self.totals(np.concatenate([high, most])),
@@ -193,9 +206,9 @@ def side_by_side(
     statuses = {before.status, after.status}
     if Status.UNSCORED in statuses:
         return "unscored", before, after
-    if Status.UNDEFINED in statuses:
+    if statuses != {Status.SCORED}:
         gap: Gap = "undefined_in_one" if Status.SCORED in statuses else "undefined"
-        return gap, before, after
+        return "unjudged" if statuses == {Status.UNJUDGED} else gap, before, after
     common = over_common_targets(before, after)
     return ("no_common_targets", before, after) if common is None else (None, *common)
 

@@ -29,9 +29,9 @@ class ScoreComparison(NoTruth, ByMeasure[Difference]):
     """One score in both reports: `score[Recall @ 5].difference`.
 
     `unpaired` counts what is not compared: samples that only one report has, and those without a
-    score in one or in both: `unscored` in any, else `undefined_in_one`, `undefined` in both, or
-    `no_common_targets`. `differing` counts the samples compared of which one report has other
-    targets too: only the common ones count.
+    score in one or in both: `unscored` in any, else `undefined_in_one`, `undefined` or `unjudged`
+    in both, or `no_common_targets`. `differing` counts the samples compared of which one report has
+    other targets too: only the common ones count.
     """
 
     kind: ClassVar[str] = "comparison"
@@ -92,6 +92,7 @@ _UNPAIRED = {
     "unscored": "unscored in one report or both",
     "undefined_in_one": "without reference items in one report",
     "undefined": "without reference items",
+    "unjudged": "without a relevance judgment",
 }
 
 

@@ -55,6 +55,8 @@ def coverage(scores: Sequence[ScoreSummary]) -> Section:
         rows["in groups"] = [score.main.groups for score in scores]
     rows["undefined"] = [score.undefined for score in scores]
     rows["unscored"] = [score.unscored for score in scores]
+    if any(score.unjudged for score in scores):
+        rows["unjudged"] = [score.unjudged for score in scores]
     return Section(
         "samples", [Line(name, [f"{n:,}" for n in counts]) for name, counts in rows.items()]
     )
@@ -65,6 +67,8 @@ def score_notes(score: ScoreSummary) -> Iterator[str]:
     name = score.name
     if score.undefined:
         yield f"{score.undefined:,} undefined in {name}: no reference items"
+    if score.unjudged:
+        yield f"{score.unjudged:,} unjudged in {name}: no relevance judgment; left out"
     if score.rewrite is not None:
         yield f"{name}: {one_line(score.rewrite.sentence, 400)}"
     for reason, count in score.reasons.items():

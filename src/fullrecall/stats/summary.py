@@ -60,6 +60,10 @@ class Summary(Shown, ByName[ScoreSummary]):
         """What leaked within the k of each `Leak` that was asked for."""
         self.unanswerable, self.empty = table.unanswerable()
         """Questions that nothing answers, and those of them for which nothing was returned."""
+        self.deepest = max((each.top or 0 for score in self for each in score), default=0)
+        """The largest k of a measure; 0 without one."""
+        self.tied = table.tied(self.deepest) if self.deepest else 0
+        """Samples in whose run documents of one score are on both sides of that k."""
         counts_tokens = any(measure.unit == "tokens" for measure in measures)
         self.tokenizers = tuple(table.tokenizers) if counts_tokens else ()
         """What counted the tokens, where a measure has a budget of them."""
@@ -71,7 +75,16 @@ class Summary(Shown, ByName[ScoreSummary]):
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain JSON values."""
-        names = ("samples", "stopped", "united", "failed_calls", "cost", "funnel", "unanswerable")
+        names = (
+            "samples",
+            "stopped",
+            "united",
+            "failed_calls",
+            "cost",
+            "funnel",
+            "unanswerable",
+            "tied",
+        )
         return {
             **plain_of(self, *names, "empty", "tokenizers"),
             "complete": self.stopped is None,
@@ -113,6 +126,11 @@ def notes(summary: Summary) -> Iterator[str]:
         references = counted(summary.funnel.references, "reference")
         samples = counted(summary.funnel.samples, "sample")
         yield f"recall of {references} by ID, in {samples}: {summary.funnel.line}"
+    if summary.tied:
+        yield (
+            f"ties straddle rank {summary.deepest:,} in {summary.tied:,} of {sample_count}: the "
+            "order of equal scores decides what is within it"
+        )
     for score in summary:
         yield from score_notes(score)
     if any(reason.startswith(STALE) for score in summary for reason in score.reasons):

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import json
 from abc import ABC, abstractmethod
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import chain
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,7 +18,7 @@ from fullrecall.measures import Measure
 from fullrecall.measures.costs import Costs
 from fullrecall.measures.findings import Target
 from fullrecall.measures.forbidden import Forbidden
-from fullrecall.measures.found import SCORED, UNDEFINED, UNSCORED, FoundColumns
+from fullrecall.measures.found import UNSCORED, FoundColumns
 from fullrecall.measures.lists import Integers, count_sums, offsets_of
 from fullrecall.samples.calls import failures
 from fullrecall.samples.sample import Sample
@@ -25,7 +26,10 @@ from fullrecall.scorers.id_samples import IdSamples
 from fullrecall.scorers.result import Result, Status
 from fullrecall.table.funnel import funnel_counts
 
-CODES = {Status.SCORED: SCORED, Status.UNDEFINED: UNDEFINED, Status.UNSCORED: UNSCORED}
+TIED = "fullrecall.tied_ranks"
+"""The key of a sample's metadata that has the first and the last rank of each tie in its run."""
+
+CODES = {status: code for code, status in enumerate(Status)}
 
 
 def columns_of(results: Sequence[Result]) -> FoundColumns:
@@ -75,8 +79,8 @@ class Part(ABC):
     def result(self, row: int, score: int) -> Result:
         """Return the result of a row."""
 
-    def cells(self, name: str) -> Sequence[str | None]:
-        """Return the "id", "group", or "user_input" of each sample."""
+    def cells(self, name: str) -> Sequence[Any]:
+        """Return the "id", "group", "user_input", or "metadata" of each sample."""
         return [getattr(sample, name) for sample in self.samples()]
 
     def may_have(self, *columns: str) -> bool:  # noqa: ARG002 - others look at them
@@ -135,6 +139,12 @@ class Part(ABC):
                 counts += funnel_counts(sample)
                 counts["failed"] += bool(failures(calls))
         return counts
+
+    def tied(self, k: int) -> int:
+        """Return in how many samples documents of one score are on both sides of rank `k`."""
+        if not self.may_have("metadata"):
+            return 0
+        return sum(straddles(metadata, k) for metadata in self.cells("metadata"))
 
     def target_digests(self, score: int) -> NDArray[np.uint64]:
         """Return a number for the targets of each row; see `Table.target_digests`."""
@@ -200,6 +210,14 @@ class MemoryPart(Part):
             return super().target_digests(score)
         hashes = name_hashes(_target_names(self.kept_samples))
         return count_sums(hashes, columns.first.offsets, np.uint64)
+
+
+def straddles(metadata: Any, k: int) -> bool:
+    """Return whether a tie in a sample's metadata, a mapping or its JSON, straddles rank `k`."""
+    if isinstance(metadata, str):
+        metadata = json.loads(metadata) if TIED in metadata else {}
+    ties = metadata.get(TIED, ()) if isinstance(metadata, Mapping) else ()
+    return any(first <= k < last for first, last in ties)
 
 
 def _target_names(samples: Sequence[Sample]) -> Sequence[str]:

@@ -187,6 +187,10 @@ class Table(Sequence[Row]):
             self._group_codes = codes_of(self.groups)
         return self._group_codes
 
+    def tied(self, k: int) -> int:
+        """Return in how many samples documents of one score are on both sides of rank `k`."""
+        return sum(part.tied(k) for part in self.parts)
+
     @property
     def retrievals(self) -> Counter[str]:
         """Of how many samples the retrieval was a union of calls, or had a failed call."""

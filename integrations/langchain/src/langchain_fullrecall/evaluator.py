@@ -286,7 +286,7 @@ class RecallStringEvaluator(RunEvaluator):
         - `include_run_info`: LangChain's own chain passes it, and is returned what it can read.
 
         The dictionary has the first measure's `key` and its `score`, None where there is none;
-        `value`: "scored", "undefined" or "unscored"; `reasoning`; `scores` by key; and the
+        `value`: the status, such as "scored" or "unscored"; `reasoning`; `scores` by key; and the
         `Result` as `result`, which every other measure can be asked of.
 
         Raises `InputError` for values that cannot be read.

@@ -85,6 +85,8 @@ def _feedback(
     parts = [f"mean of {summary.scored} of {len(measured)} runs"]
     if summary.undefined:
         parts.append(f"{summary.undefined} undefined, without reference items")
+    if summary.unjudged:
+        parts.append(f"{summary.unjudged} unjudged, without a relevance judgment")
     if summary.unscored:
         reasons = ", ".join(f"{reason} ({n})" for reason, n in summary.reasons.items())
         parts.append(f"{summary.unscored} unscored: {reasons}")
@@ -101,6 +103,7 @@ def _feedback(
                 "scored": summary.scored,
                 "undefined": summary.undefined,
                 "unscored": summary.unscored,
+                "unjudged": summary.unjudged,
                 "reasons": dict(summary.reasons),
                 "interval": None if estimate.interval is None else list(estimate.interval),
             }

@@ -76,9 +76,10 @@ SAMPLE_COLUMNS: dict[str, pa.DataType] = {
     **dict.fromkeys(_JSON, pa.string()),
     "forbidden_ids": pa.list_(pa.string()),
     "answerable": pa.bool_(),
+    "judged": pa.bool_(),
 }
 
-_FLAGS = ("forbidden_ids", "answerable")
+_FLAGS = ("forbidden_ids", "answerable", "judged")
 
 COLD = (*_TEXTS, *LISTS, *_JSON, *_FLAGS)
 """The columns from which a sample is made again."""

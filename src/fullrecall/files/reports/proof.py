@@ -102,7 +102,7 @@ def proofs_of(where: str, methods: Sequence[Method], origin: Origin) -> list[Pro
         return [Proof(method, held=origin.corpus is not None) for method in methods]
 
 
-_GIVEN = frozenset({"scored", "undefined"})
+_GIVEN = frozenset({"scored", "undefined", "unjudged"})
 """What a sample gives by itself; a run may leave any sample unscored."""
 
 _ABSENT = object()

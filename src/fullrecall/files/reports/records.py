@@ -176,8 +176,9 @@ class ResultRecord(BaseRecord):
             raise ValueError(f"status must be one of {', '.join(Status)}, got {self.status!r}")
         if self.status == Status.SCORED and not self.findings:
             raise ValueError("a scored result must have findings")
-        if self.status == Status.UNDEFINED and (self.findings or self.unmeasured):
-            raise ValueError("an undefined result must have no targets")
+        empty = self.status in (Status.UNDEFINED, Status.UNJUDGED)
+        if empty and (self.findings or self.unmeasured):
+            raise ValueError(f"an {self.status} result must have no targets")
         if self.status != Status.SCORED and not self.note:
             raise ValueError(f"an {self.status} result must have a note with the reason")
         ranks = [rank for finding in self.findings for rank in finding.ranks]
