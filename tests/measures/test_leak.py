@@ -199,7 +199,7 @@ def test_any_long_run_of_a_forbidden_text_leaks(seed: int) -> None:
 
 def test_a_document_is_forbidden_under_any_of_its_ids() -> None:
     """A record knows one document by several IDs: whichever is forbidden, it leaks."""
-    record = Retrieval([{"id": "chunk 7", "text": "t"}], other_ids=[["hr_7"]])
+    record = Retrieval([{"id": "chunk 7", "text": "t"}], other_ids={"chunk 7": ["hr_7"]})
     sample = Sample(forbidden_ids=["hr_7"]).with_retrieval(record)
     assert IdRecall().score(sample)[Leak] == 1.0
 

@@ -536,7 +536,7 @@ def test_a_reference_may_name_any_id_of_a_document(program: Any, docs: Any) -> N
     whole = Context(f"Chapter one. {child[0].text} And more.", id="parent")
     program.function("parents", child, [whole])
     record = program.retrieval()
-    assert record.other_ids == (("a",),)
+    assert record.other_ids == {"parent": ("a",)}
     assert Retrieval.from_dict(json.loads(json.dumps(record.to_dict()))) == record
     for reference in ("a", "parent", "z"):
         sample = Sample(reference_context_ids=[reference]).with_retrieval(record)
@@ -573,4 +573,4 @@ def test_a_document_of_an_equal_text_and_another_id_is_another(program: Any) -> 
         program.function("rerank", [Context("Yes.", id="y")], None)
     record = program.retrieval()
     assert [context.id for context in record.contexts] == ["x"]
-    assert record.other_ids is None
+    assert record.other_ids == {}

@@ -17,14 +17,18 @@ class TrackedDocument:
     """One document through all its copies; `origin` is the step that retrieved it.
 
     `sources` are that step, first, and the retrievers and tools that returned it by themselves.
+    `parts` are the documents that were merged in it, each of which it is as well.
     """
 
-    def __init__(self, copy: DocumentCopy) -> None:
+    def __init__(self, copy: DocumentCopy, parts: Sequence[TrackedDocument] = ()) -> None:
         self.id = copy.id
         self.ids: tuple[str, ...] = () if copy.id is None else (copy.id,)
         self.text = copy.text
-        self.origin: Step | None = None
-        self.sources: list[Step] = []
+        self.parts: tuple[TrackedDocument, ...] = tuple(
+            dict.fromkeys(own for part in parts for own in (part, *part.parts))
+        )
+        self.origin: Step | None = parts[0].origin if parts else None
+        self.sources: list[Step] = [step for part in parts for step in part.sources]
         self.from_outside = False
         self.read_in: dict[str, None] = {}
 
@@ -55,6 +59,16 @@ class DocumentText:
         """The text of these copies."""
         return self.copy.text
 
+    @property
+    def documents(self) -> tuple[TrackedDocument, ...]:
+        """The document, and those that were merged in it."""
+        return (self.document, *self.document.parts)
+
+
+def documents_in(passages: Iterable[DocumentText]) -> dict[TrackedDocument, None]:
+    """Return the documents of passages, in their order, with those that were merged in them."""
+    return dict.fromkeys(each for passage in passages for each in passage.documents)
+
 
 class TrackedDocuments:
     """All documents of a record, and the passages in which they came."""
@@ -72,7 +86,8 @@ class TrackedDocuments:
 
         By the object, while its ID or its text is as before; by ID and text; by text among the
         documents in view; by text anywhere if it has no ID; by a text in view that contains it,
-        or that it contains. Of several documents with its text it is the `nth` (from 0).
+        or that it contains. A text that contains several is a document of its own, and each of
+        them. Of several documents with its text it is the `nth` (from 0).
         """
         cached = self._by_copy_object.get(id(copy))
         if cached is not None:
@@ -82,7 +97,10 @@ class TrackedDocuments:
             return named  # an ID alone: the text is that of before
         document = self._known(copy, view, nth)
         if document is None:
-            document = TrackedDocument(copy)
+            parts = view.standing_in(copy.text)
+            document = None if len(parts) > 1 else view.overlapping(copy.text)
+        if document is None:
+            document = TrackedDocument(copy, parts if len(parts) > 1 else ())
             self._by_text.setdefault(copy.text, document)
         else:
             document.also_known_as(copy)
@@ -123,7 +141,7 @@ class TrackedDocuments:
         document = view.with_text(copy.text, nth)
         if document is None and copy.id is None and copy.text:
             document = self._by_text.get(copy.text)
-        return document or view.overlapping(copy.text)
+        return document
 
 
 class StepDocuments:
@@ -175,6 +193,28 @@ class StepDocuments:
         """Return the last passage in view of a document with this ID."""
         in_view = self._ids.get(own_id or "")
         return in_view if in_view or self._wider is None else self._wider.with_id(own_id)
+
+    def standing_in(self, text: str) -> list[TrackedDocument]:
+        """Return the documents in view whose whole texts stand in this one, in their order there.
+
+        Not those that stand in another one of them.
+        """
+        words = _spaced_words(text) if self.passages else ""
+        inside = [
+            each
+            for each in documents_in(self.passages)
+            if _NO_CHANCE <= len(each.spaced_words) < len(words) and each.spaced_words in words
+        ]
+        outermost = [
+            each
+            for each in inside
+            if not any(
+                other is not each and each.spaced_words in other.spaced_words for other in inside
+            )
+        ]
+        if not inside and self._wider is not None:
+            return self._wider.standing_in(text)
+        return sorted(outermost, key=lambda each: words.index(each.spaced_words))
 
     def overlapping(self, text: str) -> TrackedDocument | None:
         """Return the first document in view whose text contains this one, or stands in it."""

@@ -12,6 +12,7 @@ from fullrecall.observe.documents import (
     StepDocuments,
     TrackedDocument,
     TrackedDocuments,
+    documents_in,
 )
 from fullrecall.observe.handed import Bucket, HandedList, Scope, Signature, signature_of
 from fullrecall.observe.step import ITEM, ROWS, DocumentCopy, DocumentList, Path, Step
@@ -69,6 +70,11 @@ class DocumentFlow:
         self._united: set[Signature] = set()
         self._known_lists: dict[int, tuple[DocumentList, tuple[DocumentText, ...]]] = {}
 
+    @property
+    def passages(self) -> list[DocumentText]:
+        """Every passage of the record, by its number."""
+        return self._documents.passages
+
     def follow(self) -> None:
         """Follow all steps; what the still open ones hold is handed on as it is."""
         events = [(step.began, 0, step) for step in self.tree.steps]
@@ -106,7 +112,7 @@ class DocumentFlow:
         for group in groups:
             self._unite(group, step, scope, answers=answers)
             if answers:
-                for handed in scope.nearest_of_all(p.document for p in _sourced(group.passages)):
+                for handed in scope.nearest_of_all(documents_in(_sourced(group.passages))):
                     handed.answered = True
         self._opened[step.id] = _Opened(groups)
         # A model that a retriever or a reranker asks is not the reader.
@@ -182,7 +188,7 @@ class DocumentFlow:
             return
         self._united.add(signature)
         # Never a set where lists are looked up: its order is that of addresses in memory.
-        inside = dict.fromkeys(passage.document for passage in passages).keys()
+        inside = documents_in(passages).keys()
         parts = [
             each for each in scope.nearest_of_all(inside) if answers or each.documents <= inside
         ]
@@ -276,8 +282,8 @@ class DocumentFlow:
         given_passages = list(_passages(opened.given))
         inside = list(_passages(opened.bucket.lists))
         view = StepDocuments([*given_passages, *inside])
-        given_documents = {passage.document for passage in given_passages}
-        handled = given_documents.union(passage.document for passage in inside)
+        given_documents = {*documents_in(given_passages)}
+        handled = given_documents.union(documents_in(inside))
         groups = []
         for listed in step.returned:
             rows = None if listed.certain else self._known_rows(listed, view)
@@ -453,7 +459,7 @@ class _HandingOn:
             return []
         returned = {group.signature for group in self._groups}
         used = {document for handed in new_lists for document in handed.documents}
-        documents_by_path = [(g.path, {p.document for p in g.passages}) for g in self._given]
+        documents_by_path = [(g.path, {*documents_in(g.passages)}) for g in self._given]
         replaced = []
         for handed in self._whole_lists_given():
             own_keys = {
@@ -488,7 +494,7 @@ class _HandingOn:
 
     def _whole_lists_given(self) -> list[HandedList]:
         """Return the lists of which this step was given all."""
-        documents = dict.fromkeys(passage.document for passage in _passages(self._given)).keys()
+        documents = documents_in(_passages(self._given)).keys()
         nearest = self._scope.nearest_of_all(documents)
         return [handed for handed in nearest if handed.documents <= documents]
 
@@ -497,7 +503,7 @@ class _HandingOn:
         if self._step.kind == "llm" or [group.path for group in self._groups] != [()]:
             return
         (group,) = self._groups
-        returned = {passage.document for passage in group.passages}
+        returned = {*documents_in(group.passages)}
         for handed in self._whole_lists_given():
             if handed.signature == group.signature:
                 continue

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
-from fullrecall.observe.documents import DocumentText, TrackedDocument
+from fullrecall.observe.documents import DocumentText, TrackedDocument, documents_in
 from fullrecall.observe.step import Path, Step
 
 Signature = tuple[int, ...]
@@ -44,7 +44,7 @@ class HandedList:
     signature: Signature = field(init=False)
 
     def __post_init__(self) -> None:
-        self.documents = frozenset(passage.document for passage in self.passages)
+        self.documents = frozenset(documents_in(self.passages))
         self.signature = signature_of(self.passages)
         self.beside = self.step.id
 

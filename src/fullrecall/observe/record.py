@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Sequence
 from typing import TypeAlias
 
-from fullrecall.observe.documents import DocumentText
+from fullrecall.observe.documents import DocumentText, TrackedDocument
 from fullrecall.observe.failures import Failures, failures_of
 from fullrecall.observe.flow import DocumentFlow
 from fullrecall.observe.handed import HandedList
@@ -101,11 +101,20 @@ class Record:
             response=response,
             read=self._read(passages, contexts),
             error=error,
-            retrieved=map(self._context, numbered.in_order(self._flow.retrieved)),
+            retrieved=[self._context(each) for each in numbered.in_order(self._flow.retrieved)],
             call_numbers=[number for number, _ in origins],
             seconds=[second for _, second in origins],
-            other_ids=_other_ids(passages, contexts),
+            **self._ids(),
         )
+
+    def _ids(self) -> dict[str, dict[str, tuple[str, ...]]]:
+        """Return by the ID of each shown document its other IDs, and those of its parts."""
+        shown = dict.fromkeys(self._flow.passages[number].document for number in self._contexts)
+        other_ids, part_ids = (
+            {each.id: ids_of(each) for each in shown if each.id is not None and ids_of(each)}
+            for ids_of in (_other_ids, _part_ids)
+        )
+        return {"other_ids": other_ids, "part_ids": part_ids}
 
     def _in_order(self, lists: Iterable[HandedList]) -> list[HandedList]:
         positions = self._tree.positions
@@ -320,15 +329,12 @@ def _empty_call(step: Step) -> Call:
     return Call(step.name, step.query, () if has_list else None)
 
 
-def _other_ids(
-    passages: Sequence[DocumentText], contexts: Sequence[Context]
-) -> list[tuple[str, ...]] | None:
-    """Return the IDs of each document beside the one that is shown; None where each has one."""
-    other_ids = [
-        tuple(own for own in passage.document.ids if own != context.id)
-        for passage, context in zip(passages, contexts, strict=True)
-    ]
-    return other_ids if any(other_ids) else None
+def _other_ids(document: TrackedDocument) -> tuple[str, ...]:
+    return tuple(own for own in document.ids if own != document.id)
+
+
+def _part_ids(document: TrackedDocument) -> tuple[str, ...]:
+    return tuple(own for part in document.parts for own in part.ids)
 
 
 def _key(handed: HandedList) -> str:

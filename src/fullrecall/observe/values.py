@@ -112,7 +112,9 @@ class ValueReader:
 
         Raises `InputError` for what cannot be read as documents.
         """
-        copies = self.copies(value) if isinstance(value, (list, tuple)) else [None]
+        copies: list[DocumentCopy | None] = [None]
+        if isinstance(value, (list, tuple)):
+            copies = self.copies(value)
         if None in copies:
             rows = contexts_of(value, strings_are_ids=True)
             copies = [DocumentCopy(0, row.id, row.text or "", row) for row in rows]

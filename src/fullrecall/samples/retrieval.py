@@ -56,8 +56,10 @@ class Retrieval:
       failed calls included; None where that is unknown.
     - `seconds`: of each final context when that call ended, in seconds since the beginning; None
       where that is unknown, for one context or for all.
-    - `other_ids`: of each final context the IDs that the same document had at other steps; None
-      where each has one. A reference may name any of them.
+    - `other_ids`: by the ID of a context, the IDs that the same document had at other steps. A
+      reference may name any of them.
+    - `part_ids`: by the ID of a context, those of the documents that a step merged in it. A
+      reference may name them, or the whole.
 
     Raises `ValueError` for values of another kind.
     """
@@ -72,7 +74,8 @@ class Retrieval:
     call_numbers: tuple[int, ...] | None
     # Two runs that retrieved the same are equal, however long they took.
     seconds: tuple[float | None, ...] | None = field(compare=False)
-    other_ids: tuple[tuple[str, ...], ...] | None
+    other_ids: Mapping[str, tuple[str, ...]]
+    part_ids: Mapping[str, tuple[str, ...]]
 
     def __init__(
         self,
@@ -86,7 +89,8 @@ class Retrieval:
         retrieved: Iterable[ContextLike] | None = None,
         call_numbers: Iterable[int] | None = None,
         seconds: Iterable[float | None] | None = None,
-        other_ids: Iterable[Iterable[str]] | None = None,
+        other_ids: Mapping[str, Iterable[str]] | None = None,
+        part_ids: Mapping[str, Iterable[str]] | None = None,
     ) -> None:
         put = object.__setattr__
         put(self, "contexts", None if contexts is None else as_contexts(contexts))
@@ -100,27 +104,54 @@ class Retrieval:
         put(self, "retrieved", None if retrieved is None else as_contexts(tuple(retrieved)))
         numbers = _one_each(call_numbers, "call_numbers", self.contexts, _whole_number)
         put(self, "call_numbers", numbers)
-        put(self, "other_ids", None if other_ids is None else tuple(map(tuple, other_ids)))
+        put(self, "other_ids", _ids_by_id(other_ids, "other_ids"))
+        put(self, "part_ids", _ids_by_id(part_ids, "part_ids"))
         put(self, "seconds", _one_each(seconds, "seconds", self.contexts, _seconds))
 
     def named(self, wanted: Collection[str]) -> Retrieval:
-        """Return the same record, documents under the IDs that are wanted where they have them."""
-        names: dict[Hashable, Context] = {}
-        for context, other_ids in zip(self.contexts or (), self.other_ids or (), strict=True):
-            wanted_id = next((name for name in other_ids if name in wanted), None)
-            if wanted_id is not None and context.id not in wanted:
-                names[identity(context)] = replace(context, id=wanted_id)
+        """Return the same record, documents under the IDs that are wanted where they have them.
+
+        A context in which several documents were merged is each of those that are wanted, at its
+        own rank.
+        """
+        names: dict[str | None, tuple[str, ...]] = {}
+        for own_id, other_ids in self.other_ids.items():
+            if own_id not in wanted:
+                names[own_id] = tuple(name for name in other_ids if name in wanted)[:1]
+        for own_id, part_ids in self.part_ids.items():
+            own_name = names.get(own_id) or (own_id,) * (own_id in wanted)
+            names[own_id] = (*own_name, *(name for name in part_ids if name in wanted))
+        names = {own_id: wanted_ids for own_id, wanted_ids in names.items() if wanted_ids}
         if not names:
             return self
 
-        renamed = self.changed(lambda context: names.get(identity(context), context))
-        return replace(renamed, other_ids=None)
+        def renamed(contexts: Iterable[Context]) -> tuple[Context, ...]:
+            return tuple(
+                context if name == context.id else replace(context, id=name)
+                for context in contexts
+                for name in names.get(context.id, (context.id,))
+            )
+
+        final = self.contexts or ()
+        indices = [n for n, each in enumerate(final) for _ in names.get(each.id, (None,))]
+        # Contexts that were merged share a rank, like those of calls side by side.
+        is_whole = len(indices) == len(final) or self.ranks is not None
+        ranked = self if is_whole else replace(self, ranks=tuple(range(1, len(final) + 1)))
+        values = {name: getattr(ranked, name) for name in _EACH_ONE}
+        fields = {name: of and [of[index] for index in indices] for name, of in values.items()}
+        return self._changed(renamed, **fields, other_ids=None, part_ids=None)
 
     def changed(self, change: Callable[[Context], Context]) -> Retrieval:
         """Return the same record with each of its contexts changed."""
+        return self._changed(lambda contexts: tuple(map(change, contexts)))
+
+    def _changed(
+        self, change: Callable[[Iterable[Context]], tuple[Context, ...]], **fields: Any
+    ) -> Retrieval:
+        """Return the same record with each of its lists of contexts changed, and these fields."""
 
         def all_changed(contexts: tuple[Context, ...] | None) -> tuple[Context, ...] | None:
-            return None if contexts is None else tuple(map(change, contexts))
+            return None if contexts is None else change(contexts)
 
         def changed_call(call: Call) -> Call:
             children = tuple(map(changed_call, call.children))
@@ -131,6 +162,7 @@ class Retrieval:
             contexts=all_changed(self.contexts),
             calls=tuple(map(changed_call, self.calls)),
             retrieved=all_changed(self.retrieved),
+            **fields,
         )
 
     def lasting(self, seconds: float) -> Retrieval:
@@ -155,7 +187,7 @@ class Retrieval:
         if name == "read":
             if self.read is None or self.contexts is None:
                 return None
-            left_out = dict.fromkeys(("retrieved", "response", "read", "other_ids"))
+            left_out: dict[str, Any] = dict.fromkeys(("retrieved", "response", "read"))
             rank_of_each = self.ranks or tuple(range(1, len(self.contexts) + 1))
             final = replace(self, ranks=rank_of_each, calls=(), **left_out)
             return final.at([index for index, each in enumerate(self.read) if each == "yes"])
@@ -173,7 +205,13 @@ class Retrieval:
         ]
         ranked.sort(key=lambda pair: pair[0])  # not by context: equal ranks keep their order
         ranks = None if len(sources) < 2 else [rank for rank, _ in ranked]  # noqa: PLR2004
-        return Retrieval([context for _, context in ranked], ranks=ranks, error=self.error)
+        return Retrieval(
+            [context for _, context in ranked],
+            ranks=ranks,
+            error=self.error,
+            other_ids=self.other_ids,
+            part_ids=self.part_ids,
+        )
 
     @property
     def line(self) -> str:
@@ -183,8 +221,8 @@ class Retrieval:
         """
         parts = []
         failed = len(failures(self.calls))
-        if self.ranks is not None and self.calls:
-            count = len(self.calls)
+        count = len(self.calls)
+        if self.ranks is not None and count > 1:
             parts.append(f"union of {count} calls" + (f", {failed} failed" if failed else ""))
         elif failed:
             steps = sum(1 for root in self.calls for _ in root.walk())
@@ -259,6 +297,9 @@ class Retrieval:
             value = getattr(self, name)
             if value is not None:
                 fields[name] = list(value) if name in _EACH_ONE else value
+        for name in _BY_ID:
+            if getattr(self, name):
+                fields[name] = {own: list(ids) for own, ids in getattr(self, name).items()}
         return fields
 
     @classmethod
@@ -278,7 +319,7 @@ class Retrieval:
             final,
             calls=[call_of(call, known_contexts) for call in calls],
             retrieved=None if retrieved is None else known_contexts.contexts(retrieved),
-            **{name: plain.get(name) for name in (*_EACH_ONE, "response", "error")},
+            **{name: plain.get(name) for name in (*_EACH_ONE, *_BY_ID, "response", "error")},
         )
 
 
@@ -316,6 +357,15 @@ def _one_each(
     return tuple([check(value, name) for value in listed])
 
 
+def _ids_by_id(value: object, name: str) -> dict[str, tuple[str, ...]]:
+    """Return other IDs by an ID; raise `ValueError` for anything but a mapping of lists."""
+    if value is not None and not isinstance(value, Mapping):
+        raise ValueError(f"{name} must be a mapping of IDs, got {shown(value)}")
+    return {
+        str(own): tuple(map(str, as_list(ids, ordered=True))) for own, ids in (value or {}).items()
+    }
+
+
 def _whole_number(value: object, name: str) -> int:
     if type(value) is not int or value < 1:
         raise ValueError(f"{name} must be whole numbers >= 1, got {shown(value)}")
@@ -332,7 +382,10 @@ def _seconds(value: object, name: str) -> float | None:
     return None if value is None else as_number(value, name)
 
 
-_EACH_ONE = ("ranks", "read", "call_numbers", "seconds", "other_ids")
+_EACH_ONE = ("ranks", "read", "call_numbers", "seconds")
 """The fields that have a value for each final context."""
+
+_BY_ID = ("other_ids", "part_ids")
+"""The fields that have other IDs by the ID of a context."""
 
 _FIELDS = (*Retrieval.__slots__, "dropped")

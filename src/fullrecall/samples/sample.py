@@ -152,15 +152,19 @@ class Sample:
             contexts = _identified(contexts, self.retrieved_context_ids)
         record = self.retrieval
         if record is not None:
-            if contexts is None:
-                contexts = record.contexts
-            elif record.contexts is None:
-                put(self, "retrieval", replace(record, contexts=contexts))
-            elif contexts != record.contexts:
+            if contexts is not None and record.contexts is None:
+                record = replace(record, contexts=contexts)
+            elif contexts not in (None, record.contexts):
                 raise InputError(
                     "retrieved_contexts and retrieval differ: pass one of them",
                     field="retrieved_contexts",
                 )
+            if record.other_ids or record.part_ids:
+                references = self.reference_context_ids or ()
+                reference_ids = {own for group in references for own in group.any_of}
+                record = record.named(reference_ids.union(self.forbidden))
+            contexts = record.contexts
+            put(self, "retrieval", record)
             if self.response is None:
                 put(self, "response", record.response)
         if contexts is not None:
@@ -203,10 +207,6 @@ class Sample:
             put(sample, name, None if name in _RETRIEVED else getattr(self, name))
         put(sample, "metadata", dict(self.metadata))
         if isinstance(retrieval, Retrieval):
-            if retrieval.other_ids is not None:
-                references = self.reference_context_ids or ()
-                reference_ids = {own for group in references for own in group.any_of}
-                retrieval = retrieval.named(reference_ids.union(self.forbidden))
             put(sample, "retrieval", retrieval)
             if retrieval.response is not None:
                 put(sample, "response", retrieval.response)
