@@ -253,7 +253,7 @@ def test_options_of_the_client_are_no_fields_of_the_request(endpoint: Endpoint) 
         None,
         {"choices": []},
         {"choices": [{"message": None}]},
-        {"choices": [{"message": {"content": [{"type": "text", "text": "x"}]}}]},
+        {"choices": [{"message": {"content": [3]}}]},
         {"choices": [{"message": {"content": ANSWER}, "finish_reason": ["stop"]}]},
     ],
     ids=repr,

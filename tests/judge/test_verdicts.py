@@ -27,8 +27,8 @@ class TestVerdictContract:
         [
             (reply(verdict(1, "supported", 1)), [2]),
             (reply(), [1, 2]),
-            (reply(verdict(1, "supported", 1), verdict(1, "supported", 1)), [1, 2]),
-            (reply(*[verdict(n, "supported", 1) for n in (1, 2, 2)]), [2]),
+            (reply(verdict(1, "supported", 1), verdict(1, "partial", 1)), [1, 2]),
+            (reply(verdict(1, "supported", 1), verdict(2), verdict(2, "partial", 1)), [2]),
             (reply(verdict(1, "supported", 1), verdict(2, "definitely", 1)), [2]),
             (reply(verdict(1, "supported", 1), verdict(2, "supported", 9)), [2]),
             (reply(verdict(1, "supported", 1), verdict(2, "supported")), [2]),

@@ -20,7 +20,7 @@ from fullrecall.errors import ParameterError
 from fullrecall.judge.judge import Relation, SplitKind
 from fullrecall.judge.models.chat import ChatRequest, Message
 
-VERSION = "2"
+VERSION = "3"
 
 # JSON leaves these as they are: some readers take them for line ends, and UTF-8 has no half emoji.
 _LINE_BREAKS = re.compile("[\\x7f\\x85\\u2028\\u2029\\ud800-\\udfff]")

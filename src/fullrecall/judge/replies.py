@@ -9,14 +9,22 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator
+from bisect import bisect_left
+from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from itertools import chain, islice
 from typing import Any
 
-# At the start only: the same tags inside a quote are the context's words.
-_THINKING = re.compile(r"<(think|thinking|reasoning)>", re.IGNORECASE)
-# By itself: one pattern for a tag and its end would search to the end from every tag.
-_CLOSING = re.compile(r"</(think|thinking|reasoning)>\s*+", re.IGNORECASE)
+from fullrecall.judge.verdicts import number_of
+
+_THOUGHTS = "think|thinking|thought|thoughts|reasoning"
+_THINKING = re.compile(rf"\s*+(?:<(?:{_THOUGHTS})>|\[THINK\]|<\|channel\|>analysis)", re.IGNORECASE)
+"""What opens the thoughts before a reply."""
+_CLOSING = re.compile(
+    rf"</(?:{_THOUGHTS})>|\[/THINK\]|<\|channel\|>final[^{{\[]{{0,40}}<\|message\|>|assistantfinal",
+    re.IGNORECASE,
+)
+"""What closes them, whether or not the opening mark was kept."""
 _FENCE = re.compile(r"```\w*+\s*+")
 _OPENING = re.compile(r"[\[{]")
 _BRACKETS = re.compile(r"[\s\[{]+")
@@ -48,19 +56,14 @@ _MOST_VERDICTS = 4_000
 def verdict_objects(text: str) -> list[dict[str, Any]]:
     """Return the verdicts of a reply as they are: each an object with an `id`."""
     answers = [verdicts for value in json_values(text) if (verdicts := _verdicts(value))]
-    objects, *others = answers or [[]]
-    # The same verdict in a second answer is no second verdict; another one is.
-    known = set(map(_written, objects[:_MOST_VERDICTS])) if others else set()
-    for verdict in islice(chain.from_iterable(others), _MOST_VERDICTS):
-        if (written := _written(verdict)) not in known:
-            known.add(written)
-            objects.append(verdict)
-    return objects[:_MOST_VERDICTS]
+    # The same verdict said again is no second verdict; another one is.
+    told = islice(chain.from_iterable(answers), 2 * _MOST_VERDICTS)
+    return list({_written(verdict): verdict for verdict in told}.values())[:_MOST_VERDICTS]
 
 
 def json_values(text: str) -> list[Any]:
     """Return the whole JSON objects and arrays of a reply, in order, thoughts left out."""
-    return list(_values(_answer(text)))
+    return [value for _, _, value in _spans(_answer(text))]
 
 
 def text_items(text: str) -> list[str] | None:
@@ -68,11 +71,11 @@ def text_items(text: str) -> list[str] | None:
 
     Of several lists the last counts: a model that corrects itself does so at the end.
     """
-    text = _answer(text)
+    text = _answer(text).lstrip()
     listed: list[str] | None = None
     fence = _FENCE.match(text)
     bare = text.startswith("[", fence.end() if fence else 0)
-    for value in _values(text):
+    for _, _, value in _spans(text):
         items = _named(value, "items") if isinstance(value, dict) else value if bare else None
         bare = False
         if isinstance(items, list) and all(isinstance(text, str) for text in items):
@@ -83,20 +86,28 @@ def text_items(text: str) -> list[str] | None:
 
 def _verdicts(value: object, depth: int = 0) -> list[dict[str, Any]]:
     """Return the verdicts in a value, which may be wrapped: `{"result": {"verdicts": […]}}`."""
+    if isinstance(value, dict) and "verdicts" in value:
+        value = value["verdicts"]
+    if isinstance(value, dict) and "id" in value:
+        value = [value]
+    elif isinstance(value, dict) and value and all(map(_is_keyed, value.items())):
+        value = [{"id": key, **verdict} for key, verdict in value.items()]
+    listed = value if isinstance(value, list) else []
+    verdicts = [verdict for verdict in listed if isinstance(verdict, dict) and "id" in verdict]
+    if verdicts or len(listed) > 1 or depth == _WRAPPERS:
+        return [verdict for verdict in verdicts if not _is_example(verdict)]
+    wrapped: Iterable[Any] = listed
     if isinstance(value, dict):
-        if "verdicts" in value:
-            value = value["verdicts"]
-        elif "id" in value:
-            return [] if _is_example(value) else [value]
-        elif depth < _WRAPPERS:
-            inner = islice(value.values(), _MOST_KEYS)
-            return [verdict for wrapped in inner for verdict in _verdicts(wrapped, depth + 1)]
-    if not isinstance(value, list):
-        return []
-    if depth < _WRAPPERS and len(value) == 1 and isinstance(value[0], dict):
-        return _verdicts(value[0], depth + 1)
-    verdicts = (verdict for verdict in value if isinstance(verdict, dict) and "id" in verdict)
-    return [verdict for verdict in verdicts if not _is_example(verdict)]
+        wrapped = islice(value.values(), _MOST_KEYS)
+    elif isinstance(value, str) and _OPENING.match(value):
+        wrapped = (inner for _, _, inner in _spans(value))
+    return [verdict for inner in wrapped for verdict in _verdicts(inner, depth + 1)]
+
+
+def _is_keyed(item: tuple[str, Any]) -> bool:
+    """Whether an item of an object is a verdict under its number: `"1": {"verdict": …}`."""
+    key, value = item
+    return number_of(key) is not None and isinstance(value, dict) and "id" not in value
 
 
 def _named(value: object, name: str, depth: int = 0) -> object:
@@ -120,25 +131,38 @@ def _written(verdict: dict[str, Any]) -> str:
 
 
 def _answer(text: str) -> str:
-    """Return the reply without the thoughts that it begins with."""
-    at = len(text) - len(text.lstrip())
-    while opened := _THINKING.match(text, at):
-        tag = opened[1].lower()
-        closing = (end for end in _CLOSING.finditer(text, opened.end()) if end[1].lower() == tag)
-        closed = next(closing, None)
-        if closed is None:
-            return ""
-        at = closed.end()
-    return text[at:]
+    """Return the reply without its thoughts: all that stands before the last closing mark.
 
-
-def _values(text: str) -> Iterator[Any]:
-    """Yield the whole JSON objects and arrays in `text`, outermost first where they are whole.
-
-    Time is linear in the length of the text, whatever stands in it: every attempt is paid from a
-    budget of some readings of the whole.
+    A mark within a whole JSON value is the words of a context.
     """
-    text = _STRINGS_OR_COMMA.sub(lambda strings: strings[1] or "", text)
+    marks = [mark.end() for mark in _CLOSING.finditer(text)]
+    if not marks:
+        return "" if _THINKING.match(text) else _unquoted(text)
+    spans = [(start, end) for start, end, _ in _spans(text)]
+    starts = [start for start, _ in spans]
+    for mark in reversed(marks):
+        before = bisect_left(starts, mark) - 1
+        if before < 0 or mark > spans[before][1]:
+            return text[mark:]
+    return text
+
+
+def _unquoted(text: str) -> str:
+    """Return the text of a reply that is one JSON string; another reply as it is."""
+    with suppress(ValueError):
+        if text.lstrip().startswith('"') and isinstance(inner := json.loads(text), str):
+            return inner
+    return text
+
+
+def _spans(text: str) -> Iterator[tuple[int, int, Any]]:
+    """Yield the whole JSON objects and arrays in `text` with where they begin and end.
+
+    Outermost first where they are whole. Time is linear in the length of the text, whatever
+    stands in it: every attempt is paid from a budget of some readings of the whole.
+    """
+    # Blanks, so that places stay the same.
+    text = _STRINGS_OR_COMMA.sub(lambda strings: strings[1] or " ", text)
     budget = _READINGS * len(text) + _SPARE
     position = 0
     while budget > 0 and (opened := _OPENING.search(text, position)):
@@ -159,7 +183,7 @@ def _values(text: str) -> Iterator[Any]:
             budget -= end - start
         else:
             budget -= position - start
-            yield value
+            yield start, position, value
 
 
 def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:

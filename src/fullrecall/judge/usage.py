@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import asdict, dataclass
 from typing import Any, NamedTuple
 
@@ -32,6 +33,7 @@ class Spent:
     `calls` are all requests that were sent, `retries` those among them that were sent again;
     `cost` is None without prices, `seconds` is how long the run took. `reused` counts the answers
     that nothing was sent for, as a store had them or another sample of the run asked the same.
+    `adjusted` says which fields endpoints reject, so that requests went without them.
     """
 
     calls: int = 0
@@ -41,11 +43,16 @@ class Spent:
     cost: float | None = None
     seconds: float = 0.0
     reused: int = 0
+    adjusted: tuple[str, ...] = ()
 
     @property
     def tokens(self) -> int:
         """Tokens of prompts and answers together."""
         return self.prompt_tokens + self.completion_tokens
+
+    def note(self, adjustments: Iterable[str]) -> None:
+        """Keep how requests to a model differ from its options, once each."""
+        self.adjusted = tuple(dict.fromkeys((*self.adjusted, *adjustments)))
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain JSON values."""
@@ -58,4 +65,5 @@ class Spent:
         retries = f" ({self.retries:,} of them retries)" if self.retries else ""
         cost = "" if self.cost is None else f", cost {self.cost:,.4g}"
         sent = f"{counted(self.calls, 'call')}{retries}, {counted(self.tokens, 'token')}{cost}"
-        return f"Sent {sent}; {counted(self.reused, 'answer')} came from the store."
+        stored = f"{counted(self.reused, 'answer')} came from the store."
+        return " ".join([f"Sent {sent}; {stored}", *self.adjusted])

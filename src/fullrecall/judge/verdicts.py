@@ -21,7 +21,7 @@ BEGINS = "begins"
 """The field in which a verdict repeats how its target begins."""
 
 _ID = re.compile(
-    r"(?:claim|statement|question|entity|context|source|item|target|id|no|number)?"
+    r"(?:claim|statement|question|entity|context|source|item|target|id|no|number|[cqs])?"
     r"[ \t_#:.\[(-]{0,3}(\d{1,9})(?:\.0{1,3})?[\]).:]{0,2}",
     re.IGNORECASE,
 )
@@ -60,7 +60,7 @@ def checked(
     letters_of = {number: _letters(text) for number, text in targets.items()}
     void = ""
     for answer in objects:
-        number = _number(answer.get("id"))
+        number = number_of(answer.get("id"))
         if number is None or number not in targets:
             shown = str(answer.get("id"))[:40]
             # Numbered otherwise than asked, the other verdicts may belong elsewhere, too.
@@ -119,7 +119,7 @@ def _faults(
     for number, answers in answers_of.items():
         for answer in answers:
             yield _misfit(letters_of, number, answer.get(BEGINS))
-            if any(_number(citation.get("context")) == 0 for citation in _citations(answer)):
+            if any(number_of(citation.get("context")) == 0 for citation in _citations(answer)):
                 yield "the judge cites context 0: contexts are counted from 1"
 
 
@@ -192,7 +192,7 @@ def _quotes_too_much(answers_of: Mapping[int, Sequence[Mapping[str, Any]]]) -> s
 
 
 def _verdict(answer: Mapping[str, Any], contexts: Collection[int] | None) -> Verdict:
-    word = answer.get("verdict")
+    word = answer.get("verdict", answer.get("label"))
     label = label_of(word)
     if label is None:
         return Verdict(
@@ -209,7 +209,7 @@ def _verdict(answer: Mapping[str, Any], contexts: Collection[int] | None) -> Ver
         return Verdict(None, problem="the judge cites no context for its verdict")
     citations, unknown = [], []
     for citation in cited:
-        number, quote = _number(citation.get("context")), citation.get("quote")
+        number, quote = number_of(citation.get("context")), citation.get("quote")
         if number is None or number not in contexts:
             unknown.append(citation.get("context"))
         else:
@@ -224,12 +224,14 @@ def _verdict(answer: Mapping[str, Any], contexts: Collection[int] | None) -> Ver
 
 def _citations(answer: Mapping[str, Any]) -> list[Mapping[str, Any]]:
     cited = answer.get("citations")
+    if isinstance(cited, dict) and "context" in cited:
+        cited = [cited]
     if not isinstance(cited, list):
         return []
     return [citation if isinstance(citation, dict) else {"context": citation} for citation in cited]
 
 
-def _number(value: object) -> int | None:
+def number_of(value: object) -> int | None:
     """Return the number that a value is, in whatever form: 1, 1.0, "1", "claim 1", "#1", "[1]"."""
     if isinstance(value, (int, float)) and not isinstance(value, bool) and value >= 0:
         value = str(value)
@@ -244,6 +246,10 @@ def _caseless(word: str) -> str:
     return re.sub(r"[\s_-]+", " ", folded).strip(" .,;:!*\"'`。")
 
 
+_TAKES_BACK = re.compile(
+    r"\b(?:but|however|although|though|except|only|part\w*|contradict\w*|unsupport\w*|support\w*)\b",
+    re.IGNORECASE,
+)
 _LABELS: Mapping[str, VerdictLabel] = {
     _caseless(word): label for label in LABELS for word in _WORDS_OF[label].split(";")
 }
@@ -253,8 +259,14 @@ def label_of(word: object) -> VerdictLabel | None:
     """Return the label that a word means, letter case and marks aside; None where it is unclear.
 
     The word "false" is not read: it may say that a claim is contradicted, or that it is not
-    supported. A boolean has two values alone, so false is all that is not supported.
+    supported. A boolean has two values alone, as have 0 and 1, so false is all that is not
+    supported. A reason behind a colon is left out if it takes nothing back.
     """
-    if isinstance(word, bool):
+    if isinstance(word, (bool, int, float)) and word in (0, 1):
         return "supported" if word else "not_supported"
-    return _LABELS.get(_caseless(word)) if isinstance(word, str) else None
+    if not isinstance(word, str):
+        return None
+    if word.strip() in ("0", "1"):
+        return label_of(int(word))
+    head, _, reason = word.partition(":")
+    return None if _TAKES_BACK.search(reason) else _LABELS.get(_caseless(head))

@@ -161,6 +161,7 @@ class Door:
             request.sent = sent
             try:
                 reply = await self._reply(ask)
+                account.spent.note(getattr(ask.model, "adjustments", ()))
                 completion = counted(reply, sent)
                 # With no `await` after the reply: a cancelled run keeps what it has paid for.
                 self._keep(request, completion)

@@ -69,9 +69,11 @@ def carried_out(
 
 def _sum(first: Spent, second: Spent) -> Spent:
     costs = [spent.cost for spent in (first, second) if spent.cost is not None]
-    counts = [part.name for part in fields(Spent) if part.name != "cost"]
+    counts = [part.name for part in fields(Spent) if part.name not in ("cost", "adjusted")]
     sums = {name: getattr(first, name) + getattr(second, name) for name in counts}
-    return Spent(**sums, cost=sum(costs) if costs else None)
+    both = Spent(**sums, cost=sum(costs) if costs else None)
+    both.note((*first.adjusted, *second.adjusted))
+    return both
 
 
 @dataclass

@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 import json
+import re
 from typing import Any, ClassVar
 
-from fullrecall.judge.models.chat import ChatRequest, Completion
+from fullrecall.judge.models.chat import ChatRequest, Completion, Message
 from fullrecall.judge.models.remote_model import RemoteModel
 from fullrecall.judge.models.retries import tokens_used
 
 _PROMPT = ("input_tokens", "cache_read_input_tokens", "cache_creation_input_tokens")
 """What was read from or written to the prompt cache is of the prompt, too."""
+
+
+_CONTEXTS = re.compile(r'contexts:\n(?:\d+ ".*"\n)+')
+"""The lines of a prompt that other requests share."""
 
 
 class AnthropicChatModel(RemoteModel):
@@ -19,12 +24,12 @@ class AnthropicChatModel(RemoteModel):
     - `model`: its name there. `base_url`: the endpoint, None for ANTHROPIC_BASE_URL or
       Anthropic's own. A user and password in it are sent as basic authorization.
     - `api_key`: None reads ANTHROPIC_API_KEY; an endpoint of your own may need none.
-    - `temperature`: None sends none, for models that take none.
-    - `schema`: ask for the answer as the input of a tool that has its JSON schema. A request that
-      is rejected is to be sent again, and goes without it then. An endpoint that answers such a
-      request, and has answered none with a schema, gets none from then on.
+    - `temperature`: None sends none.
+    - `schema`: ask for the answer as the input of a tool that has its JSON schema.
     - `options`: more fields of the request, such as `top_k` or `max_tokens` (8,192 unless you say
       otherwise: the API wants a number), and the client's own `extra_headers` and `extra_query`.
+      `cache_control` marks the contexts, which several requests share, for the prompt cache.
+      Fields that the endpoint rejects are left out as `OpenAIChatModel` does.
     - `timeout`: seconds for one request, from the first byte sent to the last one read. The
       client's own retries are off: what drives the model retries, and counts it.
 
@@ -38,20 +43,22 @@ class AnthropicChatModel(RemoteModel):
     package: ClassVar[str] = "anthropic"
     client: ClassVar[str] = "AsyncAnthropic"
     path: ClassVar[str] = "/v1/messages"
+    form: ClassVar[tuple[str, ...]] = ("tools", "tool_choice")
+    required: ClassVar[tuple[str, ...]] = (*RemoteModel.required, "system", "max_tokens")
     reserved: ClassVar[tuple[str, ...]] = (*RemoteModel.reserved, "system")
 
     def __post_init__(self) -> None:
         self.options = {"max_tokens": 8_192} | self.options
         super().__post_init__()
 
-    def _body(self, request: ChatRequest, *, schema: bool) -> dict[str, Any]:
+    def _body(self, request: ChatRequest) -> dict[str, Any]:
         messages = [message for message in request.messages if message.role != "system"]
-        body: dict[str, Any] = {"messages": [message._asdict() for message in messages]}
+        body: dict[str, Any] = {"messages": [self._message(message) for message in messages]}
         # This API has no system role among its messages.
         orders = [message.content for message in request.messages if message.role == "system"]
         if orders:
             body["system"] = "\n\n".join(orders)
-        if schema:
+        if self.schema and request.schema is not None:
             name = request.schema_name
             form = {
                 "name": name,
@@ -61,6 +68,21 @@ class AnthropicChatModel(RemoteModel):
             # The one tool is forced: its input is the answer, and has the schema.
             body |= {"tools": [form], "tool_choice": {"type": "tool", "name": name}}
         return body
+
+    def _message(self, message: Message) -> dict[str, Any]:
+        """Return a message as its parts: its contexts, marked for the cache, and the rest."""
+        contexts = _CONTEXTS.match(message.content)
+        if contexts is None or "cache_control" not in self.options:
+            return message._asdict()
+        shared = {"text": contexts[0], "cache_control": self.options["cache_control"]}
+        parts = [shared, {"text": message.content[contexts.end() :]}]
+        return {"role": message.role, "content": [{"type": "text", **part} for part in parts]}
+
+    def _fields(self) -> dict[str, Any]:
+        # The contexts have it: at the body's end it would mark the claims, which no other shares.
+        fields = super()._fields()
+        fields.pop("cache_control", None)
+        return fields
 
     def _read(self, reply: Any) -> Completion:
         """Return the answer: the input of the tool that was asked for, or the text."""

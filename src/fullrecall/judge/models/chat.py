@@ -44,6 +44,7 @@ class Failure(StrEnum):
     REFUSED = "the model refused"
     EMPTY = "the model's reply was empty"
     CUT_OFF = "the model's reply was cut off"
+    AMBIGUOUS = "the model gave answers that differ"
     RATE_LIMIT = "the endpoint's rate limit was exceeded"
     SERVER = "the endpoint failed"
     TIMEOUT = "the endpoint did not answer in time"
@@ -54,15 +55,15 @@ class Failure(StrEnum):
     INVALID = "the endpoint rejected the request"
     MOVED = "the endpoint redirects to another address"
     TOO_LARGE = "the endpoint's reply was too large to be read"
-    SCHEMA = "the endpoint rejected the request with the answer's schema"
-    """To be sent again: the model leaves the schema out then."""
+    ADJUSTED = "the endpoint rejected a field of the request"
+    """To be sent again: the model leaves the field out, or renames it."""
     TRANSPORT = "the request failed"
     """Whatever a client raised that says none of the above."""
 
     @property
     def is_reply(self) -> bool:
         """Whether the model itself replied, so that the way to it works."""
-        return self in (Failure.REFUSED, Failure.EMPTY, Failure.CUT_OFF)
+        return self in (Failure.REFUSED, Failure.EMPTY, Failure.CUT_OFF, Failure.AMBIGUOUS)
 
     @property
     def is_final(self) -> bool:
@@ -81,7 +82,7 @@ class Failure(StrEnum):
             Failure.TIMEOUT,
             Failure.CONNECTION,
             Failure.MALFORMED,
-            Failure.SCHEMA,
+            Failure.ADJUSTED,
         )
 
 

@@ -7,7 +7,7 @@ its response or on what caused it, or else a class whose name tells. No client i
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from contextlib import suppress
 from math import inf
 
@@ -44,6 +44,11 @@ _BY_NAME = (
     ),
 )
 """Patterns of class names, the more telling first: many clients' timeouts are connection errors."""
+
+_MENTION = re.compile(r"([\"'`]|: |(?:^| - )(?=\w++:))?\b(\w++)")
+"""A word of a message, with the mark before it: ordinary words ("stop", "user") must have one."""
+_TOO_LONG = re.compile("context (?:length|window|size)", re.IGNORECASE)
+_GRAMMAR = re.compile("grammar|schema|response_format|guided|structured", re.IGNORECASE)
 
 _DEEPEST = 8
 """How many causes behind an exception are looked at."""
@@ -102,6 +107,32 @@ def _failure(error: BaseException) -> Failure | None:
         if re.search(part, names, re.IGNORECASE):
             return failure
     return None
+
+
+def named_field(error: BaseException, fields: Collection[str]) -> str:
+    """Return the field of a request that an error names first; empty where it names none."""
+    param = re.split(r"[.\[]", str(getattr(error, "param", None)))[0]
+    if param in fields:
+        return param
+    message = str(error)[:_READ]
+    if _TOO_LONG.search(message):  # the next request may be shorter
+        return ""
+    mentioned = (
+        word
+        for mark, word in _MENTION.findall(message)
+        if word in fields and (mark or not word.isalpha() or word == "temperature")
+    )
+    return next(mentioned, "")
+
+
+def failed_grammar(error: BaseException) -> bool:
+    """Whether a server failed at the grammar that it makes of a schema."""
+    return is_server_error(error) and _GRAMMAR.search(str(error)) is not None
+
+
+def is_server_error(error: BaseException) -> bool:
+    """Whether a server failed by itself (500), and is neither overloaded nor starting."""
+    return any(_status(link) == 500 for link in links(error))  # noqa: PLR2004 - HTTP's own
 
 
 def _status(error: BaseException) -> int | None:

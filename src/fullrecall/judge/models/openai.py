@@ -5,9 +5,10 @@ OpenAI itself, or vLLM, Ollama, LM Studio, llama.cpp and others by their `base_u
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any, ClassVar
 
-from fullrecall.judge.models.chat import ChatRequest, Completion
+from fullrecall.judge.models.chat import ChatRequest, Completion, Failure
 from fullrecall.judge.models.remote_model import RemoteModel
 from fullrecall.judge.models.retries import tokens_used
 
@@ -18,12 +19,14 @@ class OpenAIChatModel(RemoteModel):
     - `model`: its name there. `base_url`: the endpoint, None for OPENAI_BASE_URL or OpenAI's own.
       A user and password in it are sent as basic authorization.
     - `api_key`: None reads OPENAI_API_KEY; local servers need none.
-    - `temperature`: None sends none, for models that take none.
-    - `schema`: send the JSON schema of the answer. A request that is rejected is to be sent
-      again, and goes without it then. An endpoint that answers such a request, and has answered
-      none with a schema, gets none from then on.
+    - `temperature`: None sends none.
+    - `schema`: send the JSON schema of the answer.
     - `options`: more fields of the request, such as `max_tokens` or `seed`, and the client's own
       `extra_headers` and `extra_query`.
+      A field that the endpoint rejects by name (`temperature`, `response_format`, …) is left out
+      from then on, `max_tokens` is sent as `max_completion_tokens` first, and `adjustments` says
+      so. A request that is rejected for no named reason, or fails for its grammar, is sent again
+      without the schema.
     - `timeout`: seconds for one request, from the first byte sent to the last one read. The
       client's own retries are off: what drives the model retries, and counts it.
 
@@ -42,11 +45,13 @@ class OpenAIChatModel(RemoteModel):
     package: ClassVar[str] = "openai"
     client: ClassVar[str] = "AsyncOpenAI"
     path: ClassVar[str] = "/chat/completions"
+    form: ClassVar[tuple[str, ...]] = ("response_format",)
+    other_names: ClassVar[Mapping[str, str]] = {"max_tokens": "max_completion_tokens"}
 
-    def _body(self, request: ChatRequest, *, schema: bool) -> dict[str, Any]:
+    def _body(self, request: ChatRequest) -> dict[str, Any]:
         messages = [message._asdict() for message in request.messages]
         body: dict[str, Any] = {"messages": messages}
-        if schema:
+        if self.schema and request.schema is not None:
             form = {
                 "name": request.schema_name,
                 "schema": request.plain_schema(),
@@ -56,11 +61,33 @@ class OpenAIChatModel(RemoteModel):
         return body
 
     def _read(self, reply: Any) -> Completion:
-        choice = reply["choices"][0]
-        message = choice["message"]
+        # By their index, whatever their order: of several the first counts if all say the same.
+        choices = sorted(reply["choices"], key=lambda choice: choice.get("index") or 0)
+        choice, text = choices[0], _text(choices[0])
+        if any(_text(other) != text for other in choices[1:]):
+            detail = f"{len(choices)} choices; ask for one (n=1)"
+            return Completion("", failure=Failure.AMBIGUOUS, detail=detail)
         return Completion.of(
-            (message.get("content") or "").strip(),
+            text,
             tokens=(tokens_used(reply, "prompt_tokens"), tokens_used(reply, "completion_tokens")),
             stop=choice.get("finish_reason"),
-            refusal=message.get("refusal"),
+            refusal=choice["message"].get("refusal"),
         )
+
+
+def _text(choice: Any) -> str:
+    """Return the answer of a choice, whichever field of its message holds it."""
+    message = choice["message"]
+    content = message.get("content") or ""
+    if isinstance(content, list):  # parts, of which some may be thoughts or images
+        content = "".join(part["text"] for part in content if part.get("type", "text") == "text")
+    if content.strip():
+        return str(content.strip())
+    calls = [call["function"] for call in message.get("tool_calls") or ()]
+    calls += [message["function_call"]] if message.get("function_call") else []
+    if calls:
+        return "\n".join(call["arguments"] for call in calls)
+    # Thoughts that were cut off hold drafts, not an answer.
+    is_whole = choice.get("finish_reason") == "stop"
+    thoughts = message.get("reasoning_content") or message.get("reasoning") or ""
+    return str(thoughts).strip() if is_whole else ""

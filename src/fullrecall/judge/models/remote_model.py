@@ -11,6 +11,7 @@ import asyncio
 import json
 import os
 from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
 from copy import deepcopy
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -24,7 +25,13 @@ from fullrecall._util.extras import imported
 from fullrecall._util.naming import parameter
 from fullrecall.errors import ParameterError
 from fullrecall.judge.models.chat import ChatRequest, Completion, Failure
-from fullrecall.judge.models.failures import failed, links
+from fullrecall.judge.models.failures import (
+    failed,
+    failed_grammar,
+    is_server_error,
+    links,
+    named_field,
+)
 from fullrecall.judge.models.redaction import (
     hide,
     hide_environment,
@@ -71,10 +78,12 @@ class RemoteModel(ABC):
     schema: bool = True
     timeout: float = 60.0
     options: dict[str, Any] = field(default_factory=dict)
-    _takes_schemas: bool | None = field(default=None, init=False, compare=False)
-    """Whether the endpoint takes schemas; None until a request with one was answered."""
-    _rejected: set[int] = field(default_factory=set, init=False, compare=False)
-    """Requests that were rejected with their schema: they go without it."""
+    _instead_of: dict[str, str] = field(default_factory=dict, init=False, compare=False)
+    """Fields that the endpoint rejects: other names for them, or "" to leave them out."""
+    _takes_schemas: bool = field(default=False, init=False, compare=False)
+    """Whether the endpoint has answered a request with a schema."""
+    _rejected: dict[int, bool] = field(default_factory=dict, init=False, compare=False)
+    """Requests that go without their schema, as they failed with it; True where it was to blame."""
     _portal: Portal = field(default_factory=Portal, init=False, compare=False)
     _clients: WeakKeyDictionary[asyncio.AbstractEventLoop, Any] = field(
         default_factory=WeakKeyDictionary, init=False, compare=False
@@ -88,6 +97,15 @@ class RemoteModel(ABC):
 
     path: ClassVar[str]
     """Where requests go, from the base URL on."""
+
+    form: ClassVar[tuple[str, ...]]
+    """The fields of the body that demand a schema of the answer."""
+
+    required: ClassVar[tuple[str, ...]] = ("model", "messages")
+    """The fields of the body that no request goes without."""
+
+    other_names: ClassVar[Mapping[str, str]] = {}
+    """Fields that some endpoints know by another name."""
 
     reserved: ClassVar[tuple[str, ...]] = tuple(
         "model messages temperature timeout stream extra_body".split()
@@ -114,8 +132,8 @@ class RemoteModel(ABC):
             )
 
     @abstractmethod
-    def _body(self, request: ChatRequest, *, schema: bool) -> dict[str, Any]:
-        """Return what a request's body has beside the model and its temperature."""
+    def _body(self, request: ChatRequest) -> dict[str, Any]:
+        """Return the body of a request, with its schema, without the model and its options."""
 
     @abstractmethod
     def _read(self, reply: Any) -> Completion:
@@ -144,31 +162,39 @@ class RemoteModel(ABC):
     async def acomplete(self, request: ChatRequest) -> Completion:
         """Return the same without blocking the event loop."""
         client = await self._client()
-        with_schema = self._sends_schema(request)
+        post = self._post(request)
         try:
             async with asyncio.timeout(self.timeout) as limit:
-                reply = await client.post(**self._post(request, schema=with_schema))
+                reply = await client.post(**post)
         except Exception as error:  # noqa: BLE001 - whatever a client raises is a failed request
             if limit.expired():
                 detail = f"timed out: no answer within {self.timeout:g} s ({self._shown_address})"
                 return Completion("", failure=Failure.TIMEOUT, detail=detail)
-            return self._failed(request, error, with_schema=with_schema)
-        if with_schema:
+            return self._failed(request, error, post["body"])
+        if self._has_form(post["body"]):
             self._takes_schemas = True
-        elif self._takes_schemas is None and hash(request.messages) in self._rejected:
-            self._takes_schemas = False
+        elif self._rejected.get(hash(request.messages)) and not self._takes_schemas:
+            self._instead_of.update(dict.fromkeys(self.form, ""))
         return sound(self._completion(reply.content))
 
     @property
     def _shown_address(self) -> str:
         return "default" if self.base_url is None else public_url(self.base_url)
 
-    def _sends_schema(self, request: ChatRequest) -> bool:
-        if not self.schema or self._takes_schemas is False or request.schema is None:
-            return False
-        return hash(request.messages) not in self._rejected
+    @property
+    def adjustments(self) -> Sequence[str]:
+        """How requests differ from their options, as sentences: fields that were rejected."""
+        return [
+            f"{self.model} rejects {name}: sent {f'as {other}' if other else 'without it'}."
+            for name, other in list(self._instead_of.items())
+        ]
 
-    def _failed(self, request: ChatRequest, error: Exception, *, with_schema: bool) -> Completion:
+    def _has_form(self, body: Mapping[str, Any]) -> bool:
+        return any(name in body for name in self.form)
+
+    def _failed(
+        self, request: ChatRequest, error: Exception, body: Mapping[str, Any]
+    ) -> Completion:
         """Return what an exception of the client means."""
         for link in links(error):
             if isinstance(link, ReplyError):
@@ -176,11 +202,32 @@ class RemoteModel(ABC):
         completion = failed(error)
         if completion.failure is Failure.CONNECTION:
             return replace(completion, detail=f"{completion.detail} ({self._shown_address})")
-        if completion.failure is Failure.INVALID and with_schema:
-            # The schema may be to blame: whoever drives asks again, then without it.
-            self._rejected.add(hash(request.messages))
-            return replace(completion, failure=Failure.SCHEMA)
-        return completion
+        is_invalid = completion.failure is Failure.INVALID
+        rejected = self._rejected_field(error, body) if is_invalid else ""
+        if rejected:
+            self._replace(rejected)
+        elif self._has_form(body) and (is_invalid or failed_grammar(error)):
+            # The schema may be to blame: the driver asks again, then without it.
+            self._rejected[hash(request.messages)] = True
+        else:
+            if self._has_form(body) and not self._takes_schemas and is_server_error(error):
+                # A grammar may have failed: without the schema once, at no further request.
+                self._rejected[hash(request.messages)] = False
+            return completion
+        return replace(completion, failure=Failure.ADJUSTED)
+
+    def _rejected_field(self, error: Exception, body: Mapping[str, Any]) -> str:
+        """Return the field of a body that an error names; empty where it names none."""
+        names = [name for name in body if name not in self.required]
+        return next(filter(None, (named_field(link, names) for link in links(error))), "")
+
+    def _replace(self, name: str) -> None:
+        """Send a field under its other name from now on, or leave it out."""
+        original = next((old for old, new in self._instead_of.items() if new == name), name)
+        other = self.other_names.get(name, "") if original == name else ""
+        self._instead_of.update(
+            dict.fromkeys(self.form if name in self.form else [original], other)
+        )
 
     def _completion(self, content: bytes) -> Completion:
         """Return the answer that a body holds, whatever type the endpoint says that it has."""
@@ -274,15 +321,22 @@ class RemoteModel(ABC):
                 way_out = f"pass {name}=…" if is_field else "options are the body's own fields"
                 raise ParameterError(f"must not set {name}: {way_out}", "options")
 
-    def _post(self, request: ChatRequest, *, schema: bool) -> dict[str, Any]:
+    def _fields(self) -> dict[str, Any]:
+        """Return the fields of the body that options set."""
+        fields = {name: value for name, value in self.options.items() if name not in _OWN}
+        return fields if self.temperature is None else fields | {"temperature": self.temperature}
+
+    def _post(self, request: ChatRequest) -> dict[str, Any]:
         """Return the arguments of the client's `post`."""
-        options = dict(self.options)
-        own = {name: options.pop(option) for option, name in _OWN.items() if option in options}
-        if self.temperature is not None:
-            options["temperature"] = self.temperature
-        body = {"model": self.model, **self._body(request, schema=schema), **options}
+        own = {name: self.options[key] for key, name in _OWN.items() if key in self.options}
+        body = {"model": self.model, **self._body(request), **self._fields()}
+        without = self.form if hash(request.messages) in self._rejected else ()
+        named = {
+            self._instead_of.get(name, name): body[name] for name in body if name not in without
+        }
+        named.pop("", None)
         cast_to = http_library(self.package).Response
-        return {"path": self.path, "cast_to": cast_to, "body": body, "options": own}
+        return {"path": self.path, "cast_to": cast_to, "body": named, "options": own}
 
 
 def _check_address(base_url: str) -> None:
