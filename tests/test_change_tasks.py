@@ -104,8 +104,8 @@ class PrefixRecall(DeterministicScorer):
 ''',
             ),
             "scorers/__init__.py": Edit(
-                "if not TYPE_CHECKING:",
-                '_MODULES["PrefixRecall"] = "prefixes"\n',
+                "    from fullrecall.scorers.claims",
+                "    from fullrecall.scorers.prefixes import PrefixRecall as PrefixRecall\n",
             ),
         },
         """

@@ -6,7 +6,6 @@ import ast
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import Any
 
 ROOT = Path(__file__).parents[1]
 SOURCES = (
@@ -55,10 +54,10 @@ def test_no_package_exports_the_name_of_its_module() -> None:
 
 
 def test_an_export_with_the_name_of_a_module_is_found(tmp_path: Path) -> None:
-    """Exports are listed in `__all__`, or in `_MODULES` with the modules that load them."""
+    """Exports are listed in `__all__`, or imported under the same name."""
     for name in ("document.py", "page.py"):
         (tmp_path / name).touch()
-    (tmp_path / "__init__.py").write_text("_MODULES = {'document': 'document', 'pages': 'page'}\n")
+    (tmp_path / "__init__.py").write_text("from document import document as document, x as page\n")
     assert replaced_names(tmp_path) == ["__init__.py: document"]
     (tmp_path / "__init__.py").write_text("__all__ = ['page', 'pages']\n")
     assert replaced_names(tmp_path) == ["__init__.py: page"]
@@ -86,9 +85,10 @@ def replaced_names(source: Path) -> list[str]:
 
 def _exported(tree: ast.Module) -> Iterator[str]:
     for node in ast.walk(tree):
-        if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) in ("__all__", "_MODULES"):
-            listed: Any = getattr(node.value, "keys", None) or getattr(node.value, "elts", ())
-            yield from map(ast.literal_eval, listed)
+        if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == "__all__":
+            yield from ast.literal_eval(node.value)
+        elif isinstance(node, ast.ImportFrom):
+            yield from (each.name for each in node.names if each.name == each.asname)
 
 
 def _defined(tree: ast.Module) -> Iterator[tuple[str, int]]:

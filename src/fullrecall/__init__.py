@@ -7,7 +7,7 @@ from importlib import import_module
 from fullrecall._util.ports import PORTS
 
 TYPE_CHECKING = False  # as type checkers know it: `typing` would be most of the import
-if TYPE_CHECKING:  # `as` the same name says that it is public (PEP 484)
+if TYPE_CHECKING:  # the list of all exports: `lazy` reads it too
     from fullrecall.batches import BatchScorer as BatchScorer
     from fullrecall.calibration import Label as Label
     from fullrecall.calibration import calibrate as calibrate
@@ -36,41 +36,6 @@ if TYPE_CHECKING:  # `as` the same name says that it is public (PEP 484)
 
 __version__ = "0.1.0"
 
-# Loaded when first used: the pytest plug-in is imported in every run of pytest. Other public names
-# are in the faces of packages: measures in fullrecall.measures, summaries in fullrecall.report.
-_MODULES = {
-    "BatchScorer": "batches",
-    "Budget": "run.budget",
-    "Claim": "samples.sample",
-    "ClaimRecall": "scorers",
-    "Context": "samples.context",
-    "ContextPrecision": "scorers",
-    "EntityRecall": "scorers",
-    "Gate": "stats.gate",
-    "IdRecall": "scorers",
-    "LLMJudge": "judge",
-    "Label": "calibration",
-    "QuestionRecall": "scorers",
-    "Reference": "samples.sample",
-    "Report": "report",
-    "Retrieval": "samples.retrieval",
-    "Sample": "samples.sample",
-    "SpanRecall": "scorers",
-    "TextRecall": "scorers",
-    "aevaluate": "report",
-    "calibrate": "calibration",
-    "choose": "run.contest",
-    "compare": "report",
-    "diagnose": "diagnosis",
-    "evaluate": "report",
-    "record": "observe.reported",
-}
-
-if not TYPE_CHECKING:  # checkers read no list but a literal one
-    __all__ = list(_MODULES)
-    __all__ += ["__version__"]
-
-
 PORTS |= {
     "comparison_page": "fullrecall.page:comparison_page",
     "judge": "fullrecall.lexical:LexicalJudge",
@@ -80,21 +45,22 @@ PORTS |= {
 }
 
 
+# Loaded when first used: the pytest plug-in is imported in every run of pytest. Other public names
+# are in the faces of packages: measures in fullrecall.measures, summaries in fullrecall.report.
 def __getattr__(name: str) -> object:
-    if name not in _MODULES:
-        from fullrecall._util.lazy import missing
+    from fullrecall._util import lazy
 
+    try:
+        return lazy.names(__name__, "__version__")(name)
+    except AttributeError:
         if not name.startswith("_") and name in import_module("fullrecall.measures").__all__:
             raise AttributeError(
                 f"module {__name__!r} has no attribute {name!r}: import it from fullrecall.measures"
-            )
-        raise missing(__name__, name, _MODULES)
-    from fullrecall._util.parameters import public
-
-    value = public(getattr(import_module(f"{__name__}.{_MODULES[name]}"), name), __name__)
-    globals()[name] = value
-    return value
+            ) from None
+        raise
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *_MODULES})
+    from fullrecall._util import lazy
+
+    return sorted({*globals(), *lazy.exports(__name__)})

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from fullrecall._util import lazy
 
-if TYPE_CHECKING:  # `as` the same name says that it is public (PEP 484)
+if TYPE_CHECKING:  # the list of all exports: `lazy` reads it too
     from fullrecall.calibration import read_labels as read_labels
     from fullrecall.files.documents import Documents as Documents
     from fullrecall.files.documents import documents_of as documents_of
@@ -27,25 +27,5 @@ if TYPE_CHECKING:  # `as` the same name says that it is public (PEP 484)
     from fullrecall.files.writing import write as write
     from fullrecall.files.writing import write_jsonl as write_jsonl
     from fullrecall.samples.corpus import Document as Document
-
-_MODULES = {
-    "Document": ".samples.corpus",
-    "Documents": ".files.documents",
-    "Joined": ".files.traces",
-    "Written": ".files.writing",
-    "documents_of": ".files.documents",
-    "from_qrels_run": ".files.trec",
-    "from_rows": ".files.frames",
-    "from_spans": ".files.traces",
-    "read": ".files.reading",
-    "read_contexts": ".files.documents",
-    "read_labels": ".calibration",
-    "read_trec": ".files.trec",
-    "with_references": ".files.traces",
-    "write": ".files.writing",
-    "write_jsonl": ".files.writing",
-}
-
-if not TYPE_CHECKING:  # checkers read no list but a literal one
-    __all__ = list(_MODULES)
-    __getattr__ = lazy.names(__name__, _MODULES)
+else:
+    __getattr__ = lazy.names(__name__)

@@ -22,7 +22,7 @@ from fullrecall.stats.evaluation import Evaluation
 from fullrecall.stats.exports import scores_of
 from fullrecall.stats.summary import summary_markdown
 
-if TYPE_CHECKING:  # `as` the same name says that it is public (PEP 484)
+if TYPE_CHECKING:  # the list of all exports: `lazy` reads it too
     from matplotlib.axes import Axes
 
     from fullrecall.calibration import HumanLabels, ToLabel
@@ -58,6 +58,8 @@ if TYPE_CHECKING:  # `as` the same name says that it is public (PEP 484)
     from fullrecall.stats.smallest_k import Tested as Tested
     from fullrecall.stats.summary import Summary as Summary
     from fullrecall.table.row import Row as Row
+else:
+    __getattr__ = lazy.names(__name__, "Report", "aevaluate", "compare", "evaluate")
 
 
 @public
@@ -445,35 +447,3 @@ def compare(
     from fullrecall.stats.comparison import Comparison
 
     return Comparison(before, cast("Report", after), *measures, confidence=confidence, range=range)
-
-
-_MODULES = {
-    "Check": ".stats.outcome",
-    "Choice": ".stats.choice",
-    "Comparison": ".stats.comparison",
-    "Comparisons": ".stats.comparisons",
-    "Difference": ".stats.change",
-    "Direction": ".stats.change",
-    "Estimate": ".stats.estimates",
-    "Flip": ".stats.change",
-    "GateResult": ".stats.outcome",
-    "Interval": ".stats.bounds",
-    "Missed": ".stats.missed",
-    "Outcome": ".stats.outcome",
-    "QuestionCost": ".stats.question_cost",
-    "Row": ".table.row",
-    "ScoreComparison": ".stats.score_comparison",
-    "ScoreSummary": ".stats.estimates",
-    "Seconds": ".stats.question_cost",
-    "Slice": ".stats.slices",
-    "Slices": ".stats.slices",
-    "SmallestK": ".stats.smallest_k",
-    "Standing": ".stats.choice",
-    "Summary": ".stats.summary",
-    "Tested": ".stats.smallest_k",
-}
-
-if not TYPE_CHECKING:  # checkers read no list but a literal one
-    __all__ = list(_MODULES)
-    __all__ += ["Report", "aevaluate", "compare", "evaluate"]
-    __getattr__ = lazy.names(__name__, _MODULES)

@@ -1,6 +1,6 @@
 """The store, budget and rate of a server against a model: each answer is paid once, come what may.
 
-`ServedMachine` interleaves runs of several clients, cancelled runs, kills, claims that end, budgets
+`ServedMachine` interleaves runs of several clients, cancelled runs, kills, leases that end, budgets
 that are used up, a server that is killed and started again, and connections that break before an
 answer comes. `FULLRECALL_RUNS` says how many such histories there are.
 """
@@ -55,7 +55,7 @@ TOKENS = 15
 BOUND = 120.0
 KEYS = st.lists(st.integers(0, 20), min_size=1, max_size=5)
 ABOUT = [None, b":account", b"settled", b"{answer:"]
-"""What the server is asked when its answer gets lost: a turn, what it took, a claim or answer."""
+"""What the server is asked when its answer gets lost: a turn, what it took, a lease or answer."""
 
 _FORK = multiprocessing.get_context("fork")
 
@@ -196,7 +196,7 @@ class ServedMachine(RuleBasedStateMachine):
 
     @rule(numbers=KEYS, at=st.integers(1, 4), wait=st.sampled_from([False, False, False, True]))
     def kill(self, numbers: list[int], at: int, *, wait: bool) -> None:
-        """A client is killed while it asks; its claims end, by themselves or just now."""
+        """A client is killed while it asks; its leases end, by themselves or just now."""
         self.took("kill")
 
         def die(sent: int) -> None:
@@ -375,12 +375,12 @@ ServedMachine.TestCase.settings = settings(
 def durable(
     installed: Callable[..., None], tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[None]:
-    """Start a server that keeps what it is told, and have claims end soon."""
+    """Start a server that keeps what it is told, and have leases end soon."""
     installed("redis", "fullrecall[redis]")
     server = ServedMachine.server = RedisServer(tmp_path_factory.mktemp("redis"), durable=True)
     server.start()
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(ledger, "CLAIM_SECONDS", 3.0)
+        patch.setattr(ledger, "LEASE_SECONDS", 3.0)
         patch.setattr(account, "HOLD_SECONDS", 3.0)
         yield
     server.stop()

@@ -56,37 +56,37 @@ def scorer(endpoint: Endpoint, url: str, **options: Any) -> BatchScorer:
 class TestStore:
     """What a file does, a server does."""
 
-    def test_a_claim_outlives_its_seconds_and_not_its_owner(
+    def test_a_lease_outlives_its_seconds_and_not_its_owner(
         self, redis_url: str, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         """It is renewed while its owner lives; a dead worker's ends by itself."""
-        monkeypatch.setattr(ledger, "CLAIM_SECONDS", 4.0)
+        monkeypatch.setattr(ledger, "LEASE_SECONDS", 4.0)
         monkeypatch.setattr(ledger, "process_scope", lambda: "another machine")
         owner, other = RedisLedger(redis_url), RedisLedger(redis_url)
-        assert owner.claim(KEY)[1].result()
-        first = other.get(KEY).claim
-        while (renewed := other.get(KEY).claim) == first:
+        assert owner.lease(KEY)[1].result()
+        first = other.get(KEY).lease
+        while (renewed := other.get(KEY).lease) == first:
             time.sleep(0.05)
         assert first is not None
         assert renewed is not None
         assert renewed == first._replace(until=renewed.until)
         assert renewed.until > first.until
-        assert not other.claim(KEY)[1].result()
+        assert not other.lease(KEY)[1].result()
         owner._ended.set()  # as if it were killed: nobody renews
         assert owner._renewing is not None
         owner._renewing.join()
-        while not other.claim(KEY)[1].result():
+        while not other.lease(KEY)[1].result():
             time.sleep(0.05)
         other.close()
         owner.close()
 
-    def test_a_claim_whose_answer_was_lost(self, redis_url: str) -> None:
+    def test_a_lease_whose_answer_was_lost(self, redis_url: str) -> None:
         """The client sends it again: it is granted, and not refused to its own owner."""
         with Dropping(int(redis_url.rpartition(":")[2].split("/")[0])) as way:
             with RedisLedger(way.url) as store:
-                assert store.claim("answer:01")[1].result()  # the server knows the script by then
+                assert store.lease("answer:01")[1].result()  # the server knows the script by then
                 way.drop()
-                assert store.claim(KEY)[1].result()
+                assert store.lease(KEY)[1].result()
             assert way.dropped == 1
 
     def test_a_server_that_is_not_there(self) -> None:
@@ -120,9 +120,9 @@ def score(how: bytes, first: int, count: int, texts: int) -> Any:
     return pickle.loads(how)(batch(first, count, texts))  # noqa: S301
 
 
-def score_briefly_claimed(how: bytes) -> Any:
-    """Score a batch with claims that end soon, to be killed."""
-    ledger.CLAIM_SECONDS = 2.0
+def score_briefly_leased(how: bytes) -> Any:
+    """Score a batch with leases that end soon, to be killed."""
+    ledger.LEASE_SECONDS = 2.0
     return score(how, 0, 40, 1_000)
 
 
@@ -246,7 +246,7 @@ class TestWorkers:
         endpoint.seconds = 0.05
         how = scorer(endpoint, redis_url, max_concurrency=2, budget=Budget(calls=45))
         context = multiprocessing.get_context("spawn")
-        victim = context.Process(target=score_briefly_claimed, args=(pickle.dumps(how),))
+        victim = context.Process(target=score_briefly_leased, args=(pickle.dumps(how),))
         victim.start()
         assert reached.wait(60)
         assert victim.pid is not None

@@ -19,7 +19,7 @@ import pytest
 from scipy import stats
 
 from fullrecall import Label, Sample
-from fullrecall.calibration.correction import design_of
+from fullrecall.calibration.calibration import design_of
 from fullrecall.calibration.draw import draw
 from fullrecall.calibration.estimation import (
     CalibrationEstimate,

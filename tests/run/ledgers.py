@@ -9,12 +9,12 @@ from pathlib import Path
 from fullrecall.judge.models import Completion
 from fullrecall.run.ledger import Entry, Ledger
 from fullrecall.run.request import completion_of, text_of
-from fullrecall.run.store_file import reading
+from fullrecall.run.sqlite import reading
 
 
-def keep(ledger: Ledger, key: str, completion: Completion, claim: str = "") -> Future[str]:
+def keep(ledger: Ledger, key: str, completion: Completion, lease: str = "") -> Future[str]:
     """Keep a completion; the future is done when it is kept."""
-    return ledger.put(key, text_of(completion), claim)
+    return ledger.put(key, text_of(completion), lease)
 
 
 def kept(ledger: Ledger, key: str) -> Completion | None:

@@ -24,7 +24,7 @@ from fullrecall import Context, IdRecall, Retrieval, Sample, TextRecall, choose
 from fullrecall.errors import InputError, ParameterError, ReportError
 from fullrecall.measures import Precision, Recall
 from fullrecall.measures.costs import tokens_of
-from fullrecall.run.identity import identity_of
+from fullrecall.run.contest import identity_of
 from fullrecall.stats.race import Race
 
 Search = Callable[[str], list[Any]]

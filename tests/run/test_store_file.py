@@ -22,8 +22,7 @@ from fullrecall import IdRecall, Sample, aevaluate, evaluate
 from fullrecall.errors import ParameterError, StoreError
 from fullrecall.judge.models import ChatRequest, Completion
 from fullrecall.run.ledger import Entry
-from fullrecall.run.sqlite import SQLiteLedger
-from fullrecall.run.store_file import writing
+from fullrecall.run.sqlite import SQLiteLedger, writing
 from fullrecall.scorers.result import Status
 
 
@@ -183,13 +182,13 @@ def test_a_full_disk_ends_the_keeping_and_not_the_run(
     assert {row.results[0].status for row in report.rows} == {Status.SCORED}
     assert len(answers_in(path)) >= kept
     monkeypatch.undo()
-    # Claims that could not be ended are nobody's: the next run waits for none of them.
+    # Leases that could not be ended are nobody's: the next run waits for none of them.
     with closing(sqlite3.connect(path)) as connection:
         records = connection.execute("SELECT key, record FROM asks").fetchall()
-    claimed = [key for key, record in records if Entry.of(record).claim is not None]
-    assert claimed
+    leased = [key for key, record in records if Entry.of(record).lease is not None]
+    assert leased
     with SQLiteLedger(path) as ledger:
-        assert all(ledger.claim(key)[1].result() for key in claimed)
+        assert all(ledger.lease(key)[1].result() for key in leased)
     assert saved(run(path), tmp_path) == saved(run(None), tmp_path)
 
 
@@ -263,7 +262,7 @@ def test_a_store_that_is_gone_is_noticed(tmp_path: Path, how: str) -> None:
         SQLiteLedger(path).close()
     keep(store, "answer:2", Completion("2")).result(60)
     assert "was deleted or replaced while it was in use" in store.problem
-    assert store.claim("answer:3")[1].result(60) is True, "the run goes on without it"
+    assert store.lease("answer:3")[1].result(60) is True, "the run goes on without it"
     store.close()
     assert path.exists() == (how == "replaced")
     if how == "replaced":

@@ -225,7 +225,7 @@ class LedgerMachine(RuleBasedStateMachine):
 
     @rule(numbers=KEYS)
     def kill_the_holder(self, numbers: list[int]) -> None:
-        """A child is killed while it holds the claims that a run of its parent waits for."""
+        """A child is killed while it holds the leases that a run of its parent waits for."""
         ready = self.ledger.with_name("ready")
         ready.unlink(missing_ok=True)
 
@@ -399,9 +399,9 @@ def test_the_next_run_on_the_same_store_goes_on(tmp_path: Path, how: str) -> Non
         machine.teardown()
 
 
-def test_a_claim_ends_with_its_owner(tmp_path: Path) -> None:
+def test_a_lease_ends_with_its_owner(tmp_path: Path) -> None:
     """One of a process that is dead is free at once, one that was not renewed when it is due."""
-    from fullrecall.run.ledger import CLAIM_SECONDS, AskClaim, process_scope
+    from fullrecall.run.ledger import LEASE_SECONDS, Lease, process_scope
 
     ended = subprocess.run(
         [sys.executable, "-c", "import os; print(os.getpid())"],
@@ -410,26 +410,24 @@ def test_a_claim_ends_with_its_owner(tmp_path: Path) -> None:
         check=True,
     )
     now = time.time()
-    soon = now + CLAIM_SECONDS
+    soon = now + LEASE_SECONDS
     with SQLiteLedger(tmp_path / "store") as ledger:
-        token, granted = ledger.claim("an ask")
+        token, granted = ledger.lease("an ask")
         assert granted.result()
-        assert AskClaim(token, process_scope(), os.getpid(), soon).is_held(now)
-        assert not AskClaim(token, process_scope(), os.getpid(), now - 1).is_held(now)
-        assert not AskClaim(token, process_scope(), os.getpid(), soon + 1e6).is_held(now), (
-            "set back"
-        )
+        assert Lease(token, process_scope(), os.getpid(), soon).is_held(now)
+        assert not Lease(token, process_scope(), os.getpid(), now - 1).is_held(now)
+        assert not Lease(token, process_scope(), os.getpid(), soon + 1e6).is_held(now), "set back"
         ledger.forget("an ask", token).result()
-        assert not AskClaim(token, process_scope(), os.getpid(), soon).is_held(now), "it has ended"
-    assert AskClaim("t", "another machine", 1, soon).is_held(now)
+        assert not Lease(token, process_scope(), os.getpid(), soon).is_held(now), "it has ended"
+    assert Lease("t", "another machine", 1, soon).is_held(now)
     if os.name == "posix":
-        assert not AskClaim("t", process_scope(), int(ended.stdout), soon).is_held(now)
+        assert not Lease("t", process_scope(), int(ended.stdout), soon).is_held(now)
     if Path("/proc/self/stat").exists():
         with subprocess.Popen([sys.executable, "-c", ""], stdout=subprocess.PIPE) as unasked:
             assert unasked.stdout is not None
             unasked.stdout.read()
             os.waitid(os.P_PID, unasked.pid, os.WEXITED | os.WNOWAIT)
-            assert not AskClaim("t", process_scope(), unasked.pid, soon).is_held(now), (
+            assert not Lease("t", process_scope(), unasked.pid, soon).is_held(now), (
                 "dead, not yet buried"
             )
 

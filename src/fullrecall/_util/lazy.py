@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
+import linecache
+import re
 import sys
 from collections.abc import Callable, Iterable, Mapping
+from functools import cache
 from importlib import import_module
 from typing import Any
+
+_EXPORT = re.compile(r"^ *from (\S+) import (\w+) as \2$", re.MULTILINE)
+"""An import under the same name, which says to type checkers that the name is public (PEP 484)."""
 
 
 def missing(package: str, name: str, public_names: Iterable[str]) -> AttributeError:
@@ -18,18 +24,33 @@ def missing(package: str, name: str, public_names: Iterable[str]) -> AttributeEr
     return AttributeError(f"module {package!r} has no attribute {name!r}{way}")
 
 
-def names(package: str, modules: Mapping[str, str]) -> Callable[[str], Any]:
-    """Return the `__getattr__` of `package`: each name is loaded from its module, once.
+@cache
+def exports(package: str) -> Mapping[str, str]:
+    """Return the names that a package imports for type checkers, each with its module.
 
-    `modules` gives each name the module that has it, relative to the package.
+    They are read from the source of the package, so that its imports are the only list of them.
+    """
+    module = sys.modules[package]
+    # Not by the loader: that of pytest, which loads this package as a plug-in, has no source.
+    source = "".join(linecache.getlines(str(module.__file__), vars(module)))
+    return {name: where for where, name in _EXPORT.findall(source)}
+
+
+def names(package: str, *own: str) -> Callable[[str], Any]:
+    """Return the `__getattr__` of `package`: it loads each export once, and gives `__all__`.
+
+    `own` are the public names that the package defines itself.
     """
 
     def __getattr__(name: str) -> Any:  # noqa: N807 - what Python calls it (PEP 562)
+        modules = exports(package)
+        if name == "__all__":
+            return [*modules, *own]
         if name not in modules:
             raise missing(package, name, modules)
         from fullrecall._util.parameters import public
 
-        value = public(getattr(import_module(f".{modules[name]}", package), name), package)
+        value = public(getattr(import_module(modules[name]), name), package)
         # Python asks `__getattr__` for what the module does not have: from now on not for this.
         setattr(sys.modules[package], name, value)
         return value

@@ -6,15 +6,8 @@ from typing import TYPE_CHECKING
 
 from fullrecall._util import lazy
 
-if TYPE_CHECKING:  # `as` the same name says that it is public (PEP 484)
+if TYPE_CHECKING:  # the list of all exports: `lazy` reads it too
     from fullrecall.batches.redis import RedisLedger as RedisLedger
     from fullrecall.batches.scorer import BatchScorer as BatchScorer
-
-_MODULES = {
-    "BatchScorer": "scorer",
-    "RedisLedger": "redis",
-}
-
-if not TYPE_CHECKING:  # checkers read no list but a literal one
-    __all__ = list(_MODULES)
-    __getattr__ = lazy.names(__name__, _MODULES)
+else:
+    __getattr__ = lazy.names(__name__)

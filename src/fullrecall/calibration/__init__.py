@@ -6,29 +6,15 @@ from typing import TYPE_CHECKING
 
 from fullrecall._util import lazy
 
-if TYPE_CHECKING:  # `as` the same name says that it is public (PEP 484)
+if TYPE_CHECKING:  # the list of all exports: `lazy` reads it too
     from fullrecall.calibration.calibration import Calibration as Calibration
-    from fullrecall.calibration.correction import calibrate as calibrate
+    from fullrecall.calibration.calibration import calibrate as calibrate
     from fullrecall.calibration.draw import ToLabel as ToLabel
     from fullrecall.calibration.draw import to_label as to_label
     from fullrecall.calibration.estimation import Agreement as Agreement
     from fullrecall.calibration.estimation import CalibrationEstimate as CalibrationEstimate
-    from fullrecall.calibration.label_files import read_labels as read_labels
     from fullrecall.calibration.labels import HumanLabels as HumanLabels
     from fullrecall.calibration.labels import Label as Label
-
-_MODULES = {
-    "Agreement": "estimation",
-    "Calibration": "calibration",
-    "CalibrationEstimate": "estimation",
-    "HumanLabels": "labels",
-    "Label": "labels",
-    "ToLabel": "draw",
-    "calibrate": "correction",
-    "read_labels": "label_files",
-    "to_label": "draw",
-}
-
-if not TYPE_CHECKING:  # checkers read no list but a literal one
-    __all__ = list(_MODULES)
-    __getattr__ = lazy.names(__name__, _MODULES)
+    from fullrecall.calibration.labels import read_labels as read_labels
+else:
+    __getattr__ = lazy.names(__name__)

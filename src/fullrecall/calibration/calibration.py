@@ -1,17 +1,33 @@
-"""What `calibrate` returns: the judge's agreement with people, and the mean recall corrected."""
+"""`calibrate`: a report and its labels in; the agreement with people and a corrected mean out."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from math import fsum
 from typing import Any
 
 from fullrecall._util.counts import counted
-from fullrecall.calibration.estimation import Agreement, CalibrationEstimate
+from fullrecall._util.parameters import check_share
+from fullrecall.calibration.estimation import (
+    Agreement,
+    CalibrationEstimate,
+    Design,
+    Labeled,
+    agreement,
+    mean_interval,
+    prediction_powered,
+    spread_of,
+    sums,
+)
+from fullrecall.calibration.judged import JudgedClaims, judged_claims, labels_by_item
+from fullrecall.calibration.labels import HumanLabels, Label, as_labels
+from fullrecall.errors import InputError
 from fullrecall.show.sheet import Line, Section, Sheet
 from fullrecall.show.shown import Shown
 from fullrecall.show.text import NOTHING, shown
-from fullrecall.stats.bounds import Interval
+from fullrecall.stats.bounds import CONFIDENCE, Interval
+from fullrecall.stats.evaluation import Evaluation
 from fullrecall.stats.plain import plain_of
 
 FEWEST = 10
@@ -128,3 +144,137 @@ def _estimate(estimate: CalibrationEstimate | None) -> list[str]:
 def _cells(value: float, interval: Interval | None) -> list[str]:
     ends = NOTHING if interval is None else f"{shown(interval.low)} to {shown(interval.high)}"
     return [shown(value), ends]
+
+
+def calibrate(
+    report: Evaluation,
+    labels: HumanLabels,
+    *,
+    score: str | None = None,
+    confidence: float = CONFIDENCE,
+) -> Calibration:
+    """Return how far a judge's verdicts agree with people's labels, and the mean recall corrected.
+
+    `labels` say of claims whether the contexts that were judged support them: `Label` objects,
+    as `fullrecall.read.read_labels` reads them, or a mapping from (sample, claim) to
+    "supported", "not_supported" or "partial". In the mean a partial one is worth what the
+    scorer's `partial_credit` says; the agreement is on what is supported in full. Where several
+    people label a claim, it counts as their mean.
+
+    What is estimated is the mean recall that people's labels of *all* judged claims would give,
+    over questions like these: over the samples that have a score, each with its own claims, in
+    the weights that they have in the score. What the judge did not judge is no part of it, and is
+    counted. Labels of a drawing by `Report.to_label` weigh what they stand for, and are made to
+    add up for each verdict; a claim drawn and left without a label counts as one like the others
+    of its verdict. Labels without a probability are taken for a simple random sample of
+    the claims: if they were picked by any other rule, the figures are wrong.
+
+    Raises `InputError` for labels that are no part of the report or contradict each other, and
+    where they are too few, with how many are needed; `ReportError` where the report keeps no rows
+    or the score is ambiguous; `ParameterError` for a confidence out of range.
+    """
+    check_share(confidence, "confidence", whole=False)
+    judged = judged_claims(report, score)
+    listed = as_labels(labels)
+    drawn = [label.probability is not None for label in listed]
+    if any(drawn) and not all(drawn):
+        raise InputError(
+            "some labels have the probability with which they were drawn, others have none: "
+            "calibrate with labels of one draw"
+        )
+    worth = float(judged.method.parameters.get("partial_credit", 0.0))
+    by_item = labels_by_item(judged, listed)
+    design = design_of(judged, by_item, worth)
+    _check_enough(design)
+    # What a partial label earns is the scorer's choice; agreement asks about full support alone.
+    in_full = design_of(judged, by_item, 0.0) if 0 < worth < 1 else design
+    corrected, power = prediction_powered(design, confidence)
+    return Calibration(
+        score=judged.method.name,
+        confidence=confidence,
+        judged=fsum(judged.credits) / len(judged.credits),
+        judged_interval=mean_interval(spread_of(judged.credits, judged.cluster), confidence),
+        corrected=corrected,
+        power=power,
+        agreement=agreement(in_full, confidence),
+        samples=len(judged.rows),
+        groups=len(set(judged.cluster)),
+        claims=len(judged.claims),
+        labeled=len(design.labeled),
+        labeled_samples=len({labeled.claim.row for labeled in design.labeled}),
+        unlabeled=sum(all(label.label is None for label in group) for group in by_item.values()),
+        unscored=judged.unscored,
+        unmeasured=judged.unmeasured,
+        drawn=any(drawn),
+    )
+
+
+def design_of(judged: JudgedClaims, labels: Mapping[str, Sequence[Label]], worth: float) -> Design:
+    """Return the claims with the labels' values; `worth` is that of a partial one.
+
+    Labels with probabilities are in strata by verdict; a simple random sample has one stratum.
+    """
+    value = {"supported": 1.0, "partial": worth, "not_supported": 0.0}
+    values_of = {
+        item: [value[label.label] for label in group if label.label is not None]
+        for item, group in labels.items()
+    }
+    drawn = any(label.probability is not None for group in labels.values() for label in group)
+    candidates = judged.to_be_labeled
+    # A simple random sample has one chance for all: the share that is labeled.
+    count = sum(bool(values_of.get(claim.item)) for claim in candidates)
+    chance = count / max(1, len(candidates))
+    shares: dict[str, dict[int, float]] = {}
+    labeled = []
+    for claim in candidates:
+        stratum = claim.stratum if drawn else "all"
+        by_row = shares.setdefault(stratum, {})
+        by_row[claim.row] = by_row.get(claim.row, 0.0) + claim.share
+        if values := values_of.get(claim.item):
+            probability = labels[claim.item][0].probability or chance
+            mean = fsum(values) / len(values)
+            labeled.append(Labeled(claim, stratum, mean, claim.share / probability, probability))
+    return Design(judged, _with_answer_rates(labeled, shares) if drawn else labeled, shares)
+
+
+def _with_answer_rates(
+    labeled: Sequence[Labeled], shares: Mapping[str, Mapping[int, float]]
+) -> list[Labeled]:
+    """Return drawn claims with the chance to be drawn *and* labeled, where not all are labeled.
+
+    What the drawn claims of a stratum stand for adds up to the stratum, if each has a label.
+    """
+    represented = sums((each.stratum, each.weight) for each in labeled)
+    rates = {
+        stratum: min(1.0, total / fsum(shares[stratum].values()))
+        for stratum, total in represented.items()
+    }
+    return [
+        # Sums of floats: where all are labeled, the rate is 1 but for rounding.
+        each._replace(probability=each.probability * rate)
+        if (rate := rates[each.stratum]) < 1 - 1e-9
+        else each
+        for each in labeled
+    ]
+
+
+def _check_enough(design: Design) -> None:
+    """Raise `InputError` where the labels are too few, with how many are needed and of what."""
+    if not design.labeled:
+        raise InputError("no claim is labeled: fill in the column label")
+    candidates = design.judged.to_be_labeled
+    problems = []
+    for stratum in design.shares:
+        size = sum(stratum in (claim.stratum, "all") for claim in candidates)
+        label_count = sum(labeled.stratum == stratum for labeled in design.labeled)
+        if label_count < min(2, size):
+            problems.append(
+                f"{counted(min(2, size), 'label')} of the {counted(size, 'claim')} judged "
+                f"{stratum!r}, got {label_count}"
+            )
+    fewest = min(FEWEST, len({claim.row for claim in candidates}))
+    sample_count = len({labeled.claim.row for labeled in design.labeled})
+    if sample_count < fewest:
+        problems.append(f"labels in {counted(fewest, 'sample')}, got {sample_count}")
+    if problems:
+        raise InputError(f"too few labels to calibrate: expected {'; '.join(problems)}")

@@ -12,7 +12,7 @@ from typing import NamedTuple
 from fullrecall._util.parameters import check_k
 from fullrecall.calibration.judged import JudgedClaim, JudgedClaims, judged_claims, labels_by_item
 from fullrecall.calibration.labels import HumanLabels, Label, as_labels
-from fullrecall.show import form
+from fullrecall.show import spreadsheet
 from fullrecall.stats.allocation import allocation
 from fullrecall.stats.evaluation import Evaluation
 
@@ -53,7 +53,7 @@ def to_label(
     """Return `n` claims to label, or all if there are fewer; see `Report.to_label`."""
     check_k(n, "n")
     if path is not None:
-        form.check(path)
+        spreadsheet.check_new(path)
     judged = judged_claims(report, score)
     labels_of = labels_by_item(judged, as_labels(labels))
     to_label = []
@@ -75,7 +75,7 @@ def to_label(
             for label in answers or [Label(claim.sample, claim.target, None)]
         ]
     if path is not None:
-        form.write(path, _cells(to_label))
+        spreadsheet.write_new(path, _cells(to_label))
     return tuple(to_label)
 
 

@@ -1,16 +1,20 @@
-"""Labels: what people say of claims that a judge has judged."""
+"""Labels: people's verdicts on claims that a judge has judged; files of them."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from typing import TYPE_CHECKING, NamedTuple, TypeAlias
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import closing
+from pathlib import Path
+from typing import NamedTuple, TypeAlias
 
 from fullrecall._util.values import shown
 from fullrecall.errors import InputError
+from fullrecall.files.rows import in_file
+from fullrecall.files.sheets import sheet_rows
+from fullrecall.files.text_files import FilePath, existing_file
+from fullrecall.judge.judge import VerdictLabel
 from fullrecall.judge.labels import as_label
-
-if TYPE_CHECKING:
-    from fullrecall.judge.judge import VerdictLabel
 
 
 class Label(NamedTuple):
@@ -69,4 +73,71 @@ def _checked(label: object) -> Label:
     drawn = label.probability
     return label._replace(
         label=as_label(label.label), probability=None if drawn is None else as_probability(drawn)
+    )
+
+
+_TEXTS = ("item", "sample", "claim", "rater")
+
+
+def read_labels(path: FilePath, *more: FilePath) -> tuple[Label, ...]:
+    """Return the labels in files that `Report.to_label` wrote and people filled in.
+
+    CSV, which a spreadsheet may have saved with semicolons and a byte order mark, or JSON Lines.
+    What counts are `label` ("supported", "not_supported", "partial" or empty; also yes and no), of
+    the claim by its `item`, or by `sample` and `claim`; `probability` and `rater` may be left
+    out. Of several files, each is by a rater of its own who is called as the file is, unless its
+    column `rater` says so. Raises `InputError`, with the file and the line, for what is no label
+    and for a claim that one rater labels twice.
+    """
+    names = [existing_file(file) for file in (path, *more)]
+    stems = Counter(Path(name).stem for name in names)
+    labels: list[Label] = []
+    for name in names:
+        rater = ""
+        if more:
+            rater = Path(name).stem if stems[Path(name).stem] == 1 else name
+        labels += in_file(name, _labels(name, rater), kind="")
+    return tuple(labels)
+
+
+def _labels(name: str, rater: str) -> Iterator[Label]:
+    first_lines: dict[tuple[str, ...], int] = {}
+    with closing(sheet_rows(name, (("label",), ("item", "claim", "target")))) as rows:
+        for line, row in rows:
+            try:
+                label = _label(row, rater)
+            except InputError as error:
+                raise error.at(line=line) from None
+            about = (label.item,) if label.item else (label.sample, label.target)
+            first = first_lines.setdefault((label.rater, *about), line)
+            if first != line:
+                raise InputError(
+                    f"this claim is labeled on line {first:,} already: keep one of the two, or "
+                    "name their raters",
+                    line=line,
+                )
+            yield label
+
+
+def _label(row: Mapping[str, object], rater: str) -> Label:
+    if "label" not in row:
+        raise InputError(
+            f"no label: expected the field label, got {', '.join(row) or 'no fields'}",
+            field="label",
+        )
+    named = {**row, "claim": row.get("claim", row.get("target"))}
+    for name in _TEXTS:
+        if not isinstance(named.get(name), str | None):
+            raise InputError(f"{name} must be a text, got {shown(named[name])}", field=name)
+    item, sample, claim, own_rater = (str(named.get(name) or "") for name in _TEXTS)
+    if not item.strip() and not (sample and claim):
+        raise InputError("no claim named: expected an item, or a sample and a claim", field="item")
+    drawn = row.get("probability")
+    return Label(
+        sample,
+        claim,
+        as_label(row["label"]),
+        None if drawn is None or not str(drawn).strip() else as_probability(drawn),
+        item.strip(),
+        own_rater.strip() or rater,
     )

@@ -11,14 +11,12 @@ import sys
 from io import TextIOWrapper
 from typing import TYPE_CHECKING
 
-from fullrecall._util.lazy import names
+from fullrecall._util import lazy
 
 if TYPE_CHECKING:
-    from fullrecall.cli.commands import app
-
-__all__ = ["app", "main"]
-
-__getattr__ = names(__name__, {"app": "commands"})
+    from fullrecall.cli.commands import app as app
+else:
+    __getattr__ = lazy.names(__name__, "main")
 
 
 def main() -> None:

@@ -9,7 +9,7 @@ import sys
 from collections.abc import Iterable, Sequence
 from contextlib import redirect_stdout
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import Any, NoReturn
 
 from fullrecall._util.counts import counted
 from fullrecall._util.ending import ending
@@ -17,10 +17,8 @@ from fullrecall.cli.console import UnfinishedRun, fail
 from fullrecall.errors import FullrecallError, RunStopped
 from fullrecall.report import Report, Summary, evaluate
 from fullrecall.samples.sample import Sample
+from fullrecall.scorers import FindingScorer
 from fullrecall.scorers.scorer import UNOBSERVED
-
-if TYPE_CHECKING:
-    from fullrecall.scorers import FindingScorer
 
 
 def scored(

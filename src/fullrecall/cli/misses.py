@@ -9,15 +9,14 @@ import numpy as np
 from rich.text import Text
 
 from fullrecall.measures import AllFound
+from fullrecall.measures.findings import Finding
+from fullrecall.report import Report, Row
+from fullrecall.scorers.result import Result
 from fullrecall.show.terminal import indented
 from fullrecall.show.text import one_line
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
-
-    from fullrecall.measures.findings import Finding
-    from fullrecall.report import Report, Row
-    from fullrecall.scorers.result import Result
 
 _TARGETS_SHOWN = 10
 

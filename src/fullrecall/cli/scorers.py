@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from enum import StrEnum
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import typer
 
@@ -13,9 +13,7 @@ from fullrecall._util.naming import parameter
 from fullrecall.cli.options import bad_option
 from fullrecall.errors import InputError
 from fullrecall.samples.sample import Sample
-
-if TYPE_CHECKING:
-    from fullrecall.scorers import FindingScorer
+from fullrecall.scorers import FindingScorer
 
 
 class ScorerName(StrEnum):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 from typer import Argument, Option
@@ -21,14 +21,11 @@ from fullrecall.read import read, write_jsonl
 from fullrecall.read import write as write_as
 from fullrecall.run.budget import Budget
 from fullrecall.samples.sample import Sample
-from fullrecall.testset import apply_review, to_review
+from fullrecall.testset import CompletedSet, apply_review, to_review
 from fullrecall.testset import check as audit_of
 from fullrecall.testset import complete as completion_of
 from fullrecall.testset import follow as followed_of
 from fullrecall.testset import generate as test_set_of
-
-if TYPE_CHECKING:
-    from fullrecall.testset import CompletedSet
 
 INVALID = 1
 model_option = partial(Option, metavar="PROVIDER:MODEL")

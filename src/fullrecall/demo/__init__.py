@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from fullrecall._util import lazy
 
-if TYPE_CHECKING:  # `as` the same name says that it is public (PEP 484)
+if TYPE_CHECKING:  # the list of all exports: `lazy` reads it too
     from fullrecall.demo.demonstration import Demonstration as Demonstration
     from fullrecall.demo.demonstration import run as run
     from fullrecall.demo.searches import FullTextSearch as FullTextSearch
@@ -18,17 +18,5 @@ if TYPE_CHECKING:  # `as` the same name says that it is public (PEP 484)
     from fullrecall.demo.searches import chunked as chunked
     from fullrecall.demo.stdlib import documents as documents
     from fullrecall.demo.stdlib import questions as questions
-
-_MODULES = {
-    "Demonstration": "demonstration",
-    "FullTextSearch": "searches",
-    "TrigramSearch": "searches",
-    "chunked": "searches",
-    "documents": "stdlib",
-    "questions": "stdlib",
-    "run": "demonstration",
-}
-
-if not TYPE_CHECKING:  # checkers read no list but a literal one
-    __all__ = list(_MODULES)
-    __getattr__ = lazy.names(__name__, _MODULES)
+else:
+    __getattr__ = lazy.names(__name__)

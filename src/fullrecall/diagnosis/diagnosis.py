@@ -14,7 +14,7 @@ from fullrecall._util.dataframes import Backend, frame_of
 from fullrecall._util.naming import parameter
 from fullrecall._util.parameters import check_k
 from fullrecall.diagnosis.causes import FIXES, Cause, Diagnosed
-from fullrecall.diagnosis.change import Change
+from fullrecall.diagnosis.effects import Change
 from fullrecall.show import spreadsheet
 from fullrecall.show.output import written
 from fullrecall.show.sheet import Line, Section, Sheet

@@ -13,9 +13,8 @@ from typing import NamedTuple, TypeAlias
 
 from fullrecall._util.naming import parameter
 from fullrecall.diagnosis.causes import Cause, Explained
-from fullrecall.diagnosis.change import ChangeKind
 from fullrecall.diagnosis.corpus import Corpus
-from fullrecall.diagnosis.effects import Baseline, Proposal
+from fullrecall.diagnosis.effects import Baseline, ChangeKind, Proposal
 from fullrecall.diagnosis.id_levels import id_fields, is_telling
 from fullrecall.diagnosis.rewrites import IdMatch, differences, matches_of
 from fullrecall.samples.context import Context

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-from fullrecall.diagnosis.change import ChangeKind
-from fullrecall.diagnosis.effects import Baseline, Proposal, Values
+from fullrecall.diagnosis.effects import Baseline, ChangeKind, Proposal, Values
 from fullrecall.diagnosis.likeness import duplicates
 from fullrecall.measures import CutBudget
 from fullrecall.measures.budgets import Cut

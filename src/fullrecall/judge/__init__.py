@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from fullrecall._util import lazy
 from fullrecall.errors import JudgeError as JudgeError
 
-if TYPE_CHECKING:  # `as` the same name says that it is public (PEP 484)
+if TYPE_CHECKING:  # the list of all exports: `lazy` reads it too
     from fullrecall.judge.judge import Ask as Ask
     from fullrecall.judge.judge import Citation as Citation
     from fullrecall.judge.judge import Flow as Flow
@@ -26,29 +26,5 @@ if TYPE_CHECKING:  # `as` the same name says that it is public (PEP 484)
     from fullrecall.judge.prompts import Prompts as Prompts
     from fullrecall.judge.usage import Spent as Spent
     from fullrecall.judge.usage import Usage as Usage
-
-_MODULES = {
-    "AnthropicChatModel": "models.anthropic",
-    "Ask": "judge",
-    "ChatModel": "models.chat",
-    "ChatRequest": "models.chat",
-    "Citation": "judge",
-    "Completion": "models.chat",
-    "Failure": "models.chat",
-    "Flow": "judge",
-    "Judge": "judge",
-    "LLMJudge": "llm",
-    "Message": "models.chat",
-    "OpenAIChatModel": "models.openai",
-    "Panel": "panel",
-    "Prompts": "prompts",
-    "Retries": "models.retries",
-    "Spent": "usage",
-    "Usage": "usage",
-    "Verdict": "judge",
-}
-
-if not TYPE_CHECKING:  # checkers read no list but a literal one
-    __all__ = list(_MODULES)
-    __all__ += ["JudgeError"]
-    __getattr__ = lazy.names(__name__, _MODULES)
+else:
+    __getattr__ = lazy.names(__name__)

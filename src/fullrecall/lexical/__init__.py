@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from fullrecall._util import lazy
 
-if TYPE_CHECKING:  # `as` the same name says that it is public (PEP 484)
+if TYPE_CHECKING:  # the list of all exports: `lazy` reads it too
     from fullrecall.lexical.cross_encoder import CrossEncoderJudge as CrossEncoderJudge
     from fullrecall.lexical.falsification import falsified as falsified
     from fullrecall.lexical.judge import LexicalJudge as LexicalJudge
@@ -17,20 +17,5 @@ if TYPE_CHECKING:  # `as` the same name says that it is public (PEP 484)
     from fullrecall.lexical.words.opposites import opposites as opposites
     from fullrecall.lexical.words.opposites import rivals as rivals
     from fullrecall.lexical.words.tokens import read_words as read_words
-
-_MODULES = {
-    "CrossEncoderJudge": "cross_encoder",
-    "English": "language",
-    "LexicalJudge": "judge",
-    "denying_kind": "words.negations",
-    "falsified": "falsification",
-    "language_of": "words.languages",
-    "names": "words.names",
-    "opposites": "words.opposites",
-    "read_words": "words.tokens",
-    "rivals": "words.opposites",
-}
-
-if not TYPE_CHECKING:  # checkers read no list but a literal one
-    __all__ = list(_MODULES)
-    __getattr__ = lazy.names(__name__, _MODULES)
+else:
+    __getattr__ = lazy.names(__name__)

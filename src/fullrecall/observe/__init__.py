@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from fullrecall._util import lazy
 
-if TYPE_CHECKING:  # `as` the same name says that it is public (PEP 484)
+if TYPE_CHECKING:  # the list of all exports: `lazy` reads it too
     from fullrecall.observe.failures import brief as brief
     from fullrecall.observe.failures import incompatible as incompatible
     from fullrecall.observe.log import ROOT as ROOT
@@ -29,27 +29,5 @@ if TYPE_CHECKING:  # `as` the same name says that it is public (PEP 484)
     from fullrecall.observe.values import Contents as Contents
     from fullrecall.observe.values import ValueReader as ValueReader
     from fullrecall.observe.values import joined as joined
-
-_MODULES = {
-    "Contents": "values",
-    "DocumentCopy": "step",
-    "DocumentList": "step",
-    "ITEM": "step",
-    "Path": "step",
-    "ROOT": "log",
-    "RetrievalProcessor": "processor",
-    "SpanCapture": "processor",
-    "Step": "step",
-    "StepKind": "step",
-    "StepLog": "log",
-    "StepReading": "reading",
-    "ValueReader": "values",
-    "brief": "failures",
-    "incompatible": "failures",
-    "joined": "values",
-    "on_record": "reported",
-}
-
-if not TYPE_CHECKING:  # checkers read no list but a literal one
-    __all__ = list(_MODULES)
-    __getattr__ = lazy.names(__name__, _MODULES)
+else:
+    __getattr__ = lazy.names(__name__)

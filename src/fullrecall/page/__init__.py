@@ -6,17 +6,9 @@ from typing import TYPE_CHECKING
 
 from fullrecall._util import lazy
 
-if TYPE_CHECKING:  # `as` the same name says that it is public (PEP 484)
+if TYPE_CHECKING:  # the list of all exports: `lazy` reads it too
     from fullrecall.page.page import comparison_page as comparison_page
     from fullrecall.page.page import report_page as report_page
     from fullrecall.page.single_file import document as document
-
-_MODULES = {
-    "comparison_page": "page",
-    "document": "single_file",
-    "report_page": "page",
-}
-
-if not TYPE_CHECKING:  # checkers read no list but a literal one
-    __all__ = list(_MODULES)
-    __getattr__ = lazy.names(__name__, _MODULES)
+else:
+    __getattr__ = lazy.names(__name__)

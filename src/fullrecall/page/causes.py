@@ -8,11 +8,10 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
-if TYPE_CHECKING:
-    from fullrecall.diagnosis import Diagnosed, Diagnosis
-    from fullrecall.page.choices import Column
+from fullrecall.diagnosis import Diagnosed, Diagnosis
+from fullrecall.page.choices import Column
 
 
 class CauseShare(NamedTuple):

@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from math import log2
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
-if TYPE_CHECKING:
-    from fullrecall.measures.budgets import Unit
-    from fullrecall.stats.bounds import Interval
+from fullrecall.measures.budgets import Unit
+from fullrecall.stats.bounds import Interval
 
 STYLES = 6
 """Colors of lines; each has a dash of its own, so that color is not needed to tell them."""

@@ -4,17 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, NamedTuple, TypeAlias
+from typing import NamedTuple, TypeAlias
 
 from fullrecall.measures import Measure
+from fullrecall.measures.budgets import Unit
 from fullrecall.scorers.result import Method
+from fullrecall.stats.comparison import Comparison
 from fullrecall.stats.estimates import default_measures
-
-if TYPE_CHECKING:
-    from fullrecall.measures.budgets import Unit
-    from fullrecall.stats.comparison import Comparison
-    from fullrecall.stats.evaluation import Evaluation
-    from fullrecall.table.row import Row
+from fullrecall.stats.evaluation import Evaluation
+from fullrecall.table.row import Row
 
 ComparedRows: TypeAlias = "tuple[Row | None, ...]"
 """One sample in each report of a page, None where a report does not have it."""

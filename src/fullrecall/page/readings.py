@@ -1,16 +1,15 @@
-"""What a page reads of each sample: each score by each choice, in each report."""
+"""The values that a page reads of each sample, and their counts over all samples."""
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
+from fullrecall.measures import Measure
+from fullrecall.page.choices import ComparedRows, Subject
 from fullrecall.scorers.result import Result, Status
 from fullrecall.stats.pairs import Gap, side_by_side
-
-if TYPE_CHECKING:
-    from fullrecall.measures import Measure
-    from fullrecall.page.choices import ComparedRows, Subject
 
 
 class Misses(NamedTuple):
@@ -71,3 +70,51 @@ def _misses(result: Result, measure: Measure) -> Misses:
     counted = measure.countable(result.paid(measure))
     missed = sum(not finding.found_at(measure.top) for finding in counted)
     return Misses(missed, len(counted))
+
+
+class Turns(NamedTuple):
+    """What became of samples by one choice.
+
+    `missing` of the `scored` ones miss something in the last report. Of the `compared` ones, which
+    the first has too, `newly` do and did not there, `mended` the other way round, `still` in both.
+    """
+
+    missing: int
+    scored: int
+    compared: int
+    newly: int
+    mended: int
+    still: int
+
+
+def turns_of(readings: Sequence[SampleReading], choice: int) -> Turns:
+    """Return what became of samples by a choice."""
+    # Counted here, and not by the script alone: the page says it without one, too.
+    now = [_fails(each.sides[-1], choice) for each in readings]
+    before = [_fails(each.sides[0], choice) if each.sides[1:] else None for each in readings]
+    fails = Counter(zip(before, now, strict=True))
+    turned = [fails[False, True], fails[True, False], fails[True, True]]
+    compared = sum(turned) + fails[False, False]
+    return Turns(now.count(True), len(now) - now.count(None), compared, *turned)
+
+
+def misses_of(readings: Sequence[SampleReading], nth: int, choice: int) -> Misses:
+    """Return what the `nth` score missed in the first report by a choice."""
+    misses = [each.sides[0][nth].misses[choice] for each in readings if each.sides[0]]
+    return Misses(sum(each.missed for each in misses), sum(each.targets for each in misses))
+
+
+def unscored(readings: Sequence[SampleReading]) -> int:
+    """Return how many samples no score could measure in the last report."""
+    return sum(
+        bool(cells) and all(cell.compared.status is Status.UNSCORED for cell in cells)
+        for *_, cells in (reading.sides for reading in readings)
+    )
+
+
+def _fails(cells: Sequence[ResultCell], choice: int) -> bool | None:
+    """Return whether any score misses something; None where none has a value."""
+    # What was not measured was not missed.
+    if all(cell.values[choice] is None for cell in cells):
+        return None
+    return any(cell.misses[choice].missed for cell in cells)

@@ -10,18 +10,16 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from fullrecall.measures.findings import Evidence, Finding
+from fullrecall.page.causes import Causes
+from fullrecall.page.choices import ComparedRows
+from fullrecall.page.readings import ResultCell, SampleReading
+from fullrecall.samples.calls import Stage
 from fullrecall.samples.context import Context
-
-if TYPE_CHECKING:
-    from fullrecall.measures.findings import Evidence, Finding
-    from fullrecall.page.causes import Causes
-    from fullrecall.page.choices import ComparedRows
-    from fullrecall.page.readings import ResultCell, SampleReading
-    from fullrecall.samples.calls import Stage
-    from fullrecall.samples.sample import Sample
-    from fullrecall.table.row import Row
+from fullrecall.samples.sample import Sample
+from fullrecall.table.row import Row
 
 PER_BLOCK = 200
 """Samples, contexts, or texts that are read together."""

@@ -3,26 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 from fullrecall._util.counts import counted
-from fullrecall.page.census import misses_of
+from fullrecall.measures import Measure
 from fullrecall.page.charts import STYLES, Chart, Curve, CurveMean, chart
+from fullrecall.page.choices import Subject
+from fullrecall.page.readings import Misses, SampleReading, misses_of
 from fullrecall.show.sheet import Bar, Cell, Line, Section, Sheet
 from fullrecall.show.text import NOTHING, between, shown
-from fullrecall.stats.bounds import CONFIDENCE
+from fullrecall.stats.bounds import CONFIDENCE, Interval
+from fullrecall.stats.change import Difference
 from fullrecall.stats.change_sheets import difference_cells, difference_heads
+from fullrecall.stats.comparison import Comparison
+from fullrecall.stats.estimates import Estimate, ScoreSummary
 from fullrecall.stats.score_sheets import mean_cell
-
-if TYPE_CHECKING:
-    from fullrecall.measures import Measure
-    from fullrecall.page.choices import Subject
-    from fullrecall.page.readings import Misses, SampleReading
-    from fullrecall.stats.bounds import Interval
-    from fullrecall.stats.change import Difference
-    from fullrecall.stats.comparison import Comparison
-    from fullrecall.stats.estimates import Estimate, ScoreSummary
-    from fullrecall.stats.summary import Summary
+from fullrecall.stats.summary import Summary
 
 _ENDS = (0.02, 0.05, 0.1, 0.2, 0.5, 1.0)
 """How far the axis of differences may reach."""

@@ -6,19 +6,10 @@ from typing import TYPE_CHECKING
 
 from fullrecall._util import lazy
 
-if TYPE_CHECKING:  # `as` the same name says that it is public (PEP 484)
+if TYPE_CHECKING:  # the list of all exports: `lazy` reads it too
     from fullrecall.run.budget import Budget as Budget
     from fullrecall.run.budget import Price as Price
     from fullrecall.run.ledger import Ledger as Ledger
     from fullrecall.run.sqlite import SQLiteLedger as SQLiteLedger
-
-_MODULES = {
-    "Budget": "budget",
-    "Ledger": "ledger",
-    "Price": "budget",
-    "SQLiteLedger": "sqlite",
-}
-
-if not TYPE_CHECKING:  # checkers read no list but a literal one
-    __all__ = list(_MODULES)
-    __getattr__ = lazy.names(__name__, _MODULES)
+else:
+    __getattr__ = lazy.names(__name__)

@@ -1,6 +1,6 @@
 """The ledger: what was asked, who is at it, what came of it, and what a job has spent.
 
-One record for each ask: open, claimed by whoever is about to pay for it, answered, or failed for
+One record for each ask: open, leased by whoever is about to pay for it, answered, or failed for
 good while others were answered. One more for the account of each job. The rules are here, as pure
 changes of one record. A backend reads a record, and amends it in one indivisible step: in a file of
 SQLite (`sqlite`), or on a Redis server (`redis`).
@@ -26,11 +26,11 @@ from fullrecall.errors import StoreError
 
 T = TypeVar("T")
 
-CLAIM_SECONDS = 15.0
-"""A claim that was not renewed for so long is nobody's: its owner is dead, or as good as that."""
+LEASE_SECONDS = 15.0
+"""A lease that was not renewed for so long is nobody's: its owner is dead, or as good as that."""
 
 
-class AskClaim(NamedTuple):
+class Lease(NamedTuple):
     """Who is about to pay for an ask: a process somewhere, until some time."""
 
     token: str
@@ -40,7 +40,7 @@ class AskClaim(NamedTuple):
 
     def is_held(self, now: float) -> bool:
         """Whether its owner may still be at it."""
-        if not now < self.until <= now + 2 * CLAIM_SECONDS:  # beyond: the clock was set back
+        if not now < self.until <= now + 2 * LEASE_SECONDS:  # beyond: the clock was set back
             return False
         if self.scope != process_scope():
             return True
@@ -48,7 +48,7 @@ class AskClaim(NamedTuple):
 
 
 _HELD: set[str] = set()
-"""The claims of this process that have not ended: one that a full disk left in a file has."""
+"""The leases of this process that have not ended: one that a full disk left in a file has."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +61,7 @@ class Entry:
 
     value: str | None = None
     failed: bool = False
-    claim: AskClaim | None = None
+    lease: Lease | None = None
 
     def text(self) -> str:
         """Return the record as text that `of` reads back; it is ASCII."""
@@ -71,8 +71,8 @@ class Entry:
     def of(cls, text: str) -> Entry:
         """Return the record that a text holds; what another program wrote is an empty one."""
         with suppress(ValueError, TypeError):
-            value, failed, claim = json.loads(text)
-            return cls(value, failed, None if claim is None else AskClaim(*claim))
+            value, failed, lease = json.loads(text)
+            return cls(value, failed, None if lease is None else Lease(*lease))
         return cls()
 
 
@@ -91,33 +91,33 @@ EntryChange: TypeAlias = Callable[[Entry, Moment], tuple[Entry, T]]
 """What becomes of a record, and what is returned to whoever amends it."""
 
 
-def claimed(entry: Entry, now: Moment, token: str) -> tuple[Entry, bool]:
-    """Grant a claim to one at a time, and to nobody where there is an answer."""
-    claim = entry.claim
-    is_taken = claim is not None and claim.token != token and claim.is_held(now.seconds)
+def leased(entry: Entry, now: Moment, token: str) -> tuple[Entry, bool]:
+    """Grant a lease to one at a time, and to nobody where there is an answer."""
+    lease = entry.lease
+    is_taken = lease is not None and lease.token != token and lease.is_held(now.seconds)
     if entry.value is not None or is_taken:
         return entry, False
-    until = now.seconds + CLAIM_SECONDS
-    return replace(entry, claim=AskClaim(token, process_scope(), os.getpid(), until)), True
+    until = now.seconds + LEASE_SECONDS
+    return replace(entry, lease=Lease(token, process_scope(), os.getpid(), until)), True
 
 
 def renewed(entry: Entry, now: Moment, token: str) -> tuple[Entry, None]:
-    """Have a claim hold on."""
-    if entry.claim is None or entry.claim.token != token:
+    """Have a lease hold on."""
+    if entry.lease is None or entry.lease.token != token:
         return entry, None
-    return replace(entry, claim=entry.claim._replace(until=now.seconds + CLAIM_SECONDS)), None
+    return replace(entry, lease=entry.lease._replace(until=now.seconds + LEASE_SECONDS)), None
 
 
 def forgotten(entry: Entry, _: Moment, token: str) -> tuple[Entry, None]:
-    """End a claim; whoever waits for it may ask, unless there is an answer."""
-    mine = entry.claim is not None and entry.claim.token == token
-    return (replace(entry, claim=None) if mine else entry), None
+    """End a lease; whoever waits for it may ask, unless there is an answer."""
+    mine = entry.lease is not None and entry.lease.token == token
+    return (replace(entry, lease=None) if mine else entry), None
 
 
 def answered(entry: Entry, _: Moment, value: str) -> tuple[Entry, str]:
-    """Keep an answer, and end all claims. The first stays: all who asked go on with the same."""
+    """Keep an answer, and end all leases. The first stays: all who asked go on with the same."""
     if entry.value is not None:
-        return replace(entry, claim=None), entry.value
+        return replace(entry, lease=None), entry.value
     return Entry(value), value
 
 
@@ -146,7 +146,7 @@ class Ledger(ABC):
         self.job = job
         self.problem = self.reason = ""
         self.is_closed = False
-        self._claims: dict[str, str] = {}
+        self._leases: dict[str, str] = {}
         self._renewing: threading.Thread | None = None
         self._ended = threading.Event()
 
@@ -161,33 +161,33 @@ class Ledger(ABC):
         It is `otherwise` where the ledger is lost.
         """
 
-    def claim(self, key: str) -> tuple[str, Future[bool]]:
+    def lease(self, key: str) -> tuple[str, Future[bool]]:
         """Ask to be the one who pays for an ask: return a token, and whether it is granted.
 
-        A claim ends with `put` or `forget`, or some seconds after the death of this process.
+        A lease ends with `put` or `forget`, or some seconds after the death of this process.
         """
         token = secrets.token_hex(8)
         # Before it is granted: `close` ends it, whenever it comes.
-        self._claims[token] = key
+        self._leases[token] = key
         _HELD.add(token)
         if self._renewing is None or not self._renewing.is_alive():
-            # A thread: an event loop that is busy for seconds would let its claims run out.
+            # A thread: an event loop that is busy for seconds would let its leases run out.
             self._renewing = threading.Thread(target=self._renew, daemon=True)
             self._renewing.start()
-        granted = self.amend(key, partial(claimed, token=token), otherwise=True)
+        granted = self.amend(key, partial(leased, token=token), otherwise=True)
         granted.add_done_callback(partial(self._drop_refused, token))
         return token, granted
 
     def put(self, key: str, value: str, token: str = "") -> Future[str]:
-        """Keep the answer to an ask, and end its claim; return the answer that is kept."""
-        self._claims.pop(token, None)
+        """Keep the answer to an ask, and end its lease; return the answer that is kept."""
+        self._leases.pop(token, None)
         kept = self.amend(key, partial(answered, value=value), otherwise=value)
         kept.add_done_callback(lambda _: _HELD.discard(token))
         return kept
 
     def forget(self, key: str, token: str) -> Future[None]:
-        """End a claim without an answer."""
-        self._claims.pop(token, None)
+        """End a lease without an answer."""
+        self._leases.pop(token, None)
         ended = self.amend(key, partial(forgotten, token=token), otherwise=None)
         ended.add_done_callback(lambda _: _HELD.discard(token))
         return ended
@@ -226,10 +226,10 @@ class Ledger(ABC):
         return f"{{{self.job}}}:account"
 
     def close(self) -> None:
-        """End the claims, and close what is open."""
+        """End the leases, and close what is open."""
         if self.is_closed:
             return
-        for token, key in list(self._claims.items()):
+        for token, key in list(self._leases.items()):
             self.forget(key, token)
         self._ended.set()
         self.is_closed = True
@@ -263,12 +263,12 @@ class Ledger(ABC):
 
     def _drop_refused(self, token: str, granted: Future[bool]) -> None:
         if not granted.result():
-            self._claims.pop(token, None)
+            self._leases.pop(token, None)
             _HELD.discard(token)
 
     def _renew(self) -> None:
-        while not self._ended.wait(CLAIM_SECONDS / 4):
-            for token, key in list(self._claims.items()):
+        while not self._ended.wait(LEASE_SECONDS / 4):
+            for token, key in list(self._leases.items()):
                 with suppress(StoreError):  # closed meanwhile
                     self.amend(key, partial(renewed, token=token), otherwise=None)
 
@@ -297,7 +297,7 @@ def process_scope() -> str:
 
 def _lives(pid: int) -> bool:
     if os.name != "posix":
-        return True  # there is no harmless way to ask: the claim ends by itself
+        return True  # there is no harmless way to ask: the lease ends by itself
     try:
         os.kill(pid, 0)
         status = Path(f"/proc/{pid}/stat").read_text(errors="replace")

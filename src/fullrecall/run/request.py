@@ -44,7 +44,7 @@ class _Request:
     sent: int = 0
     is_pardoned: bool = False
     """Whether it went once more after it was turned away for good."""
-    claim: str = ""
+    lease: str = ""
     written: Future[str] | None = None
     """Done once the answer is kept, with the one that was kept first."""
 
@@ -128,15 +128,15 @@ class Door:
             # Where there is no answer, those who wait wake up, and one of them asks.
             answered.cancel()
             del self._waiting[request.key]
-            if self._ledger is not None and request.claim:
-                self._ledger.forget(request.key, request.claim)
+            if self._ledger is not None and request.lease:
+                self._ledger.forget(request.key, request.lease)
 
     async def _paid(self, request: _Request) -> Completion:
         """Return the answer that another run got meanwhile, or else the model's."""
         endpoint = request.endpoint
         began = await endpoint.enter()
         try:
-            elsewhere = await self._claimed(request)
+            elsewhere = await self._leased(request)
             if elsewhere is not None:
                 return elsewhere
             for sent in count(1):
@@ -234,11 +234,11 @@ class Door:
                 return completion_of(entry.value)
         return self._replies.get(request.key)
 
-    async def _claimed(self, request: _Request) -> Completion | None:
+    async def _leased(self, request: _Request) -> Completion | None:
         """Wait until no other run asks the same; return its answer, None where it is our turn."""
         ledger, pause = self._ledger, _POLL_SECONDS[0]
         while ledger is not None and not ledger.problem:
-            request.claim, granted = ledger.claim(request.key)
+            request.lease, granted = ledger.lease(request.key)
             if await asyncio.wrap_future(granted):
                 break
             kept = self._looked_up(request)
@@ -262,8 +262,8 @@ class Door:
         accepts = request.ask.accepts
         is_answer = accepts(completion) if accepts else completion.failure is None
         if self._ledger is not None and is_answer:
-            claim, request.claim = request.claim, ""  # it ends with the write
-            request.written = self._ledger.put(request.key, text_of(completion), claim)
+            lease, request.lease = request.lease, ""  # it ends with the write
+            request.written = self._ledger.put(request.key, text_of(completion), lease)
 
     async def _written(self, request: _Request, completion: Completion) -> Completion:
         """Return the answer once it is kept, or the one that was kept there before it."""

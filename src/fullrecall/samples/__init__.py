@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from fullrecall._util import lazy
 
-if TYPE_CHECKING:  # `as` the same name says that it is public (PEP 484)
+if TYPE_CHECKING:  # the list of all exports: `lazy` reads it too
     from fullrecall.samples.calls import Call as Call
     from fullrecall.samples.calls import Stage as Stage
     from fullrecall.samples.context import Context as Context
@@ -18,21 +18,5 @@ if TYPE_CHECKING:  # `as` the same name says that it is public (PEP 484)
     from fullrecall.samples.retrieval import Retrieval as Retrieval
     from fullrecall.samples.retrieval import Retriever as Retriever
     from fullrecall.samples.sample import Sample as Sample
-
-_MODULES = {
-    "Call": "calls",
-    "Claim": "references",
-    "Context": "context",
-    "CorpusIndex": "corpus",
-    "Document": "corpus",
-    "Reference": "references",
-    "Retrieval": "retrieval",
-    "Retriever": "retrieval",
-    "Sample": "sample",
-    "Stage": "calls",
-    "stale_label": "corpus",
-}
-
-if not TYPE_CHECKING:  # checkers read no list but a literal one
-    __all__ = list(_MODULES)
-    __getattr__ = lazy.names(__name__, _MODULES)
+else:
+    __getattr__ = lazy.names(__name__)

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from fullrecall._util import lazy
 
-if TYPE_CHECKING:  # `as` the same name says that it is public (PEP 484)
+if TYPE_CHECKING:  # the list of all exports: `lazy` reads it too
     from fullrecall.measures.findings import CreditStep as CreditStep
     from fullrecall.measures.findings import Evidence as Evidence
     from fullrecall.measures.findings import Finding as Finding
@@ -29,32 +29,5 @@ if TYPE_CHECKING:  # `as` the same name says that it is public (PEP 484)
     from fullrecall.scorers.scorer import retrieved_texts as retrieved_texts
     from fullrecall.scorers.spans import SpanRecall as SpanRecall
     from fullrecall.scorers.text import TextRecall as TextRecall
-
-_MODULES = {
-    "ClaimRecall": "claims",
-    "ContextPrecision": "precision",
-    "CreditStep": ".measures.findings",
-    "DeterministicScorer": "scorer",
-    "EntityRecall": "entities",
-    "Evidence": ".measures.findings",
-    "Finding": ".measures.findings",
-    "FindingScorer": "scorer",
-    "Found": "scorer",
-    "IdRecall": "ids",
-    "JudgedScorer": "judged",
-    "Method": "result",
-    "QuestionRecall": "questions",
-    "Result": "result",
-    "Scorer": "scorer",
-    "SpanRecall": "spans",
-    "Status": "result",
-    "Target": ".measures.findings",
-    "TextRecall": "text",
-    "Unmeasured": "scorer",
-    "require": "scorer",
-    "retrieved_texts": "scorer",
-}
-
-if not TYPE_CHECKING:  # checkers read no list but a literal one
-    __all__ = list(_MODULES)
-    __getattr__ = lazy.names(__name__, _MODULES)
+else:
+    __getattr__ = lazy.names(__name__)

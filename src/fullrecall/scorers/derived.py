@@ -13,6 +13,7 @@ from functools import cache
 from typing import Any, TypeVar
 
 from fullrecall import scorers
+from fullrecall._util import lazy
 from fullrecall._util.ports import plugged
 from fullrecall._util.values import shown
 from fullrecall.errors import FullrecallError, JudgeError, ReportError
@@ -33,7 +34,7 @@ T = TypeVar("T")
 @cache
 def _kinds() -> Mapping[str, type[FindingScorer]]:
     """Return the scorers of this package by kind: those that it exports, and no base class."""
-    exported = (getattr(scorers, name) for name in vars(scorers)["__all__"])
+    exported = (getattr(scorers, name) for name in lazy.exports(scorers.__name__))
     return {
         scorer.kind: scorer
         for scorer in exported

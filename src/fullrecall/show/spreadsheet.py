@@ -6,9 +6,12 @@ import csv
 import re
 from collections.abc import Iterable, Sequence
 from io import StringIO
+from pathlib import Path
 from typing import Any
 
 from fullrecall._util.parameters import check_choice
+from fullrecall.errors import ParameterError
+from fullrecall.show.output import written
 
 BOM = "\ufeff"
 """Without a byte order mark, Excel misreads what is not ASCII."""
@@ -55,3 +58,17 @@ def table(rows: Iterable[Sequence[Any]], delimiter: str = ",") -> str:
     # CRLF, as RFC 4180 has it: it also gets a lone CR quoted.
     csv.writer(text, delimiter=delimiter).writerows(map(cell, row) for row in rows)
     return text.getvalue()
+
+
+def check_new(path: str | Path) -> None:
+    """Raise `ParameterError` where `path` does not end in .csv, or something is there."""
+    if Path(path).suffix != ".csv":
+        raise ParameterError(f"must end in .csv, got {Path(path).name!r}", "path")
+    if Path(path).exists():
+        raise ParameterError(f"{path} exists and may hold labels: name another file")
+
+
+def write_new(path: str | Path, cells: Iterable[Sequence[Any]]) -> None:
+    """Write a new sheet of `cells`, the head first."""
+    check_new(path)
+    written(table(cells), path, BOM)

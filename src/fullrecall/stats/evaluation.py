@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from operator import index
 from random import Random
-from typing import TYPE_CHECKING, Self, TypeVar, overload
+from typing import Any, Self, TypeVar, overload
 
 import numpy as np
 
@@ -14,6 +15,9 @@ from fullrecall.judge.usage import Spent
 from fullrecall.measures import Measure, Recall, as_measures
 from fullrecall.measures.budgets import Cut, Unit, check_cut
 from fullrecall.measures.lists import Floats, Integers
+from fullrecall.samples.context import Context
+from fullrecall.samples.retrieval import View
+from fullrecall.samples.sample import Sample
 from fullrecall.scorers.result import Method
 from fullrecall.stats.bounds import CONFIDENCE
 from fullrecall.stats.estimates import default_measures
@@ -25,9 +29,6 @@ from fullrecall.stats.summary import Summary
 from fullrecall.table.origin import Origin
 from fullrecall.table.row import Row
 from fullrecall.table.table import Table
-
-if TYPE_CHECKING:
-    from fullrecall.samples.retrieval import View
 
 
 class Evaluation:
@@ -219,8 +220,6 @@ class Evaluation:
         counted once; all samples are in memory. Raises `ParameterError` for a count that is no
         whole number of at least 0, and for a tokenizer without a name.
         """
-        from fullrecall.table.tokens import with_tokens
-
         counted = type(self)(self.methods, table=with_tokens(self.table, count, tokenizer))
         counted.stopped, counted.origin, counted.spent = self.stopped, self.origin, self.spent
         return counted
@@ -278,3 +277,36 @@ def check_evaluation(value: object, caller: str) -> None:
         f"{caller} takes Reports, got {type(value).__name__}: evaluate(samples, scorers) makes "
         "one, Report.load(path) reads a saved one"
     )
+
+
+def with_tokens(table: Table, count: Callable[[str], int], tokenizer: str) -> Table:
+    """Return a table whose contexts say how many tokens they have; see `Report.with_tokens`."""
+    if not isinstance(tokenizer, str) or not tokenizer.strip():
+        raise ParameterError(
+            f'must be a name such as "cl100k_base", got {tokenizer!r}', "tokenizer"
+        )
+    counts: dict[str, int] = {}
+
+    def counted(context: Context) -> Context:
+        text = context.text
+        if text is None:
+            return context
+        if text not in counts:
+            tokens: Any = count(text)
+            is_whole = hasattr(tokens, "__index__") and not isinstance(tokens, bool)
+            if not is_whole or index(tokens) < 0:
+                raise ParameterError(
+                    f"must return a whole number of at least 0, got {tokens!r}", "count"
+                )
+            counts[text] = index(tokens)
+        metadata = {**context.metadata, "tokens": counts[text], "tokenizer": tokenizer}
+        return Context(**{**context.to_dict(), "metadata": metadata})
+
+    def of_sample(sample: Sample) -> Sample:
+        if sample.retrieval is not None:
+            return sample.with_retrieval(sample.retrieval.changed(counted))
+        if sample.retrieved_contexts is None:
+            return sample
+        return sample.with_retrieval(map(counted, sample.retrieved_contexts))
+
+    return table.changed(of_sample)

@@ -5,19 +5,14 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from math import isfinite
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import Any, TypeAlias
 
 from fullrecall._util.dataframes import Cells
-from fullrecall.measures import as_measures
-from fullrecall.stats.estimates import default_measures
-
-if TYPE_CHECKING:
-    from fullrecall.measures import Measure
-    from fullrecall.scorers.result import Method
-    from fullrecall.stats.estimates import ScoreSummary
-    from fullrecall.stats.summary import Summary
-    from fullrecall.table.table import Table
-
+from fullrecall.measures import Measure, as_measures
+from fullrecall.scorers.result import Method
+from fullrecall.stats.estimates import ScoreSummary, default_measures
+from fullrecall.stats.summary import Summary
+from fullrecall.table.table import Table
 
 _OTHER = re.compile(r"[^\w.\-]+")
 

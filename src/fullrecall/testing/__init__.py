@@ -10,33 +10,25 @@
 A broken contract is an `AssertionError` that says which promise was broken and how.
 """
 
-from fullrecall._util.parameters import all_public
-from fullrecall.judge.models.scripted import ScriptedChatModel
-from fullrecall.testing.adapters import (
-    ADAPTER_CASES,
-    AdapterCase,
-    Through,
-    check_adapter,
-    check_adapter_case,
-)
-from fullrecall.testing.examination import Examination, Judgment, Pair, examine
-from fullrecall.testing.letters import sample_of
-from fullrecall.testing.scorers import SCORER_CHECKS, ScorerFactory
+from __future__ import annotations
 
-__all__ = [
-    "ADAPTER_CASES",
-    "SCORER_CHECKS",
-    "AdapterCase",
-    "Examination",
-    "Judgment",
-    "Pair",
-    "ScorerFactory",
-    "ScriptedChatModel",
-    "Through",
-    "check_adapter",
-    "check_adapter_case",
-    "examine",
-    "sample_of",
-]
+from typing import TYPE_CHECKING
 
-all_public(__name__)
+from fullrecall._util import lazy
+
+if TYPE_CHECKING:  # the list of all exports: `lazy` reads it too
+    from fullrecall.judge.models.scripted import ScriptedChatModel as ScriptedChatModel
+    from fullrecall.testing.adapters import ADAPTER_CASES as ADAPTER_CASES
+    from fullrecall.testing.adapters import AdapterCase as AdapterCase
+    from fullrecall.testing.adapters import Through as Through
+    from fullrecall.testing.adapters import check_adapter as check_adapter
+    from fullrecall.testing.adapters import check_adapter_case as check_adapter_case
+    from fullrecall.testing.examination import Examination as Examination
+    from fullrecall.testing.examination import Judgment as Judgment
+    from fullrecall.testing.examination import Pair as Pair
+    from fullrecall.testing.examination import examine as examine
+    from fullrecall.testing.letters import sample_of as sample_of
+    from fullrecall.testing.scorers import SCORER_CHECKS as SCORER_CHECKS
+    from fullrecall.testing.scorers import ScorerFactory as ScorerFactory
+else:
+    __getattr__ = lazy.names(__name__)

@@ -26,7 +26,7 @@ from fullrecall.run.drivers import retrieved
 from fullrecall.run.evaluate import EvaluateOptions, as_samples
 from fullrecall.run.retrievers import RetrieverLike
 from fullrecall.samples.sample import Sample, SampleLike
-from fullrecall.show import form
+from fullrecall.show import spreadsheet
 from fullrecall.testset.additions import extended
 from fullrecall.testset.completeness import (
     KINDS,
@@ -140,7 +140,7 @@ class CompletedSet:
             for pair in sorted(chosen, key=lambda pair: pair.item)  # which tells no verdict
         ]
         if path is not None:
-            form.write(path, [PairToLabel._fields, *pairs])
+            spreadsheet.write_new(path, [PairToLabel._fields, *pairs])
         return pairs
 
     def with_labels(
