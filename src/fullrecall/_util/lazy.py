@@ -45,7 +45,7 @@ def names(package: str, *own: str) -> Callable[[str], Any]:
     def __getattr__(name: str) -> Any:  # noqa: N807 - what Python calls it (PEP 562)
         modules = exports(package)
         if name == "__all__":
-            return [*modules, *own]
+            return sorted([*modules, *own])
         if name not in modules:
             raise missing(package, name, modules)
         from fullrecall._util.parameters import public
