@@ -10,7 +10,7 @@ from functools import cache
 from importlib import import_module
 from typing import Any
 
-_EXPORT = re.compile(r"^ *from (\S+) import (\w+) as \2$", re.MULTILINE)
+_EXPORT = re.compile(r"^ *+from (\S++) import (?:\(\s++)?(\w++) as \2\b", re.MULTILINE)
 """An import under the same name, which says to type checkers that the name is public (PEP 484)."""
 
 
