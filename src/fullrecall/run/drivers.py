@@ -154,6 +154,7 @@ async def arows_of(samples: Iterable[Sample], run: Run) -> AsyncGenerator[Row]:
                 for row in rows:
                     yield row
         finally:
+            run.is_given_up = True  # the thread may be at a long comparison
             await engine.close(connections=False)
             # A cancelled run still writes what was paid for.
             await asyncio.shield(away(opening.__exit__, None, None, None))

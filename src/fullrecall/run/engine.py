@@ -14,6 +14,7 @@ from functools import partial
 from itertools import takewhile
 from typing import Any
 
+from fullrecall._util.pieces import watch
 from fullrecall.judge.flow import NotAsked, Tally, arun
 from fullrecall.judge.usage import Usage
 from fullrecall.run.asker import Asker, RetrieverCall
@@ -152,6 +153,7 @@ class Engine:
 
     async def _carried_out(self, work: Work) -> None:
         """Retrieve for a sample, if a retriever is to be asked, and run its flows."""
+        watch(self._run.check)
         if not work.is_retrieved and self._asker is not None:
             sample = await self._asker.ask(work.sample)
             prepare = partial(self._run.prepared, work.position, sample)

@@ -11,6 +11,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from fullrecall._util.pieces import watched
 from fullrecall.judge.usage import Spent
 from fullrecall.run.budget import checked
 from fullrecall.run.interruption import Interruption
@@ -18,7 +19,7 @@ from fullrecall.run.limits import Limits
 from fullrecall.samples.corpus import LABELS, CorpusIndex, stale_label
 from fullrecall.samples.sample import Sample
 from fullrecall.scorers.result import Result, Status
-from fullrecall.scorers.scorer import INTERRUPTED, LATE, FindingScorer, Scorer
+from fullrecall.scorers.scorer import INTERRUPTED, LATE, FindingScorer, Scorer, Unmeasured
 from fullrecall.table.row import Row
 
 if TYPE_CHECKING:
@@ -89,6 +90,8 @@ class Run:
     """Which list of each record is scored."""
     retriever: Retriever | None = None
     """What is asked for each sample's retrieval; None where samples have theirs."""
+    is_given_up: bool = field(default=False, init=False)
+    """Whether nobody takes its rows any more."""
 
     def __post_init__(self) -> None:
         self.budget = checked(self.limits.budget, self.scorers)
@@ -125,6 +128,17 @@ class Run:
         which is stale in the corpus is not made.
         """
         sample = sample.in_view(self.view)
+        with watched(self.check):
+            return self._prepared(position, sample)
+
+    def check(self) -> None:
+        """Raise `Unmeasured` once the deadline has passed, or the run is to end."""
+        if self.interruption.is_asked or self.is_given_up:
+            raise Unmeasured(INTERRUPTED)
+        if self.seconds_left() == 0:
+            raise Unmeasured(LATE)
+
+    def _prepared(self, position: int, sample: Sample) -> Work:
         if self.seconds_left() == 0:
             return Work(position, sample, [unscored(scorer, LATE) for scorer in self.scorers])
         work = Work(position, sample, [None] * len(self.scorers))

@@ -11,8 +11,14 @@ from collections.abc import Set as AbstractSet
 from functools import cached_property
 from typing import NamedTuple, TypeAlias
 
+from fullrecall._util.pieces import pause
+
 CharacterRange: TypeAlias = tuple[int, int]
 """A half-open range of characters."""
+
+
+_TOGETHER = 100_000
+"""Stretches that are cut between two pauses."""
 
 
 class Overlap(NamedTuple):
@@ -53,7 +59,12 @@ def windows(text: str, size: int) -> set[str]:
     """Return all stretches of a text that have this length."""
     # A set that is looked up, not a search of its own for each reference: linear where hundreds of
     # references share a heading (bench/span_growth.py).
-    return {text[start : start + size] for start in range(len(text) - size + 1)}
+    stretches: set[str] = set()
+    for first in range(0, len(text) - size + 1, _TOGETHER):
+        pause()
+        last = min(first + _TOGETHER, len(text) - size + 1)
+        stretches.update(text[start : start + size] for start in range(first, last))
+    return stretches
 
 
 def squeezed(text: str) -> str:
@@ -93,6 +104,7 @@ def _runs(reference: str, context: Windows) -> Iterable[CharacterRange]:
         # One look-up rules out every run that holds this block; most of a reference ends here.
         if reference[at : at + block] not in context.blocks:
             continue
+        pause()
         for start in range(max(unseen, at + block - size), min(at, len(reference) - size) + 1):
             if reference[start : start + size] in context.runs:
                 yield start, start + size

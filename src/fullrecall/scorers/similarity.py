@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import os
+from bisect import bisect_left
 from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 from typing import Any, TypeAlias
 
+from fullrecall._util.pieces import pause
 from fullrecall.errors import ParameterError
+from fullrecall.scorers.scorer import Unmeasured
 
 Similarity: TypeAlias = Callable[[str, str], float]
 """Takes a reference and a retrieved text, in this order, and returns a number in [0, 1]."""
@@ -29,6 +32,21 @@ _LENGTHY = 5_000_000
 """Products of lengths, summed over pairs, from which on several cores compare: starting their
 threads takes some 0.1 ms."""
 
+_MOST = 2e10
+"""Cells of the table of two texts that are compared: RapidFuzz takes up to two seconds for them."""
+
+_LONG, _PIECE = 1e8, 2e9
+"""Cells of two texts that are compared by themselves, and of a piece between two pauses."""
+
+_SLOWNESS: Mapping[str, float | None] = {
+    "damerau_levenshtein": 30.0,  # a cell at a time
+    "hamming": 1e-6,  # as many steps as characters
+    **dict.fromkeys(("partial_ratio", "partial_token_sort_ratio"), None),
+    **dict.fromkeys(("partial_token_set_ratio", "partial_token_ratio", "WRatio"), None),
+}
+"""How much more than a cell's a cell takes; None: as many times as a third of the shorter text has
+characters, since it is held against every part of the longer one."""
+
 # A cut-off lets RapidFuzz stop early, but one equal to the threshold moves decisions at the
 # border by rounding: cut a little lower, and compare the exact value.
 _SLACK = 1e-6
@@ -43,13 +61,14 @@ class BoundedSimilarity:
     raises it for a callable's value outside [0, 1].
     """
 
-    __slots__ = ("_best", "_cutoff", "_function", "_in_one_call")
+    __slots__ = ("_best", "_cutoff", "_function", "_in_one_call", "_slowness")
 
     def __init__(self, similarity: str | Similarity, threshold: float) -> None:
         function: Any = _named(similarity) if isinstance(similarity, str) else similarity
         self._function = function
         scorer = getattr(function, "_RF_ScorerPy", None)
         self._in_one_call = scorer is not None and function in map(_named, _COUNTED)
+        self._slowness: float | None = 1.0
         self._best: float | None = None
         """RapidFuzz's value of equal texts; None for any other callable."""
         self._cutoff = 0.0
@@ -66,6 +85,8 @@ class BoundedSimilarity:
                 "normalized_similarity of the same module",
                 "similarity",
             )
+        names = {name for name, known in _by_name().items() if known is function}
+        self._slowness = next((_SLOWNESS[name] for name in names & _SLOWNESS.keys()), 1.0)
         self._best = flags["optimal_score"]
         self._cutoff = max(0.0, threshold - _SLACK) * flags["optimal_score"]
 
@@ -82,10 +103,51 @@ class BoundedSimilarity:
         return float(self._function(reference, text, score_cutoff=self._cutoff)) / self._best
 
     def rows(self, references: Sequence[str], texts: Sequence[str]) -> list[list[float]]:
-        """Return for each reference how similar each text is to it: the numbers of calls."""
-        # Jaro and `fuzz` divide: in one call they may round otherwise in the last bit.
-        if not self._in_one_call:
-            return [[self(reference, text) for text in texts] for reference in references]
+        """Return for each reference how similar each text is to it: the numbers of calls.
+
+        Raises `Unmeasured` for two texts that RapidFuzz would compare for seconds.
+        """
+        longest, width = max(map(len, references), default=0), sum(map(len, texts))
+        pair = self._cost(longest, max(map(len, texts), default=0))
+        # Jaro and `fuzz` divide: in one call they may round otherwise in the last bit. One by one,
+        # RapidFuzz takes off the beginning and the end that two long texts share.
+        if self._in_one_call and pair <= _LONG and self._cost(longest, width) <= _PIECE:
+            size = max(1, int(_PIECE // max(1, self._cost(longest, width))))
+            pieces = (references[n : n + size] for n in range(0, len(references), size))
+            return [row for piece in pieces for row in self._at_once(piece, texts)]
+        rows: list[list[float]] = []
+        work = 0.0
+        for reference in references:
+            rows.append([])
+            for text in texts:
+                work += self._cost(len(reference), len(text))
+                if work > _PIECE:
+                    pause()
+                    work = 0.0
+                self._check(reference, text)
+                rows[-1].append(self(reference, text))
+        return rows
+
+    def _cost(self, one: int, other: int) -> float:
+        """Return the work of comparing two texts of these lengths, in cells of 64 a step."""
+        return one * other * (self._slowness or min(one, other) / 3)
+
+    def _check(self, reference: str, text: str) -> None:
+        """Raise `Unmeasured` for two texts that take too long."""
+        lengths = len(reference), len(text)
+        if self._best is None or self._cost(*lengths) <= _MOST:
+            return
+        # Where the lengths alone are too different, RapidFuzz says so at once.
+        if self._in_one_call and 2 * min(lengths) < self._cutoff * sum(lengths):
+            return
+        if self._cost(*_differing(reference, text)) > _MOST:
+            raise Unmeasured(
+                f"a reference of {lengths[0]:,} characters and a retrieved text of {lengths[1]:,} "
+                "are too long to compare: cut them into passages, or use SpanRecall"
+            )
+
+    def _at_once(self, references: Sequence[str], texts: Sequence[str]) -> list[list[float]]:
+        pause()
         import numpy as np
         from rapidfuzz.process import cdist
 
@@ -134,3 +196,16 @@ def _cores() -> int:
     affinity = getattr(os, "sched_getaffinity", None)  # not on macOS and Windows
     usable = len(affinity(0)) if affinity is not None else os.cpu_count()
     return min(8, usable or 1)
+
+
+def _differing(reference: str, text: str) -> tuple[int, int]:
+    """Return how long two texts are between what both begin and what both end with."""
+    most = min(len(reference), len(text))
+    start = _common(lambda n: reference[:n] == text[:n], most)
+    end = _common(lambda n: reference[len(reference) - n :] == text[len(text) - n :], most - start)
+    return len(reference) - start - end, len(text) - start - end
+
+
+def _common(agree: Callable[[int], bool], most: int) -> int:
+    """Return the largest number up to `most` for which two texts agree, as for all below it."""
+    return bisect_left(range(1, most + 1), 1, key=lambda n: not agree(n))

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import ClassVar, NamedTuple
 
 from fullrecall._util.parameters import check_k
+from fullrecall._util.pieces import pause
 from fullrecall.measures.findings import CreditStep, Evidence, Finding, Target
 from fullrecall.samples.sample import Sample
 from fullrecall.scorers.alignment import Overlap, Windows, covered, total, within
@@ -96,6 +97,7 @@ class SpanRecall(DeterministicScorer):
         overlaps: dict[int, Overlap] = {}
         steps: list[CreditStep] = []
         for context in retrieved:
+            pause()
             overlap = passage.overlap(context.passage, self.min_run, context.windows)
             if not overlap.runs and not overlap.edges:
                 continue
