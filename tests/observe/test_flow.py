@@ -574,3 +574,45 @@ def test_a_document_of_an_equal_text_and_another_id_is_another(program: Any) -> 
     record = program.retrieval()
     assert [context.id for context in record.contexts] == ["x"]
     assert record.other_ids == {}
+
+
+@pytest.mark.parametrize(
+    "form",
+    [
+        lambda found: [{"doc": each, "score": 0.5} for each in found],
+        lambda found: [{"node": {"doc": each}, "tags": ["x"]} for each in found],
+        lambda found: [[each] for each in found],
+        lambda found: [(each, {}) for each in found],
+        lambda found: [[each, 0.5] for each in found],
+        lambda found: {"first": found[0], "second": found[1]},
+        lambda found: {"hits": [{"doc": each} for each in found], "answer": "x"},
+    ],
+)
+def test_hits_with_a_document_each_are_one_list(program: Any, docs: Any, form: Any) -> None:
+    """In their order: they are no calls that each returned one document."""
+    with program.call() as call:
+        call.returns(form(program.retrieve(docs["a"], docs["b"])[::-1]))
+    found = program.retrieval()
+    assert [context.id for context in found.contexts] == ["b", "a"]
+    assert found.ranks is None
+
+
+def test_results_with_lists_of_documents_are_calls(program: Any, docs: Any) -> None:
+    """A list of answers to several queries is no list of hits, though each found one document."""
+    with program.call() as call:
+        found = [program.retrieve(docs[each], query=each) for each in "ab"]
+        call.returns([{"query": "q", "documents": each} for each in found])
+    assert program.retrieval().ranks == (1, 1)
+
+
+@pytest.mark.parametrize(
+    ("name", "ranked"),
+    [("transform_documents", "abcd"), ("reorder", "abcd"), ("by_score", "bdca")],
+)
+def test_a_reordering_of_few_documents_is_known_by_its_name(
+    program: Any, docs: Any, name: str, ranked: str
+) -> None:
+    """Its ranks are those before it; a step of another name that has the same order ranks."""
+    found = program.retrieve(*[docs[each] for each in "abcd"])
+    program.function(name, found, [docs[each] for each in "bdca"])
+    assert program.ids() == list(ranked)

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import html
 import json
 import random
 from collections.abc import Callable
 from typing import Any
+from xml.sax.saxutils import escape
 
 import pytest
 from hypothesis import given, settings
@@ -145,6 +147,13 @@ LONG = "The Seine rises in Burgundy and flows through Paris to Le Havre, where i
 def test_a_context_is_looked_up_in_the_prompt(prompt: str, read: str) -> None:
     """White space and escapes aside; a cut text is there in part, its topic alone is not it."""
     assert read_in([Context(LONG)], [prompt]) == (read,)
+
+
+@pytest.mark.parametrize("escaped", [html.escape, escape])
+def test_escapes_of_html_and_xml_are_undone(escaped: Any) -> None:
+    """Prompts put documents into elements, so that tags in them do no harm."""
+    text = 'Cars & <b>vans</b> wait on "Pier 3", 2 < 3.'
+    assert read_in([Context(text)], [f"<document>{escaped(text)}</document>"]) == ("yes",)
 
 
 @pytest.mark.parametrize(

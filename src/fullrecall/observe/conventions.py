@@ -7,7 +7,7 @@ OpenTelemetry, in this order.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from fullrecall.observe import StepKind
 
@@ -57,8 +57,9 @@ GIVEN_DOCUMENTS = {"reranker": "reranker.input_documents"}
 
 DOCUMENT_LIST = "gen_ai.retrieval.documents"
 
+INPUT_MESSAGES = "llm.input_messages"
 MESSAGES = {
-    "llm.input_messages": ("message.content", "message_content.text"),
+    INPUT_MESSAGES: ("message.content", "message_content.text"),
     "llm.prompts": ("prompt.text",),
 }
 """The prefixes and the ends of attributes for each message that a model was sent."""
@@ -71,6 +72,17 @@ ANSWERED = frozenset({"text_chunks"})
 
 REORDERINGS = frozenset({"LongContextReorder", "LostInTheMiddleRanker"})
 """Names of steps that serve the model's attention."""
+
+def number_of_task(path: object) -> str:
+    """Return the number of a task that LangGraph ran beside others, as text that sorts; else "".
+
+    `path` is what it writes down of a task as `langgraph_path`.
+    """
+    if not isinstance(path, Sequence) or not path or path[0] != "__pregel_push":
+        return ""
+    number = next((part for part in path[1:3] if type(part) is int), None)
+    return "" if number is None else f"{number:09}"
+
 
 SAMPLE_ID = "fullrecall.sample_id"
 """The attribute, or the key of OpenInference's `metadata`, that names the sample of a trace."""

@@ -109,6 +109,8 @@ class DocumentFlow:
             for each in step.given
             if (passages := self._given(each, step, before, certain, answers=answers)) is not None
         ]
+        if step.closed:
+            self._find_unseen(groups, step, scope)
         for group in groups:
             self._unite(group, step, scope, answers=answers)
             if answers:
@@ -205,6 +207,25 @@ class DocumentFlow:
             united = HandedList(passages, step, group.path)
             united.take(parts)
             self.put(united, scope.buckets[0])
+
+    def _find_unseen(self, groups: Iterable[_TrackedList], step: Step, scope: Scope) -> None:
+        """Note lists that a step of the same caller made, of which no event tells: a cached one."""
+        caller = self.tree.parent(step)
+        opened = None if caller is None else self._opened.get(caller.id)
+        if caller is None or opened is None:
+            return
+        given = {passage.document for passage in _passages(opened.given)}
+        for group in groups:
+            documents = {passage.document for passage in group.passages}
+            if any(each.origin is not None or each in given for each in documents):
+                continue
+            for passage in group.passages:
+                if passage.document.origin is None:
+                    passage.document.origin = caller
+                    passage.document.sources.append(caller)
+                    self.retrieved.append(passage)
+            if group.passages:
+                self.put(HandedList(group.passages, caller, group.path), scope.buckets[0])
 
     def put(self, handed: HandedList, bucket: Bucket) -> None:
         """Lay down a list that was made now."""
@@ -433,6 +454,7 @@ class _HandingOn:
         # LangGraph puts empty lists into first states, at keys that nothing has filled yet.
         return (
             self._step.retrieves
+            or (self._step.kind == "tool" and empty.path[-1:] in ((), ("artifact",)))
             or empty.path in self._keys()
             or (empty.path == () and (bool(self._inside) or self._step is self._flow.tree.root))
         )

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable
+from collections.abc import Hashable, Iterator
 from itertools import count
 from threading import Lock
 from time import perf_counter
 from typing import Any
 
+from fullrecall.observe.messages import hands_over, users_in
 from fullrecall.observe.step import Step, StepKind
 from fullrecall.observe.values import ValueReader
 
@@ -89,6 +90,7 @@ class StepLog:
                 sent = self.reader.read(prompt)
                 step.given += sent.lists
                 step.prompt = sent.texts
+                step.asked = users_in(_flat(prompt))
         return step
 
     def end(
@@ -118,6 +120,8 @@ class StepLog:
             step.seconds = perf_counter() - (self._start or 0.0)
             step.error = error
             if error is None and output is not None:
+                if step.kind == "tool" and hands_over(output):
+                    step.kind = "chain"  # it searches nothing
                 ends_call = step.parent is None and not step.retrieves
                 read = self.reader.read_result if ends_call else self.reader.read
                 step.returned, step.texts = read(output)
@@ -139,3 +143,9 @@ class StepLog:
         with self._lock:
             self._steps[id].returned = self.reader.read_documents(documents).lists
         self.end(id)
+
+
+def _flat(prompt: Any) -> Iterator[object]:
+    """Yield the messages of a prompt, or of several in a list."""
+    for each in prompt if isinstance(prompt, (list, tuple)) else ():
+        yield from each if isinstance(each, list) else (each,)

@@ -33,7 +33,10 @@ _ROLES = {
 
 
 class AgentMessage(NamedTuple):
-    """One message as far as it matters here; `role` is "human", "ai", "tool" or ""."""
+    """One message as far as it matters here; `role` is "human", "ai", "tool", "summary" or "".
+
+    A "summary" replaces earlier messages.
+    """
 
     role: str
     text: str
@@ -55,6 +58,13 @@ class Turn(NamedTuple):
     question: str | None
     answer: str | None
     messages: tuple[AgentMessage, ...]
+
+    @property
+    def partial(self) -> str | None:
+        """Why messages of the turn are missing; None if all are there."""
+        if not any(message.role == "summary" for message in self.messages):
+            return None
+        return "a summary replaced the first messages of the turn: their searches are unknown"
 
 
 def question_of(value: object, key: str | None = None) -> str | None:
@@ -115,17 +125,36 @@ def answer_of(value: object) -> str | None:
     return None if turn is None else turn.answer
 
 
-def turn_of(state: object) -> Turn | None:
-    """Return the last turn of an agent's state or list of messages; None for anything else."""
+def turn_of(state: object, question: str | None = None) -> Turn | None:
+    """Return the last turn of an agent's state or list of messages; None for anything else.
+
+    It begins at the last message of a user that is the `question`, or has it; if there is none, at
+    the last message of a user. Applications add such messages too, for a planner or a reminder.
+    """
     messages = messages_of(state.get("messages") if isinstance(state, Mapping) else state)
     if messages is None:
         return None
-    questions = [index for index, message in enumerate(messages) if message.role == "human"]
-    turn = messages[questions[-1] + 1 :] if questions else messages
+    users = [(index, each.text) for index, each in enumerate(messages) if each.role == "human"]
+    equal = [each for each in users if question and each[1].strip() == question.strip()]
+    wider = [each for each in users if question and question.strip() in each[1]]
+    start, asked = next((each[-1] for each in (equal, wider, users) if each), (-1, None))
+    turn = messages[start + 1 :]
     # A model that calls a tool often says nothing beside it: that is no answer.
     answers = [message.text for message in turn if message.role == "ai" and message.text]
-    question = messages[questions[-1]].text if questions else None
-    return Turn(question, answers[-1] if answers else None, tuple(turn))
+    return Turn(asked, answers[-1] if answers else None, tuple(turn))
+
+
+def users_in(messages: Iterable[object]) -> tuple[str, ...]:
+    """Return the users' messages among these, without white space around them."""
+    read = (message_of(each) for each in messages)
+    return tuple(each.text.strip() for each in read if each is not None and each.role == "human")
+
+
+def hands_over(output: Any) -> bool:
+    """Return whether the output of a tool sends the run to another node: LangGraph's hand-off."""
+    if isinstance(output, Mapping):
+        return {"update", "goto"} <= output.keys() and bool(output["goto"])
+    return type(output).__name__ == "Command" and bool(getattr(output, "goto", None))
 
 
 def messages_of(value: object) -> list[AgentMessage] | None:
@@ -168,7 +197,15 @@ def text_of(content: object) -> str:
     return "".join(text for text in blocks if isinstance(text, str))
 
 
-_FIELDS = ("content", "artifact", "name", "tool_call_id", "status", "tool_calls")
+_FIELDS = (
+    "content",
+    "artifact",
+    "name",
+    "tool_call_id",
+    "status",
+    "tool_calls",
+    "additional_kwargs",
+)
 
 
 def _is_message(value: object) -> bool:
@@ -183,8 +220,12 @@ def _text(value: Any) -> str | None:
 
 def _message(role: object, fields: Mapping[str, Any]) -> AgentMessage:
     calls = fields.get("tool_calls") or ()
+    own_role = _ROLES.get(str(role).removesuffix("Chunk"), "")
+    details = fields.get("additional_kwargs")
+    if isinstance(details, Mapping) and details.get("lc_source") == "summarization":
+        own_role = "summary"
     return AgentMessage(
-        _ROLES.get(str(role).removesuffix("Chunk"), ""),
+        own_role,
         text_of(fields.get("content")),
         fields.get("artifact"),
         fields.get("name"),

@@ -10,6 +10,7 @@ from fullrecall._util.parameters import check_choice
 from fullrecall.errors import InputError, ParameterError
 from fullrecall.observe.record import Record, of_one_retriever
 from fullrecall.observe.step import DocumentCopy, DocumentList, Step
+from fullrecall.observe.turns import of_turn
 from fullrecall.samples.context import Context
 from fullrecall.samples.retrieval import FailedCalls, Retrieval
 
@@ -57,6 +58,7 @@ class StepReading:
         steps: Iterable[Step],
         *,
         root: Hashable | None = None,
+        question: str | None = None,
         response: str | None = None,
         partial: str | None = None,
         unseen: str = "no retrieval was observed",
@@ -64,13 +66,16 @@ class StepReading:
         """Return what the steps of one call say was retrieved, in time linear in the steps.
 
         - `root`: the ID of the step that is the call itself; None for a block of calls.
+        - `question`: what the call was asked; turns before it do not count.
         - `response`: what the application answered.
         - `partial`: why the record is known to be partial: then nothing is scored.
         - `unseen`: the error where no step returned documents.
 
         Raises `InputError` for documents that cannot be read, naming the step.
         """
-        steps = self._with_documents(steps) if self.changes_documents else list(steps)
+        steps = of_turn(list(steps), question, root)
+        if self.changes_documents:
+            steps = self._with_documents(steps)
         retrieval = of_one_retriever(steps, root, response, self.context_of)
         if retrieval is not None and partial is None:
             return retrieval

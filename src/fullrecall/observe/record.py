@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Sequence
 from typing import TypeAlias
 
@@ -27,6 +28,9 @@ _ANYWHERE = object()
 
 _SURE = 5
 """Contexts from which the order of a reordering is not met by chance: 1 in 120."""
+
+_REORDERING = re.compile("reorder|lost.?in.?the.?middle|transform_documents", re.IGNORECASE)
+"""Names of steps that serve the model's attention, if their order says so too."""
 
 _DEPTH = 100
 """Stages that took one another; what lies deeper is left out."""
@@ -254,7 +258,9 @@ class Record:
         if handed.step.reorders:
             return before
         lists = [[self._context(passage) for passage in each.passages] for each in (before, handed)]
-        return before if _is_reordering(*lists) else None
+        is_named = _REORDERING.search(handed.step.name) is not None
+        is_certain = is_named or len(handed.passages) >= _SURE
+        return before if is_certain and _is_reordering(*lists) else None
 
     def _ranked(self, handed: HandedList) -> Sequence[DocumentText]:
         """Return passages in the order of their ranks: that before a step that only reorders."""
@@ -369,4 +375,4 @@ def _is_reordering(before: Sequence[Context], after: Sequence[Context]) -> bool:
     ordered: list[Context] = []
     for index, context in enumerate(reversed(before)):
         ordered.insert(len(ordered) if index % 2 else 0, context)
-    return len(before) >= _SURE and list(after) == ordered
+    return list(after) == ordered

@@ -55,12 +55,14 @@ class Step:
     - `given`, `returned`: every list of documents in its input and in its output, copied then.
     - `texts`: all text in its output, in pieces.
     - `prompt`: of a model, the text of each message that it was sent; None for anything else.
+    - `asked`: of a model, the messages of users in its prompt, without white space around them.
     - `query`: what it was asked.
     - `error`: why it failed; a tool that reports a failure instead of raising failed too.
     - `outputs`: the identity of the mapping or list that it returned, kept alive, and of the one
       that its own inner method returned; empty for a string.
     - `callee`: what is addressed, where the framework knows it: an object's identity, a tool.
     - `task`: the unit of work of which this is one attempt, where the framework says.
+    - `closed`: what it is given was made inside of its caller, or given to that, by no earlier run.
     - `tries`: what it calls are alternatives or attempts: its own success is what counts.
     - `answers`: it is known to answer from what it is given, and from nothing else.
     - `group`, `branch`: steps of one caller and group run at once by construction, whatever their
@@ -78,11 +80,13 @@ class Step:
     returned: tuple[DocumentList, ...] = ()
     texts: tuple[str, ...] = ()
     prompt: tuple[str, ...] | None = None
+    asked: tuple[str, ...] = ()
     query: str | None = None
     error: str | None = None
     outputs: tuple[int, ...] = ()
     callee: Hashable | None = None
     task: Hashable | None = None
+    closed: bool = False
     tries: bool = False
     answers: bool = False
     group: Hashable | None = None

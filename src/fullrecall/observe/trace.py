@@ -106,6 +106,7 @@ class Trace:
         return reading.record_of(
             steps,
             root=root,
+            question=self._question,
             response=output if isinstance(output, str) else self._response,
             partial=self._partial(),
             unseen=self._unseen(),

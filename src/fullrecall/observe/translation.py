@@ -17,7 +17,14 @@ from fullrecall.observe import (
     ValueReader,
     conventions,
 )
-from fullrecall.observe.messages import REDACTED, answer_of, message_of, question_of
+from fullrecall.observe.messages import (
+    REDACTED,
+    answer_of,
+    hands_over,
+    message_of,
+    question_of,
+    users_in,
+)
 from fullrecall.observe.span import Span, below, left_early, parsed
 from fullrecall.observe.values import NO_CONTENTS
 from fullrecall.samples.context import Context
@@ -103,6 +110,8 @@ class _Translation:
         values = (parsed(span.attributes.get(name)) for name in conventions.KIND)
         kinds = (conventions.KINDS.get(value.lower()) for value in values if isinstance(value, str))
         self._kind: StepKind = next((kind for kind in kinds if kind is not None), "chain")
+        if self._kind == "tool" and hands_over(self._output):
+            self._kind = "chain"  # it searches nothing
         self._problem: str | None = None
 
     def step(self) -> TracedStep:
@@ -128,6 +137,7 @@ class _Translation:
             returned=contents.lists,
             texts=contents.texts,
             prompt=self._prompt() if kind == "llm" else None,
+            asked=self._asked() if kind == "llm" else (),
             query=str(self._input) if is_tool else question,
             error=error,
             callee=name if is_tool else None,
@@ -135,6 +145,7 @@ class _Translation:
             answers=any(each.path and each.path[0] in conventions.ANSWERED for each in given_lists),
             reorders=name in conventions.REORDERINGS,
             group=_text_at(metadata, "langgraph_step"),
+            branch=conventions.number_of_task(parsed(metadata.get("langgraph_path"))),
         )
         return TracedStep(
             step,
@@ -177,6 +188,14 @@ class _Translation:
             texts += ValueReader().read(parsed(attributes.get(name))).texts
         texts = texts or list(ValueReader().read(self._input).texts)
         return None if not texts or REDACTED in texts else tuple(texts)
+
+    def _asked(self) -> tuple[str, ...]:
+        """Return the messages of users that a model was sent."""
+        messages: dict[str, dict[str, Any]] = {}
+        for name, value in below(self._span.attributes, conventions.INPUT_MESSAGES):
+            position, _, field = name.partition(".")
+            messages.setdefault(position, {})[field.removeprefix("message.")] = value
+        return users_in(messages.values())
 
     # What came out
 

@@ -7,6 +7,7 @@ from dataclasses import fields, is_dataclass
 from typing import Any, NamedTuple
 
 from fullrecall._util.dataframes import is_frame
+from fullrecall.observe.messages import message_of
 from fullrecall.observe.step import ITEM, ROWS, DocumentCopy, DocumentList, Path
 from fullrecall.samples.context import CONTEXT_NAMES, Context, as_context
 from fullrecall.samples.hits import contexts_of
@@ -190,6 +191,10 @@ class ValueReader:
             lists += contents.lists
             texts += contents.texts
         else:
+            by_key = self._by_key(value) if isinstance(value, Mapping) else ()
+            if by_key:
+                lists.append(DocumentList(path, by_key))
+                lists = []
             for key, item in self._fields(value):
                 if key != _LOG:
                     self._walk(item, (*path, key), lists, texts)
@@ -208,9 +213,50 @@ class ValueReader:
         if not documents and all(isinstance(item, str) for item in value):
             perhaps = tuple(DocumentCopy(0, None, text) for text in value)
             lists.append(DocumentList(path, perhaps, certain=False))
+        hits = () if documents else self._hits(value)
+        if hits:
+            lists.append(DocumentList(path, hits))
+            lists = []  # what else the hits hold is text
         for item, copy in zip(value, copies, strict=True):
             if copy is None:
                 self._walk(item, (*path, ITEM), lists, texts)
+
+    def _by_key(self, value: Mapping[Any, Any]) -> tuple[DocumentCopy, ...]:
+        """Return the documents of a mapping with nothing but documents, such as one by their ID."""
+        if len(value) < 2 or self.copy(next(iter(value.values()))) is None:  # noqa: PLR2004
+            return ()
+        copies = [self.copy(item) for item in value.values()]
+        documents = tuple(copy for copy in copies if copy is not None)
+        return documents if len(documents) == len(copies) else ()
+
+    def _hits(self, items: Iterable[Any]) -> tuple[DocumentCopy, ...]:
+        """Return the documents of items that hold one each, beside a score or a note; else none."""
+        hits: list[DocumentCopy] = []
+        for item in items:
+            hit = self._hit(item)
+            if hit is None:
+                return ()
+            hits.append(hit)
+        return tuple(hits)
+
+    def _hit(self, item: Any, depth: int = 3) -> DocumentCopy | None:
+        """Return the only document in an item: `{"doc": d, "score": 1}`, `(d, {})`, `[d]`."""
+        if isinstance(item, (str, *_NO_CONTENT)) or depth == 0:
+            return None
+        if isinstance(item, (list, tuple)):
+            found = [copy for copy in self.copies(item) if copy is not None]
+            return found[0] if len(found) == 1 else None
+        if message_of(item) is not None:
+            return None
+        found = []
+        for _, value in self._fields(item):
+            if isinstance(value, (list, tuple)):  # the documents of a call, not of a hit
+                if value and self.copy(value[0]) is not None:
+                    return None
+                continue
+            copy = self.copy(value) or self._hit(value, depth - 1)
+            found += [] if copy is None else [copy]
+        return found[0] if len(found) == 1 else None
 
     def _message(self, value: object, inside: Fields, path: Path) -> Contents:
         # An agent sends each message again at every turn: walked anew, turns would be quadratic.

@@ -67,9 +67,8 @@ class PassageIndex:
         if cached is not None and (not again or cached[0] == len(self)):
             return cached[1]
         numbers = dict.fromkeys(self._standing_in(text))
-        if "\\" in text:  # inside JSON, or in a printed object
-            for form in unescaped(text):
-                numbers.update(dict.fromkeys(self._standing_in(form)))
+        for form in unescaped(text):  # inside HTML, JSON, or in a printed object
+            numbers.update(dict.fromkeys(self._standing_in(form)))
         self._found[text] = (len(self), tuple(numbers))
         return tuple(numbers)
 

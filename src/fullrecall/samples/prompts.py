@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 import re
 from bisect import bisect
 from collections.abc import Iterable, Iterator, Sequence
@@ -72,7 +73,12 @@ def _common_length(text: str, at: int, prompt: str, least: int) -> int:
 
 
 def unescaped(text: str) -> Iterator[str]:
-    """Yield a text with its escapes undone once and twice, as long as there are any."""
+    """Yield a text with its escapes undone, as long as there are any.
+
+    Those of HTML and XML are undone once, those of JSON and of printed objects once and twice.
+    """
+    if "&" in text:
+        yield html.unescape(text)
     for _ in range(2):
         if "\\" not in text:
             break

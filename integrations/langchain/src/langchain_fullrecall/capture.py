@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Hashable, Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager, suppress
 
 from fullrecall import Retrieval, Sample
 from fullrecall.observe import Step
 from fullrecall.observe.captured import Captured
+from fullrecall.observe.turns import of_question
 from fullrecall.samples.retrieval import FailedCalls
 from langchain_fullrecall.documents import DocumentIdKey
 from langchain_fullrecall.record import LangChainReading, reading_of
@@ -20,7 +21,7 @@ class LangChainCapture(Captured):
     """What was seen in a block, which may go on still. Safe under threads.
 
     Where several runs of the block were asked different questions, as by `batch`, those that were
-    asked a sample's `user_input` count in it.
+    asked a sample's `user_input` count in it, and those that a later one of them answers from.
     """
 
     def __init__(self, reading: LangChainReading, recorder: LangChainRecorder) -> None:
@@ -34,14 +35,12 @@ class LangChainCapture(Captured):
         read as documents.
         """
         recorder = self._recorder
-        steps = recorder.log.steps
-        chosen = {run for run, query in recorder.questions.items() if query == question}
-        if question is not None and chosen:
-            steps = _below(steps, chosen)
+        steps = of_question(recorder.log.steps, recorder.questions, question)
         present = {step.id for step in steps}
         responses = [text for run, text in recorder.answered.items() if run in present]
         return self._reading.retrieval(
             steps,
+            question=question,
             response=responses[-1] if len(responses) == 1 else None,
             partial=recorder.log.partial or broken(),
             unseen=_failed(steps) or "no retriever was called",
@@ -49,15 +48,6 @@ class LangChainCapture(Captured):
 
     def _retrieval_for(self, sample: Sample) -> Retrieval:
         return self.retrieval(sample.user_input)
-
-
-def _below(steps: list[Step], roots: set[Hashable]) -> list[Step]:
-    """Return these steps and all that they called; callers stand before what they call."""
-    chosen = set(roots)
-    for step in steps:
-        if step.parent in chosen:
-            chosen.add(step.id)
-    return [step for step in steps if step.id in chosen]
 
 
 def _failed(steps: list[Step]) -> str | None:

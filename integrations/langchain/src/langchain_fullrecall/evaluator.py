@@ -385,15 +385,16 @@ class RecallStringEvaluator(RunEvaluator):
             checked_key(output if isinstance(output, Mapping) else run.outputs, self._documents_key)
         recorded = live_run(run) or StoredRun(run)
         unseen = unseen_in(run)
+        query = question_of(inputs, self._input_key)
         retrieval = self._reading.retrieval(
             recorded.steps,
             output,
             root=recorded.root,
+            question=query,
             response=answer_of(run.outputs or {}),
             partial=recorded.partial or broken(),
             unseen=unseen,
         )
-        query = question_of(inputs, self._input_key)
         return self._case(retrieval, _turned(query, output), fields, unseen)
 
     def _case_of_output(
@@ -407,14 +408,19 @@ class RecallStringEvaluator(RunEvaluator):
         recorder = LangChainRecorder()
         recorder.log.begin_call(None)
         output = unwrapped(output)
-        turn = turn_of(output)
+        turn = turn_of(output, query)
         if turn is None:
             recorder.log.end_call(output)
         else:
             conversation(turn.messages, recorder.log)
             recorder.log.end_call(turn.answer)
         retrieval = self._reading.retrieval(
-            recorder.log.steps, output, root=ROOT, response=answer_of(output), unseen=unseen
+            recorder.log.steps,
+            output,
+            root=ROOT,
+            response=answer_of(output),
+            partial=turn and turn.partial,
+            unseen=unseen,
         )
         return self._case(retrieval, _turned(query, output), fields, unseen)
 

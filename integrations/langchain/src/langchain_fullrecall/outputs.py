@@ -50,7 +50,7 @@ def declared(
     if ids is None:
         documents = _named(output) if alone else None
         return None if documents is None else reader.contexts(documents)
-    texts = next((output[key] for key in DOCUMENT_KEYS if output.get(key) is not None), None)
+    texts = next((output[key] for key in DOCUMENT_KEYS if is_list(output.get(key))), None)
     if texts is not None:
         sample = Sample(retrieved_contexts=reader.read(texts), retrieved_context_ids=ids)
         return reader.collapsed(sample.retrieved_contexts or ())

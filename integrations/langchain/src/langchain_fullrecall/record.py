@@ -10,6 +10,7 @@ from fullrecall import Context, Retrieval
 from fullrecall._util.parameters import check_choice
 from fullrecall.errors import InputError, ParameterError
 from fullrecall.observe import DocumentCopy, Step, StepReading, ValueReader, brief
+from fullrecall.observe.turns import of_turn
 from fullrecall.samples.retrieval import FailedCalls
 from langchain_fullrecall.documents import DocumentIdKey, DocumentReader, Original
 from langchain_fullrecall.outputs import declared, declared_error
@@ -56,6 +57,7 @@ class LangChainReading(StepReading):
         output: Any = None,
         *,
         root: Hashable | None = None,
+        question: str | None = None,
         response: str | None = None,
         partial: str | None = None,
         unseen: str = "no retriever was called",
@@ -67,6 +69,7 @@ class LangChainReading(StepReading):
         read.
         """
         error = final = None
+        steps = of_turn(steps, question, root)
         if isinstance(output, Mapping):
             error = declared_error(output)
             alone = all(step.id == root for step in steps)

@@ -16,12 +16,15 @@ from langchain_core.runnables.config import var_child_runnable_config
 from langchain_core.tracers.context import register_configure_hook
 
 from fullrecall.observe import ROOT, Step, StepKind, StepLog, brief
+from fullrecall.observe.conventions import number_of_task
 from fullrecall.observe.messages import AgentMessage, answer_of, message_of, question_of
 from langchain_fullrecall.outputs import tool_query
 from langchain_fullrecall.reader import LangChainReader
 
 _retrieving: ContextVar[Hashable | None] = ContextVar("fullrecall_retrieving", default=None)
 """The retriever run that is open in this context: a retriever does not tell what it calls."""
+
+_TASK = "langgraph_checkpoint_ns"
 
 RETRIED = "retry:attempt:"
 """The tag that LangChain gives to an attempt after the first one."""
@@ -130,7 +133,8 @@ class LangChainRecorder(BaseCallbackHandler):
         name = str(fields.get("name") or (serialized or {}).get("name") or kind)
         tags = fields.get("tags") or ()
         metadata = fields.get("metadata") or {}
-        group, branch = branch_of(tags, metadata, fields.get("tool_call_id"))
+        caller = self.log.step(parent)
+        group, branch = branch_of(tags, metadata, caller, fields.get("tool_call_id"))
         position = self._mapped.get(parent, {}).get(step_fields.get("query"))
         if position is not None:
             group, branch = "map", f"{position:09}"
@@ -141,6 +145,7 @@ class LangChainRecorder(BaseCallbackHandler):
             name,
             given,
             task=graph_task(tags, metadata),
+            closed=is_closed(tags, metadata),
             tries=kind == "chain" and _starts_fallbacks(),
             group=group,
             branch=branch,
@@ -148,11 +153,10 @@ class LangChainRecorder(BaseCallbackHandler):
             **step_fields,
         )
         if tags and step is not None and any(tag.startswith(RETRIED) for tag in tags):
-            caller = self.log.step(parent)
             if caller is not None:
                 caller.tries = True
-        if parent is None and step_fields.get("query") is not None:
-            self.questions[run_id.int] = step_fields["query"]
+        if parent is None:
+            self.questions[run_id.int] = step_fields.get("query")
         if self._outer is not None:
             self._outer.began(kind, serialized, given, run_id, fields, **step_fields)
 
@@ -206,7 +210,8 @@ def conversation(messages: Sequence[AgentMessage], log: StepLog) -> None:
         query = tool_query(queries.get(message.call_id))
         name = message.name or "tool"
         log.begin(("message", number), ROOT, "tool", name, query=query, callee=name)
-        log.end(("message", number), (message.text, message.artifact), error=message.failure)
+        output = {"content": message.text, "artifact": message.artifact}
+        log.end(("message", number), output, error=message.failure)
 
 
 def _open_retriever(log: StepLog, step: Step | None) -> Hashable | None:
@@ -220,14 +225,22 @@ def _open_retriever(log: StepLog, step: Step | None) -> Hashable | None:
 
 def graph_task(tags: Any, metadata: Mapping[str, Any]) -> Hashable | None:
     """Return the task of a graph of which a step is an attempt."""
-    task: Hashable | None = metadata.get("langgraph_checkpoint_ns")
+    task: Hashable | None = metadata.get(_TASK)
     if task is None:
         return None
     return task if any(str(tag).startswith("graph:step:") for tag in tags) else None
 
 
+def is_closed(tags: Any, metadata: Mapping[str, Any]) -> bool:
+    """Return whether a step is a task of a graph without a thread, whose state is this run's."""
+    return graph_task(tags, metadata) is not None and metadata.get("thread_id") is None
+
+
 def branch_of(
-    tags: Any, metadata: Mapping[str, Any], call_id: str | None = None
+    tags: Any,
+    metadata: Mapping[str, Any],
+    caller: Step | None,
+    call_id: str | None = None,
 ) -> tuple[Hashable | None, str]:
     """Return the group of steps that run at once to which one belongs, and its branch of it.
 
@@ -236,19 +249,13 @@ def branch_of(
     """
     for tag in map(str, tags):
         if tag.startswith("graph:step:"):
-            return tag, _sent(metadata.get("langgraph_path"))
+            return tag, number_of_task(metadata.get("langgraph_path"))
         for construct in ("map:key:", "retriever_"):
             if tag.startswith(construct):
                 return construct, tag
+    if caller is not None and metadata.get(_TASK) not in (None, caller.labels[1].get(_TASK)):
+        return "tasks", number_of_task(metadata.get("langgraph_path"))  # of the functional API
     return (None if call_id is None else "tool calls"), ""
-
-
-def _sent(path: object) -> str:
-    """Return the number of a task among those that a graph's node sent off, as text that sorts."""
-    if not isinstance(path, Sequence) or not path or path[0] != "__pregel_push":
-        return ""
-    number = next((part for part in path[1:3] if type(part) is int), None)
-    return "" if number is None else f"{number:09}"
 
 
 def _departure(error: BaseException) -> tuple[bool, Any]:

@@ -171,6 +171,7 @@ class ObservedLangChainRetriever:
                 recorder.log.steps,
                 output,
                 root=ROOT,
+                question=sample.user_input,
                 response=answer_of(output),
                 partial=recorder.log.partial or broken(),
                 unseen=unseen,

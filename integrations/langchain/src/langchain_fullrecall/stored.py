@@ -7,11 +7,11 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 from fullrecall.observe import Contents, DocumentList, Step, StepKind, brief
-from fullrecall.observe.messages import message_of, question_of
+from fullrecall.observe.messages import hands_over, message_of, question_of, users_in
 from fullrecall.observe.span import left_early
 from langchain_fullrecall.outputs import DOCUMENT_KEYS, held, tool_query, unwrapped
 from langchain_fullrecall.reader import LangChainReader, stored_update
-from langchain_fullrecall.recorder import RETRIED, branch_of, graph_task
+from langchain_fullrecall.recorder import RETRIED, branch_of, graph_task, is_closed
 
 if TYPE_CHECKING:
     from langsmith.schemas import Run
@@ -37,7 +37,10 @@ class StoredRun:
         walked = list(_walk(run))
         self._runs = {each.id: each for each, _, _ in walked}
         self._depths = {each.id: depth for each, _, depth in walked}
-        self.steps = [self._step(each, parent) for each, parent, _ in walked]
+        self._at: dict[Hashable | None, Step] = {}
+        for each, parent, _ in walked:
+            self._at[each.id] = self._step(each, parent)
+        self.steps = [*self._at.values()]
         self._order()
         self._find_callers()
 
@@ -50,11 +53,15 @@ class StoredRun:
         contents_in = self._reader.read(unwrapped(inputs, "input"))
         message = message_of(output) if kind == "tool" else None
         failed = brief(run.error) if run.error else message and message.failure
+        if message is not None:
+            output = {"content": message.text, "artifact": message.artifact}
         if run.error and left_early(run.error):
             failed, output = None, run.error  # what it handed over is printed there
+        if kind == "tool" and hands_over(unwrapped(outputs)):
+            kind = "chain"  # it searches nothing
         contents = Contents((), ()) if failed else self._returned(kind, outputs, output, parent)
         name = run.name or kind
-        group, branch = branch_of(tags, metadata)
+        group, branch = branch_of(tags, metadata, self._at.get(parent))
         return Step(
             run.id,
             parent,
@@ -64,6 +71,7 @@ class StoredRun:
             returned=contents.lists,
             texts=contents.texts,
             prompt=contents_in.texts if kind == "llm" else None,
+            asked=users_in(_sent_to_model(inputs)) if kind == "llm" else (),
             query=tool_query(inputs.get("input", inputs))
             if kind == "tool"
             else question_of(inputs),
@@ -71,6 +79,7 @@ class StoredRun:
             outputs=self._reader.identities(output),
             callee=name if kind == "tool" else None,
             task=graph_task(tags, metadata),
+            closed=is_closed(tags, metadata),
             tries=name == _FALLBACKS,
             group=group,
             branch=branch,
@@ -169,6 +178,12 @@ def _walk(run: Run) -> Iterator[tuple[Run, Hashable | None, int]]:
         visited.add(current.id)
         yield current, parent, depth
         stack.extend((child, current.id, depth + 1) for child in reversed(current.child_runs or ()))
+
+
+def _sent_to_model(inputs: Mapping[str, Any]) -> Iterator[object]:
+    """Yield the messages that a model was sent, as LangSmith stores them: in a list of lists."""
+    for batch in inputs.get("messages") or ():
+        yield from batch if isinstance(batch, list) else (batch,)
 
 
 def _aware(moment: datetime) -> datetime:

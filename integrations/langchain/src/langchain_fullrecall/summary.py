@@ -60,7 +60,10 @@ class RecallSummary:
         measured = [self._of(run, example) for run, example in zip(runs, examples, strict=True)]
         if not measured:
             return EvaluationResults(results=[])
-        rows = (Row(n, Sample(), (each.result,)) for n, each in enumerate(measured, start=1))
+        rows = (
+            Row(number, Sample(id=str(example.id)), (each.result,))  # its repetitions are a group
+            for number, (each, example) in enumerate(zip(measured, examples, strict=True), start=1)
+        )
         report = Report.of([measured[0].result.method], rows)
         (score,) = report.summary(*self._measures)
         means = [

@@ -1,0 +1,145 @@
+"""Which steps of a replayed conversation belong to the question, and which agents hand over."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from fullrecall import Context
+from fullrecall.observe import StepReading
+from fullrecall.observe.messages import hands_over, turn_of
+from fullrecall.observe.turns import of_question
+
+
+def _user(text: str) -> tuple[str, str]:
+    return ("human", text)
+
+
+def _turn(program: Any, question: str, found: Context, *history: Any) -> None:
+    """Run one turn: a search, and a model that is sent the conversation until now."""
+    with program.step("chain", "bot", question):
+        program.retrieve(found, query=question)
+        program.ask(("system", found.text), *history, _user(question))
+
+
+def _ids(program: Any, question: str | None) -> list[str | None]:
+    record = StepReading().record_of(program.log.steps, root=program.root, question=question)
+    return [context.id for context in record.contexts or ()]
+
+
+@pytest.mark.parametrize(
+    ("question", "expected"), [("second?", ["b"]), (" second?\n", ["b"]), ("third?", ["a", "b"])]
+)
+def test_an_earlier_turn_does_not_count(
+    program: Any, docs: Any, question: str, expected: list[str]
+) -> None:
+    """Where the model's prompt shows which turns came before the question."""
+    with program.call():
+        _turn(program, "first?", docs["a"])
+        _turn(program, "second?", docs["b"], _user("first?"), ("ai", "One."))
+    assert _ids(program, question) == expected
+
+
+def test_a_search_beside_the_model_belongs_to_its_turn(program: Any, docs: Any) -> None:
+    """A function that searches first, and asks a model then, in each turn."""
+    with program.call():
+        program.retrieve(docs["a"], query="first?")
+        program.ask(_user("first?"))
+        program.retrieve(docs["b"], query="second?")
+        program.ask(_user("first?"), ("ai", "One."), _user("second?"))
+    assert _ids(program, "second?") == ["b"]
+
+
+def test_a_message_of_a_planner_begins_no_turn(program: Any, docs: Any) -> None:
+    """The question came first: all that follows it counts."""
+    with program.call():
+        _turn(program, "question?", docs["a"])
+        _turn(program, "Now the price.", docs["b"], _user("question?"), ("ai", "One."))
+    assert _ids(program, "question?") == ["a", "b"]
+
+
+def _of_question(program: Any, question: str, queries: dict[int, str | None]) -> list[str | None]:
+    steps = of_question(program.log.steps, queries, question)
+    return [context.id for context in StepReading().record_of(steps).contexts or ()]
+
+
+def test_runs_that_asked_another_question_are_left_out(program: Any, docs: Any) -> None:
+    """As those of a batch; a run that was resumed asked none of its own."""
+    _turn(program, "other?", docs["a"])
+    _turn(program, "question?", docs["b"])
+    with program.step("chain", "resumed"):
+        program.retrieve(docs["c"])
+    assert _of_question(program, "question?", {1: "other?", 4: "question?", 7: None}) == ["b", "c"]
+
+
+def test_runs_that_serve_a_later_one_count(program: Any, docs: Any) -> None:
+    """A sub-question whose answer is in a prompt, and a search whose documents are."""
+    with program.step("chain", "bot") as run:
+        program.retrieve(docs["a"], query="part?")
+        run.returns("Yes.")
+    program.retrieve(docs["b"], query="variant")
+    program.retrieve(docs["c"], query="unused")
+    with program.step("chain", "bot"):
+        program.ask(f"part? Yes.\n{docs['b'].text}")
+    queries = {1: "part?", 3: "variant", 4: "unused", 5: "question?"}
+    assert _of_question(program, "question?", queries) == ["a", "b"]
+
+
+def test_a_hand_off_is_no_search(program: Any, docs: Any) -> None:
+    """A tool that sends the run to another agent returns what was found before."""
+    command = {"graph": "__parent__", "update": {"found": [docs["a"]]}, "goto": "prices"}
+    program.function("search", None, [docs["a"]], kind="tool")
+    program.function("transfer_to_prices", None, command, kind="tool")
+    program.function("search", None, [docs["b"]], kind="tool")
+    assert program.retrieval().call_numbers == (1, 2)
+
+
+@pytest.mark.parametrize(
+    "output", [None, "goto", {"goto": "x"}, {"update": {}, "goto": ()}, [Context("text")]]
+)
+def test_other_outputs_hand_nothing_over(output: Any) -> None:
+    """A command that only writes into the state goes on where it is."""
+    assert not hands_over(output)
+
+
+_AGENT = [
+    {"role": "user", "content": "When does it leave?"},
+    {"role": "assistant", "content": "At four."},
+    {"role": "user", "content": "Now find the price."},
+    {"role": "assistant", "content": "Three crowns."},
+]
+
+
+@pytest.mark.parametrize(
+    ("question", "messages"),
+    [
+        ("When does it leave?", 3),
+        ("does it leave?", 3),  # a template has put words around it
+        ("Now find the price.", 1),
+        ("Unknown?", 1),
+        (None, 1),
+    ],
+)
+def test_a_turn_begins_at_the_question(question: str | None, messages: int) -> None:
+    """Not at any message of a user: planners and reminders write some too."""
+    turn = turn_of({"messages": _AGENT}, question)
+    assert turn is not None
+    assert len(turn.messages) == messages
+    assert turn.answer == "Three crowns."
+
+
+def test_a_summary_hides_the_beginning_of_a_turn() -> None:
+    """A summary that replaced the question says so; one before the question does not matter."""
+    summary = {
+        "role": "user",
+        "content": "Summary: At four.",
+        "additional_kwargs": {"lc_source": "summarization"},
+    }
+    hidden, whole = turn_of([summary, _AGENT[1]], "When?"), turn_of([summary, *_AGENT], None)
+    assert hidden is not None
+    assert whole is not None
+    assert hidden.partial == (
+        "a summary replaced the first messages of the turn: their searches are unknown"
+    )
+    assert whole.partial is None
