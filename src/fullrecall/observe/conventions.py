@@ -73,6 +73,7 @@ ANSWERED = frozenset({"text_chunks"})
 REORDERINGS = frozenset({"LongContextReorder", "LostInTheMiddleRanker"})
 """Names of steps that serve the model's attention."""
 
+
 def number_of_task(path: object) -> str:
     """Return the number of a task that LangGraph ran beside others, as text that sorts; else "".
 

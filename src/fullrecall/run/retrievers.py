@@ -26,7 +26,8 @@ from fullrecall.samples.sample import Sample
 RetrieverLike: TypeAlias = Retriever | Callable[..., Any] | Callable[..., Awaitable[Any]]
 """A function of the question, and of `k` if it takes one, sync or async; a `Retriever`; or what a
 framework retrieves with. It returns what was retrieved: IDs, texts, (id, text) or (id, score),
-mappings, `Context`s, a `Retrieval`, rows of a database, or another library's results."""
+mappings, `Context`s, a `Retrieval`, rows of a database, or another library's results. A parameter
+`history` is passed the messages before the question, from `metadata["history"]`."""
 
 DEFAULT_K = 100
 """Contexts that a function which requires `k` is asked for, where nobody says how many."""
@@ -110,6 +111,7 @@ class FunctionRetriever:
         self._function = function
         self._id_key = id_key
         self._more, self._named = _depth_arguments(function, k)
+        self._takes_history = takes_history(function)
         called = getattr(function, "func", function)  # functools.partial
         kinds = (called, getattr(called, "__call__", None))  # noqa: B004 - of an instance
         self.asynchronous = any(iscoroutinefunction(f) or isasyncgenfunction(f) for f in kinds)
@@ -131,7 +133,24 @@ class FunctionRetriever:
 
     def _called(self, sample: Sample) -> Any:
         assert sample.user_input is not None  # noqa: S101 - samples without one are not asked
-        return self._function(sample.user_input, *self._more, **self._named)
+        named = {"history": history_of(sample)} if self._takes_history else {}
+        return self._function(sample.user_input, *self._more, **self._named, **named)
+
+
+def history_of(sample: Sample) -> list[Any]:
+    """Return the messages of a sample's conversation before its question."""
+    history = sample.metadata.get("history")
+    return list(history) if isinstance(history, (list, tuple)) else []
+
+
+def takes_history(function: Callable[..., Any]) -> bool:
+    """Return whether a function has a parameter for the conversation before its question."""
+    try:
+        _, *parameters = signature(function).parameters.values()
+    except (TypeError, ValueError):  # some functions of C have none
+        return False
+    named = (Parameter.POSITIONAL_OR_KEYWORD, Parameter.KEYWORD_ONLY)
+    return any(each.name == "history" and each.kind in named for each in parameters)
 
 
 class _Deeper:

@@ -42,7 +42,7 @@ class LangChainCapture(Captured):
             steps,
             question=question,
             response=responses[-1] if len(responses) == 1 else None,
-            partial=recorder.log.partial or broken(),
+            partial=recorder.partial or broken(),
             unseen=_failed(steps) or "no retriever was called",
         )
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import sys
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from copy import copy
@@ -30,7 +29,7 @@ from langchain_fullrecall.documents import DocumentIdKey, DocumentLike
 from langchain_fullrecall.feedback import comment, evaluator_info, feedback
 from langchain_fullrecall.live import live_run, watch
 from langchain_fullrecall.measurement import Measured, ObservedSample, ameasure, measure, unscored
-from langchain_fullrecall.outputs import checked_key, held, unwrapped
+from langchain_fullrecall.outputs import checked_key, held, separate_lists, unwrapped
 from langchain_fullrecall.record import LangChainReading, reading_of, reason
 from langchain_fullrecall.recorder import LangChainRecorder, conversation
 from langchain_fullrecall.references import example_fields, reference_fields
@@ -51,9 +50,6 @@ if TYPE_CHECKING:
     from langsmith.schemas import Example, Run
 
 
-_CLASSIC = "langchain_classic.evaluation.schema"
-
-
 class RecallStringEvaluator(RunEvaluator):
     """Scores what a retriever, a chain or an agent retrieved against what it should have.
 
@@ -61,7 +57,8 @@ class RecallStringEvaluator(RunEvaluator):
 
     One object for every place: `langsmith.evaluate(…, evaluators=[evaluator])`, LangChain's
     `RunEvalConfig`, `evaluate_strings`, and a plain function of `inputs`, `outputs` and
-    `reference_outputs`. Everywhere it gives the same score.
+    `reference_outputs`. Everywhere it gives the same score. For programs that ask for a
+    `StringEvaluator` of `langchain-classic`: `langchain_fullrecall.classic` has a subclass of it.
 
     - `scorer`: any fullrecall scorer. `measures`: what to report of its findings, each with a
       feedback of its own: "id_recall@5", "id_recall.ndcg@10". Default: recall over all that was
@@ -133,15 +130,6 @@ class RecallStringEvaluator(RunEvaluator):
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({', '.join(map(repr, (self.scorer, *self.measures)))})"
-
-    @property  # type: ignore[misc]
-    def __class__(self) -> type:
-        # Asked by `isinstance`: one of LangChain's string evaluators, whenever that is imported.
-        # It takes two seconds to load, so only where it is in use.
-        classic = sys.modules.get(_CLASSIC)
-        if classic is not None:
-            classic.StringEvaluator.register(type(self))
-        return type(self)
 
     def __getstate__(self) -> dict[str, Any]:
         return {**self.__dict__, "_summary": None}  # what it remembers is this process's
@@ -410,6 +398,7 @@ class RecallStringEvaluator(RunEvaluator):
         output = unwrapped(output)
         turn = turn_of(output, query)
         if turn is None:
+            separate_lists(output, recorder.log)
             recorder.log.end_call(output)
         else:
             conversation(turn.messages, recorder.log)

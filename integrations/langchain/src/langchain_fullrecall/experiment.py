@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from typing import TYPE_CHECKING, Any, NamedTuple
+from collections.abc import AsyncIterator, Coroutine, Iterable, Iterator, Mapping
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 from fullrecall import Report, Sample
 from fullrecall.errors import InputError, ReportError
@@ -40,8 +40,8 @@ def report_of(
         results = langsmith.evaluate(target, data=…, evaluators=[evaluator])
         Gate(Recall @ 5 >= 0.9).check(report_of(results))
 
-    `experiment` is what `langsmith.evaluate` returned; the name of an experiment in LangSmith; or
-    runs, or pairs of a run and its example. What a `RecallStringEvaluator` measured stands beside
+    `experiment` is what `langsmith.evaluate` or `await langsmith.aevaluate` returned; the name of
+    an experiment in LangSmith; or runs, or pairs of a run and its example. What a `RecallStringEvaluator` measured stands beside
     its score, verdicts, evidence and usage too, and is read from there: nothing is judged again.
     `evaluators` measure what was not measured then. Rows have the example's ID, by which
     `compare` pairs them.
@@ -95,11 +95,30 @@ def _results(
 def _evaluated_runs(experiment: Any, client: Client | None) -> Iterable[_EvaluatedRun]:
     if isinstance(experiment, str):
         return _stored(experiment, client)
+    if isinstance(experiment, AsyncIterator):
+        experiment = _finished(experiment)
     if not isinstance(experiment, Iterable) or isinstance(experiment, (bytes, Mapping)):
         raise InputError(
             f"expected an experiment's results, its name, or runs, got {type(experiment).__name__}"
         )
     return _in_order(_evaluated_run(entry) for entry in experiment)
+
+
+def _finished(results: AsyncIterator[Any]) -> Iterator[Any]:
+    """Yield asynchronous results that are all there: whoever waits for them has an event loop."""
+    while True:
+        waiting = cast("Coroutine[Any, Any, Any]", anext(results))
+        try:
+            waiting.send(None)
+        except StopIteration as row:
+            yield row.value
+        except StopAsyncIteration:
+            return
+        else:
+            waiting.close()
+            raise InputError(
+                "the experiment has not ended: pass report_of([row async for row in results])"
+            )
 
 
 def _evaluated_run(entry: Any) -> _EvaluatedRun:

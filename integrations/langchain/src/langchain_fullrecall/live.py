@@ -19,7 +19,7 @@ from langsmith.run_helpers import get_current_run_tree
 
 from fullrecall.observe import ROOT, Step, brief
 from langchain_fullrecall.outputs import unwrapped
-from langchain_fullrecall.recorder import LangChainRecorder
+from langchain_fullrecall.recorder import LangChainRecorder, hooks
 
 if TYPE_CHECKING:
     from langsmith.schemas import Run
@@ -78,6 +78,7 @@ def watch(evaluator: object) -> None:
     with _registering:
         if not _registered:
             register_configure_hook(_experiments, inheritable=True)  # type: ignore[arg-type]
+            hooks.append(_experiments)
             _registered.append(True)
     _experiments.evaluators.add(evaluator)
 
@@ -95,7 +96,7 @@ def live_run(run: Run) -> LiveRun | None:
     recorder = _experiments.recorder(run.id)
     if recorder is None:
         return None
-    steps, partial = recorder.log.steps, recorder.log.partial
+    steps, partial = recorder.log.steps, recorder.partial
     last = max((step.ended or step.began for step in steps), default=0)
     own_step = recorder.log.step(run.id.int)  # the target is a LangChain object: its own root
     if own_step is not None:

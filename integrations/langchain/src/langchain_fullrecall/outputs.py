@@ -8,6 +8,7 @@ from typing import Any
 
 from fullrecall import Context, Sample
 from fullrecall.errors import InputError
+from fullrecall.observe import ROOT, StepLog
 from fullrecall.samples.hits import is_list
 from langchain_fullrecall.documents import DocumentReader
 
@@ -74,6 +75,19 @@ def _named(output: Mapping[str, Any]) -> list[Any] | None:
                 field="retrieved_contexts",
             )
     return lists[first]
+
+
+def separate_lists(output: object, log: StepLog) -> None:
+    """Write down each list of an output as a step: what is known of its calls is their lists.
+
+    Not where a usual name says which list counts.
+    """
+    if not isinstance(output, Mapping) or not output.keys().isdisjoint((*DOCUMENT_KEYS, *_ID_KEYS)):
+        return
+    for name, value in output.items():
+        if is_list(value):
+            log.begin(name, ROOT, "chain", str(name))
+            log.end(name, value)
 
 
 def declared_error(output: object) -> str | None:

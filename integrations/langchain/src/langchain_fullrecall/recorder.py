@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Hashable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from contextvars import ContextVar
+from itertools import count
 from types import CodeType, FrameType
 from typing import Any
 from uuid import UUID
@@ -14,8 +16,10 @@ from langchain_core.messages import BaseMessage, ToolMessage
 from langchain_core.runnables import RunnableWithFallbacks
 from langchain_core.runnables.config import var_child_runnable_config
 from langchain_core.tracers.context import register_configure_hook
+from langsmith.run_helpers import get_current_run_tree, trace
 
-from fullrecall.observe import ROOT, Step, StepKind, StepLog, brief
+from fullrecall.errors import InputError
+from fullrecall.observe import ROOT, Step, StepKind, StepLog, brief, on_record
 from fullrecall.observe.conventions import number_of_task
 from fullrecall.observe.messages import AgentMessage, answer_of, message_of, question_of
 from langchain_fullrecall.outputs import tool_query
@@ -23,6 +27,8 @@ from langchain_fullrecall.reader import LangChainReader
 
 _retrieving: ContextVar[Hashable | None] = ContextVar("fullrecall_retrieving", default=None)
 """The retriever run that is open in this context: a retriever does not tell what it calls."""
+
+_numbers = count()
 
 _TASK = "langgraph_checkpoint_ns"
 
@@ -47,6 +53,7 @@ class LangChainRecorder(BaseCallbackHandler):
         self.answered: dict[Hashable, str] = {}
         self._mapped: dict[Hashable | None, dict[str | None, int]] = {}  # of `.map()`
         self._outer = outer
+        self._problem: str | None = None
 
     def __deepcopy__(self, memo: object) -> LangChainRecorder:
         return self
@@ -138,7 +145,7 @@ class LangChainRecorder(BaseCallbackHandler):
         position = self._mapped.get(parent, {}).get(step_fields.get("query"))
         if position is not None:
             group, branch = "map", f"{position:09}"
-        step = self.log.begin(
+        self.log.begin(
             run_id.int,
             parent,
             kind,
@@ -152,13 +159,30 @@ class LangChainRecorder(BaseCallbackHandler):
             labels=(tuple(tags), metadata),
             **step_fields,
         )
-        if tags and step is not None and any(tag.startswith(RETRIED) for tag in tags):
-            if caller is not None:
-                caller.tries = True
+        if caller is not None and any(tag.startswith(RETRIED) for tag in tags):
+            caller.tries = True
         if parent is None:
             self.questions[run_id.int] = step_fields.get("query")
         if self._outer is not None:
             self._outer.began(kind, serialized, given, run_id, fields, **step_fields)
+
+    def reported(self, documents: object, query: str | None) -> None:
+        """Write down documents that the application reports, in the block around this one too."""
+        own_id = f"record {next(_numbers)}"
+        parent = self._caller(None)
+        try:
+            self.log.report(own_id, parent, documents, query)
+        except InputError as error:
+            self._problem = f"record() was passed what cannot be read: {error}"
+        if parent is None:
+            self.questions[own_id] = query
+        if self._outer is not None:
+            self._outer.reported(documents, query)
+
+    @property
+    def partial(self) -> str | None:
+        """Why this record is known to be partial; None if it is not."""
+        return self._problem or self.log.partial
 
     def ended(self, run_id: UUID, output: Any, error: str | None, given: Any) -> None:
         """Write down that a step ended, in the block around this one too."""
@@ -303,6 +327,42 @@ def _starts_fallbacks() -> bool:
     return caller is not None and caller.f_code in _FALLBACKS
 
 
+def _open_recorders() -> Iterator[LangChainRecorder]:
+    """Yield the recorders that see what happens now, each once."""
+    callbacks: Any = (var_child_runnable_config.get() or {}).get("callbacks")
+    handlers = getattr(callbacks, "handlers", callbacks) or ()
+    known = [each for each in handlers if isinstance(each, LangChainRecorder)]
+    recorders = (each for each in (*known, *(hook.get() for hook in hooks)) if each is not None)
+    yield from dict.fromkeys(recorders)
+
+
+@on_record
+def _take_report(documents: object, query: str | None) -> None:
+    for recorder in _open_recorders():
+        recorder.reported(documents, query)
+    if get_current_run_tree() is not None:
+        _trace(documents, query)
+
+
+def _trace(documents: object, query: str | None) -> None:
+    """Add reported documents to the trace that LangSmith keeps."""
+    with suppress(InputError):
+        (listed,) = LangChainReader().read_documents(documents).lists
+        stored = [
+            {
+                "id": copy.id,
+                "page_content": copy.text,
+                "metadata": dict(copy.detail.metadata),
+                "type": "Document",
+            }
+            for copy in listed.documents
+        ]
+        with trace("record", "retriever", inputs={"query": query}) as run:
+            run.end(outputs={"documents": stored})
+
+
 capturing: ContextVar[LangChainRecorder | None] = ContextVar("fullrecall_capture", default=None)
+hooks: list[Any] = [capturing]
+"""What `get` returns the recorder of a context from."""
 # Registered once: LangChain keeps every hook for good, and asks all of them at every call.
 register_configure_hook(capturing, inheritable=True)

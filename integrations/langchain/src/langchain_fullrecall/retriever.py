@@ -6,6 +6,7 @@ from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from functools import wraps
 from inspect import isasyncgenfunction, isgeneratorfunction
 from typing import TYPE_CHECKING, Any, TypeAlias, cast
+from uuid import uuid4
 
 from langchain_core.retrievers import BaseRetriever
 from langchain_core.runnables import Runnable, RunnableConfig, RunnableLambda, RunnableSequence
@@ -17,6 +18,7 @@ from fullrecall.diagnosis import IdWatch
 from fullrecall.errors import InputError, ParameterError
 from fullrecall.observe import ROOT, brief, joined
 from fullrecall.observe.messages import answer_of
+from fullrecall.run.retrievers import history_of, takes_history
 from fullrecall.samples.retrieval import FailedCalls
 from langchain_fullrecall.depth import deeper
 from langchain_fullrecall.documents import DocumentIdKey
@@ -36,6 +38,7 @@ LangChainObservable: TypeAlias = (
 searched through its `as_retriever()`."""
 
 _QUESTIONS = ("input", "question", "query", "user_input")
+_HISTORIES = ("chat_history", "history")
 
 
 def observed(
@@ -62,7 +65,8 @@ def observed(
     - `config`: goes with every call.
     - `as_input`: makes the input of the question. Default: by the thing's own input schema: a
       message of a user for agents, `{"input": question}` for a chain that has one such key, else
-      the question itself.
+      the question itself. A sample's conversation, `metadata["history"]`, goes before the message,
+      under `chat_history` or `history`, and to a function that has such a parameter.
     - `documents_key`: the key of the output that holds the final list. Default: the usual names.
     - `id_key`: where a document's ID stands: `Document.id` by default, a metadata key, several of
       them, or a function of the document. `collapse`: that of `contexts`.
@@ -102,8 +106,11 @@ class ObservedLangChainRetriever:
         self._runnable = runnable
         self._reading = reading
         self._config = config
-        self._as_input = as_input or input_of(runnable)
+        self._as_input = as_input
+        self._default_input = input_of(runnable)
         self._is_search = _is_search(runnable)
+        function = getattr(runnable, "func", None) or getattr(runnable, "afunc", None)
+        self._takes_history = function is not None and takes_history(function)
         self._watch = IdWatch()
         self.asynchronous = isinstance(runnable, RunnableLambda) and not hasattr(runnable, "func")
 
@@ -131,29 +138,38 @@ class ObservedLangChainRetriever:
 
     def retrieve(self, sample: Sample, /) -> Retrieval:
         """Return what is retrieved for the sample's question, step by step."""
-        recorder, inputs, config = self._call(sample)
+        recorder, arguments = self._call(sample)
         try:
-            output = self._runnable.invoke(inputs, config)
+            output = self._runnable.invoke(**arguments)
         except Exception as error:  # noqa: BLE001 - whatever a retriever raises: it failed
             return self._read(sample, recorder, error=error)
         return self._read(sample, recorder, output)
 
     async def aretrieve(self, sample: Sample, /) -> Retrieval:
         """Return the same as `retrieve`, by `ainvoke`."""
-        recorder, inputs, config = self._call(sample)
+        recorder, arguments = self._call(sample)
         try:
-            output = await self._runnable.ainvoke(inputs, config)
+            output = await self._runnable.ainvoke(**arguments)
         except Exception as error:  # noqa: BLE001 - whatever a retriever raises: it failed
             return self._read(sample, recorder, error=error)
         return self._read(sample, recorder, output)
 
-    def _call(self, sample: Sample) -> tuple[LangChainRecorder, Any, RunnableConfig]:
-        inputs = self._as_input(_question(sample))
+    def _call(self, sample: Sample) -> tuple[LangChainRecorder, dict[str, Any]]:
+        question, history = _question(sample), history_of(sample)
+        if self._as_input is not None:
+            inputs = self._as_input(question)
+        else:
+            inputs = self._default_input(question, history)
         recorder = LangChainRecorder()
         if not self._is_search:
             recorder.log.begin_call(inputs)
         config: RunnableConfig = {"callbacks": [recorder]}
-        return recorder, inputs, merge_configs(self._config, config) if self._config else config
+        if self._config:
+            config = merge_configs(self._config, config)
+        if _needs_thread(self._runnable, config):
+            config = merge_configs(config, {"configurable": {"thread_id": uuid4().hex}})
+        named = {"history": history} if self._takes_history else {}
+        return recorder, {"input": inputs, "config": config, **named}
 
     def _read(
         self,
@@ -173,7 +189,7 @@ class ObservedLangChainRetriever:
                 root=ROOT,
                 question=sample.user_input,
                 response=answer_of(output),
-                partial=recorder.log.partial or broken(),
+                partial=recorder.partial or broken(),
                 unseen=unseen,
             )
         except InputError as problem:
@@ -182,6 +198,14 @@ class ObservedLangChainRetriever:
             return Retrieval(calls=retrieval.calls, error=brief(error))
         self._watch.look(sample, retrieval)
         return retrieval
+
+
+def _needs_thread(runnable: Runnable[Any, Any], config: RunnableConfig) -> bool:
+    """Return whether a graph keeps the state of its runs by a thread, and none is named."""
+    if getattr(runnable, "checkpointer", None) in (None, False, True):
+        return False
+    configs = (config, getattr(runnable, "config", None) or {})
+    return not any((each.get("configurable") or {}).get("thread_id") for each in configs)
 
 
 def _is_search(runnable: Runnable[Any, Any]) -> bool:
@@ -233,20 +257,21 @@ def _listing(function: Callable[..., Any]) -> Callable[..., Any]:
     return function
 
 
-def input_of(runnable: Runnable[Any, Any]) -> Callable[[str], Any]:
-    """Return what makes the input of a question, by the runnable's own input schema."""
+def input_of(runnable: Runnable[Any, Any]) -> Callable[[str, Sequence[Any]], Any]:
+    """Return what makes the input of a question and the messages before it, by the input schema."""
     keys = _keys(runnable)
     named = [key for key in _QUESTIONS if key in keys][:1]
-    if "messages" in keys:
-        return lambda question: {
-            "messages": [{"role": "user", "content": question}],
-            **dict.fromkeys(named, question),
-        }
-    if not named and len(keys) == 1:
+    earlier = [key for key in _HISTORIES if key in keys][:1]
+    if not (named or "messages" in keys) and len(keys) == 1:
         named = keys
-    if not named:
-        return lambda question: question
-    return lambda question: dict.fromkeys(named, question)
+
+    def made(question: str, history: Sequence[Any] = ()) -> Any:
+        inputs = {**dict.fromkeys(named, question), **{key: list(history) for key in earlier}}
+        if "messages" in keys:
+            inputs["messages"] = [*history, {"role": "user", "content": question}]
+        return inputs or question
+
+    return made
 
 
 def _keys(runnable: Runnable[Any, Any]) -> list[str]:
