@@ -11,6 +11,7 @@ from typing import Any
 from uuid import uuid4
 
 import pytest
+from langchain_classic.evaluation import StringEvaluator
 from langchain_core.callbacks import BaseCallbackHandler
 from langchain_core.documents import Document
 from langchain_core.language_models.fake_chat_models import FakeListChatModel
@@ -32,6 +33,7 @@ from langchain_fullrecall import (
     recorder,
     selfcheck,
 )
+from langchain_fullrecall.classic import ClassicStringEvaluator
 
 pytestmark = pytest.mark.filterwarnings("ignore:.upload_results. parameter is in beta")
 
@@ -116,17 +118,33 @@ def test_feedback_has_no_texts_where_ids_are_compared(client: Client, example: A
     assert len(str(found.evaluator_info)) < 1500
 
 
-def test_it_is_a_string_evaluator_whatever_is_imported_first() -> None:
-    """Also if it was made before LangChain's evaluators were imported; in a fresh process."""
+def test_a_string_evaluator_of_langchain_classic() -> None:
+    """A module of its own has one, by inheritance; the evaluator itself loads no such package."""
     program = (
         "from langchain_fullrecall import RecallStringEvaluator\n"
         "evaluator = RecallStringEvaluator()\n"
         "import sys; assert 'langchain_classic' not in sys.modules\n"
         "from langchain_classic.evaluation import StringEvaluator\n"
-        "assert isinstance(evaluator, StringEvaluator)\n"
-        "assert isinstance(evaluator, RecallStringEvaluator)\n"
+        "from langchain_fullrecall.classic import ClassicStringEvaluator\n"
+        "assert not isinstance(evaluator, StringEvaluator)\n"
+        "assert issubclass(ClassicStringEvaluator, (StringEvaluator, RecallStringEvaluator))\n"
     )
     subprocess.run([sys.executable, "-W", "ignore", "-c", program], check=True)
+
+
+def test_the_string_evaluator_of_langchain_classic_gives_the_same_score() -> None:
+    """Called as LangChain's own are, with and without waiting, and by its inner method."""
+    documents = [{"page_content": letter, "id": letter} for letter in "ab"]
+    arguments: dict[str, Any] = {"prediction": documents, "reference": ["a", "c"], "input": "q"}
+    evaluator, plain = ClassicStringEvaluator(), RecallStringEvaluator()
+    assert isinstance(evaluator, StringEvaluator)
+    returned = [
+        evaluator.evaluate_strings(**arguments, callbacks=[]),
+        asyncio.run(evaluator.aevaluate_strings(**arguments)),
+        evaluator._evaluate_strings(**arguments),
+    ]
+    assert [each["score"] for each in returned] == [0.5] * 3
+    assert returned[0]["reasoning"] == plain.evaluate_strings(**arguments)["reasoning"]
 
 
 def test_a_comparison_is_by_each_measure(example: Any) -> None:

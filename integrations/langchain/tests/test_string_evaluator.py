@@ -32,6 +32,7 @@ from fullrecall.lexical import LexicalJudge
 from fullrecall.measures import Recall
 from fullrecall.scorers import Method, Result, Scorer, Status
 from langchain_fullrecall import RecallStringEvaluator
+from langchain_fullrecall.classic import ClassicStringEvaluator
 
 CLAIMS = ClaimRecall(judge=LexicalJudge())
 
@@ -365,7 +366,7 @@ def test_langchains_own_chain_keeps_the_score(
     retriever_of: Any, documents: list[Document], example: Callable[..., Example]
 ) -> None:
     """Wrapped in `StringRunEvaluatorChain`, which fails on any key that it does not know."""
-    evaluator = RecallStringEvaluator()
+    evaluator = ClassicStringEvaluator()
     chain = StringRunEvaluatorChain.from_run_and_data_type(
         evaluator, "chain", DataType.kv, reference_key="ids"
     )

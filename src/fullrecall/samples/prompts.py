@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import html
 import re
 from bisect import bisect
 from collections.abc import Iterable, Iterator, Sequence
@@ -78,7 +77,9 @@ def unescaped(text: str) -> Iterator[str]:
     Those of HTML and XML are undone once, those of JSON and of printed objects once and twice.
     """
     if "&" in text:
-        yield html.unescape(text)
+        from html import unescape  # a small evaluation reads no prompts
+
+        yield unescape(text)
     for _ in range(2):
         if "\\" not in text:
             break

@@ -41,10 +41,10 @@ def report_of(
         Gate(Recall @ 5 >= 0.9).check(report_of(results))
 
     `experiment` is what `langsmith.evaluate` or `await langsmith.aevaluate` returned; the name of
-    an experiment in LangSmith; or runs, or pairs of a run and its example. What a `RecallStringEvaluator` measured stands beside
-    its score, verdicts, evidence and usage too, and is read from there: nothing is judged again.
-    `evaluators` measure what was not measured then. Rows have the example's ID, by which
-    `compare` pairs them.
+    an experiment in LangSmith; or runs, or pairs of a run and its example. What a
+    `RecallStringEvaluator` measured stands beside its score, verdicts, evidence and usage too, and
+    is read from there: nothing is judged again. `evaluators` measure what was not measured then.
+    Rows have the example's ID, by which `compare` pairs them.
 
     Raises `ReportError` where runs have no such results and no evaluator is given; `InputError`
     for what is no experiment.

@@ -118,7 +118,7 @@ class LangChainReading(StepReading):
         for position, context in enumerate(retrieval.contexts):
             first.setdefault(position if context.id is None else context.id, position)
         contexts = self.reader.collapsed(retrieval.contexts)
-        return replace(retrieval.at([*first.values()]), contexts=tuple(contexts), other_ids=None)
+        return replace(retrieval.at([*first.values()]), contexts=tuple(contexts))
 
 
 def _declaring(root: Step, contexts: Sequence[Context]) -> Step:
