@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+from datetime import UTC, datetime, timedelta
+from email.utils import format_datetime
 from typing import Any
 
 import pytest
@@ -82,11 +84,58 @@ def test_how_long_to_wait(headers: dict[str, str], seconds: float) -> None:
     assert failed(error("RateLimitError", response=response(429, **headers))).wait == seconds
 
 
+DATES = [
+    "Sun, 06 Nov 1994 08:49:37 GMT",
+    "Sunday, 06-Nov-94 08:49:37 GMT",
+    "Sun Nov  6 08:49:37 1994",
+    "Sun, 06 Nov 1994 09:49:37 +0100",
+]
+"""One moment in the forms of HTTP (RFC 9110, 5.6.7), and in one of mail."""
+
+
+@pytest.mark.parametrize("date", DATES)
 @pytest.mark.parametrize(
-    "told", [{}, {"retry-after": "Wed, 21 Oct 2015 07:28:00 GMT"}, {"retry-after": "-3"}]
+    ("now", "seconds"),
+    [
+        ("Sun, 06 Nov 1994 08:49:30 GMT", 7),
+        ("Sun, 06 Nov 1994 07:49:37 GMT", 3_600),
+        ("Sun, 06 Nov 1994 08:49:37 GMT", None),
+        ("Mon, 07 Nov 1994 08:49:37 GMT", None),
+    ],
+)
+def test_a_date_is_waited_for_by_the_clock_of_the_endpoint(
+    date: str, now: str, seconds: float | None
+) -> None:
+    """The reply says what time it is there; a date that has passed asks for no wait."""
+    for headers in ({"retry-after": date, "date": now}, {"Retry-After": date, "Date": now}):
+        assert failed(error("RateLimitError", response=response(429, **headers))).wait == seconds
+
+
+def test_a_date_without_the_time_of_the_reply() -> None:
+    """Then the clock of this machine counts."""
+    soon = datetime.now(UTC) + timedelta(hours=2)
+    headers = {"retry-after": format_datetime(soon, usegmt=True)}
+    wait = failed(error("RateLimitError", response=response(429, **headers))).wait
+    assert wait is not None
+    assert 3_600 < wait <= 7_200
+
+
+@pytest.mark.parametrize(
+    "told",
+    [
+        {},
+        *(
+            {"retry-after": text}
+            for text in (
+                *("Wed, 21 Oct 2015 07:28:00 GMT", "-3", "", "soon", "nan", "inf", "1e999"),
+                *("Sun, 99 Nov 1994 08:49:37 GMT", "Sun, 06 Nov 99999 08:49:37 GMT", "9" * 400),
+            )
+        ),
+        {"retry-after": DATES[0], "date": "soon"},
+    ],
 )
 def test_no_wait_is_asked_for(told: dict[str, str]) -> None:
-    """Without the header, or with no number of seconds in it, the waits are ours."""
+    """Without the header, or with neither a number of seconds nor a date, the waits are ours."""
     assert failed(error("RateLimitError", response=response(429, **told))).wait is None
 
 

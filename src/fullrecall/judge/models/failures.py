@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterator, Mapping
 from contextlib import suppress
+from datetime import UTC, datetime
 from math import inf
 
 from fullrecall.judge.models.chat import Completion, Failure
@@ -152,7 +153,7 @@ def _status(error: BaseException) -> int | None:
 
 
 def _wait(error: BaseException) -> float | None:
-    """Return the seconds that a response's `Retry-After` asks for, where it is a number."""
+    """Return the seconds that a response's `Retry-After` asks for: a number, or a date to come."""
     headers = getattr(getattr(error, "response", None), "headers", None)
     if headers is None:
         headers = getattr(error, "headers", None)
@@ -164,4 +165,19 @@ def _wait(error: BaseException) -> float | None:
             number = float(str(get(name.title()) if value is None else value))
             if 0 <= number < inf:
                 return number / per_second
+    until, sent = (_date(get(name) or get(name.title())) for name in ("retry-after", "date"))
+    if until is None:
+        return None
+    # From the date that the endpoint has sent: the clock here may be another.
+    seconds = (until - (sent or datetime.now(UTC))).total_seconds()
+    return seconds if seconds > 0 else None
+
+
+def _date(value: object) -> datetime | None:
+    """Return a date of HTTP, in any of its three forms (RFC 9110, 5.6.7); None for other values."""
+    from email.utils import parsedate_to_datetime  # which loads some twenty modules
+
+    with suppress(ValueError, TypeError, OverflowError):
+        date = parsedate_to_datetime(str(value))
+        return date if date.tzinfo is not None else date.replace(tzinfo=UTC)
     return None
