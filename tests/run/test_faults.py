@@ -59,8 +59,13 @@ def breaks_off(exchange: Exchange) -> None:
 
 
 def twice(answer: str) -> str:
-    """Return an answer with each of its verdicts twice."""
-    return json.dumps({"verdicts": json.loads(answer)["verdicts"] * 2})
+    """Return an answer with a second verdict on each claim, which says otherwise."""
+    verdicts = json.loads(answer)["verdicts"]
+    others = [
+        {**verdict, "verdict": "partial", "citations": [{"context": 2, "quote": "Nothing."}]}
+        for verdict in verdicts
+    ]
+    return json.dumps({"verdicts": verdicts + others})
 
 
 class Case(NamedTuple):

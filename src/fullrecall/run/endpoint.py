@@ -32,7 +32,7 @@ class Endpoint:
     """One model: its limit, its rest, its record. Lives in one event loop."""
 
     def __init__(self, name: str, limits: Limits, limit_of_all: asyncio.Semaphore) -> None:
-        most = limits.max_concurrency
+        most = limits.in_flight
         self.name = name
         self.limit = float(most)
         self.stopped: str | None = None

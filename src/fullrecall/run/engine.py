@@ -44,7 +44,7 @@ class Engine:
     ) -> None:
         self.door = Door(run, ledger)
         self._run = run
-        self._most = run.limits.max_concurrency
+        self._most = run.limits.in_flight
         self._compute = compute
         to_caller = self._put_to_caller if compute is None else None
         self._asker = None if run.retriever is None else Asker(run.retriever, run, to_caller)

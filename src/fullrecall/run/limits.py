@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import sys
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from fullrecall._util.parameters import check_k
@@ -41,6 +43,28 @@ class Limits:
         if not isinstance(self.retries, Retries):
             check_k(self.retries, "retries", least=0)
 
+    @property
+    def in_flight(self) -> int:
+        """How many requests go at a time: as many as asked for, and as connections may be open."""
+        return min(self.max_concurrency, _free_descriptors())
+
     def retrying(self) -> Retries:
         """Return how failed requests are sent again."""
         return self.retries if isinstance(self.retries, Retries) else Retries(self.retries)
+
+
+_KEPT_FREE = 24
+"""Files that a run opens itself: its store and output, a module, names that are looked up."""
+
+
+def _free_descriptors() -> int:
+    """Return how many connections this process may open, at least 1."""
+    if sys.platform == "win32":
+        return 8_192  # of the C library
+    from resource import RLIM_INFINITY, RLIMIT_NOFILE, getrlimit
+
+    most, _ = getrlimit(RLIMIT_NOFILE)
+    if most == RLIM_INFINITY:
+        return 2**16
+    opened = list(Path("/dev/fd").iterdir()) if Path("/dev/fd").is_dir() else ()
+    return max(1, most - len(opened) - _KEPT_FREE)

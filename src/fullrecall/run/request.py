@@ -63,7 +63,7 @@ class Door:
         self._waiting: dict[str, asyncio.Future[Completion]] = {}
         self._replies: dict[str, Completion] = {}
         self._failed: set[str] = set()
-        self._in_all = asyncio.Semaphore(run.limits.max_concurrency)
+        self._in_all = asyncio.Semaphore(run.limits.in_flight)
         self._endpoints: dict[str, Endpoint] = {}
         self._models: dict[int, tuple[ChatModel, Endpoint]] = {}  # held: its number stays its own
 
