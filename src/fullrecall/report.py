@@ -15,6 +15,7 @@ from fullrecall.judge.models.retries import MOST
 from fullrecall.measures import DEFAULT_KS, Measure, Recall
 from fullrecall.measures.budgets import Cut, check_cut
 from fullrecall.run.evaluate import EvaluateOptions, aevaluated, evaluated
+from fullrecall.run.limits import Limits
 from fullrecall.samples.sample import SampleLike
 from fullrecall.show.output import written
 from fullrecall.stats.bounds import CONFIDENCE
@@ -328,13 +329,8 @@ def evaluate(
     reading `samples` or `sink` raises.
     """
     options = EvaluateOptions(
+        Limits(max_concurrency, timeout, deadline, retries, store, budget),
         retriever=retriever,
-        max_concurrency=max_concurrency,
-        timeout=timeout,
-        deadline=deadline,
-        retries=retries,
-        store=store,
-        budget=budget,
         progress=progress,
         sink=sink,
         output=output,
@@ -371,13 +367,8 @@ async def aevaluate(
     `OpenAIChatModel`. A cancelled task ends the run; what a `store` has is kept.
     """
     options = EvaluateOptions(
+        Limits(max_concurrency, timeout, deadline, retries, store, budget),
         retriever=retriever,
-        max_concurrency=max_concurrency,
-        timeout=timeout,
-        deadline=deadline,
-        retries=retries,
-        store=store,
-        budget=budget,
         progress=progress,
         sink=sink,
         output=output,

@@ -19,6 +19,7 @@ from fullrecall.errors import ParameterError
 from fullrecall.judge.models import ChatRequest, Completion
 from fullrecall.judge.models.retries import MOST_CHARACTERS, Retries, token_count
 from fullrecall.run.evaluate import EvaluateOptions
+from fullrecall.run.limits import Limits
 from fullrecall.table.row import Row
 
 QUICK = Retries(2, first_wait=0.001)
@@ -73,7 +74,8 @@ class TestOptions:
         parameters = dict(inspect.signature(function).parameters)
         assert list(parameters)[:2] == ["samples", "scorers"]
         shown = {name: parameters[name].default for name in list(parameters)[2:]}
-        assert shown == {each.name: each.default for each in fields(EvaluateOptions)}
+        _, *own = fields(EvaluateOptions)
+        assert shown == {each.name: each.default for each in (*fields(Limits), *own)}
 
     @pytest.mark.rooms
     def test_an_option_that_is_none_is_refused(self) -> None:

@@ -183,7 +183,7 @@ class BatchScorer:
         """The options of `evaluate`, without those that workers get with their job."""
         limits = {each.name: getattr(self, each.name) for each in fields(Limits)}
         limits["store"] = self._address
-        return EvaluateOptions(**limits, view=self.view, corpus=self.corpus, progress=False)
+        return EvaluateOptions(Limits(**limits), view=self.view, corpus=self.corpus, progress=False)
 
     @property
     def _methods(self) -> list[Method]:

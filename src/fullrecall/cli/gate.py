@@ -86,19 +86,8 @@ def gate(
             help="Also require every rule within each value of a field, such as kind or source.",
         ),
     ] = None,
-    markdown: Annotated[
-        Path | None,
-        options.file(
-            rich_help_panel="Output",
-            help="Append the outcome as Markdown, for instance to $GITHUB_STEP_SUMMARY.",
-        ),
-    ] = None,
-    as_json: Annotated[
-        bool,
-        Option(
-            "--json", rich_help_panel="Output", help="Print the outcome as JSON and nothing else."
-        ),
-    ] = False,
+    markdown: options.MarkdownOption = None,
+    as_json: options.JsonOption = False,
     confidence: options.ConfidenceOption = 0.95,
 ) -> None:
     """Decide in CI whether a report is good enough.

@@ -18,6 +18,7 @@ from fullrecall.measures.costs import tokens_of
 from fullrecall.run.address import StoreLike
 from fullrecall.run.budget import Budget
 from fullrecall.run.evaluate import EvaluateOptions, as_samples, evaluated
+from fullrecall.run.limits import Limits
 from fullrecall.run.retrievers import RetrieverLike, as_retriever
 from fullrecall.samples.hits import IdKey
 from fullrecall.samples.sample import Sample, SampleLike
@@ -170,16 +171,8 @@ def choose(
         race = Race(rule, entrants, Accounts.open(len(entrants), alpha_of(confidence)))
     else:
         _check_same(race, rule, entrants, alpha_of(confidence))
-    options = EvaluateOptions(
-        max_concurrency=max_concurrency,
-        timeout=timeout,
-        deadline=deadline,
-        retries=retries,
-        store=store,
-        budget=budget,
-        id_key=id_key,
-        progress=False,
-    )
+    limits = Limits(max_concurrency, timeout, deadline, retries, store, budget)
+    options = EvaluateOptions(limits, progress=False, id_key=id_key)
     contest = _Contest(race, scorer, asked_for, retrievers, options, path, shown=progress)
     return contest.run(_questions(samples))
 

@@ -193,7 +193,7 @@ def retrieved(
     """Yield samples, in order, with what a retriever returns for each, within these `Limits`."""
     from fullrecall.run.retrievers import as_retriever
 
-    limits = Limits(max_concurrency=max_concurrency, timeout=timeout)
+    limits = Limits(max_concurrency, timeout)
     run = Run((), limits, retriever=as_retriever(retriever, k=k))
     with closing(rows_of(samples, run)) as rows:
         for row in rows:

@@ -12,7 +12,7 @@ from collections.abc import (
     Sequence,
 )
 from contextlib import aclosing, closing, contextmanager, suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from operator import length_hint
 from typing import TYPE_CHECKING, Any, Generic, TypeAlias, cast, get_args
 
@@ -48,9 +48,10 @@ CorpusLike: TypeAlias = "DocumentsLike | CorpusIndex"
 
 
 @dataclass(frozen=True)
-class EvaluateOptions(Limits):
+class EvaluateOptions:
     """The options of `evaluate`, with their defaults: its limits, and what becomes of the rows."""
 
+    limits: Limits = field(default_factory=Limits)
     retriever: RetrieverLike | None = None
     progress: bool = True
     sink: Sink | None = None
@@ -60,7 +61,6 @@ class EvaluateOptions(Limits):
     id_key: IdKey | None = None
 
     def __post_init__(self) -> None:
-        super().__post_init__()
         check_choice(self.view, "view", get_args(View))
         check_id_key(self.id_key)
         if self.sink is not None and not callable(self.sink):
@@ -69,7 +69,7 @@ class EvaluateOptions(Limits):
     @property
     def reads_no_row(self) -> bool:
         """Whether nothing looks at rows while they are scored."""
-        is_unseen = self.retriever is None and self.sink is None and self.deadline is None
+        is_unseen = self.retriever is None and self.sink is None and self.limits.deadline is None
         return is_unseen and self.corpus is None and self.view == "contexts"
 
 
@@ -108,7 +108,9 @@ def _run(
         retriever = as_retriever(chosen.retriever, id_key=chosen.id_key)
     elif chosen.id_key is not None:
         samples = _rows_as_samples(samples, chosen.id_key)
-    return samples, Run(check_scorers(scorers), chosen, view=chosen.view, retriever=retriever)
+    return samples, Run(
+        check_scorers(scorers), chosen.limits, view=chosen.view, retriever=retriever
+    )
 
 
 def corpus_index(corpus: CorpusLike | None, samples: object = None) -> CorpusIndex | None:

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from fullrecall.run.budget import Budget
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True)
 class Limits:
     """The options of a run that bound what it asks; `evaluate` says what each means.
 

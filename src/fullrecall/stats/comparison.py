@@ -194,7 +194,13 @@ class Comparison(NoTruth, Shown, ByName[ScoreComparison]):
         A table of all differences, the samples that changed most, `flips` of each score, and what
         the numbers stand on. Raises `ParameterError` for `flips` below 0.
         """
-        return written(comparison_markdown(self, flips), path)
+        sheet = comparison_sheet(self)
+        heading, *sentences = sheet.lead or ["Context recall, before and after"]
+        folded = [
+            markdown.folded(flips_sheet(score, flips), "What was found and lost") for score in self
+        ]
+        text = markdown.text_of(markdown.escaped(heading), replace(sheet, lead=sentences))
+        return written("\n".join([text, *filter(None, folded)]), path)
 
     @uncollected()
     def to_html(
@@ -278,18 +284,3 @@ def comparison_notes(comparison: Comparison) -> list[str]:
     if comparison.unmatched:
         notes.append(f"scored in one report only: {', '.join(comparison.unmatched)}")
     return notes
-
-
-def comparison_markdown(comparison: Comparison, flips: int = 5) -> str:
-    """Return a comparison in GitHub's Markdown, with `flips` samples of each score.
-
-    What the comparison comes to is the heading. Raises `ParameterError` for `flips` below 0.
-    """
-    sheet = comparison_sheet(comparison)
-    heading, *sentences = sheet.lead or ["Context recall, before and after"]
-    folded = [
-        markdown.folded(flips_sheet(score, flips), "What was found and lost")
-        for score in comparison
-    ]
-    text = markdown.text_of(markdown.escaped(heading), replace(sheet, lead=sentences))
-    return "\n".join([text, *filter(None, folded)])

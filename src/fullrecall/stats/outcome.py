@@ -92,7 +92,23 @@ class GateResult(NoTruth):
 
     def to_markdown(self) -> str:
         """Return a table in GitHub's Markdown."""
-        return _markdown(self)
+        lines = []
+        for check in self.checks:
+            sign, emphasis = _LOOKS[check.outcome]
+            cells: list[CellLike] = [
+                Cell(f"{sign} {check.outcome.words}", emphasis),
+                shown(check.value),
+                "" if check.lower is None else f"{shown(check.lower)} to {shown(check.upper)}",
+                f"{check.samples:,}",
+                "" if check.coverage is None else f"{check.coverage:.1%}",
+                check.reason,
+            ]
+            lines.append(Line(check.rule, cells))
+        heads = ["", "value", "bounds", "samples", "coverage", "why"]
+        section = Section("", lines)
+        sheet = Sheet(heads, [section], corner="rule", sides="llrrrrt", notes=self.notes)
+        title = f"{_LOOKS[self.outcome][0]} Recall gate: {markdown.escaped(self.sentence)}"
+        return markdown.text_of(title, sheet)
 
     def __repr__(self) -> str:
         return f"GateResult({self.outcome.words}, {counted(len(self.checks), 'rule')})\n{self}"
@@ -125,24 +141,3 @@ def outcome_lines(result: GateResult) -> Iterator[Text]:
         style = f"bold {terminal.STYLES[emphasis]}"
         yield Text.assemble((check.outcome.words, style), "  ", check.reason)
     yield from map(Text, result.notes)
-
-
-def _markdown(result: GateResult) -> str:
-    """Return what a gate decides in GitHub's Markdown, the outcome in its first line."""
-    lines = []
-    for check in result.checks:
-        sign, emphasis = _LOOKS[check.outcome]
-        cells: list[CellLike] = [
-            Cell(f"{sign} {check.outcome.words}", emphasis),
-            shown(check.value),
-            "" if check.lower is None else f"{shown(check.lower)} to {shown(check.upper)}",
-            f"{check.samples:,}",
-            "" if check.coverage is None else f"{check.coverage:.1%}",
-            check.reason,
-        ]
-        lines.append(Line(check.rule, cells))
-    heads = ["", "value", "bounds", "samples", "coverage", "why"]
-    section = Section("", lines)
-    sheet = Sheet(heads, [section], corner="rule", sides="llrrrrt", notes=result.notes)
-    title = f"{_LOOKS[result.outcome][0]} Recall gate: {markdown.escaped(result.sentence)}"
-    return markdown.text_of(title, sheet)

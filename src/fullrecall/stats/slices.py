@@ -75,7 +75,16 @@ class Slices(Shown, ByName[Slice]):
     @property
     def sheets(self) -> Sequence[Sheet]:
         """The slices below each other: mean, interval, and what they stand on."""
-        return [_sheet(self)]
+        lines = []
+        for subset in self:
+            counts = [f"{subset.samples:,}", f"{subset.unscored:,}"]
+            cells = [shown(subset.mean), between(subset.interval), *counts]
+            lines.append(Line(one_line(subset.value, 60), cells))
+        notes = [f"{self.confidence:.0%} intervals that hold for all {len(self):,} slices together"]
+        if self.without:
+            notes.append(f"{self.without:,} samples without {one_line(self.by, 60)}")
+        heads = [self.label, "interval", "samples", "unscored"]
+        return [Sheet(heads, [Section(one_line(self.by, 60), lines)], notes)]
 
 
 def slices_of(table: Table, by: By, score: int, measure: Measure, confidence: float) -> Slices:
@@ -157,17 +166,3 @@ def _texts(value: object) -> list[str]:
     if isinstance(value, (str, bool, int)) and value != "":
         return [str(value)]
     return []
-
-
-def _sheet(slices: Slices) -> Sheet:
-    """Return slices one below the other: mean, interval, and what they stand on."""
-    lines = []
-    for subset in slices:
-        counts = [f"{subset.samples:,}", f"{subset.unscored:,}"]
-        cells = [shown(subset.mean), between(subset.interval), *counts]
-        lines.append(Line(one_line(subset.value, 60), cells))
-    notes = [f"{slices.confidence:.0%} intervals that hold for all {len(slices):,} slices together"]
-    if slices.without:
-        notes.append(f"{slices.without:,} samples without {one_line(slices.by, 60)}")
-    heads = [slices.label, "interval", "samples", "unscored"]
-    return Sheet(heads, [Section(one_line(slices.by, 60), lines)], notes)

@@ -94,7 +94,15 @@ class SmallestK(NoTruth, Shown):
     @property
     def sheets(self) -> Sequence[Sheet]:
         """Each k that was tested, with the reason."""
-        return [_sheet(self)]
+        lines, best = [], "none"
+        for each in self.tested:
+            label = f"{each.k.amount if isinstance(each.k, CutBudget) else each.k:,.15g}"
+            best = label if each.k == self.k else best
+            cell = Cell(label, "strong" if each.k == self.k else "")
+            lines.append(Line(cell, [shown(each.mean), chance(each.p)]))
+        heads = ["mean", f"p of below {self.target:g}"]
+        corner = self.largest.unit if isinstance(self.largest, CutBudget) else "k"
+        return [Sheet(heads, [Section("", lines)], [self.reason], f"{corner} = {best}", corner)]
 
 
 def smallest_k(
@@ -210,16 +218,3 @@ def _reason(answer: SmallestK) -> str:
         samples = counted(answer.needed, "sample")
         way = f"{lower} at {at}, {basis}; about {samples} with these values would show it"
     return f"{label} reaches {answer.target:g} at no {kind} up to {at}: {way}"
-
-
-def _sheet(smallest: SmallestK) -> Sheet:
-    """Return the smallest k with its reason, and each k that was tested, ascending."""
-    lines, best = [], "none"
-    for each in smallest.tested:
-        label = f"{each.k.amount if isinstance(each.k, CutBudget) else each.k:,.15g}"
-        best = label if each.k == smallest.k else best
-        cell = Cell(label, "strong" if each.k == smallest.k else "")
-        lines.append(Line(cell, [shown(each.mean), chance(each.p)]))
-    heads = ["mean", f"p of below {smallest.target:g}"]
-    corner = smallest.largest.unit if isinstance(smallest.largest, CutBudget) else "k"
-    return Sheet(heads, [Section("", lines)], [smallest.reason], f"{corner} = {best}", corner)

@@ -18,6 +18,7 @@ from fullrecall.judge.models.retries import MOST, Retries
 from fullrecall.run.address import StoreLike
 from fullrecall.run.budget import Budget, models_of
 from fullrecall.run.evaluate import EvaluateOptions, as_samples
+from fullrecall.run.limits import Limits
 from fullrecall.samples.context import Context
 from fullrecall.samples.corpus import Document
 from fullrecall.samples.sample import Sample, SampleLike
@@ -117,15 +118,8 @@ def check(
     Raises `InputError` for samples or documents that cannot be read, and `ParameterError` for a
     judge without a model.
     """
-    options = EvaluateOptions(
-        max_concurrency=max_concurrency,
-        timeout=timeout,
-        deadline=deadline,
-        retries=retries,
-        store=store,
-        budget=budget,
-        progress=progress,
-    )
+    limits = Limits(max_concurrency, timeout, deadline, retries, store, budget)
+    options = EvaluateOptions(limits, progress=progress)
     parsed_samples = list(as_samples(samples))
     corpus = _AuditedCorpus(list(documents_of(documents)))
     earlier_questions = duplicates.Questions()

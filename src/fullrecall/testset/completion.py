@@ -24,6 +24,7 @@ from fullrecall.run.address import StoreLike
 from fullrecall.run.budget import Budget, models_of
 from fullrecall.run.drivers import retrieved
 from fullrecall.run.evaluate import EvaluateOptions, as_samples
+from fullrecall.run.limits import Limits
 from fullrecall.run.retrievers import RetrieverLike
 from fullrecall.samples.sample import Sample, SampleLike
 from fullrecall.show import spreadsheet
@@ -375,15 +376,8 @@ def complete(
 
     Raises `ParameterError` for arguments out of range, and `InputError` for what is no sample.
     """
-    options = EvaluateOptions(
-        max_concurrency=max_concurrency,
-        timeout=timeout,
-        deadline=deadline,
-        retries=retries,
-        store=store,
-        budget=budget,
-        progress=progress,
-    )
+    limits = Limits(max_concurrency, timeout, deadline, retries, store, budget)
+    options = EvaluateOptions(limits, progress=progress)
     check_k(depth, "depth")
     if not all(hasattr(judge, method) for method in ("attribute", "relevance")):
         raise ParameterError(f"judge: expected a Judge, got {type(judge).__name__}")

@@ -112,7 +112,7 @@ class _Tasks:
 def _left(options: EvaluateOptions, spent: Spent) -> EvaluateOptions | None:
     """Return the options for the next batch; None where the budget or the time is used up."""
     # Each batch is a run of its own, which knows nothing of what earlier ones spent.
-    deadline, budget = options.deadline, options.budget
+    deadline, budget = options.limits.deadline, options.limits.budget
     if deadline is not None:
         if deadline <= spent.seconds:
             return None
@@ -124,4 +124,5 @@ def _left(options: EvaluateOptions, spent: Spent) -> EvaluateOptions | None:
         if any(bound is not None and bound <= 0 for bound in (calls, tokens, cost)):
             return None
         budget = replace(budget, calls=calls, tokens=tokens, cost=cost)
-    return replace(options, deadline=deadline, budget=budget)
+    limits = replace(options.limits, deadline=deadline, budget=budget)
+    return replace(options, limits=limits)

@@ -24,6 +24,7 @@ from fullrecall.judge.usage import Spent
 from fullrecall.run.address import StoreLike
 from fullrecall.run.budget import Budget
 from fullrecall.run.evaluate import EvaluateOptions
+from fullrecall.run.limits import Limits
 from fullrecall.samples.sample import Sample
 from fullrecall.testset import instructions, seeds
 from fullrecall.testset.content import Problem, texts_named
@@ -164,15 +165,8 @@ def generate(
     Raises `ParameterError` for arguments out of range, and `InputError` for documents that
     cannot be read or hold no passage of at least 15 words.
     """
-    options = EvaluateOptions(
-        max_concurrency=max_concurrency,
-        timeout=timeout,
-        deadline=deadline,
-        retries=retries,
-        store=store,
-        budget=budget,
-        progress=progress,
-    )
+    limits = Limits(max_concurrency, timeout, deadline, retries, store, budget)
+    options = EvaluateOptions(limits, progress=progress)
     check_k(n, "n")
     checker = checker or model
     for name, value in (("model", model), ("checker", checker)):
