@@ -208,6 +208,37 @@ def test_what_an_experiment_left_goes_with_its_evaluator(client: Client, example
     assert not live._experiments._recorders
 
 
+def test_recorders_of_evaluated_runs_are_released(
+    client: Client, example: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whatever the length of the experiment; each run has been read by all evaluators before."""
+    monkeypatch.setattr(live, "_MOST_EVALUATED", 2)
+    live._experiments._recorders.clear()
+    evaluators = [RecallStringEvaluator(), RecallStringEvaluator(IdRecall(), Recall @ 1)]
+    results = evaluate(
+        lambda inputs: len(Store().invoke(inputs["question"])),
+        data=[example(reference_context_ids=["a"]) for _ in range(6)],
+        evaluators=evaluators,
+        client=client,
+        upload_results=False,
+        max_concurrency=0,
+    )
+    scores = [[e.score for e in row["evaluation_results"]["results"]] for row in results]
+    assert scores == [[1.0, 1.0]] * 6
+    assert len(live._experiments._recorders) == 2
+
+
+def test_a_record_counts_the_bytes_that_it_keeps() -> None:
+    """Characters of wide scripts take more; documents and steps take memory beside their texts."""
+    sizes = []
+    for text in ("a" * 1000, "\u754c" * 1000):
+        known = recorder.LangChainReader()
+        known.read([Document(text)])
+        sizes.append(known.size)
+    assert sizes[0] > 1500
+    assert sizes[1] > sizes[0] + 900
+
+
 def test_more_text_than_a_record_may_keep_is_unscored(monkeypatch: pytest.MonkeyPatch) -> None:
     """And it says so."""
     original = recorder.LangChainReader

@@ -16,6 +16,9 @@ ROOT = "root"
 """The ID of the step that is the call itself, where it is none of the framework's."""
 
 
+_STEP = 1500
+"""Bytes of a step, beside the documents and texts in it, as measured."""
+
 _JUST_BEFORE = 1 / 4096
 """Moments are whole numbers: steps that were streamed to begin between two, one inside another."""
 
@@ -82,6 +85,7 @@ class StepLog:
                 self._start = perf_counter()
             step = Step(id, parent, kind, name, began=next(self._moments), **details)
             self._steps[id] = step
+            self.reader.spend(_STEP)
             self._called.setdefault(parent, []).append(step)
             # Read under the lock: the reader's caches have none, and frameworks call from threads.
             if given is not None and type(given) is not str:  # a text holds no lists

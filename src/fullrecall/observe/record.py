@@ -14,7 +14,7 @@ from fullrecall.observe.step import ITEM, DocumentCopy, Step
 from fullrecall.observe.tree import Tree
 from fullrecall.samples.calls import Call
 from fullrecall.samples.context import Context
-from fullrecall.samples.prompts import Read, read_in
+from fullrecall.samples.prompts import FoldedPrompt, Read, read_of
 from fullrecall.samples.retrieval import FailedCalls, Retrieval
 
 ContextMaker: TypeAlias = Callable[[DocumentCopy, "str | None"], Context]
@@ -230,8 +230,10 @@ class Record:
     ) -> list[Read | None] | None:
         if not self._flow.prompts_seen:
             return None
+        prompts = dict.fromkeys(prompt for each in passages for prompt in each.document.read_in)
+        folded = {prompt: FoldedPrompt(prompt) for prompt in prompts}
         return [
-            read_in([context], passage.document.read_in)[0]
+            read_of(context, [folded[prompt] for prompt in passage.document.read_in])
             for passage, context in zip(passages, contexts, strict=True)
         ]
 

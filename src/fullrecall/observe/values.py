@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import fields, is_dataclass
+from sys import getsizeof
 from typing import Any, NamedTuple
 
 from fullrecall._util.dataframes import is_frame
@@ -16,6 +17,9 @@ _DEPTH = 12
 """How deep a value is looked into."""
 
 _NO_CONTENT = (type(None), bool, int, float, complex, bytes, bytearray)
+
+COPY = 1000
+"""Bytes of a document and its copy, beside the text, as measured."""
 
 _LOG = "tool_calls"
 """Where messages and agents' answers have the calls of tools: those are steps of their own."""
@@ -56,8 +60,8 @@ class ValueReader:
     """Copies the documents and texts that stand in values; a translator adds its framework's own.
 
     One reader belongs to one record. It keeps what it read alive, so that the identity of an
-    object stays its own, up to `limit` characters of text: then `is_full`, and nothing is copied
-    any more. `limit` must be above 0. `size` is how many there are.
+    object stays its own, up to `limit` bytes: then `is_full`, and nothing is copied any more.
+    `limit` must be above 0. `size` is an estimate of the bytes kept.
     """
 
     def __init__(self, limit: int = 64_000_000) -> None:
@@ -103,7 +107,7 @@ class ValueReader:
         except Exception:  # noqa: BLE001 - objects of any class, of which few are rows
             return contents
         copies = tuple(DocumentCopy(0, row.id, row.text or "", row) for row in rows)
-        self._spend(sum(len(copy.text) for copy in copies))
+        self.spend(sum(COPY + getsizeof(copy.text) for copy in copies))
         return Contents(
             (DocumentList(ROWS, copies, certain=False), *contents.lists), contents.texts
         )
@@ -145,7 +149,7 @@ class ValueReader:
         if new is None:
             return None
         copy = DocumentCopy(id(value), new.id, new.text, new.detail)
-        self._spend(len(copy.text))
+        self.spend(COPY + getsizeof(copy.text))
         self._copies[id(value)] = (value, copy)
         return copy
 
@@ -163,7 +167,8 @@ class ValueReader:
             return None
         return DocumentCopy(0, context.id, context.text or "", context)
 
-    def _spend(self, size: int) -> None:
+    def spend(self, size: int) -> None:
+        """Note that so many bytes more are kept."""
         self.size += size
         self.is_full = self.size > self._limit
 
@@ -180,7 +185,7 @@ class ValueReader:
         if isinstance(value, str):
             if value and id(value) not in self._kept:
                 self._kept[id(value)] = value
-                self._spend(len(value))
+                self.spend(getsizeof(value))
             texts += [value] if value else []
         elif isinstance(value, (list, tuple)):
             self._items(value, path, lists, texts)

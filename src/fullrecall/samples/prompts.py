@@ -22,21 +22,47 @@ def read_in(contexts: Iterable[Context], prompts: Iterable[str]) -> tuple[Read |
     last. "partly": some 32 consecutive characters of it, counted from its beginning in steps of
     16, stand in a prompt; a shorter text is there or is not.
     """
-    # Each without white space: as it is, and with escapes undone once and twice.
-    folded = [[*map(_squeezed, (prompt, *unescaped(prompt)))] for prompt in prompts]
-    return tuple(
-        None if context.text is None else _read_of(_squeezed(context.text), folded)
-        for context in contexts
-    )
+    folded = [FoldedPrompt(prompt) for prompt in prompts]
+    return tuple(read_of(context, folded) for context in contexts)
+
+
+class FoldedPrompt:
+    """A prompt without white space: as it is, and with escapes undone once and twice."""
+
+    def __init__(self, prompt: str) -> None:
+        self.forms = [_squeezed(form) for form in (prompt, *unescaped(prompt))]
+        self._ends = [0] * len(self.forms)
+
+    def has(self, text: str) -> bool:
+        """Return whether the prompt has a text; texts in the prompt's order cost least."""
+        for number, form in enumerate(self.forms):
+            # On from the text before, then from the beginning: together not more than one look.
+            end = self._ends[number]
+            at = form.find(text, end)
+            if at < 0:
+                at = form.find(text, 0, end + len(text))
+            if at >= 0:
+                self._ends[number] = at + len(text)
+                return True
+        return False
+
+
+def read_of(context: Context, prompts: Sequence[FoldedPrompt]) -> Read | None:
+    """Return how much of a context the prompts have; see `read_in`."""
+    if context.text is None:
+        return None
+    text = _squeezed(context.text)
+    if not text or any(prompt.has(text) for prompt in prompts):
+        return "yes"
+    forms = [prompt.forms for prompt in prompts]
+    return _in_part(text, forms)
 
 
 _RUN = 32
 """Characters in common that are no chance; `SpanRecall` has the same."""
 
 
-def _read_of(text: str, prompts: Sequence[Sequence[str]]) -> Read:
-    if not text or any(text in form for forms in prompts for form in forms):
-        return "yes"
+def _in_part(text: str, prompts: Sequence[Sequence[str]]) -> Read:
     parts = (text[at : at + _RUN] for at in range(0, len(text) - _RUN + 1, _RUN // 2))
     if not any(part in form for part in parts for forms in prompts for form in forms):
         return "no"

@@ -24,8 +24,14 @@ from langchain_fullrecall.recorder import LangChainRecorder, hooks
 if TYPE_CHECKING:
     from langsmith.schemas import Run
 
-_MOST_TEXT = 256_000_000
-"""Characters of text that all recorders of runs not yet evaluated may hold; the oldest goes."""
+_MOST_BYTES = 256_000_000
+"""Bytes that all recorders of runs not yet evaluated may hold; the oldest goes."""
+
+_MOST_EVALUATED = 64
+"""Runs that some evaluator has read and another one may read yet; the oldest one's recorder goes.
+
+An experiment's evaluators read a run one after the other, as many runs at once as it has threads.
+"""
 
 
 class _Experiments:
@@ -34,12 +40,14 @@ class _Experiments:
     def __init__(self) -> None:
         self.evaluators: WeakSet[Any] = WeakSet()
         self._recorders: OrderedDict[UUID, LangChainRecorder] = OrderedDict()
+        self._evaluated: OrderedDict[UUID, None] = OrderedDict()
         self._lock = Lock()
 
     def get(self) -> LangChainRecorder | None:
         """Return the recorder of the experiment's run that goes on in this context."""
         if not self.evaluators:
             self._recorders.clear()
+            self._evaluated.clear()
             return None
         tree = get_current_run_tree()
         if tree is None:
@@ -58,14 +66,21 @@ class _Experiments:
         with self._lock:
             recorder = self._recorders.setdefault(trace, LangChainRecorder())
             size = sum(each.log.reader.size for each in self._recorders.values())
-            while size > _MOST_TEXT and len(self._recorders) > 1:
+            while size > _MOST_BYTES and len(self._recorders) > 1:
                 _, oldest = self._recorders.popitem(last=False)
                 size -= oldest.log.reader.size
         return recorder
 
     def recorder(self, trace: UUID) -> LangChainRecorder | None:
-        """Return the recorder of a trace; None where it was not recorded, or is gone."""
-        return self._recorders.get(trace)
+        """Return the recorder of a trace for an evaluator; None where there is none any more."""
+        with self._lock:
+            recorder = self._recorders.get(trace)
+            if recorder is not None:
+                self._evaluated[trace] = None
+                self._evaluated.move_to_end(trace)
+            while len(self._evaluated) > _MOST_EVALUATED:
+                self._recorders.pop(self._evaluated.popitem(last=False)[0], None)
+        return recorder
 
 
 _experiments = _Experiments()

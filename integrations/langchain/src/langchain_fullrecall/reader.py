@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from sys import getsizeof
 from typing import Any
 
 from langchain_core.documents import Document
@@ -14,7 +15,7 @@ from langchain_core.vectorstores import VectorStore
 
 from fullrecall.observe import DocumentCopy, ValueReader
 from fullrecall.observe.messages import text_of
-from fullrecall.observe.values import Fields, are_equal
+from fullrecall.observe.values import COPY, Fields, are_equal
 from langchain_fullrecall.documents import Original, is_document, parts_of
 
 _NO_PLACE: dict[str, Any] = {}
@@ -55,9 +56,9 @@ class LangChainReader(ValueReader):
             detail = _make(Original, (own_id, None, dict(metadata), _NO_PLACE))
             copy = _make(DocumentCopy, (token, own_id, text, detail))
             known[token] = document, copy
-            size += len(text)
+            size += COPY + getsizeof(text)
             copied.append(copy)
-        self._spend(size)
+        self.spend(size)
         return copied
 
     def message(self, value: Any) -> Fields | None:

@@ -50,8 +50,8 @@ class RecallSummary:
         return f"{type(self).__name__}({self._keys[0]!r})"
 
     def remember(self, run_id: UUID, measured: Measured) -> None:
-        """Keep what was measured for a run."""
-        self._measured_runs[run_id] = measured
+        """Keep the result of a run, without the sample and its texts."""
+        self._measured_runs[run_id] = measured._replace(sample=Sample(), retrieved=())
 
     def __call__(
         self, runs: Sequence[Run], examples: Sequence[Example]
