@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from tests.batches.dropping import Dropping
 from tests.batches.redis_server import RedisServer
+from tests.run.stored import CALLS, answers, run
 
 from fullrecall import BatchScorer, Budget, ClaimRecall, LLMJudge, Report, evaluate
 from fullrecall.batches import redis
@@ -32,6 +33,8 @@ from fullrecall.scorers.result import Status
 
 if TYPE_CHECKING:
     from tests.batches.loopback import Endpoint
+
+    from fullrecall.judge.models import ChatRequest
 
 pytestmark = pytest.mark.engines
 
@@ -231,6 +234,31 @@ class TestWorkers:
         assert sum(summary.reasons.values()) == 300 - summary.scored
         assert 9 <= summary.scored <= 9 + 4
         assert tried < 100  # and not several for each sample
+
+    @pytest.mark.parametrize("back", [6, 9])
+    def test_answers_of_a_lost_server_are_written_when_it_is_back(
+        self, redis_url: str, monkeypatch: pytest.MonkeyPatch, back: int
+    ) -> None:
+        """They are written at the end at the latest: the next run pays for none of them."""
+        monkeypatch.setattr(redis, "_RETRIES", 1)
+        sent = []
+        with Dropping(int(redis_url.rpartition(":")[2].partition("/")[0])) as way:
+
+            def script(request: ChatRequest) -> str:
+                sent.append(request)
+                if len(sent) == 3:
+                    way.drop(10**9)
+                if len(sent) == back:
+                    way.calm()
+                return answers(request)
+
+            with pytest.warns(UserWarning, match="unless they can be written later"):
+                report = run(way.url, script)
+        assert report.spent is not None
+        assert report.spent.calls == CALLS
+        later = run(redis_url)
+        assert later.spent is not None
+        assert later.spent.calls == 0
 
     def test_a_worker_that_is_killed(
         self, endpoint: Endpoint, redis_url: str, tmp_path: Path

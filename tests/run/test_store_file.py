@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import errno
 import json
 import os
 import shutil
@@ -219,6 +220,72 @@ def test_a_file_that_may_grow_no_further(tmp_path: Path) -> None:
     assert done.stderr.count("keeps nothing from here on") == 1
     assert 0 < len(answers_in(store)) < CALLS
     assert run(store).spent.calls < CALLS  # type: ignore[union-attr]
+
+
+@pytest.mark.skipif(os.name != "posix", reason="Windows locks otherwise")
+@pytest.mark.parametrize("code", [errno.ENOLCK, errno.ENOSYS, errno.EOPNOTSUPP])
+def test_a_file_system_without_locks_is_named_at_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, code: int
+) -> None:
+    """SQLite takes such an error for a lock of another process, and waits for half a minute."""
+
+    def lockf(*_: object) -> None:
+        raise OSError(code, os.strerror(code))
+
+    monkeypatch.setattr("fcntl.lockf", lockf)
+    with pytest.raises(StoreError, match=r"has no locks .*: name a store on a local disk"):
+        run(tmp_path / "runs.sqlite")
+    assert list(tmp_path.iterdir()) == []
+
+
+FULL_FOR_A_WHILE = """
+import resource, sys, warnings
+sys.path.insert(0, {folder!r})
+from tests.run import test_store_file
+from tests.run.test_store_file import padded, run
+from fullrecall.run import ledger
+warnings.simplefilter("ignore")
+hard = resource.getrlimit(resource.RLIMIT_FSIZE)[1]
+sent = [0]
+
+def script(request):
+    sent[0] += 1
+    if sent[0] == 3:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (100_000, hard))
+    if sent[0] == int(sys.argv[2]):
+        resource.setrlimit(resource.RLIMIT_FSIZE, (hard, hard))
+        if sys.argv[3] == "again":
+            opened[0].save_again()
+    return padded(request)
+
+opened = []
+remember = ledger.Ledger.__init__
+def made(self, *arguments):
+    remember(self, *arguments)
+    opened.append(self)
+ledger.Ledger.__init__ = made
+report = run(sys.argv[1], script)
+print(report.summary()[0].scored, report.spent.calls, opened[0].problem == "")
+"""
+
+
+@pytest.mark.parametrize("when", ["again", "at the end"])
+@pytest.mark.parametrize("room", [6, 8, 9])
+def test_what_a_full_disk_did_not_take_is_written_later(
+    tmp_path: Path, when: str, room: int
+) -> None:
+    """Once there is room again, or at the end, all answers are kept: the next run pays nothing."""
+    program = FULL_FOR_A_WHILE.format(folder=str(Path(__file__).parents[2]))
+    store = tmp_path / "runs.sqlite"
+    done = subprocess.run(
+        [sys.executable, "-c", program, str(store), str(room), when],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.stdout.split() == [str(len(SAMPLES)), str(CALLS), "True"], done.stderr
+    assert len(answers_in(store)) == CALLS
+    assert run(store).spent.calls == 0  # type: ignore[union-attr]
 
 
 @pytest.mark.parametrize("kind", ["fifo", "directory"])

@@ -12,17 +12,17 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
-from functools import lru_cache
+from functools import lru_cache, partial
 from random import Random
 from typing import Any, TypeVar
 
 from fullrecall._util.extras import imported
 from fullrecall.errors import StoreError
 from fullrecall.judge.models.redaction import public_url
-from fullrecall.run.ledger import Entry, EntryChange, Ledger, Moment
+from fullrecall.run.ledger import Entry, EntryChange, Ledger, Moment, answered
 
 T = TypeVar("T")
 
@@ -31,6 +31,7 @@ _KEEP_SECONDS = 7 * 24 * 3_600
 
 _THREADS = 4
 _PATIENCE = 10.0  # seconds to wait for the server
+_PROBING = 1.0  # likewise, of one that was lost before
 _RETRIES = 5  # of a command, and of a connection for each: a server may take ten seconds to restart
 
 _SET = """
@@ -43,18 +44,20 @@ return 1
 
 
 @lru_cache(maxsize=8)
-def _client(url: str, pid: int) -> Any:  # noqa: ARG001 - connections do not cross a fork
+def _client(url: str, pid: int, *, probes: bool = False) -> Any:  # noqa: ARG001 - a fork's own
+    """Return a client of a server; one that only probes it gives up at once."""
     redis = imported("redis", "redis", "redis", "a store on a server")
     from redis.backoff import ExponentialBackoff
     from redis.retry import Retry
 
+    patience = _PROBING if probes else _PATIENCE
     return redis.Redis.from_url(
         url,
         decode_responses=True,
-        socket_timeout=_PATIENCE,
-        socket_connect_timeout=_PATIENCE,
+        socket_timeout=patience,
+        socket_connect_timeout=patience,
         health_check_interval=30,
-        retry=Retry(ExponentialBackoff(cap=1.0, base=0.05), _RETRIES),
+        retry=Retry(ExponentialBackoff(cap=1.0, base=0.05), 0 if probes else _RETRIES),
         retry_on_error=[redis.ConnectionError, redis.TimeoutError],
         username=os.environ.get("REDIS_USERNAME") or None,
         password=os.environ.get("REDIS_PASSWORD") or None,
@@ -66,6 +69,7 @@ class RedisLedger(Ledger):
 
     def __init__(self, url: str, job: str = "") -> None:
         super().__init__(public_url(url), job)
+        self._url = url
         self._client = _client(url, os.getpid())
         self._set = self._client.register_script(_SET)
         self._chance = Random()  # noqa: S311 - how long to wait is no secret
@@ -127,6 +131,11 @@ class RedisLedger(Ledger):
         except (RedisError, OSError) as error:
             self.stop(f"the server cannot be reached: {error}")
             return otherwise
+
+    def _save(self, answers: Mapping[str, str]) -> None:
+        _client(self._url, os.getpid(), probes=True).ping()
+        for key, value in answers.items():
+            self._amended(key, partial(answered, value=value))
 
     def _close(self) -> None:
         self._pool.shutdown()

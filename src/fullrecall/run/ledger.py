@@ -14,7 +14,7 @@ import platform
 import secrets
 import threading
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from concurrent.futures import Future
 from contextlib import suppress
 from dataclasses import astuple, dataclass, replace
@@ -137,16 +137,21 @@ class Ledger(ABC):
     """A ledger, open; close it, or use it in a `with`.
 
     Raises `StoreError` for one that cannot be opened. One that is lost later serves what it can:
-    `problem` says why it keeps nothing more, and is empty while all is well. Runs go on without it,
-    except where it holds the account of a `job`.
+    `problem` says why it keeps nothing, and is empty while all is well. Runs go on without it,
+    except where it holds the account of a `job`. The answers that it did not take are kept here,
+    and written once it takes them again: every few seconds it is tried, and when it is closed.
     """
 
     def __init__(self, path: object, job: str = "") -> None:
         self.path = path
         self.job = job
         self.problem = self.reason = ""
+        self.is_final = False
+        """Whether nothing is tried any more: its file is gone."""
         self.is_closed = False
         self._leases: dict[str, str] = {}
+        self._unsaved: dict[str, str] = {}
+        self._saving = threading.Lock()
         self._renewing: threading.Thread | None = None
         self._ended = threading.Event()
 
@@ -181,8 +186,9 @@ class Ledger(ABC):
     def put(self, key: str, value: str, token: str = "") -> Future[str]:
         """Keep the answer to an ask, and end its lease; return the answer that is kept."""
         self._leases.pop(token, None)
+        self._unsaved[key] = value
         kept = self.amend(key, partial(answered, value=value), otherwise=value)
-        kept.add_done_callback(lambda _: _HELD.discard(token))
+        kept.add_done_callback(partial(self._end, token, key))
         return kept
 
     def forget(self, key: str, token: str) -> Future[None]:
@@ -229,6 +235,7 @@ class Ledger(ABC):
         """End the leases, and close what is open."""
         if self.is_closed:
             return
+        self.save_again()
         for token, key in list(self._leases.items()):
             self.forget(key, token)
         self._ended.set()
@@ -238,6 +245,26 @@ class Ledger(ABC):
     @abstractmethod
     def _close(self) -> None:
         """Write what waits, and close what is open."""
+
+    @abstractmethod
+    def _save(self, answers: Mapping[str, str]) -> None:
+        """Write answers to a ledger that took none before; raise where it takes none still."""
+
+    def save_again(self) -> None:
+        """Write the answers that a full disk or a lost server did not take, if it does now."""
+        if not self.problem or self.is_final:
+            return
+        with self._saving:
+            answers = dict(self._unsaved)
+            try:
+                self._save(answers)
+            except Exception:  # noqa: BLE001 - of SQLite, of the disk, of the network
+                return
+            for key in answers:
+                self._unsaved.pop(key, None)
+            self.problem = self.reason = ""
+        for key, value in list(self._unsaved.items()):  # those that came meanwhile
+            self.put(key, value)
 
     def check_open(self) -> None:
         """Raise `StoreError` once it is closed."""
@@ -253,13 +280,21 @@ class Ledger(ABC):
     def __repr__(self) -> str:
         return f"{type(self).__name__}({str(self.path)!r})"
 
-    def stop(self, why: str) -> None:
-        """Remember the first reason why nothing is kept any more."""
+    def stop(self, why: str, *, is_final: bool = False) -> None:
+        """Remember the first reason why nothing is kept, for now or for good."""
+        self.is_final = self.is_final or is_final
         self.reason = self.reason or why
+        later = "" if is_final else ", unless they can be written later"
         self.problem = self.problem or (
             f"the store {self.path} keeps nothing from here on ({why}): the run continues, and new "
-            "answers are in its results only"
+            f"answers are in its results only{later}"
         )
+
+    def _end(self, token: str, key: str, _: object) -> None:
+        """End a lease; an answer is saved unless there is a problem."""
+        _HELD.discard(token)
+        if not self.problem:
+            self._unsaved.pop(key, None)
 
     def _drop_refused(self, token: str, granted: Future[bool]) -> None:
         if not granted.result():
@@ -268,6 +303,7 @@ class Ledger(ABC):
 
     def _renew(self) -> None:
         while not self._ended.wait(LEASE_SECONDS / 4):
+            self.save_again()
             for token, key in list(self._leases.items()):
                 with suppress(StoreError):  # closed meanwhile
                     self.amend(key, partial(renewed, token=token), otherwise=None)

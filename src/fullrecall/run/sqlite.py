@@ -7,12 +7,13 @@ process that forks goes on with it on both sides.
 
 from __future__ import annotations
 
+import errno
 import os
 import sqlite3
 import threading
 import time
 import zlib
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from concurrent.futures import Future
 from contextlib import closing
 from dataclasses import dataclass, field
@@ -21,8 +22,9 @@ from pathlib import Path
 from typing import Any, TypeVar
 from weakref import WeakSet
 
+from fullrecall._util.whole_files import beside
 from fullrecall.errors import StoreError
-from fullrecall.run.ledger import Entry, EntryChange, Ledger, Moment
+from fullrecall.run.ledger import Entry, EntryChange, Ledger, Moment, answered
 
 VERSION = 4
 _APPLICATION = 0x66524331  # "fRC1": SQLite's own field for whose file this is
@@ -59,6 +61,30 @@ def check(path: Path) -> None:
         raise StoreError(f"the store {path} cannot be read: {error}") from None
     except sqlite3.DatabaseError as error:
         raise StoreError(f"{path} is not a store, or damaged ({error}): {_WAY_OUT}") from None
+
+
+def _check_locks(folder: Path) -> None:
+    """Raise `StoreError` where a file system has no locks: SQLite would wait for one in vain."""
+    try:
+        import fcntl
+    except ImportError:  # Windows locks otherwise
+        return
+    probe = beside(folder / "locks")
+    try:
+        file = probe.open("xb")
+    except OSError:
+        return  # opening the store says what is wrong
+    try:
+        with file:
+            fcntl.lockf(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError as error:
+        if error.errno in (errno.ENOLCK, errno.ENOSYS, errno.EOPNOTSUPP):
+            raise StoreError(
+                f"the file system of {folder} has no locks ({error.strerror}): name a store on a "
+                "local disk, or the URL of a Redis server"
+            ) from None
+    finally:
+        probe.unlink(missing_ok=True)
 
 
 def _check_ours(path: Path, connection: sqlite3.Connection) -> None:
@@ -208,6 +234,7 @@ class SQLiteLedger(Ledger):
         self._writing: sqlite3.Connection | None = None
         self._file: tuple[int, int] | None = None
         check(self._path)
+        _check_locks(self._path.parent)
         try:
             self._writing = writing(self._path)
         except sqlite3.Error as error:
@@ -309,7 +336,16 @@ class SQLiteLedger(Ledger):
 
     def _stop(self, error: BaseException) -> None:
         is_gone = self._file is not None and _identity(self._path) != self._file
-        self.stop(_GONE if is_gone else str(error) or type(error).__name__)
+        why = _GONE if is_gone else str(error) or type(error).__name__
+        is_damaged = isinstance(error, sqlite3.DatabaseError) and not isinstance(
+            error, sqlite3.OperationalError
+        )
+        self.stop(why, is_final=is_gone or is_damaged)
+
+    def _save(self, answers: Mapping[str, str]) -> None:
+        jobs = [_Job(key, partial(answered, value=value), value) for key, value in answers.items()]
+        with self._transacting:
+            self._commit(jobs)
 
     def _abandon(self) -> None:
         """Let all who wait go on: nobody does what they wait for."""
@@ -339,7 +375,7 @@ class SQLiteLedger(Ledger):
             self._lock = threading.RLock()
             self._changed = threading.Condition(self._lock)
             self._thread = self._renewing = None
-            self._leases = {}
+            self._leases, self._unsaved = {}, {}
             self._abandon()
         else:
             self._lock.release()
