@@ -314,8 +314,9 @@ def evaluate(
       one, is the default; "retrieved" is all that was retrieved, "read" what the model's prompt
       had whole. The report's samples have that list. A sample whose record does not tell, or that
       has none, is unscored with the reason.
-    - `id_key`: where each retrieved context has its ID: a dotted path, such as "metadata.source",
-      or a function of what the retriever, or the sample's row, has there. Default: usual names.
+    - `id_key`: where each retrieved context has its ID: a dotted path, such as "metadata.source";
+      several, joined by ":" (`("source", "page")` gives "a.md:12"); or a function of the item of
+      the retriever's list, or of the sample's row. Default: usual names.
 
     A sample that cannot be measured is in the report as "unscored" with the reason, and so is
     one on which a scorer raised. `report.spent` tells what the run sent and paid.

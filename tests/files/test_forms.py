@@ -218,7 +218,7 @@ def test_id_key_of_rows_and_files(tmp_path: Path) -> None:
         assert sample.retrieved_context_ids == ("a.md",)
     with pytest.raises(InputError, match=r"nothing at 'metadata\.page'"):
         one(row, id_key="metadata.page")
-    with pytest.raises(ParameterError, match="id_key must be a dotted path or a function"):
+    with pytest.raises(ParameterError, match="id_key must be a field, a dotted path, several"):
         one(row, id_key=3)
 
 

@@ -137,3 +137,26 @@ def test_what_is_not_certain_is_refused(result: object, why: str) -> None:
     """A guess would score a lie: the message says what to pass instead."""
     with pytest.raises(InputError, match=why):
         contexts_of(result)
+
+
+def test_several_keys_make_one_id() -> None:
+    """Chunks are often named by their source and page; a row without one of both is named."""
+    rows = [{"text": "t", "metadata": {"source": "a.md", "page": 12}}, {"text": "t", "page": 3}]
+    assert contexts_of(rows[:1], id_key=("source", "page"))[0].id == "a.md:12"
+    with pytest.raises(InputError, match=r"item 1: .*nothing at \('source', 'page'\)"):
+        contexts_of(rows, id_key=("source", "page"))
+
+
+def test_an_id_function_that_raises_is_named_with_the_item() -> None:
+    """Not a bare `AttributeError` of a function that the user has to guess."""
+    with pytest.raises(InputError, match=r"item 0: id_key raised AttributeError: 'dict' object"):
+        contexts_of([{"text": "t"}], id_key=lambda row: row.source)
+
+
+def test_other_fields_of_a_row_are_metadata() -> None:
+    """A hint can then name the field that has the references; texts are there once."""
+    row = {"id": 1, "slug": "vpn", "page": 1, "content": "t", "score": 0.5, "vector": [0.1]}
+    (context,) = contexts_of([row])
+    assert context.metadata == {"slug": "vpn", "page": 1}
+    (context,) = contexts_of([{**row, "metadata": {"page": 2}}])
+    assert context.metadata == {"slug": "vpn", "page": 2}

@@ -41,8 +41,8 @@ def from_spans(
     and the trace's ID in its metadata; that is its own ID too, unless a span names a sample in the
     attribute `fullrecall.sample_id`. A trace whose spans were cut, hidden or lost is unscored.
 
-    - `id_key`: the key of a document's metadata that has its ID, a dotted path, or a function of
-      the document as a `Context`. Default: its own ID.
+    - `id_key`: the key of a document's metadata that has its ID, a dotted path, several of them,
+      or a function of the document as a `Context`. Default: its own ID.
     - `failed_calls`: "unscored", or "score" for what other calls returned.
 
     Raises `InputError` with the line, or the item's number (from 1), for what is not a span.

@@ -20,8 +20,8 @@ _SEARCHES = ("retriever", "reranker", "tool")
 class TraceReading(StepReading):
     """How traces are read.
 
-    - `id_key`: the key of a document's metadata that has its ID, a dotted path, or a function of
-      the document as a `Context`. Default: its own ID.
+    - `id_key`: the key of a document's metadata that has its ID, a dotted path, several of them,
+      or a function of the document as a `Context`. Default: its own ID.
     """
 
     id_key: IdKey | None = None

@@ -18,10 +18,11 @@ from fullrecall._util.dataframes import frame_rows, is_frame
 from fullrecall._util.values import shown
 from fullrecall.errors import InputError, ParameterError
 from fullrecall.samples.context import CONTEXT_KEYS, Context, as_context
-from fullrecall.samples.identifiers import each_of, looks_like_id
+from fullrecall.samples.identifiers import as_id, each_of, looks_like_id
 
-IdKey: TypeAlias = str | Callable[[Any], Any]
-"""Where a retrieved context has its ID: a dotted path, such as "metadata.source", or a function."""
+IdKey: TypeAlias = str | Sequence[str] | Callable[[Any], Any]
+"""Where a retrieved context has its ID: a dotted path, such as "metadata.source"; several, which
+are joined by ":" (`("source", "page")` gives "a.md:12"); or a function that returns the ID."""
 
 LISTS = (
     ("points",),  # Qdrant
@@ -80,6 +81,7 @@ TEXTS = (
 SCORES = ("score", "_score", "relevance", "relevance_score", "_relevance_score")
 """Distances are no scores: the smaller is the better."""
 METADATA = ("metadata", "meta", "payload", "_source", "properties", "fields")
+_READ = frozenset({*TEXTS, *SCORES})
 
 
 def contexts_of(
@@ -161,9 +163,36 @@ def context_of(row: object, id_key: IdKey | None = None) -> Context:
 
 
 def check_id_key(id_key: object) -> None:
-    """Raise `ParameterError` for what says of no context where its ID is."""
-    if id_key is not None and not isinstance(id_key, str) and not callable(id_key):
-        raise ParameterError(f"must be a dotted path or a function, got {id_key!r}", "id_key")
+    """Raise `ParameterError` for a value that is not an `IdKey`; None is the default."""
+    if id_key is None or callable(id_key):
+        return
+    paths = (id_key,) if isinstance(id_key, str) else id_key
+    if not (isinstance(paths, (tuple, list)) and paths and all(map(_is_path, paths))):
+        raise ParameterError(
+            "must be a field, a dotted path, several of them, or a function that returns the ID, "
+            f"got {id_key!r}",
+            "id_key",
+        )
+
+
+def _is_path(path: object) -> bool:
+    return isinstance(path, str) and bool(path)
+
+
+def id_by(id_key: IdKey, item: Any, at: Callable[[str], Any]) -> Any:
+    """Return the ID of an item; `at(path)` reads a field. None where a field is missing.
+
+    Raises `ValueError` where a function raises, and for a part that is not an ID.
+    """
+    if callable(id_key):
+        try:
+            return id_key(item)
+        except Exception as error:
+            raise ValueError(f"id_key raised {type(error).__name__}: {error}") from error
+    if isinstance(id_key, str):
+        return at(id_key)
+    parts = ["" if (value := at(path)) is None else as_id(value) for path in id_key]
+    return ":".join(parts) if all(parts) else None
 
 
 def id_at(item: Any, id_key: IdKey) -> Any:
@@ -171,19 +200,25 @@ def id_at(item: Any, id_key: IdKey) -> Any:
 
     A path begins with a field of the item, else with a key of its metadata.
     """
-    if callable(id_key):
-        value, name = id_key(item), "id_key"
-    else:
-        path, name = id_key.split("."), repr(id_key)
-        holders = [item, *(_get(item, own) for own in (*METADATA, *INNER))]
-        if isinstance(item, Context):
-            holders = [item.metadata, item]
-        value = next(
-            (content for holder in holders if (content := _at(holder, path)) is not None), None
-        )
+    holders = [item, *(_get(item, own) for own in (*METADATA, *INNER))]
+    if isinstance(item, Context):
+        holders = [item.metadata, item]
+
+    def at(path: str) -> Any:
+        values = (at_path(holder, path) for holder in holders)
+        return next((value for value in values if value is not None), None)
+
+    value = id_by(id_key, item, at)
     if value is None:
+        name = "id_key" if callable(id_key) else repr(id_key)
         raise ValueError(f"a context has nothing at {name}: {shown(item)}")
     return value
+
+
+def at_path(holder: Any, path: str) -> Any:
+    """Return the field at a dotted path; a field whose name has dots comes first."""
+    value = _get(holder, path)
+    return _at(holder, path.split(".")) if value is None else value
 
 
 def _at(holder: Any, path: Sequence[str]) -> Any:
@@ -344,13 +379,21 @@ def _text(row: object) -> str | None:
 
 
 def _metadata(row: object, inner: object) -> dict[str, Any]:
+    """Return the metadata of a row, and the other fields of a mapping that may name a document."""
+    fields = row if isinstance(row, Mapping) else {}
+    own = next((name for name in IDS if fields.get(name) not in (None, "")), None)
+    metadata = {
+        str(name): value
+        for name, value in fields.items()
+        if isinstance(value, (str, int, float)) and name != own and name not in _READ
+    }
     for name in METADATA:
         value = _get(row, name)
         if value is None:
             value = _get(inner, name)
         if isinstance(value, Mapping):
-            return {str(key): content for key, content in value.items()}
-    return {}
+            return metadata | {str(key): content for key, content in value.items()}
+    return metadata
 
 
 def _first(row: object, names: Sequence[str]) -> Any:

@@ -13,15 +13,16 @@ from pydantic import BaseModel
 
 from fullrecall import Context
 from fullrecall._util.values import shown
-from fullrecall.errors import InputError, ParameterError
+from fullrecall.errors import InputError
 from fullrecall.samples.context import ID
-from fullrecall.samples.hits import IdKey
+from fullrecall.samples.hits import IdKey, at_path, check_id_key, id_by
 from fullrecall.samples.identifiers import as_id, as_list
 
-DocumentIdKey: TypeAlias = IdKey | Sequence[str] | None
-"""Where a document's ID stands: None is `Document.id`; a `str` a key of its metadata; several keys
-are joined by ":" (`("source", "start_index")` gives "a.md:120"); a callable returns the ID of a
-`Document`. Give the key of the source, and all chunks of one source have one ID."""
+DocumentIdKey: TypeAlias = IdKey | None
+"""Where a document's ID is: None is `Document.id`; a `str` a key of its metadata, or a dotted path
+there; several keys are joined by ":" (`("source", "start_index")` gives "a.md:120"); a function
+returns the ID of a `Document`. Give the key of the source, and all chunks of one source have one
+ID."""
 
 DocumentLike: TypeAlias = Document | Context | str | Mapping[str, Any] | tuple[Any, float]
 """A `Document`; `(document, score)`; a document as a mapping, as `dumpd`, `model_dump` and
@@ -51,14 +52,7 @@ class DocumentReader:
     collapse: bool = False
 
     def __post_init__(self) -> None:
-        if self.id_key is not None and not callable(self.id_key):
-            keys = (self.id_key,) if isinstance(self.id_key, str) else self.id_key
-            if not (isinstance(keys, (tuple, list)) and keys and all(map(_is_key, keys))):
-                raise ParameterError(
-                    "must be a metadata key, several of them, or a function of a document "
-                    f"that returns its ID, got {self.id_key!r}",
-                    "id_key",
-                )
+        check_id_key(self.id_key)
 
     def contexts(self, documents: Iterable[DocumentLike]) -> list[Context]:
         """Return `documents` as contexts, in their order; see the function `contexts`."""
@@ -113,18 +107,11 @@ class DocumentReader:
     def _id(self, text: str | None, own_id: ID | None, metadata: dict[str, Any]) -> Any:
         if self.id_key is None:
             return own_id
+        document = None
         if callable(self.id_key):
             document_id = None if own_id is None else as_id(own_id)
             document = Document(page_content=text or "", metadata=dict(metadata), id=document_id)
-            try:
-                return self.id_key(document)
-            except Exception as error:
-                raise ValueError(f"id_key raised {type(error).__name__}: {error}") from error
-        if isinstance(self.id_key, str):
-            return metadata.get(self.id_key)
-        values = [metadata.get(key) for key in self.id_key]
-        parts = ["" if value is None else as_id(value) for value in values]
-        return ":".join(parts) if all(parts) else None
+        return id_by(self.id_key, document, lambda path: at_path(metadata, path))
 
 
 def contexts(
@@ -165,10 +152,6 @@ def _joined(chunks: Sequence[Context]) -> Context:
     texts = dict.fromkeys(chunk.text for chunk in chunks if chunk.text is not None)
     text = "\n\n".join(texts) if texts else None
     return Context(text, id=first.id, score=first.score, metadata=first.metadata)
-
-
-def _is_key(name: object) -> bool:
-    return isinstance(name, str) and bool(name)
 
 
 def is_document(item: object) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
+from functools import partial
 from math import isfinite
 from operator import attrgetter
 from typing import TypeAlias, TypeGuard
@@ -13,7 +14,7 @@ from llama_index.core.storage.docstore.types import BaseDocumentStore
 from fullrecall import Context
 from fullrecall.errors import InputError, ParameterError
 from fullrecall.samples.context import ID
-from fullrecall.samples.hits import IdKey
+from fullrecall.samples.hits import IdKey, at_path, check_id_key, id_by
 from fullrecall.samples.identifiers import as_id
 
 NodeLike: TypeAlias = NodeWithScore | BaseNode
@@ -37,9 +38,9 @@ def contexts(
     """Return LlamaIndex nodes as contexts, in their order, which is the rank.
 
     - `id_key`: what names a context: "node_id"; "ref_doc_id", the ID of the document that the
-      node was cut from; "hash", of its text and metadata; any other str, a key of its metadata;
-      or a function of the node. A node that lacks it has no ID, and scorers say how many have
-      none.
+      node was cut from; "hash", of its text and metadata; any other str, a key of its metadata
+      or a dotted path there; several of these, joined by ":"; or a function of the node. A node
+      that lacks it has no ID, and scorers say how many have none.
     - `metadata_mode`: which metadata stand in the text. The default leaves them out, as
       `node.get_content()` does; `MetadataMode.LLM` gives the text that the LLM reads.
     - `expand`: a docstore, such as `storage_context.docstore`. A node that was cut into smaller
@@ -173,19 +174,19 @@ def _mode(mode: object) -> MetadataMode:
         ) from None
 
 
-def _id_getter(id_key: object) -> Callable[[BaseNode], ID | None]:
-    """Return what reads the ID of a node; raise `ParameterError` for a key that does not exist."""
-    if isinstance(id_key, str):
-        if id_key in NAMED_KEYS:
-            return NAMED_KEYS[id_key]
-        if id_key:
-            return lambda node: node.metadata.get(id_key)
-    elif callable(id_key):
-        return id_key
-    named = ", ".join(map(repr, NAMED_KEYS))
-    raise ParameterError(
-        f"must be {named}, a metadata key or a function of the node, got {id_key!r}", "id_key"
-    )
+def _id_getter(id_key: IdKey) -> Callable[[BaseNode], ID | None]:
+    """Return what reads the ID of a node; raise `ParameterError` for another kind of key."""
+    if id_key is None:
+        raise ParameterError("must be a key or a function, got None: leave it out", "id_key")
+    check_id_key(id_key)
+    if isinstance(id_key, str) and id_key in NAMED_KEYS:
+        return NAMED_KEYS[id_key]
+
+    def at(node: BaseNode, path: str) -> ID | None:
+        own = NAMED_KEYS.get(path)
+        return at_path(node.metadata, path) if own is None else own(node)
+
+    return lambda node: id_by(id_key, node, partial(at, node))
 
 
 def _leaves(node: BaseNode, docstore: BaseDocumentStore, rank: int) -> Iterator[BaseNode]:
