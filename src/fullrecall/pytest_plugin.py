@@ -101,8 +101,9 @@ def _properties(result: GateResult) -> Iterator[tuple[str, object]]:
     """Yield what `record_property` would be given; that warns with --junitxml's own default."""
     for check in result.checks:
         yield _PROPERTY, f"{check.outcome.words}: {check.reason}"
-        for name in ("value", "lower", "upper", "samples"):
-            value = getattr(check, name)
+        low, high = check.interval[:2] if check.interval else (None, None)
+        values = {"value": check.value, "low": low, "high": high, "samples": check.samples}
+        for name, value in values.items():
             if value is not None:
                 yield f"{_PROPERTY}.{name}", value
 

@@ -281,7 +281,7 @@ class TestSmallestK:
         """All found in ten samples is no proof of 0.9; how many would do is said, and is right."""
         answer = self.report(3, count=10).smallest_k(0.9)
         assert answer.k is None
-        assert "at least 0.741 (95% confidence) at 10" in answer.reason
+        assert "at least 0.741 (one-sided, 95% confidence) at 10" in answer.reason
         assert "about 29 samples with these values would show it" in answer.reason
         assert self.report(3, count=28).smallest_k(0.9).k is None
         assert self.report(3, count=29).smallest_k(0.9).k == 3

@@ -255,8 +255,8 @@ class TestIdentity:
         merged = Report.of(report.methods, [*report] * 4)
         assert merged.summary()[0].interval == report.summary()[0].interval
         assert merged.summary()[0].main.groups == 20
-        assert [c.lower for c in Gate(Recall >= 0.3).check(merged).checks] == [
-            c.lower for c in Gate(Recall >= 0.3).check(report).checks
+        assert [c.interval for c in Gate(Recall >= 0.3).check(merged).checks] == [
+            c.interval for c in Gate(Recall >= 0.3).check(report).checks
         ]
 
     def test_what_is_linked_is_one_group(self) -> None:

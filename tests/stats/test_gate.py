@@ -16,12 +16,14 @@ from typer.testing import CliRunner
 
 from fullrecall import (
     ClaimRecall,
+    Context,
     Gate,
     IdRecall,
     Report,
     Sample,
     SpanRecall,
     TextRecall,
+    compare,
     evaluate,
     measures,
 )
@@ -168,11 +170,30 @@ class TestBaseline:
         assert result.outcome is outcome
 
     def test_the_same_report_twice(self) -> None:
-        """That no sample changed proves little of questions that none shows."""
+        """A pull request that changes no list passes by fact; equal values alone prove little."""
         report = report_of(30)
-        (check,) = Gate(margin=0.02).check(report, report).checks
+        (check,) = Gate(margin=0.02).check(report, report_of(30)).checks
+        assert (check.outcome, check.interval, check.bound) == (PASS, None, None)
+        assert check.reason == "change of id_recall is 0: all lists of 30 samples are the same"
+        lists = [row.sample.with_retrieval([Context(id="a")]) for row in report]
+        other = evaluate(lists, IdRecall(), progress=False)
+        (check,) = Gate(margin=0.02).check(report, other).checks
         assert (check.outcome, check.needed) == (CANNOT_TELL, 149)
-        assert Gate(margin=0.02).check(report_of(149), report_of(149)).outcome is PASS
+
+    def test_there_is_one_interval(self) -> None:
+        """The gate has that of the summary and of the comparison, and says what is one-sided."""
+        before, after = report_of(28, 12), report_of(33, 7)
+        (unsure,) = Gate(Recall >= 0.8).check(after).checks
+        assert unsure.interval == after.summary(Recall)["id_recall"].interval
+        assert unsure.bound is None
+        (change,) = Gate(margin=0.3).check(after, before).checks
+        assert change.interval == compare(before, after, Recall)["id_recall"].main.interval
+        assert change.bound is not None
+        assert change.interval is not None
+        assert change.bound > change.interval.low
+        assert "(one-sided, 95% confidence, 40 samples)" in change.reason
+        shown = re.findall(r"0(\.\d{3})", unsure.reason)[:2]
+        assert "–".join(shown) in str(after.summary(Recall))
 
     def test_both_rules(self) -> None:
         """A least recall and a margin are two checks."""
@@ -446,9 +467,19 @@ class TestAtMost:
     @pytest.mark.parametrize(
         ("found", "missed", "outcome", "said"),
         [
-            (5, 195, PASS, "id_recall is at most 0.052 (95% confidence, 200 samples); allowed"),
-            (60, 140, FAIL, "id_recall is at least 0.246 (95% confidence, 200 samples); allowed"),
-            (20, 180, CANNOT_TELL, "id_recall is from 0.067 to 0.142"),
+            (
+                5,
+                195,
+                PASS,
+                "id_recall is at most 0.052 (one-sided, 95% confidence, 200 samples)",
+            ),
+            (
+                60,
+                140,
+                FAIL,
+                "id_recall is at least 0.246 (one-sided, 95% confidence, 200 samples)",
+            ),
+            (20, 180, CANNOT_TELL, "id_recall is from 0.062 to 0.151 (95% interval"),
         ],
     )
     def test_it_mirrors_at_least(

@@ -120,7 +120,7 @@ class TestPrinted:
         from fullrecall import diagnose
 
         report = report_of()
-        assert repr(report.summary()["id_recall"]).startswith("ScoreSummary(0.750 (0.")
+        assert repr(report.summary()["id_recall"]).startswith("ScoreSummary(0.750 (.")
         change = compare(report, report)["id_recall"]
         assert repr(change).startswith("ScoreComparison(id_recall stayed from 0.750 to 0.750")
         assert repr(Gate(Recall >= 0.1, RR >= 0.9).check(report)).startswith("GateResult(FAIL, 2")

@@ -14,6 +14,7 @@ from fullrecall.measures.findings import CreditStep, Finding, Target
 from fullrecall.report import Row
 from fullrecall.samples.calls import Call
 from fullrecall.scorers.result import Method, Result, Status
+from fullrecall.show.text import outward
 from fullrecall.stats.bounds import Counts, Interval, lower_bound, upper_bound
 
 
@@ -74,7 +75,9 @@ def test_the_table_and_the_json_have_the_intervals() -> None:
     summary = report_of(FOUND).summary(Recall @ 2)
     interval = summary["id_recall"].interval
     assert interval is not None
-    shown = f"{interval.low:.3f}–{interval.high:.3f}".replace("0.", ".")
+    low, high = outward(interval)
+    shown = f"{low:.3f}–{high:.3f}".replace("0.", ".")
+    assert low <= interval.low < interval.high <= high
     assert re.search(rf"^  @2 +0\.750\n    95% +{re.escape(shown)}$", str(summary), re.MULTILINE)
     plain = json.loads(json.dumps(summary.to_dict()))["scores"][0]["measures"]["recall@2"]
     assert plain["interval"] == {"low": interval.low, "high": interval.high, "confidence": 0.95}

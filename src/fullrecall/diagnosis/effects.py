@@ -15,7 +15,8 @@ from fullrecall.measures.costs import CHARACTERS_PER_TOKEN, Costs
 from fullrecall.samples.context import Context
 from fullrecall.samples.sample import Sample
 from fullrecall.scorers.result import Method
-from fullrecall.stats.bounds import CONFIDENCE, Interval, rounded_down
+from fullrecall.show.text import outward
+from fullrecall.stats.bounds import CONFIDENCE, Interval
 from fullrecall.stats.evaluation import Evaluation
 from fullrecall.stats.plain import plain_of
 from fullrecall.stats.totals import Totals
@@ -92,8 +93,7 @@ class Change:
     @property
     def gain_text(self) -> str:
         """The gain with its interval: "+0.11 (+0.06 to +0.16)"."""
-        # From 0.0, so that an upper bound of 0 is not written as -0.
-        low, high = rounded_down(self.interval.low, 2), 0.0 - rounded_down(-self.interval.high, 2)
+        low, high = outward(self.interval, 2)
         return f"{self.gain:+.2f} ({low:+.2f} to {high:+.2f})"
 
     def to_dict(self) -> dict[str, Any]:

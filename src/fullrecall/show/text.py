@@ -4,9 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from math import ceil, floor
 
 NOTHING = "-"
 """What stands where there is no value."""
+
+_EXACT = 1e-6
+"""Parts of the last decimal that are rounding itself."""
 
 _INVISIBLE = re.compile(
     "[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ufeff\ud800-\udfff"
@@ -26,11 +30,18 @@ def signed(value: float | None) -> str:
     return NOTHING if value is None else f"{value:+.3f}".replace("0.", ".", 1)
 
 
+def outward(interval: Sequence[float], digits: int = 3) -> tuple[float, float]:
+    """Return the ends of an interval, rounded so that it never looks narrower than it is."""
+    scale = 10.0**digits
+    low, high = interval[0] * scale, interval[1] * scale
+    return floor(low + _EXACT) / scale, ceil(high - _EXACT) / scale
+
+
 def between(interval: Sequence[float] | None) -> str:
     """Return an interval of a mean, such as `.912–.931`; a dash where there is none."""  # noqa: RUF002 - from to
     if interval is None:
         return NOTHING
-    low, high = (f"{end:.3f}".replace("0.", ".", 1) for end in interval[:2])
+    low, high = (f"{end:.3f}".replace("0.", ".", 1) for end in outward(interval))
     return f"{low}–{high}"  # noqa: RUF001 - from to
 
 
@@ -38,7 +49,8 @@ def signed_between(interval: Sequence[float] | None) -> str:
     """Return an interval of a difference, such as `-.010 to +.034`."""
     if interval is None:
         return NOTHING
-    return f"{signed(interval[0])} to {signed(interval[1])}"
+    low, high = outward(interval)
+    return f"{signed(low)} to {signed(high)}"
 
 
 _LEAST_SHOWN = 0.0001

@@ -29,7 +29,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
-from math import exp, floor, fsum, inf, isfinite, log, sqrt
+from math import exp, fsum, inf, isfinite, log, sqrt
 from statistics import NormalDist
 from typing import NamedTuple
 
@@ -266,11 +266,6 @@ def holm(p_values: Sequence[float]) -> list[float]:
         largest = max(largest, min(1.0, p_values[position] * (len(p_values) - rejected)))
         adjusted[position] = largest
     return adjusted
-
-
-def rounded_down(value: float, digits: int = 3) -> float:
-    """Return a bound rounded down to some decimals, but for what is rounding itself."""
-    return floor(value * 10.0**digits + 1e-6) / 10.0**digits
 
 
 def _log_k(counts: Counts, mean: float, least: float) -> float:

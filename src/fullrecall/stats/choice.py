@@ -13,7 +13,7 @@ from fullrecall._util.counts import counted
 from fullrecall._util.truth import NoTruth
 from fullrecall.show.sheet import Cell, Line, Section, Sheet
 from fullrecall.show.shown import Shown
-from fullrecall.show.text import shown
+from fullrecall.show.text import outward, shown
 from fullrecall.stats.bounds import Interval
 from fullrecall.stats.plain import plain_of
 from fullrecall.stats.question_cost import shown_seconds
@@ -143,4 +143,4 @@ class Choice(NoTruth, Shown):
 
 
 def _between(interval: Interval | None) -> str:
-    return "" if interval is None else f"{interval.low:.3f} to {interval.high:.3f}"
+    return "" if interval is None else "{:.3f} to {:.3f}".format(*outward(interval))

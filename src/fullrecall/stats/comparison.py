@@ -104,6 +104,17 @@ class Comparison(NoTruth, Shown, ByName[ScoreComparison]):
         """What a question costs before and after; None where nothing was retrieved."""
         return question_cost(self.before.table), question_cost(self.after.table)
 
+    @cached_property
+    def same_lists(self) -> bool:
+        """Whether both reports have the same samples, each with the same retrieved list."""
+        if len(self.pairing.only_before) or len(self.pairing.only_after):
+            return False
+        sides = (self.before.table, self.pairing.before), (self.after.table, self.pairing.after)
+        before, after = (
+            [table.sample(row).contexts for row in rows.tolist()] for table, rows in sides
+        )
+        return before == after and None not in before
+
     @property
     def drift(self) -> tuple[str, ...]:
         """What differs beside the retriever, a sentence each: corpus, view, references."""

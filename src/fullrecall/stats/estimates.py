@@ -18,7 +18,7 @@ from fullrecall.measures import DEFAULT_KS, Measure
 from fullrecall.measures.found import SCORED, UNDEFINED, UNJUDGED, UNSCORED
 from fullrecall.samples.corpus import STALE
 from fullrecall.scorers.result import Method, Result, Status
-from fullrecall.show.text import shown
+from fullrecall.show.text import between
 from fullrecall.stats.bounds import Interval
 from fullrecall.stats.calls import OverCalls, over_calls
 from fullrecall.stats.named import ByMeasure
@@ -123,7 +123,7 @@ class ScoreSummary(ByMeasure[Estimate]):
         main = self.main
         mean = "no mean"
         if main.mean is not None and main.interval is not None:
-            mean = f"{main.mean:.3f} ({shown(main.interval.low)} to {shown(main.interval.high)})"
+            mean = f"{main.mean:.3f} ({between(main.interval)})"
         return (
             f"ScoreSummary({mean}, {self.method.label(main.measure)}: {self.scored:,} scored, "
             f"{self.undefined:,} undefined, {self.unscored:,} unscored)"

@@ -24,16 +24,17 @@ from fullrecall.errors import ParameterError
 from fullrecall.measures import Measure, Threshold
 from fullrecall.scorers.derived import changed_parameters
 from fullrecall.scorers.result import Method
+from fullrecall.show.text import outward
 from fullrecall.stats.bounds import (
     CONFIDENCE,
     Counts,
+    Interval,
     alpha_of,
     groups_needed,
     holm,
     lower_bound,
     mean_above,
     mean_below,
-    rounded_down,
     upper_bound,
 )
 from fullrecall.stats.comparison import Comparison
@@ -54,6 +55,7 @@ class Question(NamedTuple):
     Values are from `least`, -1 for changes, to 1. `measured` are the totals without gaps, `worst`
     and `best` the values with every gap filled in; `due` counts the samples that should have a
     value. `drift` says what else than the retriever may have changed it: then it is not failed.
+    `unchanged` is a fact: both reports have the same lists with the same values.
     """
 
     label: str
@@ -65,6 +67,7 @@ class Question(NamedTuple):
     due: int
     at_most: bool = False
     drift: str = ""
+    unchanged: bool = False
 
     @property
     def rule(self) -> str:
@@ -80,6 +83,18 @@ class Question(NamedTuple):
         if above:
             return mean_above(counts, self.threshold, least=self.least)
         return mean_below(counts, self.threshold)
+
+    def bound(self, alpha: float, *, lower: bool) -> float:
+        """Return the one-sided bound of the mean, with gaps at their worst for it."""
+        if lower:
+            return lower_bound(self.worst, alpha, least=self.least)
+        return upper_bound(self.best, alpha)
+
+    def interval(self, confidence: float) -> Interval:
+        """Return the two-sided interval of the mean, as a summary and a comparison have it."""
+        alpha = alpha_of(confidence) / 2
+        low, high = self.bound(alpha, lower=True), self.bound(alpha, lower=False)
+        return Interval(low, high, confidence)
 
     def p_values(self) -> tuple[float, float]:
         """Return the p-values of "the rule does not hold" and of "it holds"."""
@@ -244,6 +259,11 @@ class Gate:
                 totals.samples + score.gaps,
                 measure.lower_is_better,
                 "; ".join(comparison.drift),
+                # More samples pass by the test alone, and their lists would be read one by one.
+                not score.gaps
+                and not score[measure].wins + score[measure].losses
+                and totals.samples <= _LISTS_READ
+                and comparison.same_lists,
             )
 
     def _checks(self, questions: Sequence[Question]) -> list[Check]:
@@ -270,6 +290,12 @@ class Gate:
 
     def _checked(self, question: Question, p_pass: float, p_fail: float, *, rules: int) -> Check:
         """Return what comes of a rule, and why."""
+        if question.unchanged:
+            samples = question.measured.samples
+            lists = f"all lists of {counted(samples, 'sample')} are the same"
+            reason = f"{question.label} is 0: {lists}"
+            reason += question.drift and f"; but {question.drift}"
+            return Check(question.rule, Outcome.PASS, reason, 0.0, samples=samples, coverage=1.0)
         alpha = alpha_of(self.confidence)
         outcome, needed, missing = Outcome.PASS, None, ""
         if p_pass > alpha:
@@ -277,14 +303,17 @@ class Gate:
             outcome = Outcome.FAIL if fails else Outcome.CANNOT_TELL
         if outcome is Outcome.CANNOT_TELL:
             needed, missing = self._missing(question, rules)
+        bound = None
+        if outcome is not Outcome.CANNOT_TELL:
+            bound = question.bound(alpha, lower=(outcome is Outcome.PASS) != question.at_most)
         samples = question.measured.samples
         check = Check(
             question.rule,
             outcome,
             "",
             question.measured.mean,
-            lower_bound(question.worst, alpha, least=question.least),
-            upper_bound(question.best, alpha),
+            question.interval(self.confidence),
+            bound,
             p_pass,
             p_fail,
             samples,
@@ -294,15 +323,16 @@ class Gate:
         return replace(check, reason=self._sentence(question, check, missing))
 
     def _sentence(self, question: Question, check: Check, missing: str) -> str:
-        # Bounds are rounded outwards: they must not look better than they are.
-        low = question.shown(rounded_down(check.lower or 0.0))
-        high = question.shown(-rounded_down(-(check.upper or 0.0)))
-        if check.outcome is Outcome.CANNOT_TELL:
-            bounds = f"from {low} to {high}"
+        sure = f"{100 * self.confidence:g}%"
+        if check.bound is None:
+            assert check.interval is not None  # noqa: S101 - the rule has samples
+            bounds = "from {} to {}".format(*map(question.shown, outward(check.interval)))
+            sure += " interval"
         else:
+            low, high = map(question.shown, outward((check.bound, check.bound)))
             is_high = (check.outcome is Outcome.PASS) != question.at_most
             bounds = f"at least {low}" if is_high else f"at most {high}"
-        sure = f"{100 * self.confidence:g}% confidence"
+            sure = f"one-sided, {sure} confidence"
         bounded = "allowed" if question.at_most or question.least < 0 else "required"
         return (
             f"{question.label} is {bounds} ({sure}, {counted(check.samples, 'sample')}); "
@@ -332,6 +362,10 @@ class Gate:
             return None, "more samples with this mean would not settle it"
         needed = ceil(groups * question.due / side.size)
         return needed, f"about {counted(needed, 'sample')} with these values would settle it"
+
+
+_LISTS_READ = 10_000
+"""Samples of which it is looked whether both reports have the same lists."""
 
 
 def _check_rule(rule: object, margin: float | None) -> None:

@@ -11,7 +11,8 @@ from fullrecall._util.counts import counted
 from fullrecall._util.truth import NoTruth
 from fullrecall.show import markdown, terminal
 from fullrecall.show.sheet import Cell, CellLike, Emphasis, Line, Section, Sheet
-from fullrecall.show.text import shown
+from fullrecall.show.text import outward, shown
+from fullrecall.stats.bounds import Interval
 from fullrecall.stats.plain import plain_of
 
 if TYPE_CHECKING:
@@ -35,20 +36,21 @@ class Outcome(StrEnum):
 class Check(NoTruth):
     """One rule of a gate and what came of it.
 
-    `value` is the mean, or the mean difference from the baseline; `lower` and `upper` are its
-    one-sided bounds, each at the gate's confidence, with what is not measured at its worst and at
-    its best. `p_pass` is the p-value of "the mean is below the threshold", `p_fail` that of "it
-    reaches it", adjusted by Holm's method for all rules of the gate. `samples` are those
-    that the value stands on, `coverage` their share of those that should have one. `needed` is how
-    many samples would settle it, at the values of these, where that is what is missing.
+    `value` is the mean, or the mean difference from the baseline; `interval` is two-sided, at the
+    gate's confidence: that of a summary or a comparison, with unscored samples at their worst and
+    at their best. `bound` is the one-sided bound that decides PASS or FAIL, at the same confidence;
+    None for CANNOT TELL. `p_pass` is the p-value of "the mean is below the threshold", `p_fail`
+    that of "it reaches it", adjusted by Holm's method for all rules of the gate. `samples` are
+    those with a value, `coverage` their share of those that should have one. `needed` is how many
+    samples would settle it, at the values of these, where that is what is missing.
     """
 
     rule: str
     outcome: Outcome = Outcome.CANNOT_TELL
     reason: str = ""
     value: float | None = None
-    lower: float | None = None
-    upper: float | None = None
+    interval: Interval | None = None
+    bound: float | None = None
     p_pass: float | None = None
     p_fail: float | None = None
     samples: int = 0
@@ -98,13 +100,15 @@ class GateResult(NoTruth):
             cells: list[CellLike] = [
                 Cell(f"{sign} {check.outcome.words}", emphasis),
                 shown(check.value),
-                "" if check.lower is None else f"{shown(check.lower)} to {shown(check.upper)}",
+                ""
+                if check.interval is None
+                else "{:.3f} to {:.3f}".format(*outward(check.interval)),
                 f"{check.samples:,}",
                 "" if check.coverage is None else f"{check.coverage:.1%}",
                 check.reason,
             ]
             lines.append(Line(check.rule, cells))
-        heads = ["", "value", "bounds", "samples", "coverage", "why"]
+        heads = ["", "value", "interval", "samples", "coverage", "why"]
         section = Section("", lines)
         sheet = Sheet(heads, [section], corner="rule", sides="llrrrrt", notes=self.notes)
         title = f"{_LOOKS[self.outcome][0]} Recall gate: {markdown.escaped(self.sentence)}"

@@ -27,15 +27,8 @@ from fullrecall.measures.budgets import Cut, Unit, budgets_to, check_unit
 from fullrecall.measures.found import SCORED, UNSCORED
 from fullrecall.show.sheet import Cell, Line, Section, Sheet
 from fullrecall.show.shown import Shown
-from fullrecall.show.text import chance, shown
-from fullrecall.stats.bounds import (
-    Counts,
-    alpha_of,
-    groups_needed,
-    lower_bound,
-    mean_above,
-    rounded_down,
-)
+from fullrecall.show.text import chance, outward, shown
+from fullrecall.stats.bounds import Counts, alpha_of, groups_needed, lower_bound, mean_above
 from fullrecall.stats.plain import plain_of
 from fullrecall.stats.totals import Totals
 from fullrecall.table.table import Table
@@ -203,7 +196,8 @@ def _reason(answer: SmallestK) -> str:
         return f"{label}: no sample has a score"
     cut = answer.largest if answer.k is None else answer.k
     kind, at = ("budget", cut.words) if isinstance(cut, CutBudget) else ("k", str(cut))
-    lower = f"at least {rounded_down(answer.lower):.3f} ({100 * answer.confidence:g}% confidence)"
+    low, _ = outward((answer.lower, answer.lower))
+    lower = f"at least {low:.3f} (one-sided, {100 * answer.confidence:g}% confidence)"
     basis = f"mean {answer.mean:.3f}, {counted(answer.samples, 'sample')}"
     if answer.unscored:
         basis += f"; {answer.unscored:,} unscored count as 0 in the bound"
