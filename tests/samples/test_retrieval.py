@@ -400,3 +400,27 @@ def test_a_sample_with_another_retrieval_is_that_of_its_fields(seed: int) -> Non
     assert contexts.response == sample.response
     got.metadata["new"] = 1  # type: ignore[index]
     assert "new" not in sample.metadata
+
+
+def test_searches_of_an_agent_are_united_by_their_ranks() -> None:
+    """The best rank of a document counts, and the first call that returned it."""
+    record = Retrieval.of_calls(
+        ("oslo", ["d7", "d1"]),
+        ("oslo city", [{"id": "d2"}]),
+        ("norway", [("d4", 0.9), ("d7", 0.2)]),
+    )
+    assert [context.id for context in record.contexts or ()] == ["d7", "d2", "d4", "d1"]
+    assert record.ranks == (1, 1, 1, 2)
+    assert record.call_numbers == (1, 2, 3, 1)
+    assert [call.query for call in record.calls] == ["oslo", "oslo city", "norway"]
+    assert Retrieval.from_dict(record.to_dict()) == record
+    later = Retrieval.of_calls(("a", ["d1", "d2"]), ("b", ["d2"]))
+    assert (later.ranks, later.call_numbers) == ((1, 1), (1, 1))
+    assert Retrieval.of_calls(("a", []), ("b", [])).contexts == ()
+
+
+@pytest.mark.parametrize("search", ["oslo", ("oslo",), (["d1"], "oslo"), ["oslo", ["d1"]]])
+def test_searches_that_are_no_pairs_are_refused(search: Any) -> None:
+    """A query alone, or a list before its query, would be read as something else."""
+    with pytest.raises(ValueError, match=r"expected a pair \(query, found\)"):
+        Retrieval.of_calls(search)

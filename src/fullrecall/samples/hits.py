@@ -144,13 +144,7 @@ def context_of(row: object, id_key: IdKey | None = None) -> Context:
     holders = (row, inner, _get(row, "metadata"), _get(row, "meta"))
     text = next((text for holder in holders if (text := _text(holder)) is not None), None)
     if own_id is None and text is None:
-        # What it is and not what is in it, so that a thousand samples have one reason.
-        kind = type(row).__name__
-        size = f" of {len(row)}" if isinstance(row, (tuple, list)) else ""
-        raise ValueError(
-            f"expected a text, a Context, or a result with an id or a text, got a {kind}{size}: "
-            'return {"id": …, "text": …}, or pass id_key='
-        )
+        raise ValueError(_unreadable(row))
     score = _first(row, SCORES)
     if score is None:
         score = _get(_get(row, "metadata"), "score")  # Weaviate
@@ -160,6 +154,16 @@ def context_of(row: object, id_key: IdKey | None = None) -> Context:
         score=float(score) if _is_number(score) else None,
         metadata=_metadata(row, inner),
     )
+
+
+def _unreadable(row: object) -> str:
+    # The type alone, so that a thousand samples have one reason.
+    size, way = "", 'return {"id": …, "text": …}, or pass id_key='
+    if isinstance(row, (tuple, list)):
+        size = f" of {len(row)}"
+        way += "; of one list for each search, Retrieval.of_calls((query, list), …)"
+    kind = f"a {type(row).__name__}{size}"
+    return f"expected a text, a Context, or a result with an id or a text, got {kind}: {way}"
 
 
 def check_id_key(id_key: object) -> None:

@@ -27,6 +27,7 @@ from fullrecall.samples.calls import (
     stage_nodes,
 )
 from fullrecall.samples.context import Context, ContextLike, as_contexts, as_number
+from fullrecall.samples.hits import contexts_of
 from fullrecall.samples.identifiers import as_list
 from fullrecall.samples.prompts import Read
 
@@ -97,7 +98,10 @@ class Retrieval:
         put(self, "calls", tuple(map(call_of, calls)))
         put(self, "ranks", _one_each(ranks, "ranks", self.contexts, _whole_number))
         if any(later < earlier for earlier, later in pairwise(self.ranks or ())):
-            raise ValueError(f"ranks must be ascending, got {shown(list(self.ranks or ()))}")
+            raise ValueError(
+                f"ranks must be ascending, got {shown(list(self.ranks or ()))}: "
+                "Retrieval.of_calls((query, found), …) unites the lists of several searches"
+            )
         put(self, "response", optional_text(response, "response"))
         put(self, "read", _one_each(read, "read", self.contexts, _read_state))
         put(self, "error", optional_text(error, "error"))
@@ -107,6 +111,42 @@ class Retrieval:
         put(self, "other_ids", _ids_by_id(other_ids, "other_ids"))
         put(self, "part_ids", _ids_by_id(part_ids, "part_ids"))
         put(self, "seconds", _one_each(seconds, "seconds", self.contexts, _seconds))
+
+    @classmethod
+    def of_calls(
+        cls, *searches: tuple[str, Any], tool: str = "search", response: str | None = None
+    ) -> Retrieval:
+        """Return the record of an agent's searches, from a query and a list for each, in order.
+
+            Retrieval.of_calls(("oslo", ["d7", "d1"]), ("oslo opera", ["d2"]))
+
+        A list may be all that a retriever may return; texts that look like IDs are IDs. A context
+        has its best rank within a call, and the number of the first call that returned it.
+        Raises `InputError` for a list that cannot be read, `ValueError` for other arguments.
+        """
+        for search in searches:
+            if not isinstance(search, tuple) or [*map(type, search[:1]), len(search)] != [str, 2]:
+                raise ValueError(f"expected a pair (query, found), got {shown(search)}")
+        calls = [
+            Call(tool, query, contexts_of(found, strings_are_ids=True)) for query, found in searches
+        ]
+        first: dict[Hashable, int] = {}
+        best: dict[Hashable, tuple[int, Context]] = {}
+        for number, call in enumerate(calls, start=1):
+            for rank, context in enumerate(call.contexts or (), start=1):
+                key = identity(context)
+                first.setdefault(key, number)
+                if key not in best or rank < best[key][0]:
+                    best[key] = rank, context
+        ordered = sorted(best, key=lambda key: best[key][0])  # equal ranks keep the calls' order
+        return cls(
+            [best[key][1] for key in ordered],
+            calls=calls,
+            ranks=[best[key][0] for key in ordered],
+            response=response,
+            retrieved=[context for _, context in best.values()],
+            call_numbers=[first[key] for key in ordered],
+        )
 
     def named(self, wanted: Collection[str]) -> Retrieval:
         """Return the same record, documents under the IDs that are wanted where they have them.
