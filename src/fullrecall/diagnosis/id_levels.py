@@ -11,7 +11,7 @@ from math import exp, log
 from typing import Any, NamedTuple
 
 from fullrecall._util.naming import parameter
-from fullrecall.diagnosis.rewrites import Groups, IdMatch, differences, matches_of
+from fullrecall.diagnosis.rewrites import Groups, differences, matches_of
 from fullrecall.samples.context import ID, Context
 from fullrecall.samples.identifiers import as_id
 from fullrecall.samples.retrieval import Retrieval
@@ -22,6 +22,9 @@ _CHANCE = 0.001
 
 _FEW_SAMPLES = 10
 """Below so many samples a count tells little: there it is enough that every reference fits."""
+
+_FEW_WORDS = 5
+"""Of fewer references half may be chance: two of three rivers are in any two lists of rivers."""
 
 _LONG_NUMBER = 5
 """Digits from which on a number alone names a document."""
@@ -121,19 +124,23 @@ def _as_id(value: object) -> str | None:
 
 
 class Rewrite(NamedTuple):
-    """What makes the IDs of both sides match, in one sentence, with the mean recall by it."""
+    """Why no reference matches, in one sentence; `gain` is the mean recall if IDs were rewritten.
+
+    `gain` is None where no rewrite is known: the sentence then shows an ID of each side.
+    """
 
     sentence: str
-    gain: float
+    gain: float | None
 
 
 def rewrite_of(
     contexts: Sequence[Sequence[Context]], references: Sequence[Groups]
 ) -> Rewrite | None:
-    """Return what brings most recall by ID where no reference is found by it; None if by chance.
+    """Return what brings most recall by ID where no reference is found by it.
 
-    That is another field of the contexts, or another way to write their IDs. Both arguments have
-    one item for each sample, in the same order.
+    That is another field of the contexts, or another way to write their IDs; else one ID of each
+    side, and None where a reference is among the IDs of any sample. Both arguments have one item
+    for each sample, in the same order.
     """
     fields: dict[str, list[set[str]]] = {}
     for position, listed in enumerate(contexts):
@@ -142,48 +149,112 @@ def rewrite_of(
                 fields.setdefault(path, [set() for _ in contexts])[position].add(value)
     rewrites = []
     for path, names in fields.items():
-        count, gain = _found_by(names, references)
-        sentence = (
-            "another field of the retrieved contexts has the reference IDs: "
-            f"{parameter('id_key', path)} finds {count:,} (recall {gain:+.3f})"
-        )
-        rewrites += [Rewrite(sentence, gain)] if count else []
+        found = _found_by(names, references, set().union(*names))
+        if found is not None:
+            sentence = (
+                "another field of the retrieved contexts has the reference IDs: "
+                f"{parameter('id_key', path)} {found.text}"
+            )
+            rewrites.append(Rewrite(sentence, found.gain))
     lists = [dict.fromkeys(context.id for context in listed if context.id) for listed in contexts]
     matches = matches_of(lists, references)
+    retrieved = dict.fromkeys(chain.from_iterable(lists))
+    pairs = {
+        name: match
+        for name, own in matches.items()
+        if (match := next((each for each in own if each.retrieved in retrieved), None))
+    }
     rewritten = [
         {*ids, *(name for name, own in matches.items() if any(m.retrieved in ids for m in own))}
         for ids in lists
     ]
-    pairs: dict[str, IdMatch] = {}
-    for ids, groups in zip(lists, references, strict=True):
-        for reference in chain.from_iterable(groups):
-            for match in matches.get(reference, ()):
-                if match.retrieved in ids:
-                    pairs.setdefault(reference, match)
-    count, gain = _found_by(rewritten, references)
-    if count and pairs:
+    # A number may be behind any name, and a part of an ID in many others.
+    lettered = {
+        name
+        for name, match in pairs.items()
+        if match.part is None and not match.retrieved.isdigit()
+    }
+    found = _found_by(rewritten, references, lettered)
+    if found is not None and pairs:
         first = next(iter(pairs.values()))
         sentence = (
             f"IDs differ in {differences([*pairs.values()])}: {first.reference!r} was retrieved as "
-            f"{first.retrieved!r} ({count:,} references, recall {gain:+.3f}); "
+            f"{first.retrieved!r} ({found.text}); "
             "to make them equal, write both in one way, or name a field that has the references' "
             f"IDs with {parameter('id_key')}"
         )
-        rewrites.append(Rewrite(sentence, gain))
-    return max(rewrites, key=lambda rewrite: rewrite.gain, default=None)
+        rewrites.append(Rewrite(sentence, found.gain))
+    if rewrites:
+        return max(rewrites, key=lambda rewrite: rewrite.gain or 0.0)
+    needed = dict.fromkeys(chain.from_iterable(chain.from_iterable(references)))
+    if not retrieved or not needed or not retrieved.keys().isdisjoint(needed):
+        return None
+    sentence = (
+        f"no reference is among the {len(retrieved):,} retrieved IDs: retrieved "
+        f"{next(iter(retrieved))!r}, needed {next(iter(needed))!r}; if both name one document, "
+        f"write them alike, or name the field that has the references' IDs with "
+        f"{parameter('id_key')}"
+    )
+    return Rewrite(sentence, None)
 
 
-def _found_by(names: Sequence[AbstractSet[str]], references: Sequence[Groups]) -> tuple[int, float]:
-    """Return how many references are among the names of their sample, and mean recall by these.
+class _Found(NamedTuple):
+    """How many references a rewrite finds in their own samples, of how many, and mean recall."""
 
-    Both are 0 where it may be chance.
+    hits: int
+    references: int
+    gain: float
+
+    @property
+    def text(self) -> str:
+        """Such as "finds 12 of 14 (recall +0.857)"."""
+        return f"finds {self.hits:,} of {self.references:,} (recall {self.gain:+.3f})"
+
+
+def _found_by(
+    names: Sequence[AbstractSet[str]], references: Sequence[Groups], pool: AbstractSet[str]
+) -> _Found | None:
+    """Return what the names of each sample find of its references; None where it may be chance.
+
+    It is none where a sample has its own references more often than those of other samples, or
+    where the `pool`, all names, has the references: then both are IDs of the same documents,
+    however they were ranked.
     """
     samples = [pair for pair in zip(names, references, strict=True) if pair[1]]
-    if not samples or _is_chance(samples):
-        return 0, 0.0
+    if not samples or (_is_chance(samples) and not _has_references(pool, references)):
+        return None
     counts = [sum(not own.isdisjoint(group) for group in groups) for own, groups in samples]
     shares = [count / len(groups) for count, (_, groups) in zip(counts, samples, strict=True)]
-    return sum(counts), sum(shares) / len(shares)
+    total = sum(len(groups) for _, groups in samples)
+    return _Found(sum(counts), total, sum(shares) / len(shares))
+
+
+def _has_references(pool: AbstractSet[str], references: Sequence[Groups]) -> bool:
+    """Return whether at least half of all references are in `pool`, and not as small numbers.
+
+    Whole numbers that have nothing to do with each other meet as often as `pool` is dense: page
+    numbers from 1 to 20 have every reference from 1 to 14.
+    """
+    needed = {own_id for groups in references for group in groups for own_id in group}
+    words = {own_id for own_id in needed if not own_id.isdigit()}
+    if words:
+        return len(words) >= _FEW_WORDS and len(words & pool) * 2 >= len(words)
+    numbers = {int(own_id) for own_id in pool if own_id.isdigit()}
+    hits = len(needed & pool)
+    if hits * 2 < len(needed) or not hits:
+        return False
+    density = len(numbers) / (max(numbers | set(map(int, needed))) + 1)
+    return _tail(hits, len(needed), density) <= _CHANCE
+
+
+def _tail(hits: int, count: int, share: float) -> float:
+    """Return Hoeffding's bound on at least `hits` of `count` events that have mean `share`."""
+    seen = hits / count
+    if seen <= share:
+        return 1.0
+    surprise = seen * log(seen / share)
+    surprise += (1 - seen) * log((1 - seen) / (1 - share)) if seen < 1 else 0.0
+    return exp(-count * surprise)
 
 
 def _is_chance(samples: Sequence[tuple[AbstractSet[str], Groups]]) -> bool:
@@ -211,12 +282,7 @@ def _is_chance(samples: Sequence[tuple[AbstractSet[str], Groups]]) -> bool:
         having = set().union(*holding)
         fitting += number in having
         share += len(having | {number}) / count**2
-    if fitting <= share * count:
-        return True
-    share_seen = fitting / count
-    surprise = share_seen * log(share_seen / share)
-    surprise += (1 - share_seen) * log((1 - share_seen) / (1 - share)) if share_seen < 1 else 0.0
-    return exp(-count * surprise) > _CHANCE
+    return _tail(fitting, count, share) > _CHANCE
 
 
 def is_telling(own_id: str) -> bool:

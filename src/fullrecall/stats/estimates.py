@@ -58,6 +58,10 @@ class RewriteAdvice(Protocol):
     def sentence(self) -> str:
         """The rewrite as advice."""
 
+    @property
+    def gain(self) -> float | None:
+        """The mean recall with it; None where none is known that makes IDs match."""
+
 
 @dataclass(frozen=True)
 class Estimate:
@@ -99,8 +103,8 @@ class ScoreSummary(ByMeasure[Estimate]):
 
     `scored`, `undefined`, `unscored` and `unjudged` count samples, `reasons` the reasons of the
     unscored ones. `unverified` is the share of judged credit that rests on quotes which were not
-    verified, None without a judge. `rewrite` is what would make IDs match, where by ID no target of
-    any sample was found; else None.
+    verified, None without a judge. `rewrite` is what would make IDs match, or shows an ID
+    of each side, where by ID no target of any sample was found; else None.
     """
 
     kind: ClassVar[str] = "summary"

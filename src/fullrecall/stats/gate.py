@@ -226,6 +226,7 @@ class Gate:
         if not rules:
             return
         summary = report.summary(*(rule.measure for rule in rules))[score_index]
+        rewrite = summary.rewrite
         for rule in rules:
             totals = summary[rule.measure].totals
             yield Question(
@@ -239,7 +240,7 @@ class Gate:
                 totals.counts(1.0).high,
                 totals.due,
                 rule.at_most,
-                "" if summary.rewrite is None else summary.rewrite.sentence,
+                rewrite.sentence if rewrite is not None and rewrite.gain is not None else "",
             )
 
     def _changes(self, comparison: Comparison, score_index: int) -> Iterator[Question]:
