@@ -198,7 +198,7 @@ def rewrite_of(
     return Rewrite(sentence, None)
 
 
-class _Found(NamedTuple):
+class _Fit(NamedTuple):
     """How many references a rewrite finds in their own samples, of how many, and mean recall."""
 
     hits: int
@@ -213,7 +213,7 @@ class _Found(NamedTuple):
 
 def _found_by(
     names: Sequence[AbstractSet[str]], references: Sequence[Groups], pool: AbstractSet[str]
-) -> _Found | None:
+) -> _Fit | None:
     """Return what the names of each sample find of its references; None where it may be chance.
 
     It is none where a sample has its own references more often than those of other samples, or
@@ -226,7 +226,7 @@ def _found_by(
     counts = [sum(not own.isdisjoint(group) for group in groups) for own, groups in samples]
     shares = [count / len(groups) for count, (_, groups) in zip(counts, samples, strict=True)]
     total = sum(len(groups) for _, groups in samples)
-    return _Found(sum(counts), total, sum(shares) / len(shares))
+    return _Fit(sum(counts), total, sum(shares) / len(shares))
 
 
 def _has_references(pool: AbstractSet[str], references: Sequence[Groups]) -> bool:
