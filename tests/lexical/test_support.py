@@ -274,7 +274,7 @@ def test_inflected_words_share_a_key(one: str, other: str) -> None:
 def test_words_carry_their_places() -> None:
     """Offsets are those of the text as given, whatever was normalised."""
     text = "Beyoncé’s 2nd album isn't  $1,200.50."
-    words = list(read_words(text))
+    words = read_words(text)
     assert [text[word.start : word.end] for word in words][:3] == [
         "Beyoncé’s",
         "2nd",

@@ -21,7 +21,7 @@ _LEAST_ITEMS = 3  # with two, "and" may be part of a name
 _SINGULAR = {"are": "is", "were": "was", "have": "has", "do": "does"}
 _AFTER_COMMA = re.compile(r"([^,]+), ([^,]+), ([^,].*)")
 _WHILE = re.compile(
-    r"(?:While|Whereas) ([^,]+), (.+)|([^,]+), (?:while|whereas|but) (.+)", re.IGNORECASE
+    r"(?:While|Whereas) ([^,]+), (.+)|([^,]+), (?:while|whereas) (.+)", re.IGNORECASE
 )
 _INTRODUCED = re.compile(r"(\w+ [^,]+), ((?:The |An? )?[A-Z][^,]+)")
 
@@ -113,7 +113,7 @@ def _is_participle(words: Sequence[str]) -> bool:
 def _is_clause(text: str) -> bool:
     words = text.split()
     has_verb = any(is_known_verb(word, base=True) for word in words[1:])
-    return has_verb and words[0].lower() not in word_set("unsure")
+    return has_verb and words[0].lower() not in word_set("unsure") | word_set("of others")
 
 
 def _verb_at(words: Sequence[str]) -> int:

@@ -1,29 +1,27 @@
-"""Whether an English text states the opposite of a claim, or of some what the claim says of all."""
+"""Whether an English text says something else than a claim: the opposite, another word, of some."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 
-from fullrecall._util.caches import remembered, remembered_words
+from fullrecall._util.caches import remembered_words
+from fullrecall.lexical.matching import ParsedText
 from fullrecall.lexical.words.data import word_set
 from fullrecall.lexical.words.frequencies import zipf_frequencies
 from fullrecall.lexical.words.negations import denied_keys
-from fullrecall.lexical.words.opposites import opposites
-from fullrecall.lexical.words.tokens import Word, read_words, stem
+from fullrecall.lexical.words.numbers import is_equal, numbers
+from fullrecall.lexical.words.opposites import opposites, synonyms
+from fullrecall.lexical.words.tokens import Word, alike, read_words, stem
 
 _PREFIXES = ("un", "in", "im", "ir", "il", "non", "dis")
 _LEAST = 4  # letters of a word that a prefix negates
 _WITHIN = 3  # words on either side of an opposite of which one must be shared
 _MOST = 60  # words of a claim that may have an opposite
+_SHORT = 15  # words of a claim that a text may have but for one
 _NOT = re.compile(r"\b(?:(?:does|do|did|is|are|was|were) )?not (?=\w)|n[o']t ", re.IGNORECASE)
 _NOT_ALL = re.compile(r"\bnot (?:all|every|each)\b", re.IGNORECASE)
-
-
-@remembered(200_000)
-def words_of_text(text: str) -> tuple[Word, ...]:
-    """Return the words of a text."""
-    return tuple(read_words(text))
+_AMOUNTS = (("of all", "of some"), ("of many", "of few"), ("of few", "of many"))
 
 
 @remembered_words(65_536)
@@ -36,23 +34,21 @@ def opposite_keys(written: str) -> frozenset[str]:
         rest = written.removeprefix(prefix)
         if rest == written:
             keys.add(stem(prefix + written))
-        elif len(rest) >= _LEAST and (
-            rest in zipf_frequencies() or stem(rest) in zipf_frequencies()
-        ):
+        elif len(rest) >= _LEAST and not zipf_frequencies().keys().isdisjoint((rest, stem(rest))):
             keys.add(stem(rest))
     return frozenset(keys)
 
 
 def states_opposite(claim: str, text: str) -> bool:
     """Whether an opposite of a word of the claim stands beside a word of the claim, undenied."""
-    claimed, stated = words_of_text(claim), words_of_text(text)
+    claimed, stated = read_words(claim), read_words(text)
     claim_keys, text_keys = {word.key for word in claimed}, {word.key for word in stated}
     denied = denied_keys(claim), denied_keys(text)
     lone = [word for word in claimed if word.key not in text_keys][:_MOST]
     return any(
         other.key in opposite_keys(word.written)
         and (word.key in denied[0]) == (other.key in denied[1])
-        and bool(_neighbors(claimed, word) & _neighbors(stated, other))
+        and _neighbors(claimed, word) & _neighbors(stated, other)
         for word in lone
         for other in stated
         if other.key not in claim_keys
@@ -65,31 +61,67 @@ def _neighbors(words: Sequence[Word], word: Word) -> set[str]:
     return {other.key for other in near if other is not word and other.tells}
 
 
-def states_of_some(claim: str, text: str) -> bool:
-    """Whether the claim speaks of all, or of none, and the text of some: half of, not all."""
-    of_all = word_set("of all")
-    if of_all.isdisjoint(word.written for word in words_of_text(claim)):
+def states_other_word(claim: str, text: str) -> bool:
+    """Whether a text has a short claim word for word, but for one that has another in its place.
+
+    Lists of opposites have no end: a fixed rate and a variable one, a left turn and a sharp one.
+    Numbers, synonyms, and words that begin alike may stand for each other.
+    """
+    claimed, stated = read_words(claim), read_words(text)
+    keys = {word.key for word in stated}
+    lone = [at for at, word in enumerate(claimed) if word.key not in keys]
+    if len(lone) != 1 or len(claimed) > _SHORT or claimed[max(0, lone[0] - 1)].is_number:
+        return False  # after a number, it is a unit or a scale
+    at, word = lone[0], claimed[lone[0]]
+    words, text_words = ([word.written for word in each] for each in (claimed, stated))
+    return any(
+        text_words[start : start + at] == words[:at]
+        and text_words[start + at + 1 : start + len(words)] == words[at + 1 :]
+        and _exclude(word, stated[start + at])
+        for start in range(len(stated) - len(words) + 1)
+    )
+
+
+def _exclude(word: Word, other: Word) -> bool:
+    """Whether two words in one place say different things."""
+    if word.is_number or other.is_number or not (word.tells and other.tells):
         return False
-    rest, denied = _NOT_ALL.subn(" ", text)
-    stated = {word.written for word in words_of_text(rest)}
-    return of_all.isdisjoint(stated) and (denied > 0 or not stated.isdisjoint(word_set("of some")))
+    same = synonyms().get(word.key, frozenset())
+    return other.key not in same and not alike(word.key, other.key)
 
 
-def in_words_of(claim: str, contexts: Collection[str]) -> str:
+def states_other_amount(claim: str, text: str) -> bool:
+    """Whether a claim speaks of all, or of none, and a text of some; or of many, and of few."""
+    rest = _NOT_ALL.sub(" some ", text)
+    claimed, stated = ({word.written for word in read_words(each)} for each in (claim, rest))
+    return any(
+        claimed & word_set(own)
+        and not stated & word_set(own)
+        and (stated & word_set(other)) - claimed
+        for own, other in _AMOUNTS
+    )
+
+
+def in_words_of(claim: str, contexts: Sequence[ParsedText]) -> str:
     """Return a claim with a negated opposite for a word that no context has: "not lazy", "eager".
 
-    So "unavailable" and "not available" are one claim, and "does not include" and "excludes".
+    So "unavailable" and "not available" are one claim, and "does not include" and "excludes"; and
+    so are "250 ms" and "0.25 seconds".
     """
-    stated = {word.key: word for context in contexts for word in words_of_text(context)}
-    denied, denied_there = denied_keys(claim), {k for text in contexts for k in denied_keys(text)}
-    for word in words_of_text(claim)[:_MOST]:
-        if word.key in stated or not word.tells:
+    stated = [number for context in contexts for number in numbers(context.text)]
+    for number in reversed(numbers(claim)):
+        same = next((each.text for each in stated if is_equal(number, each)), "")
+        if same and number.unit and same not in claim:
+            claim = f"{claim[: number.start]}{same}{claim[number.end :]}"
+    for word in read_words(claim)[:_MOST]:
+        if not word.tells or any(word.key in context.places for context in contexts):
             continue
-        others = [stated[key] for key in opposite_keys(word.written) if key in stated]
-        for other in others:
-            before, after = claim[: word.start], claim[word.end :]
-            if word.key in denied and other.key not in denied_there:
-                return f"{_NOT.sub('', before)}{other.written}{after}"
-            if word.key not in denied and other.key in denied_there:
-                return f"{before}not {other.written}{after}"
+        for context in contexts:
+            for key in opposite_keys(word.written) & context.places.keys():
+                other = context.words[context.places[key][0]].written
+                is_denied = word.key in denied_keys(claim)
+                if is_denied != (key in denied_keys(context.text)):
+                    before = claim[: word.start]
+                    before = _NOT.sub("", before) if is_denied else f"{before}not "
+                    return f"{before}{other}{claim[word.end :]}"
     return claim

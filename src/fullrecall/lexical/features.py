@@ -12,14 +12,17 @@ such rules these two held on data sets that they were not chosen on.
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Sequence
 
-from fullrecall.lexical.contrast import states_of_some, states_opposite
+from fullrecall.lexical.contrast import states_opposite, states_other_amount, states_other_word
 from fullrecall.lexical.matching import ClaimMatch, ParsedText
 from fullrecall.lexical.words.names import names
 from fullrecall.lexical.words.negations import denials, denied_keys, denies
 from fullrecall.lexical.words.numbers import may_stand_for, months, numbers
+from fullrecall.lexical.words.tokens import read_words
 
+_CODE = re.compile("`([^`]++)`")
 _NEAR = 12  # words: the distance over which closeness fades to 1/e
 _PLACES = 12  # of a word, when distances are taken
 _ABOUT = 0.3  # of the claim's weight that one sentence covers, to be about the same
@@ -71,18 +74,18 @@ def _distance(match: ClaimMatch, unit: int, other: int) -> int | None:
     return min(distances, default=None)
 
 
-def differing_detail(claim: ParsedText, contexts: Sequence[ParsedText], match: ClaimMatch) -> str:
-    """Return in what the claim differs, "number", "negation" and so on; empty where in neither."""
+def differing_detail(claim: ParsedText, contexts: Sequence[ParsedText], match: ClaimMatch) -> bool:
+    """Whether the claim differs in a number, code, an amount, an opposite, a word, or a denial."""
+    coded = {word.key for code in _CODE.findall(claim.text) for word in read_words(code)}
+    if not all(any(key in passage.places for passage in contexts) for key in coded):
+        return True
     if _has_absent_number(claim.text, [passage.text for passage in contexts]):
-        return "number"
+        return True
     if match.best is None or match.covered < _ABOUT * match.total:
-        return ""
+        return False
     sentence = contexts[match.best.context].sentence(match.best.number)
-    if states_opposite(claim.text, sentence):
-        return "opposite"
-    if states_of_some(claim.text, sentence):
-        return "some"
-    return "negation" if _is_denied(claim, sentence) else ""
+    differs = states_opposite, states_other_amount, states_other_word
+    return any(rule(claim.text, sentence) for rule in differs) or _is_denied(claim, sentence)
 
 
 def _has_absent_number(claim: str, contexts: Sequence[str]) -> bool:

@@ -21,6 +21,10 @@ _BOUNDARY = re.compile(
     r"(?<=[.!?…])[\"'”’)\]]*\s+(?=[\"'“‘(\[]?[^\W_a-z])"  # noqa: RUF001
     r"|(?<=[。！？।؟])|\n+"  # noqa: RUF001
 )
+_ROW = re.compile(  # cells between bars, tabs, or wide gaps, or of CSV
+    r"\S\s*\||\|\s*\S|[^\s.!?](?:\t| {2,})\S|^[^,]+(?:,(?=\S)[^,]+){2,}$"
+)
+_LEAST_ROWS = 3  # of a table, with its header
 _LONGEST_SENTENCE = 60  # words; a longer stretch without a stop (a table, a list) is cut
 _ALIKE_CREDIT = 0.8  # of a word that begins like the claim's
 _CANDIDATES = 6  # sentences around which windows are tried
@@ -48,7 +52,7 @@ class ParsedText(NamedTuple):
 @remembered(1_000_000)  # a context is judged for many claims
 def read_passage(text: str) -> ParsedText:
     """Return a text with its words, its sentences, and where each word stands."""
-    words = tuple(read_words(text))
+    words = read_words(text)
     cuts = [match.end() for match in _BOUNDARY.finditer(text)]
     firsts: list[int] = []  # of each sentence: its first word
     sentence_of: list[int] = []
@@ -63,6 +67,36 @@ def read_passage(text: str) -> ParsedText:
         positions_of[word.key].append(position)
     sentences = tuple(pairwise([*firsts, len(words)]))
     return ParsedText(text, words, tuple(sentence_of), sentences, dict(positions_of))
+
+
+@remembered(1_000_000)
+def _table(text: str) -> tuple[Sequence[str], Sequence[int]]:
+    """Return the lines of a text, and which of them are rows of a table, without its header."""
+    lines = text.splitlines()
+    rows = [n for n, line in enumerate(lines) if _ROW.search(line) and any(map(str.isalnum, line))]
+    if len(rows) < _LEAST_ROWS:
+        return lines, ()
+    return lines, rows[not any(map(str.isdigit, lines[rows[0]])) :]
+
+
+def read_for(claim: ParsedText, text: str) -> ParsedText:
+    """Return a text, read for a claim: of a table only the row that has most of the claim.
+
+    A number in another row is another item's.
+    """
+    lines, rows = _table(text)
+    if not rows:
+        return read_passage(text)
+
+    def shared(row: int) -> tuple[float, int]:
+        """Return the weight of the claim's words in a row, and how many of its numbers it has."""
+        stated = claim.places.keys() & read_passage(lines[row]).places.keys()
+        words = [claim.words[claim.places[key][0]] for key in stated]
+        worth = [word.weight for word in words if not word.is_number]
+        return sum(worth), len(words) - len(worth)
+
+    others = {*rows} - {max(rows, key=shared)}
+    return read_passage("\n".join(line for n, line in enumerate(lines) if n not in others))
 
 
 class Sentence(NamedTuple):
@@ -117,7 +151,7 @@ def match_of(claim: ParsedText, contexts: Sequence[ParsedText]) -> ClaimMatch:
                 here.setdefault(index, []).append(position)
         positions.append(here)
     weights = [unit.weight for unit in units]
-    best, region, evidence = _best_window(covers, weights)
+    best, region, evidence = _best_window(covers, weights, contexts)
     return ClaimMatch(
         units,
         tuple(index for index, unit in enumerate(units) if unit.tells),
@@ -143,7 +177,7 @@ def occurrences(word: Word, passage: ParsedText) -> Iterator[tuple[int, float]]:
 
 
 def _best_window(
-    covers: Mapping[Sentence, Cover], weights: Sequence[float]
+    covers: Mapping[Sentence, Cover], weights: Sequence[float], contexts: Sequence[ParsedText]
 ) -> tuple[Sentence | None, Cover, tuple[int, int]]:
     """Return the middle of the window that covers most, what its region covers, and its evidence.
 
@@ -155,7 +189,8 @@ def _best_window(
     most = 0.0
     for sentence in ranking[:_CANDIDATES]:
         context, number = sentence
-        neighbors = number - 1, number, number + 1
+        is_row = _ROW.search(contexts[context].sentence(number))
+        neighbors = (number,) if is_row else (number - 1, number, number + 1)
         whole = _weigh(_joined(covers, context, neighbors), weights)
         # The same credits, added in another order, differ in their last bits: no reason to move on.
         if whole <= most + 1e-9:

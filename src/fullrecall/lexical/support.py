@@ -18,11 +18,12 @@ from fullrecall._util.data import table
 from fullrecall.lexical.claim_judge import Best, Judged
 from fullrecall.lexical.contrast import in_words_of
 from fullrecall.lexical.features import differing_detail, features
-from fullrecall.lexical.matching import ClaimMatch, ParsedText, match_of, read_passage
+from fullrecall.lexical.matching import ClaimMatch, ParsedText, match_of, read_for, read_passage
+from fullrecall.lexical.words.tokens import read_words
 
 _CLOSING = frozenset(".!?…。！？।؟\"'”’»)]%")  # noqa: RUF001 - they are full-width stops
 _LEADING_PRONOUN = re.compile(r"(?:It|He|She|They)\b")
-_LIST_NUMBER = re.compile(r"\s*+\(?\d{1,2}[.)]\s++(?=\S)")
+_LIST_NUMBER = re.compile(r"\A\s*+\(?\d{1,2}[.)]\s++(?=\S)")
 _DENIED = 0.3  # the share that remains of the probability of a claim that differs in a detail
 _SHORT = 7  # words of a claim, each once
 _KEPT = 4  # contexts that are tried with each further one, those that cover most
@@ -38,7 +39,7 @@ def weights() -> Mapping[str, Any]:
 
 def supported(claim: str, contexts: Sequence[str]) -> Best:
     """Return how far all contexts jointly support the claim, with what speaks most for it."""
-    return _best(*matched(claim, contexts), contexts)
+    return _best(*matched(claim, contexts))
 
 
 def judged(claim: str, contexts: Sequence[str], *, threshold: float) -> Judged:
@@ -48,7 +49,7 @@ def judged(claim: str, contexts: Sequence[str], *, threshold: float) -> Judged:
     ones are tried that cover most of the claim. So more contexts never lower what fewer support.
     """
     alone = [matched(claim, [context]) for context in contexts]
-    best_of = [_best(*match, [text]) for match, text in zip(alone, contexts, strict=True)]
+    best_of = [_best(*match) for match in alone]
     if any(best.support >= threshold for best in best_of):
         return Judged(best_of)
     return Judged(
@@ -58,32 +59,25 @@ def judged(claim: str, contexts: Sequence[str], *, threshold: float) -> Judged:
 
 def matched(claim: str, contexts: Sequence[str]) -> tuple[ParsedText, list[ParsedText], ClaimMatch]:
     """Return a claim without the list number before it, the contexts, and how they match."""
-    marker = _LIST_NUMBER.match(claim)
-    claim = in_words_of(claim, contexts)
-    passage = read_passage(claim[marker.end() :] if marker else claim)
-    read = [read_passage(_with_subject(context, passage)) for context in contexts]
+    bare = _LIST_NUMBER.sub("", claim)
+    read = [read_for(read_passage(bare), context) for context in contexts]
+    passage = read_passage(in_words_of(_for_chunk(bare, read), read))
     return passage, read, match_of(passage, read)
 
 
-def _with_subject(context: str, claim: ParsedText) -> str:
-    """Return a context that begins with a pronoun with the claim's name in place of it.
+def _for_chunk(claim: str, contexts: Sequence[ParsedText]) -> str:
+    """Return a claim with the pronoun that a chunk begins with for the name that it begins with.
 
     A chunk often begins within a text that named its subject before: "It was built in 1889."
     """
-    pronoun = _LEADING_PRONOUN.match(context)
-    named = list(takewhile(lambda word: word.is_capitalised, claim.words))
-    if pronoun is None or not named or _LEADING_PRONOUN.match(claim.text):
-        return context
-    said = {word.key for word in claim.words[len(named) :] if word.tells}
-    # The name itself must not count: a context about the same thing may say something else of it.
-    if 2 * len(said & read_passage(context).places.keys()) < max(1, len(said)):
-        return context
-    return f"{claim.text[: named[-1].end]}{context[pronoun.end() :]}"
+    pronoun = _LEADING_PRONOUN.match(contexts[0].text) if len(contexts) == 1 else None
+    named = list(takewhile(lambda word: word.is_capitalised, read_words(claim)))
+    if pronoun is None or not named or any(word.key in contexts[0].places for word in named[-1:]):
+        return claim
+    return f"{pronoun[0]}{claim[named[-1].end :]}"
 
 
-def _best(
-    claim: ParsedText, contexts: Sequence[ParsedText], match: ClaimMatch, originals: Sequence[str]
-) -> Best:
+def _best(claim: ParsedText, contexts: Sequence[ParsedText], match: ClaimMatch) -> Best:
     if match.best is None:
         return Best()
     values = features(claim, match)
@@ -93,24 +87,20 @@ def _best(
     )
     # Rounded, so that a machine's last bits do not show.
     probability = round(1 / (1 + math.exp(-score)), 6)
-    if differing_detail(claim, contexts, match) or _shares_only_names(match):
+    if differing_detail(claim, contexts, match) or _lacks_end(match):
         probability = round(probability * _DENIED, 6)
     quote = _evidence(match, contexts[match.best.context])
-    original = originals[match.best.context]
-    if quote not in original and (pronoun := _LEADING_PRONOUN.match(original)):
-        subject = contexts[match.best.context].text.removesuffix(original[pronoun.end() :])
-        quote = pronoun[0] + quote.removeprefix(subject)  # as the context has it
     return Best(probability, quote)
 
 
-def _shares_only_names(match: ClaimMatch) -> bool:
-    """Whether contexts have the names of a short claim, and no other word that it says of them.
+def _lacks_end(match: ClaimMatch) -> bool:
+    """Whether contexts have all of a short claim's beginning, its subject, and none of the rest.
 
     A long claim may say the same in other words.
     """
-    others = [unit for unit in match.telling if not match.units[unit].is_capitalised]
-    is_short = len(match.units) <= _SHORT
-    return is_short and len(others) > 1 and not any(match.found[unit] for unit in others)
+    are_found = [match.found[unit] > 0 for unit in match.telling]
+    rest = are_found[len(list(takewhile(bool, are_found))) :]
+    return len(match.units) <= _SHORT and len(rest) > 1 and not any(rest)
 
 
 def _two_jointly(

@@ -35,7 +35,7 @@ def names(text: str) -> tuple[Name, ...]:
 
     Months and weekdays are none, nor is a frequent word that begins a sentence.
     """
-    words = tuple(read_words(text))
+    words = read_words(text)
     listed = []
     for first, run in _runs(text, words):
         before = text[words[first - 1].end : words[first].start] if first else _ENDS

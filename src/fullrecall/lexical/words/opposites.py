@@ -21,6 +21,12 @@ def opposites() -> Mapping[str, frozenset[str]]:
 
 
 @cache
+def synonyms() -> Mapping[str, frozenset[str]]:
+    """Return for each listed word the keys of its synonyms: start, begin and launch."""
+    return _by_key("synonyms.txt")
+
+
+@cache
 def rivals() -> Mapping[str, frozenset[str]]:
     """Return for each listed word the keys of the others of its kinds: Tuesday, and other days."""
     return _by_key("kinds.txt")

@@ -13,7 +13,7 @@ import unicodedata
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from fullrecall._util.caches import remembered_words
+from fullrecall._util.caches import remembered, remembered_words
 from fullrecall.lexical.words.data import lines, table
 from fullrecall.lexical.words.frequencies import weight
 from fullrecall.lexical.words.numbers import value_of
@@ -61,8 +61,13 @@ class Word(NamedTuple):
         return self.is_number or self.weight >= TELLING
 
 
-def read_words(text: str) -> Iterator[Word]:
-    """Yield the words of `text` in order."""
+@remembered(1_000_000)  # a context is read for many claims
+def read_words(text: str) -> tuple[Word, ...]:
+    """Return the words of `text` in order."""
+    return tuple(_words(text))
+
+
+def _words(text: str) -> Iterator[Word]:
     for match in _TOKEN.finditer(text):
         start, end = match.span()
         written = match.group()
