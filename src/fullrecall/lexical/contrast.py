@@ -41,17 +41,20 @@ def opposite_keys(written: str) -> frozenset[str]:
 
 def states_opposite(claim: str, text: str) -> bool:
     """Whether an opposite of a word of the claim stands beside a word of the claim, undenied."""
-    claimed, stated = read_words(claim), read_words(text)
-    claim_keys, text_keys = {word.key for word in claimed}, {word.key for word in stated}
-    denied = denied_keys(claim), denied_keys(text)
-    lone = [word for word in claimed if word.key not in text_keys][:_MOST]
+    claimed, stated = read_words(claim), {word.key: word for word in reversed(read_words(text))}
+    claim_keys = {word.key for word in claimed}
+    pairs = [
+        (word, stated[key])
+        for word in claimed[:_MOST]
+        if word.key not in stated
+        for key in opposite_keys(word.written)
+        if key in stated and key not in claim_keys
+    ]
+    denied = (denied_keys(claim), denied_keys(text)) if pairs else ((), ())
     return any(
-        other.key in opposite_keys(word.written)
-        and (word.key in denied[0]) == (other.key in denied[1])
-        and _neighbors(claimed, word) & _neighbors(stated, other)
-        for word in lone
-        for other in stated
-        if other.key not in claim_keys
+        (word.key in denied[0]) == (other.key in denied[1])
+        and _neighbors(claimed, word) & _neighbors(read_words(text), other)
+        for word, other in pairs
     )
 
 
@@ -108,16 +111,16 @@ def in_words_of(claim: str, contexts: Sequence[ParsedText]) -> str:
     So "unavailable" and "not available" are one claim, and "does not include" and "excludes"; and
     so are "250 ms" and "0.25 seconds".
     """
-    stated = [number for context in contexts for number in numbers(context.text)]
     for number in reversed(numbers(claim)):
+        stated = [n for context in contexts for n in numbers(context.text)] if number.unit else []
         same = next((each.text for each in stated if is_equal(number, each)), "")
-        if same and number.unit and same not in claim:
+        if same and same not in claim:
             claim = f"{claim[: number.start]}{same}{claim[number.end :]}"
     for word in read_words(claim)[:_MOST]:
         if not word.tells or any(word.key in context.places for context in contexts):
             continue
         for context in contexts:
-            for key in opposite_keys(word.written) & context.places.keys():
+            for key in sorted(filter(context.places.__contains__, opposite_keys(word.written))):
                 other = context.words[context.places[key][0]].written
                 is_denied = word.key in denied_keys(claim)
                 if is_denied != (key in denied_keys(context.text)):

@@ -93,7 +93,8 @@ def _has_absent_number(claim: str, contexts: Sequence[str]) -> bool:
 
     A number may stand there for another: rounded, or of a decade.
     """
-    if not months(claim) <= {month for context in contexts for month in months(context)}:
+    named = months(claim)
+    if named and not named <= {month for context in contexts for month in months(context)}:
         return True
     own = [number for number in numbers(claim) if number.in_digits]
     present = [number for context in contexts for number in numbers(context)] if own else []

@@ -190,14 +190,14 @@ def _best_window(
     for sentence in ranking[:_CANDIDATES]:
         context, number = sentence
         is_row = _ROW.search(contexts[context].sentence(number))
-        neighbors = (number,) if is_row else (number - 1, number, number + 1)
+        neighbors = [number] if is_row else [number - 1, number, number + 1]
         whole = _weigh(_joined(covers, context, neighbors), weights)
         # The same credits, added in another order, differ in their last bits: no reason to move on.
         if whole <= most + 1e-9:
             continue
         most = whole
         # The shortest stretch that covers nearly as much as the window is the evidence.
-        for stretch in ((number,), neighbors[:2], neighbors[1:], neighbors):
+        for stretch in ([number], neighbors[:2], neighbors[1:], neighbors):
             if _weigh(_joined(covers, context, stretch), weights) >= _NEARLY * whole:
                 break
         region = _joined(covers, context, (*neighbors, 0))
