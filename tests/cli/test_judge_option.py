@@ -118,3 +118,24 @@ def test_wrong_judges_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
         result = run("evaluate", path, *arguments)
         assert result.exit_code == 2, arguments
         assert message in " ".join(result.stderr.split()), arguments
+
+
+def test_a_model_is_asked_only_about_unsure_claims(tmp_path: Path, endpoint: Any) -> None:
+    """`--unsure` puts the built-in judge first; the summary says how many claims went on."""
+    endpoint.says(reply(quoting(1, "not_supported")))
+    result = judged(tmp_path, endpoint, "--unsure", "0.0,0.5")
+    assert result.exit_code == 0
+    assert "1 of 2 targets in claim_recall went to the second judge (1 call, " in result.stdout
+    result = judged(tmp_path, endpoint, "--unsure", "0.01,0.02")
+    assert "second judge" not in result.stdout
+    assert "The Eiffel Tower is made of cheese. — not in the first 2, support 0." in result.stdout
+
+
+def test_a_band_that_is_none_says_what_is_expected(tmp_path: Path, endpoint: Any) -> None:
+    """Two numbers within [0, 1], and a judge to ask."""
+    result = judged(tmp_path, endpoint, "--unsure", "0.3")
+    assert "expected LOW,HIGH such as 0.3,0.65, got '0.3'" in " ".join(result.stderr.split())
+    result = judged(tmp_path, endpoint, "--unsure", "0.6,0.3")
+    assert "must be (low, high) within [0, 1]" in " ".join(result.stderr.split())
+    result = run("evaluate", file_of(tmp_path, ROW), "--unsure", "0.3,0.6")
+    assert "needs --judge openai:MODEL" in " ".join(result.stderr.split())

@@ -157,7 +157,7 @@ class TestRanks:
         """Neither of two cited contexts verifies alone: the later rank, said together or not."""
         sample = Sample(
             retrieved_contexts=["France is in Western Europe.", "filler", "Its capital is Paris."],
-            reference_claims=["France is in Western Europe and its capital is Paris."],
+            reference_claims=["France in Western Europe has Paris as its capital."],
         )
         halves = [{"context": 1, "quote": "France is in Western Europe"},
                   {"context": 3, "quote": "Its capital is Paris"}]  # fmt: skip

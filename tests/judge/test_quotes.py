@@ -21,7 +21,7 @@ class TestEvidence:
 
     CONTEXT = "The Eiffel Tower\u2019s height is  330 metres.\nIt stands in Paris, France."
 
-    CLAIM = "The Eiffel Tower stands in Paris and is 330 metres high."
+    CLAIM = "The 330 metres high Eiffel Tower stands in Paris."
 
     def result(self, quote: str, **parameters: Any) -> Any:
         """Return the result for one claim supported by this quote."""

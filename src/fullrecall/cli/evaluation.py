@@ -112,6 +112,14 @@ def evaluate(
             metavar="URL", help="Endpoint of openai:MODEL, for vLLM, Ollama, LM Studio, and others."
         ),
     ] = None,
+    unsure: Annotated[
+        str | None,
+        judging_option(
+            metavar="LOW,HIGH",
+            help="claim_recall: ask the judge only about claims whose support by the built-in "
+            "judge lies in this band, such as 0.3,0.65.",
+        ),
+    ] = None,
     require_evidence: Annotated[
         bool,
         judging_option(
@@ -245,6 +253,7 @@ def evaluate(
       fullrecall evaluate answers.jsonl --scorer text_recall --threshold 0.8
       fullrecall evaluate qrels.txt --run bm25.run --measure ndcg@10
       fullrecall evaluate answers.jsonl --judge openai:gpt-4o-mini
+      fullrecall evaluate answers.jsonl --judge openai:gpt-4o-mini --unsure 0.3,0.65
       fullrecall evaluate traces.json --references labels.jsonl
       fullrecall evaluate questions.jsonl --retriever app.py:search --corpus docs/
     """
@@ -276,7 +285,7 @@ def evaluate(
         ScorerName.CLAIM: {
             "require_evidence": require_evidence,
             "split": split,
-            "judge": judge_of(judge, base_url),
+            "judge": judge_of(judge, base_url, unsure),
         },
     }
     try:

@@ -11,8 +11,12 @@ if TYPE_CHECKING:
     from fullrecall.judge.models import ChatModel
 
 
-def judge_of(name: str | None, base_url: str | None = None) -> Judge | None:
+def judge_of(
+    name: str | None, base_url: str | None = None, unsure: str | None = None
+) -> Judge | None:
     """Return the judge named, None for the default.
+
+    With `unsure`, a band such as "0.3,0.65", it judges only what the built-in judge is unsure of.
 
     Raises `typer.BadParameter` for another kind, and what the judge raises where it lacks a
     package or a key.
@@ -20,6 +24,8 @@ def judge_of(name: str | None, base_url: str | None = None) -> Judge | None:
     kind, _, folder = (name or "").partition(":")
     if base_url is not None and kind not in ("openai", "anthropic"):
         raise bad_option("--base-url", "needs --judge openai:MODEL")
+    if unsure is not None:
+        return _cascade(name, base_url, unsure)
     if name is None:
         return None
     # Each is loaded where it is named: what it needs is an extra.
@@ -34,6 +40,22 @@ def judge_of(name: str | None, base_url: str | None = None) -> Judge | None:
     from fullrecall.judge import LLMJudge
 
     return LLMJudge(model_of(name, base_url, "--judge", "lexical, nli:FOLDER, "))
+
+
+def _cascade(name: str | None, base_url: str | None, unsure: str) -> Judge:
+    from fullrecall.judge import Cascade
+    from fullrecall.lexical import LexicalJudge
+
+    second = judge_of(name, base_url)
+    if second is None:
+        raise bad_option("--unsure", "needs --judge openai:MODEL, the judge to ask")
+    try:
+        low, high = map(float, unsure.split(","))
+    except ValueError:
+        raise bad_option(
+            "--unsure", f"expected LOW,HIGH such as 0.3,0.65, got {unsure!r}"
+        ) from None
+    return Cascade(LexicalJudge(), second, unsure=(low, high))
 
 
 def model_of(name: str, base_url: str | None, option: str, judges: str = "") -> ChatModel:

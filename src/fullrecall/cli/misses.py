@@ -57,7 +57,9 @@ def _described(row: Row, k: int | None) -> Iterator[RenderableType]:
     for finding, result in missed[:_TARGETS_SHOWN]:
         score = f"{result.method.name}: " if len(row.results) > 1 else ""
         target = one_line(finding.target.label, 120)
-        yield indented(Text.assemble(target, (f" — {score}{_where(finding, result)}", "yellow")))
+        sure = "" if finding.support is None else f", support {finding.support:.2f}"
+        where = f" — {score}{_where(finding, result)}{sure}"
+        yield indented(Text.assemble(target, (where, "yellow")))
     if len(missed) > _TARGETS_SHOWN:
         yield indented(Text(f"… and {len(missed) - _TARGETS_SHOWN:,} more"))
 

@@ -8,6 +8,7 @@ from fullrecall._util import lazy
 from fullrecall.errors import JudgeError as JudgeError
 
 if TYPE_CHECKING:  # the list of all exports: `lazy` reads it too
+    from fullrecall.judge.cascade import Cascade as Cascade
     from fullrecall.judge.judge import Ask as Ask
     from fullrecall.judge.judge import Citation as Citation
     from fullrecall.judge.judge import Flow as Flow

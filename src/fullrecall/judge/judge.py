@@ -59,7 +59,9 @@ class Verdict(NoTruth):
     `contested` says which contexts moved the verdicts, where some did. `verified` says whether
     the model, shown its quotes and the target alone, found that they support it; None where it was
     not asked. `facts` are the verdicts on the facts of a compound claim, each with its text as
-    `fact`: the credit is then their share.
+    `fact`: the credit is then their share. `support` is the probability that the contexts support
+    the target, from judges that know one. `referred` says that the second judge of a cascade
+    decided.
     """
 
     read: ClassVar[str] = ".label"
@@ -75,25 +77,13 @@ class Verdict(NoTruth):
     verified: bool | None = None
     facts: tuple[Verdict, ...] = ()
     fact: str = ""
+    support: float | None = None
+    referred: bool = False
 
     @property
     def helps(self) -> bool:
         """Whether it can earn credit: it says that the target is supported, if in part."""
         return self.label in ("supported", "partial")
-
-
-def compound(facts: Sequence[Verdict]) -> Verdict:
-    """Return the verdict on a claim of several facts; without one on each fact there is none."""
-    problem = next((fact.problem for fact in facts if fact.label is None), "")
-    if problem:
-        return Verdict(None, problem=problem)
-    supported = [fact.label == "supported" for fact in facts]
-    label: VerdictLabel = "partial" if any(supported) else "not_supported"
-    return Verdict(
-        "supported" if all(supported) else label,
-        tuple(dict.fromkeys(citation for fact in facts for citation in fact.citations)),
-        facts=tuple(facts),
-    )
 
 
 SplitKind: TypeAlias = Literal["claims", "questions"]

@@ -26,6 +26,9 @@ class Language(Protocol):
     def statements(self, text: str) -> list[str]:
         """Return the sentences of a text that state something."""
 
+    def facts(self, claims: Sequence[str]) -> list[list[str]]:
+        """Return the facts of each claim; pronouns have the subject of the claim before."""
+
     def omitted(self, text: str) -> Sequence[Any]:
         """Return the parts of a text that state nothing, each with `text` and `role`."""
 
@@ -68,6 +71,10 @@ class PlainLanguage:
         return [part.strip() for part in _SENTENCE_END.split(text) if part.strip()]
 
     statements = sentences
+
+    def facts(self, claims: Sequence[str]) -> list[list[str]]:
+        """Return each claim as one fact."""
+        return [[claim] for claim in claims]
 
     def omitted(self, text: str) -> Sequence[Any]:  # noqa: ARG002
         """Return nothing: every sentence counts as a statement."""

@@ -12,6 +12,7 @@ from typing import Literal, TypeAlias, get_args
 from fullrecall._util.parameters import check_choice, check_k
 from fullrecall.errors import JudgeError, ParameterError
 from fullrecall.judge.exchange import Exchange, Matter, Verification, windows
+from fullrecall.judge.facts import fact_by_fact
 from fullrecall.judge.flow import side_by_side
 from fullrecall.judge.guard import Guard
 from fullrecall.judge.hints import seems_to_instruct, without_hints
@@ -158,7 +159,19 @@ class LLMJudge(Exchange):
         question: str | None = None,
         relation: Relation = "claim",
     ) -> Flow[Sequence[Verdict]]:
-        """Return one verdict per target, in order."""
+        """Return one verdict per target, in order; a compound claim is judged fact by fact."""
+        judged = partial(self._judged, contexts=contexts, question=question, relation=relation)
+        if relation == "claim":
+            return (yield from fact_by_fact(targets, judged))
+        return (yield from judged(targets))
+
+    def _judged(
+        self,
+        targets: Sequence[str],
+        contexts: Sequence[str],
+        question: str | None,
+        relation: Relation,
+    ) -> Flow[Sequence[Verdict]]:
         matter = Matter(
             dict(enumerate(targets, start=1)),
             dict(enumerate(contexts, start=1)),

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Self
 
 from fullrecall.errors import ParameterError
+from fullrecall.judge.facts import fact_by_fact
 from fullrecall.judge.flow import side_by_side
 from fullrecall.judge.judge import (
     LABELS,
@@ -61,11 +62,15 @@ class Panel:
         question: str | None = None,
         relation: Relation = "claim",
     ) -> Flow[Sequence[Verdict]]:
-        """Return the median verdict per target, in order."""
-        return _medians(
-            judge.attribute(targets, contexts, question=question, relation=relation)
-            for judge in self.judges
-        )
+        """Return the median verdict per target, in order; a compound claim fact by fact."""
+
+        def judged(shown: Sequence[str]) -> Flow[Sequence[Verdict]]:
+            return _medians(
+                judge.attribute(shown, contexts, question=question, relation=relation)
+                for judge in self.judges
+            )
+
+        return fact_by_fact(targets, judged) if relation == "claim" else judged(targets)
 
     def relevance(
         self, contexts: Sequence[str], *, question: str | None, reference: str | None

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Iterable, Sequence
-from dataclasses import replace
+from functools import partial
 from typing import ClassVar, NamedTuple
 
 from fullrecall.errors import JudgeError, ParameterError
-from fullrecall.judge.judge import Citation, Flow, Relation, SplitKind, Verdict, compound
-from fullrecall.lexical.clauses import facts_of, resolved
+from fullrecall.judge.facts import fact_by_fact
+from fullrecall.judge.judge import Citation, Flow, Relation, SplitKind, Verdict
+from fullrecall.lexical.clauses import facts_of
 from fullrecall.lexical.sentences import sentences
 
 
@@ -38,11 +39,12 @@ class Judged(NamedTuple):
 
         # All of them, not the best: the target is found at each of their ranks.
         enough = [index for index, best in enumerate(self.alone) if best.support >= threshold]
+        support = max((best.support for best in self.alone), default=0.0)
         if enough:
-            return Verdict("supported", cited(enough))
+            return Verdict("supported", cited(enough), support=support)
         if self.together >= threshold:
-            return Verdict("supported", cited(self.pair), together=True)
-        return Verdict("not_supported")
+            return Verdict("supported", cited(self.pair), together=True, support=self.together)
+        return Verdict("not_supported", support=support)
 
 
 def helping(facts: Sequence[Sequence[Best]], count: int, threshold: float) -> list[Verdict]:
@@ -52,9 +54,9 @@ def helping(facts: Sequence[Sequence[Best]], count: int, threshold: float) -> li
     """
     best_of = [max(column, key=lambda best: best.support) for column in zip(*facts, strict=True)]
     return [
-        Verdict("supported", (Citation(index, best.quote),))
+        Verdict("supported", (Citation(index, best.quote),), support=best.support)
         if best.support >= threshold
-        else Verdict("not_supported")
+        else Verdict("not_supported", support=best.support)
         for index, best in enumerate(best_of or [Best()] * count)
     ]
 
@@ -112,15 +114,8 @@ class ClaimJudge:
                 f"{self.called} cannot decide whether a question is answered: "
                 "pass judge=LLMJudge(…) or --judge openai:MODEL"
             )
-        facts_by_claim = [facts_of(claim) for claim in resolved(targets)]
-        facts = [fact for listed in facts_by_claim for fact in listed]
-        verdicts = iter((yield from self._attributed(facts, contexts, question)))
-        return [
-            next(verdicts)
-            if len(listed) == 1
-            else compound([replace(next(verdicts), fact=fact) for fact in listed])
-            for listed in facts_by_claim
-        ]
+        judged = partial(self._attributed, contexts=contexts, question=question)
+        return (yield from fact_by_fact(targets, judged))
 
     def relevance(
         self, contexts: Sequence[str], *, question: str | None, reference: str | None

@@ -53,6 +53,11 @@ def facts_of(text: str) -> list[str]:
     return resolved(facts)
 
 
+def facts_of_claims(claims: Sequence[str]) -> list[list[str]]:
+    """Return the facts of each claim; a pronoun has the subject of the claim before."""
+    return [facts_of(claim) or [claim] for claim in resolved(claims)]
+
+
 def _with_lead_in(all_parts: Sequence[TextPart], stated: AbstractSet[str]) -> Iterator[str]:
     """Yield the parts that state something; an item of a list after the words that need it."""
     lead_in = ""

@@ -80,7 +80,8 @@ class Finding(NamedTuple):
     `unverified` is the credit, of all that was earned, that rests on quotes which were not
     verified, in [0, 1]; `contested` says why a verdict was judged apart from the others.
     `parts` are the verdicts that it was made of, where it was not a single one of contexts that
-    are each enough.
+    are each enough. `support` is the probability that the contexts support the target, where the
+    judge knows one; `referred` says that the second judge of a cascade decided.
     """
 
     target: Target
@@ -92,6 +93,8 @@ class Finding(NamedTuple):
     unverified: float = 0.0
     contested: str = ""
     parts: tuple[VerdictPart, ...] = ()
+    support: float | None = None
+    referred: bool = False
 
     def credit_at(self, k: int | None = None) -> float:
         """Return the credit earned within the first `k` ranks, in [0, 1]; None: within all."""

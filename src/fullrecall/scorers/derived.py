@@ -17,8 +17,9 @@ from fullrecall._util import lazy
 from fullrecall._util.ports import plugged
 from fullrecall._util.values import shown
 from fullrecall.errors import FullrecallError, JudgeError, ReportError
+from fullrecall.judge.facts import compound
 from fullrecall.judge.flow import Done, advance
-from fullrecall.judge.judge import LABELS, Citation, Flow, Verdict, compound
+from fullrecall.judge.judge import LABELS, Citation, Flow, Verdict
 from fullrecall.judge.panel import median
 from fullrecall.measures.findings import Evidence, Finding, VerdictPart
 from fullrecall.samples.corpus import STALE
@@ -197,11 +198,23 @@ class RecordedJudge:
         parts = finding.parts or (
             VerdictPart(finding.verdict, tuple(range(len(finding.evidence)))),
         )
-        if parts[0].fact:
-            facts = [
-                replace(self._of_part(part, finding.evidence), fact=part.fact) for part in parts
-            ]
-            return compound(facts)
+        by_fact: dict[str, list[VerdictPart]] = {}
+        for part in parts:
+            by_fact.setdefault(part.fact, []).append(part)
+        verdicts = {fact: self._of_votes(own, finding) for fact, own in by_fact.items()}
+        verdict = (
+            compound([replace(verdict, fact=fact) for fact, verdict in verdicts.items()])
+            if parts[0].fact
+            else verdicts[""]
+        )
+        contested, support, referred = finding.contested, finding.support, finding.referred
+        # `replace` takes a tenth of the derivation.
+        if contested or referred or support is not None:
+            return replace(verdict, contested=contested, support=support, referred=referred)
+        return verdict
+
+    def _of_votes(self, parts: Sequence[VerdictPart], finding: Finding) -> Verdict:
+        """Return the verdict that parts record: of one judge, or the median of a panel's votes."""
         by_vote: dict[int, list[Verdict]] = {}
         for part in parts:
             by_vote.setdefault(part.vote, []).append(self._of_part(part, finding.evidence))
@@ -210,9 +223,7 @@ class RecordedJudge:
             for first, *others in by_vote.values()
         ]
         # A panel's votes are numbered from 1 (`_kept_parts` in `judged`); 0 is a single judge.
-        verdict = votes[0] if parts[0].vote == 0 else median(votes)
-        # `replace` takes a tenth of the derivation.
-        return replace(verdict, contested=finding.contested) if finding.contested else verdict
+        return votes[0] if parts[0].vote == 0 else median(votes)
 
     def _of_part(self, part: VerdictPart, evidence: Sequence[Evidence]) -> Verdict:
         """Return one verdict; what it cites that is no context is cited as context -1."""

@@ -229,6 +229,8 @@ class JudgedScorer(FindingScorer):
             credit - (proven[-1].credit if proven else 0.0),
             verdict.contested,
             _kept_parts(verdict, evidence, cited),
+            verdict.support,
+            verdict.referred,
         )
 
     def _compound(self, target: Target, verdict: Verdict, contexts: Contexts, aim: Aim) -> Finding:
@@ -245,13 +247,13 @@ class JudgedScorer(FindingScorer):
         pieces = dict.fromkeys(piece for finding in facts for piece in finding.evidence)
         evidence = sorted(pieces, key=lambda piece: piece.rank)
         parts = [
-            VerdictPart(
-                fact.label or "",
-                tuple(map(evidence.index, finding.evidence)),
-                fact.together,
+            part._replace(
                 fact=fact.fact,
+                evidence=tuple(evidence.index(finding.evidence[index]) for index in part.evidence),
             )
             for fact, finding in zip(verdict.facts, facts, strict=True)
+            for part in finding.parts
+            or (VerdictPart(finding.verdict, tuple(range(len(finding.evidence)))),)
         ]
         return Finding(
             target,
@@ -259,8 +261,12 @@ class JudgedScorer(FindingScorer):
             tuple(sorted({rank for finding in facts for rank in finding.ranks})),
             tuple(evidence),
             verdict.label or "",
-            unverified=sum(finding.unverified for finding in facts) / len(facts),
-            parts=tuple(parts),
+            verdict.agreement,
+            sum(finding.unverified for finding in facts) / len(facts),
+            verdict.contested,
+            tuple(parts),
+            verdict.support,
+            verdict.referred,
         )
 
     def _credit(self, verdict: Verdict) -> float:

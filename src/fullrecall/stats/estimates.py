@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import chain
 from math import fsum
-from typing import Any, ClassVar, Protocol
+from typing import Any, ClassVar, NamedTuple, Protocol
 
 import numpy as np
 
@@ -97,6 +97,15 @@ class Estimate:
         return plain_of(self, "mean", "interval", "samples", "groups", "undefined")
 
 
+class Referred(NamedTuple):
+    """The targets that the second judge of a cascade decided, `of` all, and what that cost."""
+
+    targets: int
+    of: int
+    calls: int
+    tokens: int
+
+
 @dataclass(frozen=True, repr=False)
 class ScoreSummary(ByMeasure[Estimate]):
     """One score over all samples: `score[Recall @ 5].mean`.
@@ -116,6 +125,7 @@ class ScoreSummary(ByMeasure[Estimate]):
     unscored: int
     reasons: Mapping[str, int]
     unverified: float | None = None
+    referred: Referred | None = None
     rewrite: RewriteAdvice | None = None
     """What would make the IDs match where none of them does."""
     unjudged: int = 0
@@ -165,6 +175,7 @@ class ScoreSummary(ByMeasure[Estimate]):
             "bounds",
             "reasons",
             "unverified",
+            "referred",
         )
         rewrite = None if self.rewrite is None else self.rewrite.sentence
         more = {"measures": plain(self.measured), "rewrite": rewrite}
@@ -204,7 +215,7 @@ def score_summary(
         row_counts[UNDEFINED],
         row_counts[UNSCORED],
         _reasons(notes),
-        _unverified(table.judged_results(score)),
+        *_judged(table.judged_results(score)),
         _rewrite(table, score) if row_counts[SCORED] and not finds_any else None,
         row_counts[UNJUDGED],
         over_calls(table, score, method.headline) if united else None,
@@ -240,14 +251,19 @@ def _reasons(notes: Mapping[str, int]) -> dict[str, int]:
     return {**frequent, OTHER: others} if others else frequent
 
 
-def _unverified(results: Iterable[Result]) -> float | None:
-    """Return the share of judged credit that rests on unverified quotes; None without any."""
-    verdicts = [
-        finding
-        for result in results
-        if result.status is Status.SCORED
-        for finding in result.findings
-        if finding.verdict
-    ]
+def _judged(results: Iterable[Result]) -> tuple[float | None, Referred | None]:
+    """Return the share of judged credit that rests on unverified quotes, and what was referred."""
+    scored = [result for result in results if result.status is Status.SCORED]
+    verdicts = [each for result in scored for each in result.findings if each.verdict]
     credit = fsum(finding.credit_at() for finding in verdicts)
-    return min(1.0, fsum(each.unverified for each in verdicts) / credit) if credit else None
+    unverified = min(1.0, fsum(each.unverified for each in verdicts) / credit) if credit else None
+    asked = [result for result in scored if any(each.referred for each in result.findings)]
+    if not asked:
+        return unverified, None
+    referred = Referred(
+        sum(each.referred for each in verdicts),
+        len(verdicts),
+        sum(result.usage.calls for result in asked),
+        sum(result.usage.prompt_tokens + result.usage.completion_tokens for result in asked),
+    )
+    return unverified, referred

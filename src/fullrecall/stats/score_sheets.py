@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any, Protocol
 
+from fullrecall._util.counts import counted
 from fullrecall.measures import Measure
 from fullrecall.show.sheet import Cell, Line, Section
 from fullrecall.show.text import NOTHING, between, one_line, shown
@@ -85,11 +86,20 @@ def score_notes(score: ScoreSummary) -> Iterator[str]:
                 f"{estimate.undefined - score.undefined:,} more undefined in "
                 f"{score.method.label(estimate.measure)}: {why}"
             )
-    if score.unverified:
-        share = f"{score.unverified:.1%}"
-        yield f"{share} of the credit in {name} rests on quotes that were not verified"
+    yield from _judging(score)
     if score.over_calls is not None:
         yield _over_calls(score)
+
+
+def _judging(score: ScoreSummary) -> Iterator[str]:
+    """Yield how much rests on unverified quotes, and what a second judge decided."""
+    if score.unverified:
+        share = f"{score.unverified:.1%}"
+        yield f"{share} of the credit in {score.name} rests on quotes that were not verified"
+    if score.referred is not None:
+        targets, of, calls, tokens = score.referred
+        cost = f"{counted(calls, 'call')}, {counted(tokens, 'token')}"
+        yield f"{targets:,} of {of:,} targets in {score.name} went to the second judge ({cost})"
 
 
 def _over_calls(score: ScoreSummary) -> str:

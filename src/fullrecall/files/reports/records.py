@@ -119,6 +119,8 @@ class FindingRecord(BaseRecord):
     unverified: ShareField = 0.0
     contested: str = ""
     parts: list[PartRecord] = Field(default_factory=list)
+    support: ShareField | None = None
+    referred: bool = False
 
     @model_validator(mode="after")
     def _possible(self) -> Self:
