@@ -152,7 +152,7 @@ def requests_of(asked: list[Any]) -> list[dict[str, Any]]:
     for sample in asked:
         scorer.score(sample)
     model = OpenAIChatModel("m", base_url="http://127.0.0.1/v1", api_key="none")
-    return [model._post(request, schema=True)["body"] for request in seen.requests]
+    return [model._post(request)["body"] for request in seen.requests]
 
 
 def measured(run: Callable[[], None]) -> Cost:

@@ -57,6 +57,8 @@ SIGNS = {
 PENALTY = 500.0
 VETOED = 100.0
 
+_DENIED = 0.3  # as the judge has it
+_BINS = 10
 _SAMPLES = 4
 _CLAIMS, _CHARACTERS = 8, 600
 _CONTEXTS = (5, 20, 80)
@@ -198,6 +200,23 @@ def left_out_scores(fit: Fit, rows: Rows) -> Any:
         judge, threshold = fit_with_threshold(fit, rows.where(~held))
         scores[held] = judge(rows.measured[held]) - threshold
     return scores
+
+
+def left_out_support(fit: Fit, rows: Rows) -> Any:
+    """Return the support of each row, trained and calibrated on the other data sets."""
+    support = np.zeros(len(rows.labels))
+    for name in np.unique(rows.datasets):
+        held, others = rows.datasets == name, rows.where(rows.datasets != name)
+        slope, shift = calibrate(others, out_of_fold(fit, others, source_folds(others, 3)))
+        logit = slope * fit(others)(rows.measured[held]) + shift
+        support[held] = np.where(rows.vetoed[held] != "", _DENIED, 1) / (1 + np.exp(-logit))
+    return support
+
+
+def calibration_error(labels: Any, support: Any) -> float:
+    """Return the mean distance between support and the share of true claims, over ten bins."""
+    bins = np.minimum((support * _BINS).astype(int), _BINS - 1)
+    return float(sum(abs((labels - support)[bins == n].sum()) for n in range(_BINS)) / len(labels))
 
 
 def left_out(fit: Fit, rows: Rows) -> Table:
@@ -375,6 +394,8 @@ def main() -> None:
     if options.write:
         shipped = files("fullrecall.lexical").joinpath("weights.json")
         Path(str(shipped)).write_text(json.dumps(written, indent=1) + "\n", encoding="utf-8")
+    support = left_out_support(fit_signed(list(SIGNS.values())), rows)
+    print(f"\ncalibration error of left-out support: {calibration_error(rows.labels, support):.3f}")
     if options.ablation:
         ablation(rows)
     if options.details:

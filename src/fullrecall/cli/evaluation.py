@@ -253,7 +253,7 @@ def evaluate(
       fullrecall evaluate answers.jsonl --scorer text_recall --threshold 0.8
       fullrecall evaluate qrels.txt --run bm25.run --measure ndcg@10
       fullrecall evaluate answers.jsonl --judge openai:gpt-4o-mini
-      fullrecall evaluate answers.jsonl --judge openai:gpt-4o-mini --unsure 0.3,0.65
+      fullrecall evaluate a.jsonl --judge openai:gpt-4o-mini --unsure 0.3,0.65
       fullrecall evaluate traces.json --references labels.jsonl
       fullrecall evaluate questions.jsonl --retriever app.py:search --corpus docs/
     """

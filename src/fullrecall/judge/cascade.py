@@ -11,7 +11,7 @@ from fullrecall.errors import JudgeError, ParameterError
 from fullrecall.judge.facts import fact_by_fact
 from fullrecall.judge.judge import Flow, Judge, Relation, SplitKind, Verdict, requiring_quotes
 
-_Ask: TypeAlias = Callable[[Judge, Sequence[str]], Flow[Sequence[Verdict]]]
+_Asking: TypeAlias = Callable[[Judge, Sequence[str]], Flow[Sequence[Verdict]]]
 
 
 @dataclass(frozen=True)
@@ -91,7 +91,7 @@ class Cascade:
 
         return (yield from self._decided(ask, contexts))
 
-    def _decided(self, ask: _Ask, items: Sequence[str]) -> Flow[list[Verdict]]:
+    def _decided(self, ask: _Asking, items: Sequence[str]) -> Flow[list[Verdict]]:
         """Return the first judge's verdicts, and the second's where it is unsure."""
         try:
             verdicts = list((yield from ask(self.first, items)))
