@@ -59,7 +59,7 @@ def test_the_surface_is_pinned() -> None:
     for name in fullrecall.__all__:
         assert hasattr(fullrecall, name)
     assert set(fullrecall.__all__) <= set(dir(fullrecall))
-    with pytest.raises(AttributeError, match="'fullrecall' has no attribute 'Recall'"):
+    with pytest.raises(ImportError, match="'fullrecall' has no attribute 'Recall'"):
         _ = fullrecall.Recall
 
 

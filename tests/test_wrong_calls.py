@@ -38,7 +38,7 @@ WRONG: list[tuple[Callable[[], Any], str]] = [
     (lambda: score(SAMPLES, "id_recall"), "pass an instance such as IdRecall()"),
     (lambda: score(SAMPLES[0], IdRecall()), "wrap it in a list"),
     (lambda: score("samples.jsonl", IdRecall()), "read(path) reads a file"),
-    (lambda: score(SAMPLES, IdRecall(), k=5), "k belongs to a measure: report.summary(Rec"),
+    (lambda: score(SAMPLES, IdRecall(), k=5), "k belongs to a measure: pass Recall @ 5"),
     (lambda: score(SAMPLES, IdRecall(), retreiver=len), "did you mean retriever?"),
     (lambda: score(SAMPLES, IdRecall(), retriever="search"), "got 'search'"),
     (lambda: REPORT.summary(5), "expected a measure such as Recall @ 5, got 5"),
@@ -54,7 +54,7 @@ WRONG: list[tuple[Callable[[], Any], str]] = [
     (lambda: Gate(recall @ 5 >= 0.9 and RR >= 0.5), "pass each rule by itself"),
     (lambda: Gate(Recall @ 5 >= 90), "must be a number from 0 to 1, got 90"),
     (lambda: anything.Gate(0.9), "must be such as Recall @ 10 >= 0.9, got 0.9"),
-    (lambda: anything.IdRecall(k=5), "report.summary(Recall @ 5)"),
+    (lambda: anything.IdRecall(k=5), "pass Recall @ 5"),
     (lambda: anything.IdRecall(5), "it takes name, by name"),
     (lambda: anything.TextRecall(treshold=0.5), "did you mean threshold?"),
     (lambda: TextRecall(threshold=50), "threshold must be a number from 0 to 1, got 50"),
@@ -93,6 +93,14 @@ WRONG: list[tuple[Callable[[], Any], str]] = [
     (lambda: in_measures.NDCG, "did you mean nDCG?"),
     (lambda: in_measures.MRR, "did you mean RR?"),
     (lambda: in_measures.HitRate, "did you mean Hit?"),
+    (lambda: anything.ContextRecall, "ClaimRecall scores a reference answer"),
+    (lambda: anything.Report([]).mean, r'use report.summary(Recall @ 5)["id_recall"]'),
+    (lambda: anything.Report([]).to_pandas, "use report.to_frame()"),
+    (lambda: anything.Report([]).to_json, 'use report.save("report.jsonl")'),
+    (
+        lambda: anything.Gate("recall@5>=0.8"),
+        "got the text 'recall@5>=0.8': pass Recall @ 5 >= 0.8",
+    ),
     (lambda: anything.Recall, "import it from fullrecall.measures"),
     (lambda: anything.evalute, "did you mean evaluate?"),
     (lambda: anything.ID_Recall, "did you mean IdRecall?"),
@@ -102,7 +110,7 @@ WRONG: list[tuple[Callable[[], Any], str]] = [
 @pytest.mark.parametrize(("call", "way"), WRONG, ids=[way for _, way in WRONG])
 def test_a_wrong_call_says_what_to_write(call: Callable[[], Any], way: str) -> None:
     """An error of fullrecall, or of a name, with the way out."""
-    with pytest.raises((FullrecallError, AttributeError, LookupError)) as raised:
+    with pytest.raises((FullrecallError, AttributeError, ImportError, LookupError)) as raised:
         call()
     assert way in str(raised.value)
 

@@ -53,9 +53,13 @@ def __getattr__(name: str) -> object:
     try:
         return lazy.names(__name__, "__version__")(name)
     except AttributeError:
+        where = f"module {__name__!r} has no attribute {name!r}"
         if not name.startswith("_") and name in import_module("fullrecall.measures").__all__:
-            raise AttributeError(
-                f"module {__name__!r} has no attribute {name!r}: import it from fullrecall.measures"
+            # Of an `AttributeError`, `from fullrecall import nDCG` would not show the text.
+            raise ImportError(f"{where}: import it from fullrecall.measures") from None
+        if "ContextRecall" in name or name.startswith("Contextual"):  # of ragas and deepeval
+            raise ImportError(
+                f"{where}: ClaimRecall scores a reference answer, TextRecall reference contexts"
             ) from None
         raise
 

@@ -92,8 +92,11 @@ def test_duplicates_make_room() -> None:
     """Copies of a text leave their places to what stood behind them; chunks of a document stay."""
     copies = [Context("one and the same text", id=f"copy {n}") for n in range(3)]
     sample = Sample(retrieved_contexts=[*copies, *ids("d")], expected_ids=["d"])
-    (change,) = of(diagnosed(sample, k=2), ChangeKind.DROP_DUPLICATES)
+    (change,) = of(diagnosed(*[sample] * 10, k=2), ChangeKind.DROP_DUPLICATES)
     assert change.gain == 1.0
+    assert change.interval.low > 0
+    # Of two questions the interval includes 0: no advice.
+    assert of(diagnosed(*[sample] * 2, k=2), ChangeKind.DROP_DUPLICATES) == []
     chunks = [Context(f"part {n} of a document", id="x") for n in range(3)]
     sample = Sample(retrieved_contexts=[*chunks, *ids("d")], expected_ids=["d"])
     assert of(diagnosed(sample, k=2), ChangeKind.DROP_DUPLICATES) == []
@@ -145,7 +148,7 @@ def test_scorers_are_built_again_from_a_saved_report(scorer: Scorer, tmp_path) -
         reference_entities=["text of d"],
     )
     path = tmp_path / "report.jsonl"
-    evaluate([sample], scorer, progress=False).save(path)
+    evaluate([sample] * 10, scorer, progress=False).save(path)
     kinds = {change.kind for change in diagnose(Report.load(path), k=2).changes}
     assert ChangeKind.DROP_DUPLICATES in kinds
 

@@ -14,7 +14,7 @@ from fullrecall.errors import ParameterError
 
 T = TypeVar("T")
 
-_INSTEAD = {"k": "k belongs to a measure: report.summary(Recall @ {value!r})"}
+_INSTEAD = {"k": "k belongs to a measure: pass Recall @ {value!r}"}
 """The way out for parameters that users look for where there are none."""
 
 _CONSTRUCTORS = {"__init__", "__new__"}

@@ -70,5 +70,7 @@ def model_of(name: str, base_url: str | None, option: str, judges: str = "") -> 
 
         return AnthropicChatModel(model, base_url=base_url)
     meant = "" if ":" in name else f": did you mean openai:{name}?"
+    if kind in ("openai", "anthropic"):
+        meant = f": name a model of it, {kind}:MODEL"
     kinds = f"{judges}openai:MODEL or anthropic:MODEL"
     raise bad_option(option, f"expected {kinds}, got {name!r}{meant}")

@@ -34,7 +34,10 @@ class ScorerName(StrEnum):
 def read_scorer_name(text: str) -> ScorerName:
     """Read the name of a scorer."""
     if text not in list(ScorerName):
-        raise typer.BadParameter(f"no scorer {text!r}: choose one of {', '.join(ScorerName)}")
+        letters = text.lower().replace("_", "")
+        near = next((each for each in ScorerName if each.replace("_", "") == letters), None)
+        way = f"did you mean {near}?" if near else f"choose one of {', '.join(ScorerName)}"
+        raise typer.BadParameter(f"no scorer {text!r}: {way}")
     return ScorerName(text)
 
 

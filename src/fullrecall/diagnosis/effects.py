@@ -85,6 +85,11 @@ class Change:
     cost: Cost | None = None
 
     @property
+    def is_shown(self) -> bool:
+        """Whether the gain is large enough to count, and its interval leaves out 0."""
+        return self.gain >= LEAST and self.interval.low > 0
+
+    @property
     def text(self) -> str:
         """One line: "raise k from 5 to 10: +0.11 (+0.06 to +0.16), twice the contexts"."""
         cost = "" if self.cost is None else self.cost.text
@@ -207,7 +212,7 @@ class Baseline:
         return [each for each in budgets_to(budget.unit, most) if each.amount > budget.amount]
 
     def changes(self, proposals: Sequence[Proposal]) -> tuple[Change, ...]:
-        """Return the proposals that gain something, the largest gain first.
+        """Return the proposals that are shown to gain something, the largest gain first.
 
         The intervals of all proposals for one score hold together: each is made at a confidence of
         1 - 0.05 / their number (Bonferroni), those that gain nothing counted in.
@@ -217,7 +222,7 @@ class Baseline:
         changes = []
         for proposal in proposals:
             by_score = (self._change(proposal, p, count[p]) for p in proposal.after)
-            change = next((each for each in by_score if each and each.gain >= LEAST), None)
+            change = next((each for each in by_score if each and each.is_shown), None)
             if change is not None:
                 cost = None if proposal.lists is None else self._cost(proposal.lists)
                 changes.append(replace(change, cost=cost))
@@ -235,8 +240,10 @@ class Baseline:
             Totals.of(values, due=due, groups=self._table.group_codes)
             for values in (gains, np.where(np.isnan(gains), np.nan, before))
         )
-        # More contexts cannot lose, but the lists may be of a retriever that has changed since.
-        cannot_lose = proposal.kind is ChangeKind.LARGER_K and not (gains < 0).any()
+        # More contexts, and more ways to write an ID, lose nothing, unless a list is not that
+        # of the record: of a retriever that has changed since.
+        adds = proposal.kind is not ChangeKind.DROP_DUPLICATES
+        cannot_lose = adds and not (gains < 0).any()
         confidence = 1 - (1 - CONFIDENCE) / proposals
         interval = gained.interval(confidence, least=0.0 if cannot_lose else -1.0)
         if interval is None or gained.mean is None or had.mean is None:

@@ -101,8 +101,10 @@ class Comparison(NoTruth, Shown, ByName[ScoreComparison]):
 
     @cached_property
     def costs(self) -> tuple[QuestionCost | None, QuestionCost | None]:
-        """What a question costs before and after; None where nothing was retrieved."""
-        return question_cost(self.before.table), question_cost(self.after.table)
+        """What a question costs within the largest k, before and after; None without contexts."""
+        tables = (self.before.table, self.after.table)
+        before, after = (question_cost(table, self.measures) for table in tables)
+        return before, after
 
     @cached_property
     def same_lists(self) -> bool:

@@ -107,7 +107,7 @@ def runs_sheet(runs: Comparisons) -> Sheet:
                 for name, change in changes.items()
             ]
     for name, report in runs.reports.items():
-        cells[name].append(str(question_cost(report.table) or NOTHING))
+        cells[name].append(str(question_cost(report.table, runs.measures) or NOTHING))
     notes = [
         "intervals: each at its own confidence; better and worse: at one error rate for all (Holm)",
         *(

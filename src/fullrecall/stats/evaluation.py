@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from operator import index
 from random import Random
-from typing import Any, Self, TypeVar, overload
+from typing import TYPE_CHECKING, Any, NoReturn, Self, TypeVar, overload
 
 import numpy as np
 
@@ -29,6 +29,13 @@ from fullrecall.stats.summary import Summary
 from fullrecall.table.origin import Origin
 from fullrecall.table.row import Row
 from fullrecall.table.table import Table
+
+_INSTEAD = {
+    ("mean", "score", "scores", "recall", "results"): 'report.summary(Recall @ 5)["id_recall"]',
+    ("to_pandas", "to_df", "to_dataframe", "to_polars", "df"): "report.to_frame()",
+    ("to_json", "to_dict", "json"): 'report.save("report.jsonl"), or report.summary().to_dict()',
+}
+"""The way to the data that users look for under other libraries' names."""
 
 
 class Evaluation:
@@ -249,6 +256,14 @@ class Evaluation:
 
     def _repr_html_(self) -> str:
         return self.summary()._repr_html_()
+
+    if not TYPE_CHECKING:  # checkers would take any name
+
+        def __getattr__(self, name: str) -> NoReturn:
+            way = next((way for names, way in _INSTEAD.items() if name in names), "")
+            raise AttributeError(
+                f"{type(self).__name__!r} object has no attribute {name!r}{way and f': use {way}'}"
+            )
 
     def __repr__(self) -> str:
         return (

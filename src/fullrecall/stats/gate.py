@@ -21,7 +21,7 @@ from fullrecall._util.counts import counted
 from fullrecall._util.parameters import check_share
 from fullrecall._util.values import shown
 from fullrecall.errors import ParameterError
-from fullrecall.measures import Measure, Threshold
+from fullrecall.measures import Measure, Threshold, parse_threshold
 from fullrecall.scorers.derived import changed_parameters
 from fullrecall.scorers.result import Method
 from fullrecall.show.text import outward
@@ -372,6 +372,12 @@ _LISTS_READ = 10_000
 def _check_rule(rule: object, margin: float | None) -> None:
     if isinstance(rule, Threshold):
         return
+    if isinstance(rule, str):
+        try:
+            way = repr(parse_threshold(rule))
+        except ParameterError:
+            way = "Recall @ 10 >= 0.9"
+        raise ParameterError(f"a rule must be a threshold, got the text {rule!r}: pass {way}")
     if not isinstance(rule, Measure):
         raise ParameterError(f"a rule must be such as Recall @ 10 >= 0.9, got {rule!r}")
     if margin is None:

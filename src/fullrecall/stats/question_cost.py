@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from itertools import islice
+from collections.abc import Iterable, Sequence
+from itertools import chain, islice
 from math import ceil, isnan
 from typing import NamedTuple
 
+import numpy as np
+
+from fullrecall.measures import Measure
 from fullrecall.measures.costs import Costs
 from fullrecall.table.table import Table
 
@@ -64,19 +67,32 @@ def shown_seconds(seconds: float) -> str:
     return f"{seconds:.2g}" if seconds >= _FELT else f"<{_FELT:g}"
 
 
-def question_cost(table: Table) -> QuestionCost | None:
-    """Return what a question of a table costs, as its first samples tell; None where none does."""
+def question_cost(table: Table, measures: Iterable[Measure] = ()) -> QuestionCost | None:
+    """Return what a question of a table costs, as its first samples tell; None where none does.
+
+    Contexts count that the measures read: within the largest k, all without one.
+    """
     # A sample that lies in a file is an object made for it, some 100 µs: not for a million rows.
     first = (table.sample(row) for row in range(min(len(table), _LOOKED_THROUGH)))
-    costs = Costs.of(islice((each for each in first if each.has_retrieval), _LOOKED_AT))
+    looked_at = list(islice((each for each in first if each.has_retrieval), _LOOKED_AT))
+    costs = Costs.of(looked_at)
     samples = len(costs.offsets) - 1
     if not samples:
         return None
-    tokens = float(costs.own_tokens.sum()) / samples
+    ks = [measure.k for measure in measures]
+    largest = max((k for k in ks if isinstance(k, int)), default=None)
+    is_read = np.ones(len(costs.own_tokens), np.bool_)
+    if largest is not None and all(isinstance(k, int) for k in ks):
+        ranks = [
+            sample.ranks or range(1, len(sample.retrieved_context_ids or ()) + 1)
+            for sample in looked_at
+        ]
+        is_read = np.fromiter(chain.from_iterable(ranks), np.int64) <= largest
+    tokens = float(costs.own_tokens[is_read].sum()) / samples
     last_seconds = [float(costs.seconds[end - 1]) for end in costs.offsets[1:].tolist() if end]
     timed = [seconds for seconds in last_seconds if not isnan(seconds)]
     return QuestionCost(
-        len(costs.own_tokens) / samples,
+        int(is_read.sum()) / samples,
         None if isnan(tokens) else tokens,
         percentiles(timed),
         samples,

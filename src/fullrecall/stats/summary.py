@@ -35,7 +35,7 @@ class Summary(Shown, ByName[ScoreSummary]):
         self, table: Table, measures: Sequence[Measure] = (), stopped: str | None = None
     ) -> None:
         retrievals = table.retrievals
-        self._table = table
+        self._table, self._measures = table, measures
         self.samples = len(table)
         self.stopped = stopped
         """Why samples are missing; see `Report.stopped`."""
@@ -70,8 +70,8 @@ class Summary(Shown, ByName[ScoreSummary]):
 
     @cached_property
     def cost(self) -> QuestionCost | None:
-        """What a question costs: contexts, tokens, seconds; None where nothing was retrieved."""
-        return question_cost(self._table)
+        """What a question costs within the largest k; None where nothing was retrieved."""
+        return question_cost(self._table, self._measures)
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain JSON values."""
