@@ -12,8 +12,7 @@ from fullrecall._util.garbage import uncollected
 from fullrecall._util.parameters import public
 from fullrecall.errors import ParameterError
 from fullrecall.judge.models.retries import MOST
-from fullrecall.measures import DEFAULT_KS, Measure, Recall
-from fullrecall.measures.budgets import Cut, check_cut
+from fullrecall.measures import Measure
 from fullrecall.run.evaluate import EvaluateOptions, aevaluated, evaluated
 from fullrecall.run.limits import Limits
 from fullrecall.samples.sample import SampleLike
@@ -24,8 +23,6 @@ from fullrecall.stats.exports import scores_of
 from fullrecall.stats.summary import summary_markdown
 
 if TYPE_CHECKING:  # the list of all exports: `lazy` reads it too
-    from matplotlib.axes import Axes
-
     from fullrecall.calibration import HumanLabels, ToLabel
     from fullrecall.diagnosis import Diagnosis
     from fullrecall.judge.models.retries import Retries
@@ -166,46 +163,6 @@ class Report(Evaluation):
 
         page = report_page(self, measures=measures, diagnosis=diagnosis, title=title)
         return written(page, path)
-
-    def plot(
-        self,
-        measure: Measure = Recall,
-        ax: Axes | None = None,
-        *,
-        scores: Iterable[str] | None = None,
-        ks: Sequence[Cut] = DEFAULT_KS,
-        label: str | None = None,
-    ) -> Axes:
-        """Draw the mean of `measure` at each of `ks` with its 95% intervals; return the axes.
-
-        `ks` are numbers of contexts, or budgets of one unit: `[calls(n) for n in range(1, 9)]`.
-        One line per score, or for the `scores` named. On `ax`, or on new axes if it is None;
-        nothing is shown or saved. `label` names the report where several are drawn. Raises
-        `ReportError` where none has a mean, `KeyError` for another score, `ParameterError` for
-        budgets of several units, `MissingExtraError` without Matplotlib.
-        """
-        from fullrecall.show.plots import PlotLine, drawn
-
-        cuts = [measure @ check_cut(k) for k in ks]
-        units = {each.unit for each in cuts}
-        if len(units) > 1:
-            names = ", ".join(sorted(unit or "contexts" for unit in units))
-            raise ParameterError(f"must be of one unit, got {names}: draw a plot for each", "ks")
-        summary = self.summary(*cuts)
-        chosen = summary if scores is None else map(summary.__getitem__, scores)
-        curves = [
-            PlotLine(
-                score.name if label is None else f"{label}: {score.name}",
-                score.scored,
-                summary.samples,
-                [
-                    (float(each.amount or 0), score[each].mean, score[each].interval)
-                    for each in cuts
-                ],
-            )
-            for score in chosen
-        ]
-        return drawn(curves, ax, measure.whole.name.replace("_", " "), units.pop())
 
     def save(
         self,

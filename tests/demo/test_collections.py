@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from fullrecall.demo import documents, questions
+from fullrecall.demo import documents, library_pages, library_questions, questions
 from fullrecall.samples.sample import Sample
 
 
@@ -176,3 +176,16 @@ def test_questions_are_samples_with_reference_texts(
         assert [[context.text for context in group] for group in sample.reference_contexts] == [
             [docstrings[name] for name in group["any_of"]] for group in row["reference_context_ids"]
         ]
+
+
+def test_the_librarys_pages_answer_its_questions() -> None:
+    """Each reference is a page, and each text begins with its title."""
+    pages = {page.id: page.text for page in library_pages()}
+    needed = {
+        own_id
+        for sample in library_questions()
+        for reference in sample.reference_context_ids or ()
+        for own_id in reference.any_of
+    }
+    assert needed <= pages.keys()
+    assert all(text.partition("\n\n")[2] for text in pages.values())

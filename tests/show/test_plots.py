@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from fullrecall import IdRecall, Report, Sample, evaluate
+from fullrecall import IdRecall, Report, Sample, compare, evaluate
 from fullrecall.errors import MissingExtraError, ReportError
 from fullrecall.measures import Measure, Recall, nDCG
 
@@ -114,3 +114,14 @@ def test_reports_on_one_plot_differ(pyplot: Any) -> None:
     looks = {line.get_label(): (line.get_color(), line.get_marker()) for line in ax.get_lines()}
     assert list(looks) == [f"{name}: again (12 of 13 scored)" for name in ("before", "after")]
     assert len(set(looks.values())) == 2
+
+
+def test_a_comparison_draws_both_reports() -> None:
+    """One call, one line for each side, under the labels given."""
+    report = evaluate(
+        [{"expected_ids": ["a"], "retrieved_ids": ["b", "a"]}] * 3, IdRecall(), progress=False
+    )
+    ax = compare(report, report).plot(ks=(1, 2), labels=("old", "new"))
+    names = [text.get_text() for text in ax.get_legend().get_texts()]
+    assert [name.partition(":")[0] for name in names] == ["old", "new"]
+    assert [line.get_ydata().tolist() for line in ax.lines] == [[0.0, 1.0]] * 2

@@ -1,7 +1,8 @@
 """The demo: real retrievers over the documentation of Python's standard library.
 
 `fullrecall demo` runs full-text search by SQLite, and trigrams, which need only the core. It
-downloads nothing and writes nothing to disk. `documents` and `questions` are its data.
+downloads nothing and writes nothing to disk. `documents` and `questions` are its data;
+`library_pages` and `library_questions` those of the quickstart.
 """
 
 from __future__ import annotations
@@ -13,6 +14,8 @@ from fullrecall._util import lazy
 if TYPE_CHECKING:  # the list of all exports: `lazy` reads it too
     from fullrecall.demo.demonstration import Demonstration as Demonstration
     from fullrecall.demo.demonstration import run as run
+    from fullrecall.demo.library import library_pages as library_pages
+    from fullrecall.demo.library import library_questions as library_questions
     from fullrecall.demo.searches import FullTextSearch as FullTextSearch
     from fullrecall.demo.searches import TrigramSearch as TrigramSearch
     from fullrecall.demo.searches import chunked as chunked

@@ -7,7 +7,7 @@ from dataclasses import replace
 from functools import cached_property
 from itertools import chain
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from fullrecall._util.counts import counted
 from fullrecall._util.garbage import uncollected
@@ -15,7 +15,8 @@ from fullrecall._util.parameters import check_share
 from fullrecall._util.ports import plugged
 from fullrecall._util.truth import NoTruth
 from fullrecall.errors import ParameterError
-from fullrecall.measures import Measure, as_measures
+from fullrecall.measures import DEFAULT_KS, Measure, Recall, as_measures
+from fullrecall.measures.budgets import Cut
 from fullrecall.measures.lists import Integers
 from fullrecall.show import markdown
 from fullrecall.show.output import written
@@ -46,6 +47,9 @@ from fullrecall.stats.score_comparison import (
 from fullrecall.stats.score_sheets import measure_lines, partial
 from fullrecall.table.groups import codes_of
 from fullrecall.table.row import Row
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 
 class Comparison(NoTruth, Shown, ByName[ScoreComparison]):
@@ -235,6 +239,20 @@ class Comparison(NoTruth, Shown, ByName[ScoreComparison]):
         if comparison_page is None:
             raise ParameterError("to_html needs fullrecall.page, which is not installed")
         return written(comparison_page(self, diagnosis=diagnosis, title=title), path)
+
+    def plot(
+        self,
+        measure: Measure = Recall,
+        ax: Axes | None = None,
+        *,
+        ks: Sequence[Cut] = DEFAULT_KS,
+        labels: tuple[str, str] = ("before", "after"),
+    ) -> Axes:
+        """Draw both reports over `ks` on the same axes, as `Report.plot` does; return the axes."""
+        for report, label in zip((self.before, self.after), labels, strict=True):
+            ax = report.plot(measure, ax, ks=ks, label=label)
+        assert ax is not None  # noqa: S101 - there are two reports
+        return ax
 
     @property
     def sheets(self) -> Sequence[Sheet]:

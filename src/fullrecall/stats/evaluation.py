@@ -12,7 +12,7 @@ import numpy as np
 from fullrecall._util.parameters import check_k
 from fullrecall.errors import ParameterError
 from fullrecall.judge.usage import Spent
-from fullrecall.measures import Measure, Recall, as_measures
+from fullrecall.measures import DEFAULT_KS, Measure, Recall, as_measures
 from fullrecall.measures.budgets import Cut, Unit, check_cut
 from fullrecall.measures.lists import Floats, Integers
 from fullrecall.samples.context import Context
@@ -29,6 +29,10 @@ from fullrecall.stats.summary import Summary
 from fullrecall.table.origin import Origin
 from fullrecall.table.row import Row
 from fullrecall.table.table import Table
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
 
 _INSTEAD = {
     ("mean", "score", "scores", "recall", "results"): 'report.summary(Recall @ 5)["id_recall"]',
@@ -253,6 +257,46 @@ class Evaluation:
         """
         index = index_of(self.methods, score)
         return smallest_k(self.table, index, target, measure, confidence=confidence, unit=unit)
+
+    def plot(
+        self,
+        measure: Measure = Recall,
+        ax: Axes | None = None,
+        *,
+        scores: Iterable[str] | None = None,
+        ks: Sequence[Cut] = DEFAULT_KS,
+        label: str | None = None,
+    ) -> Axes:
+        """Draw the mean of `measure` at each of `ks` with its 95% intervals; return the axes.
+
+        `ks` are numbers of contexts, or budgets of one unit: `[calls(n) for n in range(1, 9)]`.
+        One line per score, or for the `scores` named. On `ax`, or on new axes if it is None;
+        nothing is shown or saved. `label` names the report where several are drawn. Raises
+        `ReportError` where none has a mean, `KeyError` for another score, `ParameterError` for
+        budgets of several units, `MissingExtraError` without Matplotlib.
+        """
+        from fullrecall.show.plots import PlotLine, drawn
+
+        cuts = [measure @ check_cut(k) for k in ks]
+        units = {each.unit for each in cuts}
+        if len(units) > 1:
+            names = ", ".join(sorted(unit or "contexts" for unit in units))
+            raise ParameterError(f"must be of one unit, got {names}: draw a plot for each", "ks")
+        summary = self.summary(*cuts)
+        chosen = summary if scores is None else map(summary.__getitem__, scores)
+        curves = [
+            PlotLine(
+                score.name if label is None else f"{label}: {score.name}",
+                score.scored,
+                summary.samples,
+                [
+                    (float(each.amount or 0), score[each].mean, score[each].interval)
+                    for each in cuts
+                ],
+            )
+            for score in chosen
+        ]
+        return drawn(curves, ax, measure.whole.name.replace("_", " "), units.pop())
 
     def _repr_html_(self) -> str:
         return self.summary()._repr_html_()
