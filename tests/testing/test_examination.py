@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 import json
-from pathlib import Path
 from typing import Any
 
 import pytest
 from tests.lexical.facts import facts
 
-from fullrecall import LLMJudge, Report, calibrate
+from fullrecall import LLMJudge, calibrate
 from fullrecall.errors import InputError, ParameterError
 from fullrecall.lexical import LexicalJudge
 from fullrecall.lexical.falsification import edits
-from fullrecall.read import read_labels
 from fullrecall.testing import ScriptedChatModel
-from fullrecall.testing.examination import Pair, examine, read_pairs, write_labels
+from fullrecall.testing.examination import Pair, examine
 
 FACTS = facts(40)
 PAIRS = [Pair(claim, tuple(contexts), supported=True) for claim, contexts in FACTS] + [
@@ -81,31 +79,12 @@ def test_what_cannot_be_examined_is_named() -> None:
     assert found.balanced_accuracy is None
 
 
-def test_labels_from_a_file(tmp_path: Path) -> None:
-    """Labels in the words that people write; empty ones are left out, bad lines named."""
-    rows = [
-        {"claim": "a", "contexts": ["b"], "label": label}
-        for label in (1, 0, "yes", "not_supported", "partial", "")
-    ]
-    file = tmp_path / "labels.jsonl"
-    file.write_text("\n".join(map(json.dumps, rows)), encoding="utf-8")
-    assert [pair.supported for pair in read_pairs(file)] == [True, False, True, False, False]
-    for row in (
-        {"claim": "", "contexts": []},
-        {"claim": "a", "contexts": "b"},
-        {"claim": "a", "contexts": ["b"], "label": "perhaps"},
-    ):
-        file.write_text(json.dumps(row), encoding="utf-8")
-        with pytest.raises(InputError, match=r"labels\.jsonl:1"):
-            list(read_pairs(file))
-
-
-def test_it_feeds_calibrate(tmp_path: Path) -> None:
+def test_it_feeds_calibrate() -> None:
     """The report of a judging and its labels are what `calibrate` takes."""
     found = examine(LexicalJudge(), PAIRS, details=False, progress=False)
-    found.report.save(tmp_path / "judged.jsonl")
-    write_labels(found, tmp_path / "labels.jsonl")
-    calibration = calibrate(
-        Report.load(tmp_path / "judged.jsonl"), read_labels(tmp_path / "labels.jsonl")
-    )
+    labels = {
+        (str(number), pair.claim): "supported" if pair.supported else "not_supported"
+        for number, pair in enumerate(PAIRS, start=1)
+    }
+    calibration = calibrate(found.report, labels)
     assert calibration.agreement.balanced_accuracy.value == pytest.approx(found.balanced_accuracy)

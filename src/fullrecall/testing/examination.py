@@ -2,24 +2,17 @@
 
 from __future__ import annotations
 
-import json
 import random
 import time
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import closing
 from dataclasses import dataclass, field
 from functools import cached_property, reduce
-from pathlib import Path
 from typing import Any, NamedTuple
 
 from fullrecall._util.parameters import check_k
-from fullrecall._util.values import shown
 from fullrecall.errors import InputError
-from fullrecall.files.containers import json_lines
-from fullrecall.files.text_files import FilePath, existing_file
 from fullrecall.judge.judge import Judge
-from fullrecall.judge.labels import as_label
 from fullrecall.judge.models.retries import MOST, Retries
 from fullrecall.judge.usage import Usage
 from fullrecall.lexical import falsified
@@ -28,7 +21,6 @@ from fullrecall.run.address import StoreLike
 from fullrecall.run.budget import Budget
 from fullrecall.samples.sample import Sample
 from fullrecall.scorers import ClaimRecall
-from fullrecall.show.output import written
 
 LABELED = "labeled"
 """The kind of pairs that people labeled; the others are made from these."""
@@ -203,39 +195,6 @@ def examine(
     return Examination(judge.name, tuple(judgments), usage, seconds, report, rules)
 
 
-def read_pairs(path: FilePath) -> Iterator[Pair]:
-    """Yield the pairs of a JSON Lines file: `claim`, `contexts`, `label`, perhaps `question`.
-
-    A label is 1 or 0, yes or no, or "supported", "partial", "not_supported"; partial counts as
-    not supported, and an empty one is left out. Raises `InputError` with the line.
-    """
-    name = existing_file(path)
-    with closing(json_lines(name)) as rows:
-        for line, row in rows:
-            try:
-                pair = _pair(row)
-            except InputError as error:
-                raise error.at(path=name, line=line) from None
-            if pair is not None:
-                yield pair
-
-
-def _pair(row: Mapping[str, object]) -> Pair | None:
-    claim, contexts = row.get("claim"), row.get("contexts", row.get("retrieved_contexts"))
-    question = row.get("question", row.get("user_input"))
-    if not isinstance(claim, str) or not claim.strip():
-        raise InputError(f"claim must be a text, got {shown(claim)}", field="claim")
-    if not isinstance(contexts, list) or not all(isinstance(text, str) for text in contexts):
-        raise InputError(
-            f"contexts must be a list of texts, got {shown(contexts)}", field="contexts"
-        )
-    label = as_label(row.get("label"))
-    user_input = question if isinstance(question, str) and question else None
-    if label is None:
-        return None
-    return Pair(claim, tuple(contexts), supported=label == "supported", question=user_input)
-
-
 def _false_details(pairs: Sequence[Pair], seed: int, per_kind: int | None) -> Iterator[Pair]:
     true = [(pair.claim, pair.contexts) for pair in pairs if pair.supported]
     by_kind: defaultdict[str, list[Pair]] = defaultdict(list)
@@ -258,15 +217,3 @@ def _samples(pairs: Sequence[Pair]) -> Iterator[Sample]:
             retrieved_contexts=pair.contexts,
             reference_claims=[pair.claim],
         )
-
-
-def write_labels(examination: Examination, path: Path) -> None:
-    """Write the labels beside the report, as `fullrecall judge calibrate` reads them."""
-    lines = []
-    for number, judgment in enumerate(examination.judgments, start=1):
-        if judgment.pair.kind != LABELED:
-            continue
-        label = "supported" if judgment.pair.supported else "not_supported"
-        row = {"sample": str(number), "claim": judgment.pair.claim, "label": label}
-        lines.append(json.dumps(row, ensure_ascii=False) + "\n")
-    written("".join(lines), path)
