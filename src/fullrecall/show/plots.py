@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from fullrecall._util.extras import pyplot
 from fullrecall.errors import ReportError
+from fullrecall.measures import Measure
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -39,21 +40,21 @@ class PlotLine(NamedTuple):
     points: Sequence[tuple[float, float | None, Sequence[float] | None]]
 
 
-def drawn(curves: Sequence[PlotLine], ax: Axes | None, measure: str, unit: str | None) -> Axes:
+def drawn(curves: Sequence[PlotLine], ax: Axes | None, measure: Measure, unit: str | None) -> Axes:
     """Draw means over k, or over a budget of `unit`; return the axes.
 
     Raises `ReportError` where no curve has a mean.
     """
     chosen = [curve for curve in curves if any(mean is not None for _, mean, _ in curve.points)]
     if not chosen:
-        raise ReportError(f"nothing to plot: no score of this report has a mean of {measure}")
+        raise ReportError(f"nothing to plot: no score of this report has a mean of {measure!r}")
     plt = pyplot("Report.plot()")
     if ax is None:
         _, ax = plt.subplots(figsize=(7.0, 4.3), layout="constrained")
     for curve in chosen:
         _draw(ax, curve)
     _label(ax, sorted({k for k, _, _ in chosen[0].points}), unit)
-    ax.set_ylabel(f"mean {measure}")
+    ax.set_ylabel(f"mean {measure.name.replace('_', ' ')}")
     ax.set_title("means with 95% intervals", fontsize="medium")
     return ax
 

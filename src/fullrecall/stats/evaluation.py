@@ -296,7 +296,7 @@ class Evaluation:
             )
             for score in chosen
         ]
-        return drawn(curves, ax, measure.whole.name.replace("_", " "), units.pop())
+        return drawn(curves, ax, measure.whole, units.pop())
 
     def _repr_html_(self) -> str:
         return self.summary()._repr_html_()
