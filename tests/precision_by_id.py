@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from fullrecall import IdRecall
-from fullrecall.measures import ContextPrecision, Measure
+from fullrecall.measures import MeanPrecision, Measure
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -14,4 +14,4 @@ class PrecisionById(IdRecall):
     """Finds as `IdRecall` does; its score is whether what is relevant stands first."""
 
     kind: ClassVar[str] = "precision_by_id"
-    headline: ClassVar[Measure] = ContextPrecision
+    headline: ClassVar[Measure] = MeanPrecision

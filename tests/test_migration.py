@@ -20,7 +20,7 @@ from fullrecall import ClaimRecall, IdRecall, LLMJudge, Sample, TextRecall, eval
 from fullrecall import read as datasets
 from fullrecall.errors import InputError
 from fullrecall.judge.models.scripted import ScriptedChatModel
-from fullrecall.measures import AP, ContextPrecision, Recall, nDCG, parse
+from fullrecall.measures import AP, MeanPrecision, Recall, nDCG, parse
 from fullrecall.scorers.result import Result, Status
 
 FRANCE = (  # the context of low recall in ragas's documentation
@@ -99,7 +99,7 @@ class TestRagas:
                 "The Eiffel Tower is one of the most famous landmarks in Paris.",
             ],
         )
-        assert one_row(sample, TextRecall())[ContextPrecision] == 1.0
+        assert one_row(sample, TextRecall())[MeanPrecision] == 1.0
 
     def test_llm_context_recall_of_the_documentation(self) -> None:
         """Documented: 1.0, which is wrong: that Paris is a capital says nothing of the tower.
@@ -141,7 +141,7 @@ class TestRagas:
         sample = single_turn_sample(retrieved_contexts=["ac"], reference_contexts=["ab"])
         assert one_row(sample, TextRecall()).score == 1.0
         assert one_row(sample, TextRecall(comparison="gt")).score == 0.0
-        assert one_row(sample, TextRecall())[ContextPrecision] == 1.0
+        assert one_row(sample, TextRecall())[MeanPrecision] == 1.0
 
     def test_a_duplicated_reference_is_one_target(self) -> None:
         """ragas: 2/3, as two of three references are the same text, found twice."""

@@ -11,7 +11,7 @@ import pytest
 
 from fullrecall import Context, Label, Report, evaluate
 from fullrecall.errors import InputError, ParameterError, ReportError
-from fullrecall.measures import ContextPrecision
+from fullrecall.measures import MeanPrecision
 from fullrecall.scorers import ClaimRecall, IdRecall
 from fullrecall.scorers.result import Method
 
@@ -139,7 +139,7 @@ class TestWhichScore:
         """A score by IDs has nothing to calibrate; a precision is no recall."""
         with pytest.raises(ReportError, match="expected one recall by a judge, got none"):
             make_report(["sn"], methods=[Method("id_recall")]).to_label(3)
-        precision = Method("context_precision", {"judge": "j"}, ContextPrecision)
+        precision = Method("context_precision", {"judge": "j"}, MeanPrecision)
         with pytest.raises(ReportError, match="context_precision is not a recall"):
             make_report(["sn"], methods=[precision]).to_label(3, score="context_precision")
 

@@ -13,7 +13,7 @@ import pytest
 from fullrecall import Claim, ClaimRecall, IdRecall, LLMJudge, TextRecall
 from fullrecall.judge.models import ChatRequest
 from fullrecall.judge.models.scripted import ScriptedChatModel
-from fullrecall.measures import AP, F1, ContextPrecision, Measure, Precision, Recall, parse
+from fullrecall.measures import AP, F1, MeanPrecision, Measure, Precision, Recall, parse
 from fullrecall.scorers.result import Result, Status
 
 CASES = [
@@ -98,7 +98,7 @@ def test_context_precision(case: dict[str, Any]) -> None:
         retrieved_context_ids=ids,
         reference_context_ids=[name for name in ids if name.startswith("good")],
     )
-    assert result[ContextPrecision] == pytest.approx(case["expected"])
+    assert result[MeanPrecision] == pytest.approx(case["expected"])
 
 
 @pytest.mark.parametrize("case", of_kind("anyof_prf"))

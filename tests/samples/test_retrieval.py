@@ -17,7 +17,7 @@ from tests.observe.calls import of_calls
 from fullrecall import ClaimRecall, Context, IdRecall, Sample, SpanRecall, TextRecall
 from fullrecall.errors import ReportError
 from fullrecall.files.reports.records import ResultRecord, plain_result
-from fullrecall.measures import AP, F1, RR, AllFound, ContextPrecision, Hit, Precision, Recall, nDCG
+from fullrecall.measures import AP, F1, RR, AllFound, Hit, MeanPrecision, Precision, Recall, nDCG
 from fullrecall.samples.calls import Call, failures
 from fullrecall.samples.context import as_contexts
 from fullrecall.samples.prompts import read_in
@@ -265,7 +265,7 @@ def test_what_is_no_record_is_refused(make: Callable[[], object], why: str) -> N
 
 MEASURES = [
     measure @ k if k else measure
-    for measure in (Recall, Precision, F1, Hit, AllFound, RR, AP, nDCG, ContextPrecision)
+    for measure in (Recall, Precision, F1, Hit, AllFound, RR, AP, nDCG, MeanPrecision)
     for k in (None, 1, 2, 3)
 ]
 SCORERS = [IdRecall(), TextRecall(), SpanRecall(min_run=4), ClaimRecall()]
@@ -326,10 +326,10 @@ def test_the_order_within_a_call_counts() -> None:
     """NDCG and average precision of a union: 1 where every call has its targets first."""
     first = scored([call("bx", query="1"), call("ay", query="2"), call("z", query="3")])
     later = scored([call("xb", query="1"), call("ya", query="2"), call("z", query="3")])
-    assert [first[f"id_recall.{name}"] for name in ("nDCG", "AP", "ContextPrecision")] == [1, 1, 1]
+    assert [first[f"id_recall.{name}"] for name in ("nDCG", "AP", "MeanPrecision")] == [1, 1, 1]
     assert all(
         later[f"id_recall.{name}"] < 1  # type: ignore[operator]
-        for name in ("nDCG", "AP", "ContextPrecision")
+        for name in ("nDCG", "AP", "MeanPrecision")
     )
 
 

@@ -9,7 +9,7 @@ from fullrecall._util.parameters import all_public
 from fullrecall.measures.budgets import CutBudget, calls, seconds, tokens
 from fullrecall.measures.leaks import Leak
 from fullrecall.measures.measure import GradedMeasure, Measure, Threshold
-from fullrecall.measures.ranking import AP, RR, ContextPrecision, nDCG
+from fullrecall.measures.ranking import AP, RR, MeanPrecision, nDCG
 from fullrecall.measures.sets import F1, AllFound, Hit, Precision, Recall
 from fullrecall.measures.text import MEASURES, as_measures, parse, parse_threshold, unaliased
 
@@ -20,11 +20,11 @@ __all__ = [
     "MEASURES",
     "RR",
     "AllFound",
-    "ContextPrecision",
     "CutBudget",
     "GradedMeasure",
     "Hit",
     "Leak",
+    "MeanPrecision",
     "Measure",
     "Precision",
     "Recall",

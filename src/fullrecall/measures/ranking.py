@@ -43,7 +43,7 @@ class APMeasure(GradedMeasure):
         return outcomes.share(outcomes.rising_precisions(self.top).sums, outcomes.targets)
 
 
-class ContextPrecisionMeasure(GradedMeasure):
+class MeanPrecisionMeasure(GradedMeasure):
     """The mean of the precision at the rank of each relevant context among the first k.
 
     Average precision over what was *retrieved*: it shows whether relevant contexts come first,
@@ -51,7 +51,7 @@ class ContextPrecisionMeasure(GradedMeasure):
     Source: ragas's context precision.
     """
 
-    text = "context_precision"
+    text = "mean_precision"
 
     def formula(self, outcomes: FoundColumns, findings_of: FindingsOf) -> Floats:
         """Return the mean precision at the relevant ranks within the first k."""
@@ -95,4 +95,4 @@ class nDCGMeasure(Measure):  # noqa: N801 - the field's own spelling
 RR = RRMeasure()
 AP = APMeasure()
 nDCG = nDCGMeasure()  # noqa: N816 - as above
-ContextPrecision = ContextPrecisionMeasure()
+MeanPrecision = MeanPrecisionMeasure()

@@ -7,8 +7,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from fullrecall.judge.judge import Flow
-from fullrecall.measures import ContextPrecision as ContextPrecisionMeasure
-from fullrecall.measures import Measure
+from fullrecall.measures import MeanPrecision, Measure
 from fullrecall.measures.findings import Finding, Target
 from fullrecall.samples.sample import Sample
 from fullrecall.scorers.judged import JudgedScorer
@@ -22,14 +21,14 @@ class ContextPrecision(JudgedScorer):
     A context is relevant where the judge finds that it helps towards the reference answer, or to
     answer the question where there is none. Targets are the contexts themselves, and `missed`
     those that do not help. By IDs or texts the measure of the same name asks it of what another
-    scorer finds: `IdRecall().score(…)[fullrecall.measures.ContextPrecision]`.
+    scorer finds: `IdRecall().score(…)[fullrecall.measures.MeanPrecision]`.
 
     The score is the mean of precision@rank over the relevant ranks (ragas's context precision);
     `result[Precision]` is the plain share of relevant contexts.
     """
 
     kind: ClassVar[str] = "context_precision"
-    headline: ClassVar[Measure] = ContextPrecisionMeasure
+    headline: ClassVar[Measure] = MeanPrecision
     labels: ClassVar[Collection[str]] = ()
 
     def _judged(self, sample: Sample) -> Flow[Found]:

@@ -13,7 +13,7 @@ from math import isclose
 from typing import TypeAlias
 
 from fullrecall.files.reports.records import plain_row, row_of
-from fullrecall.measures import MEASURES, ContextPrecision, Measure, Recall
+from fullrecall.measures import MEASURES, MeanPrecision, Measure, Recall
 from fullrecall.measures.findings import Finding
 from fullrecall.report import aevaluate, evaluate
 from fullrecall.samples.context import Context
@@ -98,7 +98,7 @@ def check_duplicates_never_raise(factory: ScorerFactory) -> None:
             doubled = retrieved + letter
             again = factory().score(sample_of(doubled, references))
             for measure in _measures():
-                if measure.whole == ContextPrecision and measure.k is not None:
+                if measure.whole == MeanPrecision and measure.k is not None:
                     continue  # a mean over the relevant *retrieved*: fewer of them may raise it
                 before, after = original[measure] or 0.0, again[measure] or 0.0
                 expect(
