@@ -100,7 +100,7 @@ def test_every_document_has_a_docstring_and_nothing_of_the_machine(
     docstrings: dict[str, str],
 ) -> None:
     """No document is a bare name; none shows a memory address or where Python is installed."""
-    assert not [name for name, text in docstrings.items() if len(text.split()) < 4]
+    assert not [name for name, text in docstrings.items() if len(text.split()) < 3]
     assert not [document.id for document in documents() if " at 0x" in document.text]
     assert not [document.id for document in documents() if sys.executable in document.text]
 

@@ -161,6 +161,7 @@ def test_html_is_what_a_reader_sees() -> None:
     assert html_text("<head><title>never closed<body>Text") == "Text"
 
 
+@pytest.mark.frameworks
 def test_documents_come_from_everywhere(tmp_path: Any) -> None:
     """A folder, a file, texts, mappings, contexts, documents of the frameworks."""
     from langchain_core.documents import Document as LangChainDocument

@@ -64,6 +64,7 @@ class FullTextSearch:
                 "create virtual table chunks using fts5(source unindexed, body, tokenize='porter')"
             )
         except sqlite3.OperationalError:
+            self._database.close()
             problem = "this Python's SQLite has no full-text search (FTS5): use another"
             raise ParameterError(problem) from None
         self._database.executemany("insert into chunks values (?, ?)", chunks)
