@@ -46,7 +46,7 @@ CORE_TOOLS = (
     "pyright[nodejs]>=1.1.414",
 )
 # What they need, .ci/run installs.
-OPT_IN = ("browser", "engines", "libraries", "small_model", "tools")
+OPT_IN = ("browser", "engines", "libraries", "peers", "small_model", "tools")
 # A file that imports a framework cannot be collected without it, whatever its tests are marked.
 NEEDS_FRAMEWORK = re.compile(
     r"^(?:from|import) (?:langchain|llama_index|openinference)", re.MULTILINE

@@ -44,7 +44,7 @@ class MostFoundMeasure(GradedMeasure):
 
     text = "most_found"
 
-    def formula(self, outcomes: Found, findings_of: FindingsOf) -> Numbers:
+    def formula(self, outcomes: Found) -> Numbers:
         """Return whether half is there."""
         return 1.0 * (2 * outcomes.found_within(self.top) >= outcomes.targets)
 

@@ -21,6 +21,7 @@ from typer.testing import CliRunner
 import fullrecall
 from fullrecall import calibration, judge, read, report, run, samples, scorers, testing, testset
 from fullrecall.cli import app
+from fullrecall.measures import MEASURES, GradedMeasure
 
 ROOT = Path(__file__).parents[1]
 README = ROOT / "README.md"
@@ -286,9 +287,24 @@ def files_are_there(command: list[str]) -> bool:
         if block.language in SHELL and any(commands_of(block))
     ],
 )
-def test_commands_are_as_the_command_line_has_them(block: Block) -> None:
+def test_commands_are_as_the_command_line_has_them(
+    block: Block, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Each command and option exists and takes what it is given; nothing is run here."""
     group: Any = typer.main.get_command(app)
+
+    def own_measure(address: str, _: str) -> GradedMeasure:
+        """Return a measure of the name that a command loads."""
+        name = address.rpartition(":")[2]
+        kind = type(
+            name,
+            (GradedMeasure,),
+            {"text": name.lower(), "count": lambda self, findings, retrieved: 0.0},
+        )
+        monkeypatch.setitem(MEASURES, name.lower(), kind())
+        return kind()  # type: ignore[no-any-return]
+
+    monkeypatch.setattr("fullrecall.cli.options.loaded", own_measure)
     for name, *arguments in commands_of(block):
         assert name in group.commands, f"{block.label}: no command {name!r}"
         for word in arguments:  # a file that must exist

@@ -20,7 +20,7 @@ from fullrecall import (
     measures,
 )
 from fullrecall.errors import FullrecallError
-from fullrecall.measures import RR, Recall
+from fullrecall.measures import RR, Recall, Retrieved
 
 SAMPLES = [{"user_input": "q", "retrieved_ids": ["a"], "expected_ids": ["a"]}]
 REPORT: Any = evaluate(SAMPLES, IdRecall(), progress=False)
@@ -47,7 +47,8 @@ WRONG: list[tuple[Callable[[], Any], str]] = [
     (lambda: compare(REPORT, REPORT, 3), "such as Recall @ 5, got 3"),  # type: ignore[call-overload]
     (lambda: REPORT.summary([Recall @ 5]), "such as Recall @ 5, got [Recall @ 5]"),
     (lambda: REPORT.summary("recal@1"), "choose one of recall, precision"),
-    (lambda: REPORT.summary("mrr@5"), "it is rr here"),
+    (lambda: compare(REPORT, REPORT, Retrieved), "Retrieved is a count"),
+    (lambda: Gate(Retrieved >= 0.5), "Retrieved is a count, which has no threshold"),
     (lambda: REPORT.summary(IdRecall()), "expected a measure such as Recall @ 5"),
     (lambda: Gate(recall @ 5 > 0.9), "write Recall @ 5 >= 0.9"),
     (lambda: Gate(recall @ 5 < 0.9), "write Recall @ 5 <= 0.9"),

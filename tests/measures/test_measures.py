@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import pickle
+from math import log2
 from typing import Any
 
 import pytest
@@ -14,6 +15,7 @@ from fullrecall import IdRecall, Sample, compare, evaluate
 from fullrecall.errors import ParameterError
 from fullrecall.measures import (
     AP,
+    ERR,
     F1,
     MEASURES,
     RR,
@@ -174,3 +176,20 @@ def test_capped_recall_divides_by_what_k_can_hold() -> None:
     assert parse("recall(denominator=k)@3") == capped @ 3
     with pytest.raises(ParameterError, match="leave weight out"):
         Recall(denominator="k", weight="grade")
+
+
+@pytest.mark.parametrize("grade", [513, 1024, 1e300])
+def test_huge_grades_do_not_overflow(grade: float) -> None:
+    """A power of 2 that no float holds cancels in nDCG; the other rows keep theirs."""
+    rows = [
+        {"retrieved_ids": ["b", "a"], "expected_ids": {"a": grade, "b": grade - 1}},
+        {"retrieved_ids": ["b", "a"], "expected_ids": {"a": 2, "b": 1}},
+    ]
+    measure = nDCG(gain="exponential")
+    huge, small = evaluate(rows, IdRecall(), progress=False).values(measure).tolist()
+    ratio = 1.0 if grade - 1 == grade else 0.5
+    rank_2 = 1 / log2(3)
+    assert huge == pytest.approx((ratio + rank_2) / (1 + ratio * rank_2))
+    assert small == (1 + 3 * rank_2) / (3 + rank_2)
+    with pytest.raises(ParameterError, match=r"write ERR\(max_grade="):
+        evaluate(rows, IdRecall(), progress=False).values(ERR)

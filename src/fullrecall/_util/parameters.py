@@ -7,6 +7,7 @@ import sys
 from collections.abc import Callable, Mapping, Sequence
 from enum import Enum
 from functools import wraps
+from math import inf
 from types import FunctionType
 from typing import Any, TypeVar
 
@@ -153,6 +154,13 @@ def check_choice(value: object, name: str, choices: Sequence[str]) -> None:
     """Raise `ParameterError`, naming the parameter, unless `value` is one of `choices`."""
     if value not in choices:
         raise ParameterError(f"must be {' or '.join(map(repr, choices))}, got {value!r}", name)
+
+
+def check_positive(value: object, name: str) -> float:
+    """Return a number above 0; raise `ParameterError`, naming the parameter, for another value."""
+    if isinstance(value, bool) or not isinstance(value, (int, float)) or not 0 < value < inf:
+        raise ParameterError(f"must be a number above 0, got {value!r}", name)
+    return value
 
 
 def check_share(value: object, name: str, *, whole: bool = True) -> float:

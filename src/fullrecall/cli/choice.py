@@ -13,8 +13,8 @@ import typer
 from typer import Argument, Option
 
 from fullrecall.cli import options
+from fullrecall.cli.addresses import retriever_of
 from fullrecall.cli.console import fail, show_result
-from fullrecall.cli.retriever import retriever_of
 from fullrecall.cli.scorers import ScorerName, scorer_option, scorers_of
 from fullrecall.cli.source import unretrieved
 from fullrecall.measures import Measure

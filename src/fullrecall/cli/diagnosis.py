@@ -8,9 +8,9 @@ from typing import Annotated, Any
 from typer import Option
 
 from fullrecall.cli import options
+from fullrecall.cli.addresses import retriever_of
 from fullrecall.cli.console import show_result
 from fullrecall.cli.outputs import append
-from fullrecall.cli.retriever import retriever_of
 from fullrecall.diagnosis import diagnose as diagnosis_of
 from fullrecall.diagnosis.diagnosis import examples
 from fullrecall.read import read_contexts

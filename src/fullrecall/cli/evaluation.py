@@ -12,12 +12,12 @@ from typer import Argument, Option
 
 from fullrecall._util.counts import counted
 from fullrecall.cli import options
+from fullrecall.cli.addresses import retriever_of
 from fullrecall.cli.console import show, write_json
 from fullrecall.cli.job import fail_unless_scored, raise_with_count, scored
 from fullrecall.cli.judge import judge_of
 from fullrecall.cli.misses import missed_lines
 from fullrecall.cli.outputs import REPORTS, check_output
-from fullrecall.cli.retriever import retriever_of
 from fullrecall.cli.scorers import ScorerName, scorer_option, scorers_of
 from fullrecall.cli.source import joined_with, samples_of, samples_of_run, unretrieved
 from fullrecall.errors import InputError

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable
 from functools import partial
 from math import inf
@@ -11,12 +12,16 @@ from typing import Annotated, Any, TypeAlias, TypeVar
 import typer
 from typer import Argument, Option
 
+from fullrecall.cli.addresses import loaded
 from fullrecall.errors import ParameterError
-from fullrecall.measures import Measure, Recall, Threshold, parse, parse_threshold, unaliased
+from fullrecall.measures import MEASURES, Measure, Recall, Threshold, parse, parse_threshold
 from fullrecall.measures.budgets import Cut
-from fullrecall.measures.text import ALIASES, parse_cut
+from fullrecall.measures.text import parse_cut
 
 Read = TypeVar("Read")
+
+_OWN = re.compile(r"\s*(\S+?:[^\W\d]\w*)")
+"""A measure of the user's own by its module or file and its name."""
 
 
 def within(least: int, most: float = inf) -> Callable[[float | None], float | None]:
@@ -50,21 +55,26 @@ def read_cut(text: str) -> Cut:
 
 
 def read_measure(text: str) -> Measure:
-    """Read a measure such as `recall@5`."""
-    return _parsed(parse, _by_own_name(text))
+    """Read a measure such as `recall@5`, or one of the user's own: `app.py:RBP@5`."""
+    return _parsed(parse, _with_own(text))
 
 
 def read_threshold(text: str) -> Threshold:
     """Read a threshold such as `recall@10>=0.9`."""
-    return _parsed(parse_threshold, _by_own_name(text))
+    return _parsed(parse_threshold, _with_own(text))
 
 
-def _by_own_name(text: str) -> str:
-    """Return a measure by fullrecall's name, and say so where it was called as elsewhere."""
-    own_name, alias = unaliased(text)
-    if alias is not None:
-        typer.echo(f"{alias} is {ALIASES[alias.lower()]} here: the mean over questions", err=True)
-    return own_name
+def _with_own(text: str) -> str:
+    """Return a text by the measure's name, after loading the one that `app.py:RBP@5` names."""
+    match = _OWN.match(text)
+    if match is None:
+        return text
+    own = loaded(match[1], "--measure")
+    own = own() if isinstance(own, type) else own
+    if not isinstance(own, Measure):
+        raise bad_option("--measure", f"{match[1]} is not a measure: derive it from Measure")
+    MEASURES[own.text] = own
+    return own.text + text[match.end() :]
 
 
 def _parsed(reader: Callable[[str], Read], text: str) -> Read:
@@ -108,7 +118,8 @@ KsOption: TypeAlias = Annotated[
 MeasuresOption: TypeAlias = Annotated[
     list[Measure] | None,
     measure(
-        help="Measure to show, such as recall@5 or 'ndcg(gain=exponential)@10'; repeatable. "
+        help="Measure to show, such as recall@5, 'ndcg(gain=exponential)@10', or your own, "
+        "app.py:RBP@5; repeatable. "
         "Default: recall at 1, 3, 5, 10, and over all retrieved contexts."
     ),
 ]

@@ -19,7 +19,7 @@ from fullrecall.judge.evidence import locate
 from fullrecall.measures import CutBudget
 from fullrecall.measures.costs import Costs
 from fullrecall.measures.findings import Finding
-from fullrecall.measures.forbidden import rank_at
+from fullrecall.measures.of_samples import rank_at
 from fullrecall.samples.calls import failures
 from fullrecall.samples.context import Context
 from fullrecall.samples.sample import Sample

@@ -7,36 +7,56 @@ it is typed, and has a text form that `parse` reads: `ndcg(gain=exponential)@10`
 
 from fullrecall._util.parameters import all_public
 from fullrecall.measures.budgets import CutBudget, calls, seconds, tokens
-from fullrecall.measures.leaks import Leak
+from fullrecall.measures.counts import Judged, Leak, Relevant, RelevantRetrieved, Retrieved
 from fullrecall.measures.measure import GradedMeasure, Measure, Threshold
-from fullrecall.measures.ranking import AP, RR, MeanPrecision, nDCG
-from fullrecall.measures.sets import F1, AllFound, Hit, Precision, Recall
-from fullrecall.measures.text import MEASURES, as_measures, parse, parse_threshold, unaliased
+from fullrecall.measures.ranking import (
+    AP,
+    ERR,
+    RBP,
+    RR,
+    BPref,
+    InterpolatedPrecision,
+    MeanPrecision,
+    RPrecision,
+    nDCG,
+)
+from fullrecall.measures.sets import F1, AllFound, FBeta, Hit, Precision, Recall
+from fullrecall.measures.text import MEASURES, as_measures, as_shares, parse, parse_threshold
 
 __all__ = [
     "AP",
     "DEFAULT_KS",
+    "ERR",
     "F1",
     "MEASURES",
+    "RBP",
     "RR",
     "AllFound",
+    "BPref",
     "CutBudget",
+    "FBeta",
     "GradedMeasure",
     "Hit",
+    "InterpolatedPrecision",
+    "Judged",
     "Leak",
     "MeanPrecision",
     "Measure",
     "Precision",
+    "RPrecision",
     "Recall",
+    "Relevant",
+    "RelevantRetrieved",
+    "Retrieved",
     "Threshold",
     "as_measures",
+    "as_shares",
     "calls",
     "nDCG",
     "parse",
     "parse_threshold",
     "seconds",
     "tokens",
-    "unaliased",
 ]
 
 DEFAULT_KS = (1, 3, 5, 10)

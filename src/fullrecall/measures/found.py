@@ -11,26 +11,29 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import starmap
-from math import log2
-from typing import Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
-from fullrecall.measures.costs import Costs
+from fullrecall.errors import ParameterError
 from fullrecall.measures.findings import CreditStep, Finding, Findings
-from fullrecall.measures.forbidden import Forbidden
 from fullrecall.measures.lists import (
     Floats,
     Integers,
     Lists,
+    by_rank,
     count_sums,
     distinct,
     offsets_of,
+    rises_of,
     row_maxima,
     row_sums,
 )
-from fullrecall.samples.sample import Sample
+from fullrecall.measures.of_samples import SampleColumns
+
+if TYPE_CHECKING:
+    from fullrecall.measures.judgments import Judgments
 
 Statuses: TypeAlias = NDArray[np.int8]
 
@@ -65,7 +68,9 @@ class FoundColumns:
     - `grade`, `size`: of each target; None: all are 1.0.
     - `ranks`: the rank of each position of a row, empty where the position is the rank; None: it is
       so everywhere.
-    - `forbidden`, `costs`: of the samples, for measures that read them; see `of_samples`.
+    - `samples`: what a measure reads of the samples; None where they are not known.
+    - `findings`: returns the findings of a row by rank, for measures that count objects.
+    - `judged`: returns the judgments; None: those of the samples.
     """
 
     status: Statuses
@@ -76,8 +81,9 @@ class FoundColumns:
     grade: Floats | None = None
     size: Floats | None = None
     ranks: Lists | None = None
-    forbidden: Forbidden | None = None
-    costs: Costs | None = None
+    samples: SampleColumns | None = None
+    findings: Callable[[int], Findings] | None = None
+    judged: Callable[[], Judgments] | None = None
 
     @classmethod
     def of(
@@ -137,9 +143,20 @@ class FoundColumns:
     def __len__(self) -> int:
         return len(self.retrieved)
 
-    def of_samples(self, samples: Sequence[Sample]) -> FoundColumns:
-        """Return the columns with what their samples forbid, and what their contexts cost."""
-        return replace(self, forbidden=Forbidden.of(samples), costs=Costs.of(samples))
+    @property
+    def of_samples(self) -> SampleColumns:
+        """What a measure reads of the samples; raise `ParameterError` where they are not known."""
+        if self.samples is None:
+            raise ParameterError(
+                "this measure reads the sample, which this result does not have: read it of the "
+                "report, report[0].results[name]"
+            )
+        return self.samples
+
+    @cached_property
+    def judgments(self) -> Judgments:
+        """The judged contexts."""
+        return self.of_samples.judgments if self.judged is None else self.judged()
 
     def selected(self, rows: Integers) -> FoundColumns:
         """Return the columns of these rows, in the order given."""
@@ -190,6 +207,10 @@ class FoundColumns:
         own: Floats | None = getattr(self, name)
         return np.ones(len(self.first.values)) if own is None else own
 
+    def attainable(self, k: int | None) -> Integers:
+        """Return how many targets of each row `k` ranks can hold, one in each context."""
+        return self.targets if k is None else self.targets.clip(max=k * self.lists)
+
     @property
     def _alone(self) -> Lists:
         """For each target the first position, where it is found in full."""
@@ -228,12 +249,16 @@ class FoundColumns:
         counts = np.bincount(rows, minlength=len(self))
         return Lists(positions, offsets_of(counts.astype(np.int64)))
 
-    def cut(self, k: int | None) -> Integers:
-        """Return how many positions of each row are within the first `k` ranks; None: all."""
+    def cut(self, k: int | Integers | None) -> Integers:
+        """Return how many positions of each row are within the first `k` ranks; None: all.
+
+        `k` is that of all rows, or of each.
+        """
+        most = np.broadcast_to(np.asarray(_EVERYWHERE if k is None else k), len(self))
         if k is None or self.ranks is None:
-            return np.full(len(self), _EVERYWHERE if k is None else k)
-        within = count_sums(self.ranks.values <= k, self.ranks.offsets)
-        return np.where(self.ranks.counts > 0, within, k)
+            return most
+        within = count_sums(self.ranks.values <= most[self.ranks.rows], self.ranks.offsets)
+        return np.where(self.ranks.counts > 0, within, most)
 
     def contexts_within(self, k: int | None) -> Integers:
         """Return how many contexts of each row are within the first `k` ranks."""
@@ -289,11 +314,17 @@ class FoundColumns:
         """Return the sum over the targets of each row, rounded once."""
         return row_sums(values, self.first.offsets)
 
-    def relevant_within(self, k: int | None) -> Lists:
+    def relevant_within(self, k: int | Integers | None) -> Lists:
         """Return the positions of each row within the first `k` ranks that support a target."""
         if k is None:
             return self.relevant
         return self.relevant.kept(self.relevant.values <= self.cut(k)[self.relevant.rows])
+
+    def rank_weights(self, k: int | None, weight: Callable[[int], float]) -> Lists:
+        """Return the weight of the rank of each relevant context within the first `k` ranks."""
+        relevant = self.relevant_within(k)
+        ranks = self.rank_of(relevant.rows, relevant.values)
+        return Lists(by_rank(ranks, weight), relevant.offsets)
 
     @cached_property
     def first_relevant(self) -> Integers:
@@ -321,19 +352,25 @@ class FoundColumns:
         np.divide(part, whole, out=shares, where=whole != 0)
         return shares.clip(max=1.0)
 
-    def counted(self, count: Callable[[int, int], float]) -> Floats:
+    def counted(self, k: int | None, count: Callable[[int, int], float]) -> Floats:
         """Return `count(row, contexts)` of each row with a target, 0 of the others."""
-        values = np.zeros(len(self))
+        values, contexts = np.zeros(len(self)), self.contexts_within(k)
         for row in np.flatnonzero(self.targets).tolist():
-            values[row] = count(row, int(self.retrieved[row]))
+            values[row] = count(row, int(contexts[row]))
         return values
 
-    def defined(self, values: Floats, otherwise: float | None) -> Floats:
-        """Return the values; in rows without a target `otherwise`, or NaN, as in unjudged ones."""
-        empty = (
-            np.nan if otherwise is None else np.where(self.status == UNJUDGED, np.nan, otherwise)
-        )
-        return np.where(self.targets == 0, empty, values)
+    def defined(
+        self, values: Floats, otherwise: float | None, *, needs_target: bool = True
+    ) -> Floats:
+        """Return the values; in rows without a target `otherwise`, or NaN, as in unjudged ones.
+
+        If no target is needed, only rows without a result have NaN.
+        """
+        if not needs_target:
+            return np.where(self.status <= UNDEFINED, values, np.nan)
+        empty = np.nan if otherwise is None else otherwise
+        valueless = np.where(self.status == UNJUDGED, np.nan, empty)
+        return np.where(self.targets == 0, valueless, values)
 
     def precisions(self, k: int | None) -> Lists:
         """Return the precision down to each relevant context within `k`."""
@@ -357,58 +394,14 @@ class FoundColumns:
         within = positions <= self.cut(k)[rows]
         rows, positions, rises = rows[within], positions[within], rises[within]
         hits, contexts = self._above(rows, positions)
-        return Lists(rises * hits / contexts, self._offsets(rows))
-
-    def gains(self, k: int | None, worth: Callable[[float], float]) -> tuple[Lists, Lists]:
-        """Return what each context within `k` adds, discounted by its rank, and the same at best.
-
-        The best order has the largest first, what is missing at a rank of its own.
-        """
-        rows, positions, gains = self._gains(worth)
-        ideal = self._ideal(k, worth, rows, gains)
-        within = positions <= self.cut(k)[rows]
-        rows, positions, gains = rows[within], positions[within], gains[within]
-        gains = gains / discounts(self.rank_of(rows, positions))
-        return Lists(gains, self._offsets(rows)), ideal
-
-    def _ideal(
-        self, k: int | None, worth: Callable[[float], float], rows: Integers, gains: Floats
-    ) -> Lists:
-        reached = row_maxima(self.rising.values["credit"], self.rising.offsets)
-        missing = self._worths(worth) * (1.0 - reached)
-        rows, gains = np.concatenate([self.row_of_target, rows]), np.concatenate([missing, gains])
-        rows, gains = rows[gains > 0], gains[gains > 0]
-        is_sorted = bool((gains == gains[:1]).all())  # within each row, as mostly without grades
-        order = np.argsort(rows, kind="stable") if is_sorted else np.lexsort((-gains, rows))
-        rows, gains = rows[order], gains[order]
-        nth = Lists(gains, self._offsets(rows)).nth - 1
-        if k is not None:
-            within = nth < k * self.lists[rows]
-            rows, gains, nth = rows[within], gains[within], nth[within]
-        return Lists(gains / discounts(nth // self.lists[rows] + 1), self._offsets(rows))
+        return Lists(rises * hits / contexts, self.offsets_of_rows(rows))
 
     def _above(self, rows: Integers, positions: Integers) -> tuple[Integers, Integers]:
         """Return for some positions the relevant contexts down to their rank, and all contexts."""
         level = self.level(rows, positions)
         return self.relevant.up_to(rows, level), level
 
-    def _worths(self, worth: Callable[[float], float]) -> Floats:
-        """Return what each target gains, worked out once for each grade."""
-        if self.grade is None:
-            return np.full(len(self.first.values), worth(1.0))
-        grades, which = np.unique(self.grade, return_inverse=True)
-        return np.array(list(map(worth, grades.tolist())), np.float64)[which]
-
-    def _gains(self, worth: Callable[[float], float]) -> tuple[Integers, Integers, Floats]:
-        """Return what each context adds, in order: its row, its position, and its gain."""
-        targets, positions = self.rising.rows, self.rising.values["position"]
-        gains = self._worths(worth)[targets] * rises_of(targets, self.rising.values["credit"])
-        rows = self.row_of_target[targets]
-        width = int(positions.max(initial=0)) + 1
-        keys, which = np.unique(rows * width + positions, return_inverse=True)
-        return keys // width, keys % width, np.bincount(which, gains, len(keys)).astype(float)
-
-    def _offsets(self, rows: Integers) -> Integers:
+    def offsets_of_rows(self, rows: Integers) -> Integers:
         """Return where the terms of each row begin, given the ascending row of each term."""
         return offsets_of(np.bincount(rows, minlength=len(self)).astype(np.int64))
 
@@ -422,18 +415,3 @@ class FoundColumns:
         if k is None:
             return _EVERYWHERE
         return k if self.ranks is None else self.cut(k)[self.row_of_target]
-
-
-def discounts(ranks: Integers) -> Floats:
-    """Return log2(rank + 1) of each rank, to the bit what `math.log2` gives."""
-    # `np.log2` may differ in the last bit from one processor to another: a table of `math.log2`.
-    table = np.fromiter(map(log2, range(2, int(ranks.max(initial=0)) + 2)), np.float64)
-    return table[ranks - 1] if len(ranks) else np.zeros(0)
-
-
-def rises_of(targets: Integers, credits_: Floats) -> Floats:
-    """Return by how much each credit is above the one before it of the same target."""
-    rises = credits_.copy()
-    same = targets[1:] == targets[:-1]
-    rises[1:][same] -= credits_[:-1][same]
-    return rises

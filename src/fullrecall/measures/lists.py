@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from itertools import chain
+from math import log2
 from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
@@ -56,6 +57,22 @@ class Lists(NamedTuple):
     def sums(self) -> Floats:
         """The sum of each row's values, rounded once."""
         return row_sums(self.values, self.offsets)
+
+    @property
+    def maxima(self) -> NDArray[Any]:
+        """The largest value of each row, 0 where a row has none."""
+        return row_maxima(self.values, self.offsets)
+
+    @property
+    def passed(self) -> Floats:
+        """For each value the product of 1 - v over the values v before it in its row."""
+        products, passed = np.ones(len(self.values)), np.ones(len(self.offsets) - 1)
+        for nth in range(int(self.counts.max(initial=0))):
+            rows = np.flatnonzero(self.counts > nth)
+            index = self.offsets[rows] + nth
+            products[index] = passed[rows]
+            passed[rows] *= 1 - self.values[index]
+        return products
 
     def up_to(self, rows: Integers, numbers: Integers) -> Integers:
         """Return how many values of some rows are at most these numbers, where values ascend."""
@@ -144,3 +161,29 @@ def row_maxima(values: NDArray[Any], offsets: Integers, empty: float = 0) -> NDA
     if len(values):
         maxima[filled] = np.maximum.reduceat(values, offsets[:-1][filled])
     return maxima
+
+
+def discounts(ranks: Integers) -> Floats:
+    """Return log2(rank + 1) of each rank."""
+    return by_rank(ranks, lambda rank: log2(rank + 1))
+
+
+def by_rank(ranks: Integers, weight: Callable[[int], float]) -> Floats:
+    """Return the weight of each rank, to the bit what Python gives."""
+    # NumPy's functions may differ in the last bit from one processor to another: a table.
+    table = np.fromiter(map(weight, range(1, int(ranks.max(initial=0)) + 1)), np.float64)
+    return table[ranks - 1] if len(ranks) else np.zeros(0)
+
+
+def powers(exponents: Floats) -> Floats:
+    """Return 2 to the power of each number, to the bit what Python gives."""
+    numbers, which = np.unique(exponents, return_inverse=True)
+    return np.fromiter((2.0**number for number in numbers.tolist()), np.float64)[which]
+
+
+def rises_of(targets: Integers, credits_: Floats) -> Floats:
+    """Return by how much each credit is above the one before it of the same target."""
+    rises = credits_.copy()
+    same = targets[1:] == targets[:-1]
+    rises[1:][same] -= credits_[:-1][same]
+    return rises

@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import inspect
-import re
-from collections.abc import Callable
 from dataclasses import dataclass, fields, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, ClassVar, NoReturn, Self, TypeAlias, dataclass_transform
+from typing import TYPE_CHECKING, Any, ClassVar, NoReturn, Self, dataclass_transform
 
-from fullrecall._util.parameters import check_share, no_parameter
+from fullrecall._util.parameters import check_positive, check_share, no_parameter
 from fullrecall.errors import ParameterError
 from fullrecall.measures.budgets import Cut, CutBudget, Unit, check_cut
 from fullrecall.measures.findings import Findings
@@ -18,35 +15,36 @@ if TYPE_CHECKING:
     from fullrecall.measures.found import FoundColumns
     from fullrecall.measures.lists import Floats
 
-FindingsOf: TypeAlias = Callable[[int], Findings]
-"""Returns the findings of one row, for measures that count objects."""
-
 _OWN = "fullrecall.measures"
 
 
 @dataclass_transform(frozen_default=True, kw_only_default=True)
 @dataclass(frozen=True, kw_only=True, repr=False)
 class Measure:
-    """Base of all measures: a number in [0, 1] from findings, the number retrieved, and `k`.
+    """Base of all measures: a number in [0, 1] from findings and the number retrieved.
 
     Subclass it, name it, and count. A subclass is a frozen dataclass: its annotated fields are
     parameters.
 
-        class FoundFirst(Measure):
-            text = "found_first"
+        class FoundPerContext(Measure):
+            text = "found_per_context"
 
             def count(self, findings, retrieved):
-                return sum(finding.rank == 1 for finding in findings) / len(findings)
+                return sum(finding.found_at() for finding in findings) / max(1, retrieved)
 
-        result[FoundFirst() @ 5]
+        result[FoundPerContext() @ 5]
+
+    `count` sees what is within the cut, as if the retriever had returned no more. With a third
+    argument `sample` it sees the sample, whole: its retrieved IDs, and judgments of grade 0. Take
+    `GradedMeasure` as the base for `min_grade`, and `is_count = True` for a number above 1.
 
     - `k`: count the first `k` ranks only, or what a budget pays for, such as `calls(3)`; None
       counts all that was retrieved.
     - `zero_division`: the value where nothing can be counted; None leaves it undefined.
 
     Raises `ParameterError`, naming the parameter, for a value out of range; where the class is
-    defined, for a name that is missing, malformed or taken, and for a `count` that does not take
-    findings and the number retrieved; where it is read, for a value outside [0, 1].
+    defined, for a name that is missing, malformed or taken, and for a `count` that takes other
+    arguments; where it is read, for a value outside [0, 1] by more than rounding (1e-9).
     """
 
     k: Cut | None = None
@@ -58,6 +56,12 @@ class Measure:
     of_sample: ClassVar[bool] = False
     """Whether it is of the sample alone, and has a value where a scorer has none."""
 
+    is_count: ClassVar[bool] = False
+    """Whether it is a number of things, not a share: its mean has no interval."""
+
+    needs_target: ClassVar[bool] = True
+    """Whether it has a value only where there is a target."""
+
     lower_is_better: ClassVar[bool] = False
     """Whether a lower mean is the better one."""
 
@@ -65,7 +69,9 @@ class Measure:
         # So that a user's measure is a value like ours, hashed and compared by its parameters.
         dataclass(frozen=True, kw_only=True, repr=False)(cls)
         if "count" in vars(cls) and not cls.__module__.startswith(_OWN):
-            _check_class(cls)
+            from fullrecall.measures.own import check_class
+
+            check_class(cls)
 
     def __post_init__(self) -> None:
         if self.k is not None:
@@ -76,19 +82,17 @@ class Measure:
     def count(self, findings: Findings, retrieved: int) -> float:
         """Return the value for at least one finding; `retrieved` counts the contexts.
 
-        What a measure of your own defines. Those of this package count columns instead.
+        A measure of your own defines it. Those of this package count columns instead.
         """
         raise NotImplementedError
 
-    def formula(self, outcomes: FoundColumns, findings_of: FindingsOf) -> Floats:
-        """Return the value of each row that has a target; what stands in other rows is ignored."""
-        return outcomes.counted(
-            lambda row, retrieved: _checked(
-                self, self.count(self.countable(findings_of(row)), retrieved)
-            )
-        )
+    def formula(self, outcomes: FoundColumns) -> Floats:
+        """Return the value of each row that has a target; other rows are ignored."""
+        from fullrecall.measures.own import values_of
 
-    def values(self, outcomes: FoundColumns, findings_of: FindingsOf) -> Floats:
+        return values_of(self, outcomes)
+
+    def values(self, outcomes: FoundColumns) -> Floats:
         """Return the value of each row in [0, 1]; `zero_division`, or NaN, without a target.
 
         NaN also where what a budget pays for is not known.
@@ -98,13 +102,12 @@ class Measure:
 
             # Contexts beyond the budget go first: no formula needs to know of costs.
             left, is_known = paid.within(outcomes, self.k)
-            values: Floats = self.whole.values(
-                left, lambda row: paid.findings_of(left, row, findings_of(row))
-            )
+            values: Floats = self.whole.values(left)
             values[~is_known] = float("nan")
             return values
         counted = self.counted(outcomes)
-        return counted.defined(self.formula(counted, findings_of), self.zero_division)
+        values = self.formula(counted)
+        return counted.defined(values, self.zero_division, needs_target=self.needs_target)
 
     def counted(self, outcomes: FoundColumns) -> FoundColumns:
         """Return what this measure counts of what was found: all, unless it has a `min_grade`."""
@@ -134,10 +137,10 @@ class Measure:
 
     def __ge__(self, least: float) -> Threshold:
         # Comparisons make rules for a gate: measures have no order, and sorting needs a key.
-        return Threshold(self, check_share(least, "a threshold"))
+        return Threshold(self, least)
 
     def __le__(self, most: float) -> Threshold:
-        return Threshold(self, check_share(most, "a threshold"), at_most=True)
+        return Threshold(self, most, at_most=True)
 
     def __gt__(self, least: object) -> NoReturn:
         raise ParameterError(f"{self!r} > {least} is not a threshold: write {self!r} >= {least}")
@@ -196,6 +199,11 @@ class Threshold:
     bound: float
     at_most: bool = False
 
+    def __post_init__(self) -> None:
+        if self.measure.is_count:
+            raise ParameterError(f"{self.measure!r} is a count, which has no threshold")
+        check_share(self.bound, "a threshold")
+
     def __bool__(self) -> NoReturn:
         raise ParameterError(
             f"{self!r} has no truth value: pass each rule by itself, without `and`, `or`, `not`, "
@@ -221,11 +229,8 @@ class GradedMeasure(Measure):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        grade = self.min_grade
-        if grade is not None and (
-            isinstance(grade, bool) or not isinstance(grade, (int, float)) or not grade > 0
-        ):
-            raise ParameterError(f"must be a number above 0, got {grade!r}", "min_grade")
+        if self.min_grade is not None:
+            check_positive(self.min_grade, "min_grade")
 
     def counted(self, outcomes: FoundColumns) -> FoundColumns:
         """Return what was found of the targets that have at least `min_grade`."""
@@ -241,39 +246,3 @@ class GradedMeasure(Measure):
 
 def _as_text(value: object) -> str:
     return str(value).removesuffix(".0")
-
-
-_NAME = re.compile(r"[a-z_][a-z0-9_]*")
-
-
-def _check_class(kind: type[Measure]) -> None:
-    """Raise `ParameterError` for a measure that could not be written, parsed, or counted."""
-    text = getattr(kind, "text", None)
-    if not isinstance(text, str) or not _NAME.fullmatch(text):
-        raise ParameterError(
-            f'{kind.__name__}.text must be a name such as "found_first", in lowercase letters, '
-            f"digits and _, got {text!r}"
-        )
-    # An inherited name would print, parse and be saved as its parent.
-    namesake = next((own for own in kind.__mro__[1:] if getattr(own, "text", None) == text), None)
-    if namesake is not None:
-        raise ParameterError(
-            f"{kind.__name__}.text is {text!r}, the name of {namesake.__name__}: choose another"
-        )
-    try:
-        inspect.signature(kind.count).bind(None, (), 0)
-    except TypeError:
-        raise ParameterError(
-            f"{kind.__name__}.count must take (self, findings, retrieved)"
-        ) from None
-
-
-def _checked(measure: Measure, value: object) -> float:
-    """Return what a measure of a user's own counted; raise unless it is from 0 to 1."""
-    # numpy's numbers are no floats of Python, and as good.
-    number = isinstance(value, (int, float)) or hasattr(value, "__float__")
-    if not number or not 0 <= float(value) <= 1:  # type: ignore[arg-type]
-        raise ParameterError(
-            f"{type(measure).__name__}.count must return a number from 0 to 1, got {value!r}"
-        )
-    return float(value)  # type: ignore[arg-type]

@@ -3,14 +3,26 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
 from fullrecall.measures.budgets import CutBudget
 from fullrecall.measures.findings import Findings, by_rank
-from fullrecall.measures.found import FoundColumns, rises_of, steps_of
-from fullrecall.measures.lists import Floats, Integers, Lists, count_sums, offsets_of, row_maxima
+from fullrecall.measures.found import FoundColumns, steps_of
+from fullrecall.measures.lists import (
+    Floats,
+    Integers,
+    Lists,
+    count_sums,
+    offsets_of,
+    rises_of,
+    row_maxima,
+)
+
+if TYPE_CHECKING:
+    from fullrecall.measures.judgments import Judgments
 
 
 def within(outcomes: FoundColumns, budget: CutBudget) -> tuple[FoundColumns, NDArray[np.bool_]]:
@@ -27,14 +39,18 @@ def within(outcomes: FoundColumns, budget: CutBudget) -> tuple[FoundColumns, NDA
     whole = row_maxima(steps.values["credit"], steps.offsets) >= 1.0
     first = np.zeros(len(whole), np.int32)
     first[whole] = steps.values["position"][steps.offsets[1:][whole] - 1]
-    columns = replace(
+    columns: FoundColumns = replace(
         outcomes,
         retrieved=paid.counts(outcomes.retrieved),
         first=Lists(first, outcomes.first.offsets),
         supports=left,
         steps=steps,
         ranks=None if outcomes.ranks is None else paid.ranks(outcomes.ranks),
+        judged=lambda: _judged(outcomes.judgments, paid),
     )
+    own = outcomes.findings
+    if own is not None:
+        columns = replace(columns, findings=lambda row: findings_of(columns, row, own(row)))
     return columns, paid.is_known
 
 
@@ -52,6 +68,14 @@ def findings_of(outcomes: FoundColumns, row: int, findings: Findings) -> Finding
     return by_rank(placed, ranks) if ranks else placed
 
 
+def _judged(judgments: Judgments, paid: _Paid) -> Judgments:
+    """Return the judgments of the contexts that are left."""
+    placed = judgments.placed.values.copy()
+    placed["position"] = paid.moved(judgments.placed.rows, placed["position"])
+    left = Lists(placed, judgments.placed.offsets).kept(placed["position"] > 0)
+    return replace(judgments, placed=left)
+
+
 @dataclass(frozen=True)
 class _Paid:
     """The `positions` of the contexts of some rows among those paid for, 0 of the others."""
@@ -61,8 +85,7 @@ class _Paid:
 
     @classmethod
     def of(cls, outcomes: FoundColumns, budget: CutBudget) -> _Paid:
-        costs = outcomes.costs
-        assert costs is not None  # noqa: S101 - whoever reads a budget has asked for them
+        costs = outcomes.of_samples.costs
         within, is_known = costs.within(budget)
         sums = np.concatenate([[0], np.cumsum(within)])
         positions = np.where(within, sums[1:] - sums[costs.offsets[costs.rows]], 0)

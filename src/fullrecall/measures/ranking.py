@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Literal, get_args
 
-from fullrecall._util.parameters import check_choice
-from fullrecall.measures.measure import FindingsOf, GradedMeasure, Measure
+from fullrecall._util.parameters import check_choice, check_positive, check_share
+from fullrecall.errors import ParameterError
+from fullrecall.measures.measure import GradedMeasure, Measure
+from fullrecall.measures.sets import RecallDenominator
 
 if TYPE_CHECKING:
     from fullrecall.measures.found import FoundColumns
@@ -22,7 +24,7 @@ class RRMeasure(GradedMeasure):
 
     text = "rr"
 
-    def formula(self, outcomes: FoundColumns, findings_of: FindingsOf) -> Floats:
+    def formula(self, outcomes: FoundColumns) -> Floats:
         """Return the reciprocal of the first relevant rank."""
         within = 1.0 * (outcomes.relevant_within(self.top).counts > 0)
         return outcomes.share(within, outcomes.first_relevant)
@@ -34,13 +36,23 @@ class APMeasure(GradedMeasure):
     With one context for each target this is the average precision of Manning et al. (2008),
     eq. 8.8, over all targets, found or not; its mean is MAP. A target that earns its credit in
     steps contributes the precision at each in proportion.
+
+    - `denominator`: "targets" divides by all targets, as trec_eval's map_cut does; "k" by as many
+      as k contexts can hold, if that is fewer, as Spark's meanAveragePrecisionAt does.
     """
+
+    denominator: RecallDenominator = "targets"
 
     text = "ap"
 
-    def formula(self, outcomes: FoundColumns, findings_of: FindingsOf) -> Floats:
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        check_choice(self.denominator, "denominator", get_args(RecallDenominator))
+
+    def formula(self, outcomes: FoundColumns) -> Floats:
         """Return the mean precision at the ranks of the targets within the first k."""
-        return outcomes.share(outcomes.rising_precisions(self.top).sums, outcomes.targets)
+        most = outcomes.attainable(self.top if self.denominator == "k" else None)
+        return outcomes.share(outcomes.rising_precisions(self.top).sums, most)
 
 
 class MeanPrecisionMeasure(GradedMeasure):
@@ -53,7 +65,7 @@ class MeanPrecisionMeasure(GradedMeasure):
 
     text = "mean_precision"
 
-    def formula(self, outcomes: FoundColumns, findings_of: FindingsOf) -> Floats:
+    def formula(self, outcomes: FoundColumns) -> Floats:
         """Return the mean precision at the relevant ranks within the first k."""
         precisions = outcomes.precisions(self.top)
         return outcomes.share(precisions.sums, precisions.counts)
@@ -81,18 +93,140 @@ class nDCGMeasure(Measure):  # noqa: N801 - the field's own spelling
         super().__post_init__()
         check_choice(self.gain, "gain", get_args(Gain))
 
-    def formula(self, outcomes: FoundColumns, findings_of: FindingsOf) -> Floats:
+    def formula(self, outcomes: FoundColumns) -> Floats:
         """Return the discounted gain over that of the ideal order."""
         # Gains by context, not by target: a context that supports two stands at one rank.
-        gains, ideal = outcomes.gains(self.top, self._worth)
-        return outcomes.share(gains.sums, ideal.sums)
+        from fullrecall.measures import gains
 
-    def _worth(self, grade: float) -> float:
-        """Return what a target gains."""
-        return grade if self.gain == "linear" else 2.0**grade - 1
+        is_linear = self.gain == "linear"
+        worths = outcomes.weights("grade") if is_linear else gains.exponential_grades(outcomes)
+        added, ideal = gains.discounted_gains(outcomes, self.top, worths)
+        return outcomes.share(added.sums, ideal.sums)
+
+
+class RPrecisionMeasure(GradedMeasure):
+    """The share of relevant contexts among the first R, where R is the number of targets.
+
+    With k, ranks beyond it are misses. Source: Buckley and Voorhees, "Retrieval system evaluation",
+    in "TREC: Experiment and evaluation in information retrieval" (2005); trec_eval's Rprec.
+    """
+
+    text = "r_precision"
+
+    def formula(self, outcomes: FoundColumns) -> Floats:
+        """Return relevant contexts within rank R, over R."""
+        most = outcomes.attainable(self.top)
+        return outcomes.share(outcomes.relevant_within(most).counts, outcomes.targets)
+
+
+class RBPMeasure(GradedMeasure):
+    """(1 - p) times the sum of p^(rank - 1) over the relevant contexts among the first k.
+
+    - `p`: the probability that a reader goes on to the next context.
+
+    Source: Moffat and Zobel, "Rank-biased precision for measurement of retrieval effectiveness",
+    TOIS 27(1), 2008.
+    """
+
+    p: float = 0.8
+
+    text = "rbp"
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        check_share(self.p, "p", whole=False)
+
+    def formula(self, outcomes: FoundColumns) -> Floats:
+        """Return the expected utility per context that is read."""
+        weights = outcomes.rank_weights(self.top, lambda rank: self.p ** (rank - 1))
+        return ((1 - self.p) * weights.sums).clip(max=1.0)
+
+
+class ERRMeasure(Measure):
+    """The expected reciprocal rank at which a reader stops, who stops at grade g by its chance.
+
+    - `max_grade`: the highest grade on the scale. The chance is (2^g - 1) / 2^max_grade.
+
+    Source: Chapelle et al., "Expected reciprocal rank for graded relevance", CIKM 2009; gdeval's
+    err with the scale of 0 to 4. Raises `ParameterError`, where it is read, for a higher grade.
+    """
+
+    max_grade: float = 4.0
+
+    text = "err"
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        check_positive(self.max_grade, "max_grade")
+
+    def formula(self, outcomes: FoundColumns) -> Floats:
+        """Return the sum of each context's chance to be the last one read, over its rank."""
+        from fullrecall.measures import gains
+
+        highest = outcomes.weights("grade").max(initial=0.0)
+        if highest > self.max_grade:
+            raise ParameterError(
+                f"{self!r} reads a target of grade {highest:g}: write ERR(max_grade={highest:g})"
+            )
+        worths = gains.exponential_grades(outcomes, self.max_grade)
+        stops, ranks = gains.added_gains(outcomes, self.top, worths)
+        chances = stops._replace(values=stops.values.clip(max=1.0))
+        return chances._replace(values=chances.values * chances.passed / ranks).sums
+
+
+class InterpolatedPrecisionMeasure(GradedMeasure):
+    """The highest precision at any rank where at least this share of targets is found.
+
+    - `recall`: the share, from 0 to 1; trec_eval's iprec_at_recall_0.10 is `recall=0.1`.
+
+    Source: Manning, Raghavan, Schütze, "Introduction to Information Retrieval" (2008), eq. 8.7,
+    with trec_eval's rounding of the share to a number of targets.
+    """
+
+    recall: float = 0.0
+
+    text = "interpolated_precision"
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        check_share(self.recall, "recall")
+
+    def formula(self, outcomes: FoundColumns) -> Floats:
+        """Return the largest of the precisions from that number of relevant contexts on."""
+        needed = (self.recall * outcomes.targets + 0.9).astype(int)
+        precisions = outcomes.precisions(self.top)
+        return precisions.kept(precisions.nth >= needed[precisions.rows]).maxima
+
+
+class BPrefMeasure(GradedMeasure):
+    """How rarely contexts judged irrelevant rank above relevant ones; others do not matter.
+
+    Each relevant context within k counts 1 - min(n, R) / min(N, R), over R targets, where n of N
+    documents judged irrelevant (with a grade from 0 to below `min_grade`) rank above it. Without
+    such a document it is the share of targets that are retrieved. Source: Buckley and Voorhees,
+    "Retrieval evaluation with incomplete information", SIGIR 2004, as in trec_eval's bpref.
+    """
+
+    text = "bpref"
+
+    def formula(self, outcomes: FoundColumns) -> Floats:
+        """Return the mean over targets of the share of judged pairs in the right order."""
+        relevant, targets = outcomes.relevant_within(self.top), outcomes.targets
+        irrelevant, all_irrelevant = outcomes.judgments.irrelevant(self.min_grade)
+        rows = relevant.rows
+        above = irrelevant.up_to(rows, outcomes.level(rows, relevant.values))
+        most = all_irrelevant.counts.clip(max=targets)[rows]
+        # Where none ranks above, there may be none at all: nothing is to be divided.
+        pairs = above.clip(max=targets[rows]) / most.clip(min=1)
+        return outcomes.share(relevant._replace(values=1.0 - pairs).sums, targets)
 
 
 RR = RRMeasure()
 AP = APMeasure()
 nDCG = nDCGMeasure()  # noqa: N816 - as above
+RPrecision = RPrecisionMeasure()
+RBP = RBPMeasure()
+ERR = ERRMeasure()
+BPref = BPrefMeasure()
+InterpolatedPrecision = InterpolatedPrecisionMeasure()
 MeanPrecision = MeanPrecisionMeasure()

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Literal, get_args
 
-from fullrecall._util.parameters import check_choice
+from fullrecall._util.parameters import check_choice, check_positive
 from fullrecall.errors import ParameterError
-from fullrecall.measures.measure import FindingsOf, GradedMeasure
+from fullrecall.measures.measure import GradedMeasure
 
 if TYPE_CHECKING:
     from fullrecall.measures.found import FoundColumns
@@ -41,13 +41,12 @@ class RecallMeasure(GradedMeasure):
         if self.denominator == "k" and self.weight != "equal":
             raise ParameterError('denominator="k" counts targets: leave weight out')
 
-    def formula(self, outcomes: FoundColumns, findings_of: FindingsOf) -> Floats:
+    def formula(self, outcomes: FoundColumns) -> Floats:
         """Return the weighted mean of the credits."""
         if self.denominator == "targets" or self.top is None:
             return recall(outcomes, self.top, self.weight)
         # Of 20 targets, 5 contexts hold 5: plain recall@5 could not pass 0.25.
-        most = outcomes.targets.clip(max=self.top * outcomes.lists)
-        return outcomes.share(outcomes.credit_sums(self.top), most)
+        return outcomes.share(outcomes.credit_sums(self.top), outcomes.attainable(self.top))
 
 
 class PrecisionMeasure(GradedMeasure):
@@ -65,7 +64,7 @@ class PrecisionMeasure(GradedMeasure):
         super().__post_init__()
         check_choice(self.denominator, "denominator", get_args(Denominator))
 
-    def formula(self, outcomes: FoundColumns, findings_of: FindingsOf) -> Floats:
+    def formula(self, outcomes: FoundColumns) -> Floats:
         """Return relevant contexts among the first k, over the denominator."""
         divisor = outcomes.contexts_within(self.top)
         # Of a list shorter than k, trec_eval's P_k counts the missing ranks as misses.
@@ -79,10 +78,31 @@ class F1Measure(PrecisionMeasure):
 
     text = "f1"
 
-    def formula(self, outcomes: FoundColumns, findings_of: FindingsOf) -> Floats:
+    def formula(self, outcomes: FoundColumns) -> Floats:
         """Return 2PR / (P + R); 0.0 where both are."""
-        precision, share = super().formula(outcomes, findings_of), recall(outcomes, self.top)
+        precision, share = super().formula(outcomes), recall(outcomes, self.top)
         return outcomes.share(2 * precision * share, precision + share)
+
+
+class FBetaMeasure(PrecisionMeasure):
+    """The weighted harmonic mean of precision and recall (van Rijsbergen, 1979).
+
+    - `beta`: recall counts β times as much as precision.
+    """
+
+    beta: float = 1.0
+
+    text = "f_beta"
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        check_positive(self.beta, "beta")
+
+    def formula(self, outcomes: FoundColumns) -> Floats:
+        """Return (1 + β²)PR / (β²P + R); 0.0 where both are."""
+        precision, share = super().formula(outcomes), recall(outcomes, self.top)
+        square = self.beta**2
+        return outcomes.share((1 + square) * precision * share, square * precision + share)
 
 
 class HitMeasure(GradedMeasure):
@@ -90,7 +110,7 @@ class HitMeasure(GradedMeasure):
 
     text = "hit"
 
-    def formula(self, outcomes: FoundColumns, findings_of: FindingsOf) -> Floats:
+    def formula(self, outcomes: FoundColumns) -> Floats:
         """Return whether the first relevant rank is within k."""
         return (outcomes.relevant_within(self.top).counts > 0).astype(float)
 
@@ -103,7 +123,7 @@ class AllFoundMeasure(GradedMeasure):
 
     text = "all_found"
 
-    def formula(self, outcomes: FoundColumns, findings_of: FindingsOf) -> Floats:
+    def formula(self, outcomes: FoundColumns) -> Floats:
         """Return whether no target is left."""
         all_found: Floats = (outcomes.found_within(self.top) == outcomes.targets).astype(float)
         return all_found
@@ -119,5 +139,6 @@ def recall(outcomes: FoundColumns, k: int | None, weight: Weight = "equal") -> F
 Recall = RecallMeasure()
 Precision = PrecisionMeasure()
 F1 = F1Measure()
+FBeta = FBetaMeasure()
 Hit = HitMeasure()
 AllFound = AllFoundMeasure()

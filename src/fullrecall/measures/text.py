@@ -7,32 +7,66 @@ from collections.abc import Iterable
 from dataclasses import fields
 from typing import Any
 
-from fullrecall._util.parameters import check_share
 from fullrecall.errors import ParameterError
-from fullrecall.measures import leaks, ranking, sets
+from fullrecall.measures import counts, ranking, sets
 from fullrecall.measures.budgets import Cut, parse_budget
 from fullrecall.measures.measure import Measure, Threshold
 
 MEASURES: dict[str, Measure] = {
     value.text: value
-    for module in (sets, ranking, leaks)
+    for module in (sets, ranking, counts)
     for value in vars(module).values()
     if isinstance(value, Measure)
 }
 """Each measure by its name in text form. Add your own to have `parse` read it."""
 
-ALIASES = {
-    "mrr": "rr",
-    "map": "ap",
-    "hit_rate": "hit",
-    "hitrate": "hit",
-    "perfect": "all_found",
-    "success": "hit",
-    "leak_rate": "leak",
+SPELLINGS: dict[str, Measure] = {
+    # trec_eval and ir_measures; P divides by k, however few contexts there are.
+    "p": sets.Precision(denominator="k"),
+    "r": sets.Recall,
+    "success": sets.Hit,
+    "map": ranking.AP,
+    "map_cut": ranking.AP,
+    "ndcg_cut": ranking.nDCG,
+    "recip_rank": ranking.RR,
+    "rprec": ranking.RPrecision,
+    "set_p": sets.Precision,
+    "set_r": sets.Recall,
+    "set_recall": sets.Recall,
+    "set_f": sets.F1,
+    "num_ret": counts.Retrieved,
+    "num_rel": counts.Relevant,
+    "num_rel_ret": counts.RelevantRetrieved,
+    "map_at": ranking.AP,  # mteb, which calls trec_eval
+    "mrr_at": ranking.RR,
+    # ranx
+    "mrr": ranking.RR,
+    "hit_rate": sets.Hit,
+    "hits": counts.RelevantRetrieved,
+    "ndcg_burges": ranking.nDCG(gain="exponential"),
+    # Spark, whose metrics end in At or AtK
+    "precision_at": sets.Precision(denominator="k"),
+    "recall_at": sets.Recall,
+    "ndcg_at": ranking.nDCG,
+    "mean_average_precision": ranking.AP,
+    "mean_average_precision_at": ranking.AP(denominator="k"),
+    "perfect": sets.AllFound,
+    "leak_rate": counts.Leak,
 }
-"""Names that others give to a measure, or to its mean, with ours."""
+"""The measure that another tool's name means."""
 
-_FORM = re.compile(r"(?P<name>\w+)\s*(\((?P<inside>[^()]*)\))?\s*(@\s*(?P<k>\S+))?")
+_FORM = re.compile(r"(?P<name>[\w.-]+)\s*(\((?P<inside>[^()]*)\))?\s*(@\s*(?P<k>\S+))?")
+
+_CUT_NAME = re.compile(r"(?P<name>.+?)_(?P<k>\d+)")
+"""trec_eval's `P_5`."""
+
+_LEVEL = re.compile(r"-l(\d+)$")
+"""The least grade in ranx, as `recall@5-l2`."""
+
+_SHARES = (
+    (re.compile(r"iprec(?:_at_recall_|@)([\d.]+)", re.IGNORECASE), "recall"),  # trec_eval
+    (re.compile(r"rbp(\.\d+)", re.IGNORECASE), "p"),  # ranx
+)
 
 
 def as_measures(values: Iterable[object]) -> tuple[Measure, ...]:
@@ -48,33 +82,58 @@ def as_measures(values: Iterable[object]) -> tuple[Measure, ...]:
     return tuple(measures)
 
 
+def as_shares(values: Iterable[object]) -> tuple[Measure, ...]:
+    """Return measures from 0 to 1; raise `ParameterError` for a count."""
+    measures = as_measures(values)
+    for measure in measures:
+        if measure.is_count:
+            raise ParameterError(f"{measure!r} is a count: read it of a summary or a result")
+    return measures
+
+
 def parse(text: str) -> Measure:
     """Return the measure that `text` names, as `Measure.name` or Python writes it.
 
-    Raises `ParameterError` for another name, parameter or value, naming the choices.
+    Reads the names of trec_eval, ir_measures, ranx and Spark too: `P@5`, `ndcg_cut_10`, `mrr`,
+    `precisionAt(5)`. Raises `ParameterError` for another name, parameter or value, naming the
+    choices.
     """
-    match = _FORM.fullmatch(text.strip())
+    for form, name in _SHARES:
+        if share := form.fullmatch(text.strip()):
+            kind: Measure = ranking.InterpolatedPrecision if name == "recall" else ranking.RBP
+            return kind(**{name: _number(share[1])})
+    level = _LEVEL.search(text.strip())
+    match = _FORM.fullmatch(_LEVEL.sub("", text.strip()))
     if match is None:
         raise ParameterError(f"expected a measure such as recall@5, got {text!r}")
-    # Read anew each time: `MEASURES` is where users add their own.
-    by_name = {name.replace("_", ""): measure for name, measure in MEASURES.items()}
-    named = by_name.get(match["name"].lower().replace("_", ""))
+    name, inside, k = match["name"], match["inside"] or "", match["k"]
+    named, cut = _named(name), _CUT_NAME.fullmatch(name)
+    if named is None and cut is not None:
+        named, k = _named(cut["name"]), k or cut["k"]
     if named is None:
-        ours = ALIASES.get(match["name"].lower())
-        way = f"choose one of {', '.join(MEASURES)}" if ours is None else f"it is {ours} here"
+        way = f"choose one of {', '.join(MEASURES)}"
         way = f"write recall@{text.strip()}" if text.strip().isdecimal() else way
-        raise ParameterError(f"no measure {match['name']!r}: {way}")
-    measure = named(**_parameters(named, match["inside"] or ""))
-    return measure if match["k"] is None else measure @ parse_cut(match["k"])
+        raise ParameterError(f"no measure {name!r}: {way}")
+    parameters = {} if level is None else {"min_grade": float(level[1])}
+    if inside.isdecimal() and k is None:  # Spark's precisionAt(5)
+        inside, k = "", inside
+    measure = named(**parameters, **_parameters(named, inside))
+    return measure if k is None else measure @ parse_cut(k)
 
 
-def unaliased(text: str) -> tuple[str, str | None]:
-    """Return a measure's text with our name in place of an alias, and the alias; None without."""
-    match = re.match(r"\s*(\w+)", text)
-    alias = match[1].lower() if match is not None else ""
-    if match is None or alias not in ALIASES or alias in MEASURES:
-        return text, None
-    return f"{ALIASES[alias]}{text[match.end() :]}", match[1]
+def _named(name: str) -> Measure | None:
+    """Return the measure of a name, ours before another tool's."""
+    # Read anew each time: `MEASURES` is where users add their own.
+    for names in (MEASURES, SPELLINGS):
+        by_key = {_key(each): measure for each, measure in names.items()}
+        key = _key(name)
+        if found := by_key.get(key) or by_key.get(key.removesuffix("k")):
+            return found
+    return None
+
+
+def _key(name: str) -> str:
+    return re.sub("[_-]", "", name.lower())
 
 
 def parse_threshold(text: str) -> Threshold:
@@ -86,8 +145,7 @@ def parse_threshold(text: str) -> Threshold:
     if sign is None:
         raise ParameterError(f"expected a threshold such as recall@10>=0.9, got {text!r}")
     measure, _, bound = text.partition(sign)
-    share = check_share(_number(bound.strip()), "a threshold")
-    return Threshold(parse(measure), share, at_most=sign == "<=")
+    return Threshold(parse(measure), _number(bound.strip()), at_most=sign == "<=")
 
 
 def _parameters(measure: Measure, inside: str) -> dict[str, Any]:

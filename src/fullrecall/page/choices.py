@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple, TypeAlias
 
-from fullrecall.measures import Measure
+from fullrecall.measures import Measure, as_shares
 from fullrecall.measures.budgets import Unit
 from fullrecall.scorers.result import Method
 from fullrecall.stats.comparison import Comparison
@@ -101,7 +101,7 @@ def columns(
 
     Each of `measures` is a choice; by default those that `summary` reads.
     """
-    chosen = tuple(dict.fromkeys(measures))
+    chosen = tuple(dict.fromkeys(as_shares(measures)))
     return [
         Column(chr(ord("A") + nth), method, numbers, chosen or default_measures(method))
         for nth, (method, numbers) in enumerate(zip(methods, positions, strict=True))

@@ -13,7 +13,7 @@ from fullrecall._util.ending import ending
 from fullrecall._util.parameters import check_share
 from fullrecall.errors import FullrecallError, ParameterError
 from fullrecall.judge.models.retries import MOST, Retries
-from fullrecall.measures import Measure, as_measures
+from fullrecall.measures import Measure, as_shares
 from fullrecall.measures.costs import tokens_of
 from fullrecall.run.address import StoreLike
 from fullrecall.run.budget import Budget
@@ -158,7 +158,7 @@ def choose(
     check_share(confidence, "confidence", whole=False)
     if not isinstance(scorer, Scorer):
         raise ParameterError(f"expected a scorer such as IdRecall(), got {scorer!r}")
-    (asked_for,) = as_measures([scorer.method.headline if measure is None else measure])
+    (asked_for,) = as_shares([scorer.method.headline if measure is None else measure])
     rule = {
         "scorer": scorer.method.name,
         "parameters": {name: repr(value) for name, value in scorer.method.parameters.items()},

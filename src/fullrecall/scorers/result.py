@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 from enum import StrEnum
 from functools import cached_property
 from math import isnan
@@ -103,27 +103,19 @@ class Result:
             return self._read(measure)
         if self.status is Status.UNSCORED and not measure.of_sample:
             return None
-        value = float(measure.values(self._columns(measure), self._ranked_of)[0])
+        value = float(measure.values(self._outcomes)[0])
         return None if isnan(value) else value
 
     @cached_property
     def _outcomes(self) -> FoundColumns:
         """The findings as columns of one row."""
         from fullrecall.measures.found import FoundColumns
+        from fullrecall.measures.of_samples import OneSample
 
         status = tuple(Status).index(self.status)
-        return FoundColumns.of([self.findings], [self.retrieved], [self.ranks], [status])
-
-    def _columns(self, measure: Measure) -> FoundColumns:
-        """Return what a measure reads."""
-        if not measure.of_sample and measure.unit is None:
-            return self._outcomes
-        if self._sample is None:
-            raise ParameterError(
-                f"{measure!r} reads the sample, which this result does not have: read it of "
-                "the report, report[0].results[name]"
-            )
-        return self._outcomes.of_samples([self._sample])
+        columns = FoundColumns.of([self.findings], [self.retrieved], [self.ranks], [status])
+        samples = None if self._sample is None else OneSample(self._sample)
+        return replace(columns, samples=samples, findings=lambda _: self.ranked)
 
     def __getstate__(self) -> dict[str, Any]:
         # Without the table and the sample that it is a view of: one result would pickle them all.
@@ -150,9 +142,6 @@ class Result:
         """The findings by rank: those of united calls by each context's rank in its own call."""
         return self.findings if self.ranks is None else by_rank(self.findings, self.ranks)
 
-    def _ranked_of(self, row: int) -> Findings:  # noqa: ARG002 - there is one
-        return self.ranked
-
     def paid(self, measure: Measure) -> Findings:
         """Return the findings in the contexts that the budget of a measure pays for.
 
@@ -161,7 +150,7 @@ class Result:
         if isinstance(measure.k, CutBudget) and self._sample is not None:
             from fullrecall.measures import paid
 
-            left, is_known = paid.within(self._columns(measure), measure.k)
+            left, is_known = paid.within(self._outcomes, measure.k)
             if is_known[0]:
                 return paid.findings_of(left, 0, self.findings)
         return self.ranked

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -58,18 +58,18 @@ def over_calls(table: Table, score: int, measure: Measure) -> OverCalls | None:
         measure,
         tuple(means),
         total,
-        tuple(_new_targets(table, score, costs, len(means)).tolist()),
+        tuple(_new_targets(table, score, len(means)).tolist()),
         last_gain,
         most,
         None if last_gain is None else _share_of_tokens(costs, last_gain),
     )
 
 
-def _new_targets(table: Table, score: int, costs: list[Costs], count: int) -> Integers:
+def _new_targets(table: Table, score: int, count: int) -> Integers:
     """Return how many targets were found in full within each of the first calls, and not before."""
     counts = np.zeros(count + 1, np.int64)
-    for part, cost in zip(table.parts, costs, strict=True):
-        columns = replace(part.columns(score), costs=cost)
+    for part in table.parts:
+        columns = part.outcomes(score)
         for number in range(1, count + 1):
             within, is_known = paid.within(columns, calls(number))
             counts[number] += int(within.found_within(None)[is_known].sum())

@@ -15,7 +15,7 @@ from fullrecall._util.parameters import check_share
 from fullrecall._util.ports import plugged
 from fullrecall._util.truth import NoTruth
 from fullrecall.errors import ParameterError
-from fullrecall.measures import DEFAULT_KS, Measure, Recall, as_measures
+from fullrecall.measures import DEFAULT_KS, Measure, Recall, as_shares
 from fullrecall.measures.budgets import Cut
 from fullrecall.measures.lists import Integers
 from fullrecall.show import markdown
@@ -71,7 +71,7 @@ class Comparison(NoTruth, Shown, ByName[ScoreComparison]):
         for report in (before, after):
             check_evaluation(report, "compare")
         self.before, self.after = before, after
-        self.measures = as_measures(measures)
+        self.measures = as_shares(measures)
         self.confidence = check_share(confidence, "confidence", whole=False)
         if not 0 < range <= 1:
             raise ParameterError(f"must be above 0 and at most 1, got {range!r}", "range")

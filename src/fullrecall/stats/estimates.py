@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import chain
-from math import fsum
+from math import frexp, fsum
 from typing import Any, ClassVar, NamedTuple, Protocol
 
 import numpy as np
@@ -82,15 +82,16 @@ class Estimate:
     def interval(self) -> Interval | None:
         """The 95% interval of `mean`, which holds whatever the distribution of the scores.
 
-        Gaffke's test at 2.5% on either side (`fullrecall.stats.bounds`); None without a value.
+        Gaffke's test at 2.5% on either side (`fullrecall.stats.bounds`); None without a value, and
+        for a count, which has no upper end.
         """
-        return self.totals.interval()
+        return None if self.measure.is_count else self.totals.interval()
 
     @property
     def bounds(self) -> tuple[float, float] | None:
         """What `mean` would be if all unscored samples scored 0.0, and if they scored 1.0."""
         low, high = (self.totals.mean_with(gap) for gap in (0.0, 1.0))
-        return None if low is None or high is None else (low, high)
+        return None if self.measure.is_count or low is None or high is None else (low, high)
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain JSON values."""
@@ -166,20 +167,10 @@ class ScoreSummary(ByMeasure[Estimate]):
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain JSON values."""
-        names = (
-            "name",
-            "scored",
-            "undefined",
-            "unscored",
-            "unjudged",
-            "bounds",
-            "reasons",
-            "unverified",
-            "referred",
-        )
+        names = ("name", "scored", "undefined", "unscored", "unjudged", "bounds", "reasons")
         rewrite = None if self.rewrite is None else self.rewrite.sentence
         more = {"measures": plain(self.measured), "rewrite": rewrite}
-        return {**plain_of(self, *names, "over_calls"), **more}
+        return {**plain_of(self, *names, "unverified", "referred", "over_calls"), **more}
 
 
 def score_summary(
@@ -189,6 +180,7 @@ def score_summary(
     method = table.methods[score]
     shape = len(measures), len(table)
     values, due = np.full(shape, np.nan), np.zeros(shape, np.bool_)
+    unjudged = np.zeros(len(table), np.bool_)
     row_counts: Counter[int] = Counter()
     notes: Counter[str] = Counter()
     finds_any = False
@@ -198,16 +190,19 @@ def score_summary(
             values[index, rows], due[index, rows] = own
         columns = part.columns(score)
         row_counts.update(dict(enumerate(np.bincount(columns.status).tolist())))
+        unjudged[rows] = columns.status == UNJUDGED
         unscored = np.flatnonzero(columns.status == UNSCORED).tolist()
         notes.update(part.result(row, score).note for row in unscored)
         finds_any = finds_any or columns.finds_any
     estimates = {}
     for index, measure in enumerate(measures):
-        totals = Totals.of(values[index], due=due[index], groups=table.group_codes)
-        valueless = int((np.isnan(values[index]) & ~due[index]).sum())
-        undefined = valueless - row_counts[UNJUDGED]
+        # Totals hold numbers up to 1: a count is brought there by a power of 2, which is exact.
+        scale = 2.0 ** frexp(np.nanmax(values[index], initial=1.0))[1] if measure.is_count else 1.0
+        totals = Totals.of(values[index] / scale, due=due[index], groups=table.group_codes)
+        undefined = int((np.isnan(values[index]) & ~due[index] & ~unjudged).sum())
         counts = totals.samples, totals.independent, undefined
-        estimates[measure] = Estimate(measure, totals.mean, *counts, totals)
+        mean = None if totals.mean is None else totals.mean * scale
+        estimates[measure] = Estimate(measure, mean, *counts, totals)
     return ScoreSummary(
         method,
         estimates,

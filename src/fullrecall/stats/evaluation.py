@@ -12,7 +12,7 @@ import numpy as np
 from fullrecall._util.parameters import check_k
 from fullrecall.errors import ParameterError
 from fullrecall.judge.usage import Spent
-from fullrecall.measures import DEFAULT_KS, Measure, Recall, as_measures
+from fullrecall.measures import DEFAULT_KS, Measure, Recall, as_measures, as_shares
 from fullrecall.measures.budgets import Cut, Unit, check_cut
 from fullrecall.measures.lists import Floats, Integers
 from fullrecall.samples.context import Context
@@ -255,8 +255,8 @@ class Evaluation:
         Raises `ReportError` where the report does not have the score, `ParameterError` for a value
         out of range, and for a measure that may be smaller at a larger k, such as `Precision`.
         """
-        index = index_of(self.methods, score)
-        return smallest_k(self.table, index, target, measure, confidence=confidence, unit=unit)
+        index, (share,) = index_of(self.methods, score), as_shares([measure])
+        return smallest_k(self.table, index, target, share, confidence=confidence, unit=unit)
 
     def plot(
         self,
@@ -277,7 +277,7 @@ class Evaluation:
         """
         from fullrecall.show.plots import PlotLine, drawn
 
-        cuts = [measure @ check_cut(k) for k in ks]
+        cuts = as_shares(measure @ check_cut(k) for k in ks)
         units = {each.unit for each in cuts}
         if len(units) > 1:
             names = ", ".join(sorted(unit or "contexts" for unit in units))

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from fullrecall.measures import Recall
 from fullrecall.measures.budgets import Cut, CutBudget
-from fullrecall.measures.forbidden import forbidden_positions, rank_at
+from fullrecall.measures.of_samples import forbidden_positions, rank_at
 from fullrecall.samples.sample import Sample
 from fullrecall.scorers.result import Status
 from fullrecall.table.table import Table

@@ -6,7 +6,7 @@ import json
 from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import chain
 from typing import Any, TypeAlias
@@ -15,11 +15,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fullrecall.measures import Measure
-from fullrecall.measures.costs import Costs
 from fullrecall.measures.findings import Target
-from fullrecall.measures.forbidden import Forbidden
 from fullrecall.measures.found import UNSCORED, FoundColumns
 from fullrecall.measures.lists import Integers, count_sums, offsets_of
+from fullrecall.measures.of_samples import Forbidden, SampleColumns
 from fullrecall.samples.calls import failures
 from fullrecall.samples.sample import Sample
 from fullrecall.scorers.id_samples import IdSamples
@@ -57,7 +56,7 @@ Results: TypeAlias = Sequence[Result] | Rescored
 """The results of one score: made one by one, or again when somebody looks."""
 
 
-class Part(ABC):
+class Part(SampleColumns, ABC):
     """Rows with their columns, and what a view shows of each.
 
     A kind of part says what it knows without making samples and results.
@@ -70,6 +69,14 @@ class Part(ABC):
     @abstractmethod
     def columns(self, score: int) -> FoundColumns:
         """Return the columns of the score at this index."""
+
+    def outcomes(self, score: int) -> FoundColumns:
+        """Return the columns of the score at this index, with all that a measure may read."""
+        return replace(
+            self.columns(score),
+            samples=self,
+            findings=lambda row: self.result(row, score).ranked,
+        )
 
     @abstractmethod
     def sample(self, row: int) -> Sample:
@@ -99,13 +106,8 @@ class Part(ABC):
 
     @cached_property
     def forbidden(self) -> Forbidden | None:
-        """What the samples forbid; None where they forbid nothing."""
+        """The forbidden contexts; None where no sample forbids any."""
         return Forbidden.of(self.samples()) if self.forbids else None
-
-    @cached_property
-    def costs(self) -> Costs:
-        """What the contexts cost."""
-        return Costs.of(self.samples())
 
     def samples(self) -> Iterator[Sample]:
         """Yield all samples."""

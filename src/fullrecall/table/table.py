@@ -5,7 +5,6 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import replace
 from functools import partial
 from math import isnan
 from operator import attrgetter
@@ -243,13 +242,9 @@ class Table(Sequence[Row]):
         part, last = self._parts[part_index], self._last  # another thread may read another part
         if last is None or last[0] != (part_index, score):
             # A copy: what its measures share stays with it, and goes with it.
-            last = self._last = (part_index, score), replace(part.columns(score))
+            last = self._last = (part_index, score), part.outcomes(score)
         outcomes = last[1]
-        if measure.of_sample:
-            outcomes = replace(outcomes, forbidden=part.forbidden)
-        if measure.unit is not None:
-            outcomes = replace(outcomes, costs=part.costs)
-        values = measure.values(outcomes, lambda row: part.result(row, score).ranked)
+        values = measure.values(outcomes)
         if not measure.of_sample:
             values[outcomes.status == UNSCORED] = np.nan
         return values

@@ -213,9 +213,9 @@ def _list_array(values: Any, offsets: Any, missing: Any = None) -> Any:
 
 def score_cells(part: Part, score: int, method: Method) -> dict[str, Any]:
     """Return the columns of a score that are not null, by what follows its name in theirs."""
-    outcomes = part.columns(score)
+    outcomes = part.outcomes(score)
     unscored = outcomes.status != SCORED
-    values = method.headline.values(outcomes, lambda row: part.result(row, score).ranked)
+    values = method.headline.values(outcomes)
     values[unscored] = np.nan
     relevant = outcomes.relevant
     ranks = outcomes.rank_of(relevant.rows, relevant.values).astype(np.int32)

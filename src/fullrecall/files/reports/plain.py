@@ -30,8 +30,7 @@ def located(where: object) -> Iterator[None]:
 
 def plain_results(part: Part, score: int, method: Method) -> Iterator[dict[str, Any]]:
     """Yield the results of a score, with the values that its columns give."""
-    outcomes = part.columns(score)
-    values = method.headline.values(outcomes, lambda row: part.result(row, score).ranked)
+    values = method.headline.values(part.outcomes(score))
     return map(plain_result, part.results(score), values.tolist())
 
 

@@ -1,17 +1,23 @@
-"""Where forbidden contexts stand in what was retrieved."""
+"""What measures read of samples beside findings: forbidden contexts, costs, judgments."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
+from fullrecall.measures.costs import Costs
 from fullrecall.measures.lists import Lists, count_sums
 from fullrecall.samples.context import Context
 from fullrecall.samples.prompts import read_in
 from fullrecall.samples.sample import Sample
+
+if TYPE_CHECKING:
+    from fullrecall.measures.judgments import Judgments
 
 
 @dataclass(frozen=True)
@@ -105,3 +111,47 @@ def _overlap(context: Context, forbidden: Context) -> bool:
 def rank_at(sample: Sample, position: int) -> int:
     """Return the rank of the context at a 1-based position."""
     return position if sample.ranks is None else sample.ranks[position - 1]
+
+
+class SampleColumns:
+    """The columns of some samples that are no findings of a scorer."""
+
+    def samples(self) -> Iterable[Sample]:
+        """Return all samples."""
+        raise NotImplementedError
+
+    def sample(self, row: int) -> Sample:
+        """Return the sample of a row."""
+        raise NotImplementedError
+
+    @cached_property
+    def forbidden(self) -> Forbidden | None:
+        """The forbidden contexts; None where no sample forbids any."""
+        return Forbidden.of(self.samples())
+
+    @cached_property
+    def costs(self) -> Costs:
+        """The costs of the contexts."""
+        return Costs.of(self.samples())
+
+    @cached_property
+    def judgments(self) -> Judgments:
+        """The judged contexts, with their grades."""
+        from fullrecall.measures.judgments import Judgments
+
+        return Judgments.of(self.samples())
+
+
+class OneSample(SampleColumns):
+    """The columns of a sample by itself."""
+
+    def __init__(self, sample: Sample) -> None:
+        self._sample = sample
+
+    def samples(self) -> Iterable[Sample]:
+        """Return the sample."""
+        return [self._sample]
+
+    def sample(self, row: int) -> Sample:
+        """Return the sample."""
+        return self._sample

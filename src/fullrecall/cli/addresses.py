@@ -1,4 +1,4 @@
-"""Retrievers that the command line names: `app:search`, `path/app.py:search`."""
+"""Objects of a user's own that the command line names: `app:search`, `path/app.py:search`."""
 
 from __future__ import annotations
 
@@ -11,29 +11,36 @@ from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING, Any, cast
 
-from fullrecall.cli.options import bad_option
+import typer
 
 if TYPE_CHECKING:
     from fullrecall.run.retrievers import RetrieverLike
 
 
 def retriever_of(address: str) -> RetrieverLike:
-    """Return what `app:search` names, which can be asked a question.
+    """Return the retriever that `app:search` names.
 
-    Raises `typer.BadParameter` where it cannot be loaded or asked.
+    Raises `typer.BadParameter` where it cannot be loaded.
+    """
+    return cast("RetrieverLike", loaded(address, "--retriever"))
+
+
+def loaded(address: str, option: str) -> Any:
+    """Return the object that the value of an option names, such as `app:search`.
+
+    Raises `typer.BadParameter` where it cannot be loaded.
     """
     source, _, name = address.rpartition(":")
     if not source or not name:
-        raise bad_option(
-            "--retriever", f"expected MODULE:NAME, such as app.py:search, got {address!r}"
-        )
+        problem = f"expected MODULE:NAME, such as app.py:search, got {address!r}"
+        raise typer.BadParameter(problem, param_hint=option)
     try:
         with redirect_stdout(sys.stderr):  # --json prints nothing else
-            target: Any = attrgetter(name)(_module(source))
+            return attrgetter(name)(_module(source))
     except (Exception, SystemExit) as error:  # a script may call sys.exit() as it is loaded
-        problem = f"{type(error).__name__}: {error}".removesuffix(": ").replace("\n", " ")
-        raise bad_option("--retriever", f"cannot load {address!r}: {problem}") from error
-    return cast("RetrieverLike", target)
+        text = f"{type(error).__name__}: {error}".removesuffix(": ").replace("\n", " ")
+        problem = f"cannot load {address!r}: {text}"
+        raise typer.BadParameter(problem, param_hint=option) from error
 
 
 def _module(source: str) -> ModuleType:

@@ -1,0 +1,84 @@
+"""Discounted gains: what each context adds by the grades of its targets."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from fullrecall.measures.found import FoundColumns
+from fullrecall.measures.lists import (
+    Floats,
+    Integers,
+    Lists,
+    discounts,
+    powers,
+    rises_of,
+    row_maxima,
+)
+
+_LARGEST_POWER = 512
+"""The largest grade of a row is lowered to this one before it becomes a power of 2."""
+
+
+def discounted_gains(outcomes: FoundColumns, k: int | None, worths: Floats) -> tuple[Lists, Lists]:
+    """Return the DCG terms of the contexts within `k`, and those of the ideal ranking.
+
+    `worths` has the gain of each target. The ideal ranking has the largest gain first, and each
+    missing target at a rank of its own.
+    """
+    rows, positions, gains = _gains(outcomes, worths)
+    ideal = _ideal(outcomes, k, worths, rows, gains)
+    added, ranks = _ranked(outcomes, k, rows, positions, gains)
+    return Lists(added.values / discounts(ranks), added.offsets), ideal
+
+
+def added_gains(outcomes: FoundColumns, k: int | None, worths: Floats) -> tuple[Lists, Integers]:
+    """Return the gains of the contexts of each row within `k`, and the rank of each."""
+    return _ranked(outcomes, k, *_gains(outcomes, worths))
+
+
+def exponential_grades(outcomes: FoundColumns, top: float | None = None) -> Floats:
+    """Return (2^grade - 1) / 2^`top` of each target.
+
+    None: up to a factor for each row, which keeps powers of huge grades finite.
+    """
+    grades = outcomes.weights("grade")
+    lowered = np.full(len(grades), 0.0 if top is None else float(top))
+    if top is None and outcomes.grade is not None:
+        largest = row_maxima(grades, outcomes.first.offsets)
+        lowered = (largest - _LARGEST_POWER).clip(min=0)[outcomes.row_of_target]
+    return powers(grades - lowered) - powers(-lowered)
+
+
+def _ranked(
+    outcomes: FoundColumns, k: int | None, rows: Integers, positions: Integers, gains: Floats
+) -> tuple[Lists, Integers]:
+    within = positions <= outcomes.cut(k)[rows]
+    rows, positions = rows[within], positions[within]
+    return Lists(gains[within], outcomes.offsets_of_rows(rows)), outcomes.rank_of(rows, positions)
+
+
+def _ideal(
+    outcomes: FoundColumns, k: int | None, worths: Floats, rows: Integers, gains: Floats
+) -> Lists:
+    reached = row_maxima(outcomes.rising.values["credit"], outcomes.rising.offsets)
+    missing = worths * (1.0 - reached)
+    rows, gains = np.concatenate([outcomes.row_of_target, rows]), np.concatenate([missing, gains])
+    rows, gains = rows[gains > 0], gains[gains > 0]
+    is_sorted = bool((gains == gains[:1]).all())  # within each row, as mostly without grades
+    order = np.argsort(rows, kind="stable") if is_sorted else np.lexsort((-gains, rows))
+    rows, gains = rows[order], gains[order]
+    nth = Lists(gains, outcomes.offsets_of_rows(rows)).nth - 1
+    if k is not None:
+        within = nth < k * outcomes.lists[rows]
+        rows, gains, nth = rows[within], gains[within], nth[within]
+    return Lists(gains / discounts(nth // outcomes.lists[rows] + 1), outcomes.offsets_of_rows(rows))
+
+
+def _gains(outcomes: FoundColumns, worths: Floats) -> tuple[Integers, Integers, Floats]:
+    """Return what each context adds, in order: its row, its position, and its gain."""
+    targets, positions = outcomes.rising.rows, outcomes.rising.values["position"]
+    gains = worths[targets] * rises_of(targets, outcomes.rising.values["credit"])
+    rows = outcomes.row_of_target[targets]
+    width = int(positions.max(initial=0)) + 1
+    keys, which = np.unique(rows * width + positions, return_inverse=True)
+    return keys // width, keys % width, np.bincount(which, gains, len(keys)).astype(float)
