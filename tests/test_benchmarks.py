@@ -273,6 +273,27 @@ def test_calibration_tries_each_mean_in_each_round(script: Any, samples: int) ->
     assert len(script.table(found, 0.5).splitlines()) == 2 + len(found)
 
 
+@with_script("cascade")
+def test_a_cascade_is_measured_with_a_second_judge_of_a_stated_accuracy(script: Any) -> None:
+    """A second judge that decides all is right as often as it is said to be, nearly."""
+    rows = [
+        {
+            "claim": claim,
+            "contexts": list(contexts) if label else ["It rained all day in the north."],
+            "label": label,
+            "dataset": f"set {n % 2}",
+        }
+        for n, (claim, contexts) in enumerate(facts(60))
+        for label in (0, 1)
+    ]
+    claims = script.judged(rows)
+    assert script.mean_over_sets(claims, claims.found) > 0.8
+    lines = list(script.tables(claims))
+    unsure, share, right, better = (cell.strip() for cell in lines[-1].strip("|").split("|"))
+    assert (unsure, share) == ("0 to 1", "100%")
+    assert 0.5 < float(right) < float(better) < 1
+
+
 @with_script("local_judge")
 def test_the_judge_is_trained_and_read_by_the_data_sets_left_out(
     script: Any, tmp_path: Path, capsys: pytest.CaptureFixture[str]

@@ -114,6 +114,24 @@ def test_a_named_field_is_left_out(
     model.close()
 
 
+@pytest.mark.parametrize(
+    "error",
+    [
+        {"message": {"detail": [{"loc": ["body", "seed"], "msg": "Extra inputs are not allowed"}]}},
+        [{"error": {"message": 'Unknown name "seed": Cannot find field.'}}],
+        {"message": "extraneous key [seed_] and 'seed' are not permitted"},
+    ],
+    ids=["a list in a message", "a list", "no error"],
+)
+def test_bodies_of_other_shapes_are_read(endpoint: Endpoint, error: Any) -> None:
+    """The field is named somewhere in what the endpoint says."""
+    endpoint.script = lambda body: (422, error) if "seed" in body else (200, completion(ANSWER))
+    model = OpenAIChatModel("m", base_url=endpoint.base_url, options={"seed": 1})
+    assert ClaimRecall(judge=LLMJudge(model)).score(SAMPLE).score == 1.0
+    assert list(model.adjustments) == ["m rejects seed: sent without it."]
+    model.close()
+
+
 def test_several_fields_one_after_another(endpoint: Endpoint) -> None:
     """`max_tokens` goes under its newer name, the rest is left out."""
     endpoint.script = rejecting(

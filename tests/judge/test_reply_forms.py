@@ -61,6 +61,7 @@ READ = {
         "supported: context 1 names the pier", "not_supported: no price is given"
     ),
     "with reasons, capitals": labels("Supported: because it says so", "Not supported: nowhere"),
+    "with reasons behind dashes": labels("supported (context 1)", "not supported - no price"),
     "1 and 0": labels(1, 0),
     '"1" and "0"': labels("1", "0"),
     "1.0 and 0.0": labels(1.0, 0.0),
@@ -86,6 +87,7 @@ REFUSED = {
     "a reason that takes it back": labels("supported: but only in part", "not_supported"),
     "another label in the reason": labels("supported: it is contradicted by 2", "not_supported"),
     "a reason with another word": labels("supported: partially", "not_supported"),
+    "a part in parentheses": labels("supported (partially)", "not_supported"),
     "a share": labels(0.7, 0),
     "two": labels(2, 0),
     "the second twice, otherwise": json.dumps(

@@ -246,6 +246,7 @@ def _caseless(word: str) -> str:
     return re.sub(r"[\s_-]+", " ", folded).strip(" .,;:!*\"'`。")
 
 
+_REASON = re.compile(r":|\(|\s[-\u2013\u2014]\s")
 _TAKES_BACK = re.compile(
     r"\b(?:but|however|although|though|except|only|part\w*|contradict\w*|unsupport\w*|support\w*)\b",
     re.IGNORECASE,
@@ -260,7 +261,7 @@ def label_of(word: object) -> VerdictLabel | None:
 
     The word "false" is not read: it may say that a claim is contradicted, or that it is not
     supported. A boolean has two values alone, as have 0 and 1, so false is all that is not
-    supported. A reason behind a colon is left out if it takes nothing back.
+    supported. A reason behind the label is left out if it takes nothing back.
     """
     if isinstance(word, (bool, int, float)) and word in (0, 1):
         return "supported" if word else "not_supported"
@@ -268,5 +269,5 @@ def label_of(word: object) -> VerdictLabel | None:
         return None
     if word.strip() in ("0", "1"):
         return label_of(int(word))
-    head, _, reason = word.partition(":")
-    return None if _TAKES_BACK.search(reason) else _LABELS.get(_caseless(head))
+    head, *reason = _REASON.split(word, maxsplit=1)
+    return None if _TAKES_BACK.search(*reason or [""]) else _LABELS.get(_caseless(head))

@@ -116,7 +116,7 @@ def named_field(error: BaseException, fields: Collection[str]) -> str:
     param = re.split(r"[.\[]", str(getattr(error, "param", None)))[0]
     if param in fields:
         return param
-    message = str(error)[:_READ]
+    message = f"{error} {getattr(error, 'body', '')}"[:_READ]  # not every client shows the body
     if _TOO_LONG.search(message):  # the next request may be shorter
         return ""
     mentioned = (
