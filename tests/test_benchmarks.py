@@ -319,7 +319,7 @@ def test_the_judge_is_trained_and_read_by_the_data_sets_left_out(
     script.ablation(rows)
     script.details(pairs)
     printed = capsys.readouterr().out
-    for told in ("without the rule number", "coverage alone", "added detail"):
+    for told in ("without rules", "coverage alone", "added detail"):
         assert told in printed
 
 

@@ -75,14 +75,17 @@ def test_credit_is_the_share_of_facts(judge: Any, tmp_path: Path) -> None:
 
 
 def test_a_fact_that_two_claims_share_is_asked_once() -> None:
-    """One request, with each fact once; a pronoun has the subject before."""
+    """One request, with each fact once; a claim that is one fact is shown as it is written."""
     model = ScriptedChatModel(honest)
-    claims = ["The service is fast, cheap, and reliable.", "It is cheap."]
+    claims = ["The service is fast, cheap, and reliable.", "The service is cheap.", "It is old."]
     scorer = ClaimRecall(judge=LLMJudge(model))
     scorer.score(retrieved_contexts=CONTEXTS, reference_claims=claims)
     (request,) = model.requests
     asked = request.messages[-1].content.partition("claims:\n")[2]
-    assert [json.loads(line.split(" ", 1)[1]) for line in asked.splitlines()] == FACTS
+    assert [json.loads(line.split(" ", 1)[1]) for line in asked.splitlines()] == [
+        *FACTS,
+        "It is old.",
+    ]
 
 
 def test_a_fact_without_a_verdict_leaves_its_claim_unmeasured() -> None:

@@ -14,7 +14,7 @@ def fact_by_fact(
     claims: Sequence[str], judged: Callable[[Sequence[str]], Flow[Sequence[Verdict]]]
 ) -> Flow[list[Verdict]]:
     """Return one verdict per claim; `judged` asks about facts, each once."""
-    facts_of = [list(dict.fromkeys(facts)) for facts in language().facts(claims)]
+    facts_of = [list(dict.fromkeys(facts)) for facts in map(language().facts, claims)]
     facts = list(dict.fromkeys(chain.from_iterable(facts_of)))
     verdict_of = dict(zip(facts, (yield from judged(facts)), strict=True))
     return [

@@ -26,8 +26,8 @@ class Language(Protocol):
     def statements(self, text: str) -> list[str]:
         """Return the sentences of a text that state something."""
 
-    def facts(self, claims: Sequence[str]) -> list[list[str]]:
-        """Return the facts of each claim; pronouns have the subject of the claim before."""
+    def facts(self, claim: str) -> list[str]:
+        """Return the facts of a claim, the claim itself where it is one."""
 
     def omitted(self, text: str) -> Sequence[Any]:
         """Return the parts of a text that state nothing, each with `text` and `role`."""
@@ -72,9 +72,9 @@ class PlainLanguage:
 
     statements = sentences
 
-    def facts(self, claims: Sequence[str]) -> list[list[str]]:
-        """Return each claim as one fact."""
-        return [[claim] for claim in claims]
+    def facts(self, claim: str) -> list[str]:
+        """Return the claim as one fact."""
+        return [claim]
 
     def omitted(self, text: str) -> Sequence[Any]:  # noqa: ARG002
         """Return nothing: every sentence counts as a statement."""

@@ -270,4 +270,4 @@ def label_of(word: object) -> VerdictLabel | None:
     if word.strip() in ("0", "1"):
         return label_of(int(word))
     head, *reason = _REASON.split(word, maxsplit=1)
-    return None if _TAKES_BACK.search(*reason or [""]) else _LABELS.get(_caseless(head))
+    return None if _TAKES_BACK.search("".join(reason)) else _LABELS.get(_caseless(head))

@@ -10,7 +10,7 @@ from typing import ClassVar, NamedTuple
 from fullrecall.errors import JudgeError, ParameterError
 from fullrecall.judge.facts import fact_by_fact
 from fullrecall.judge.judge import Citation, Flow, Relation, SplitKind, Verdict
-from fullrecall.lexical.clauses import facts_of
+from fullrecall.lexical.clauses import facts_of, resolved
 from fullrecall.lexical.sentences import sentences
 
 
@@ -115,7 +115,7 @@ class ClaimJudge:
                 "pass judge=LLMJudge(…) or --judge openai:MODEL"
             )
         judged = partial(self._attributed, contexts=contexts, question=question)
-        return (yield from fact_by_fact(targets, judged))
+        return (yield from fact_by_fact(resolved(targets), judged))
 
     def relevance(
         self, contexts: Sequence[str], *, question: str | None, reference: str | None

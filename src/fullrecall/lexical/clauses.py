@@ -53,9 +53,9 @@ def facts_of(text: str) -> list[str]:
     return resolved(facts)
 
 
-def facts_of_claims(claims: Sequence[str]) -> list[list[str]]:
-    """Return the facts of each claim; a pronoun has the subject of the claim before."""
-    return [facts_of(claim) or [claim] for claim in resolved(claims)]
+def facts_of_claim(claim: str) -> list[str]:
+    """Return the facts of a claim, the claim itself where it states none."""
+    return facts_of(claim) or [claim]
 
 
 def _with_lead_in(all_parts: Sequence[TextPart], stated: AbstractSet[str]) -> Iterator[str]:

@@ -1,6 +1,6 @@
 """The rules of English that this room plugs into the kernel."""
 
-from fullrecall.lexical.clauses import facts_of_claims
+from fullrecall.lexical.clauses import facts_of_claim
 from fullrecall.lexical.mentions import mentions
 from fullrecall.lexical.quote_rules import objection, stand_alone, stating
 from fullrecall.lexical.sentences import omitted, sentences, statements
@@ -11,7 +11,7 @@ from fullrecall.lexical.words.numbers import numbers
 class English:
     """The functions of `fullrecall.judge.language.Language`."""
 
-    facts = staticmethod(facts_of_claims)
+    facts = staticmethod(facts_of_claim)
     mentions = staticmethod(mentions)
     names = staticmethod(names)
     numbers = staticmethod(numbers)
