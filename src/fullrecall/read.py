@@ -17,6 +17,8 @@ if TYPE_CHECKING:  # the list of all exports: `lazy` reads it too
     from fullrecall.files.documents import documents_of as documents_of
     from fullrecall.files.documents import read_contexts as read_contexts
     from fullrecall.files.frames import from_rows as from_rows
+    from fullrecall.files.plans import ReadPlan as ReadPlan
+    from fullrecall.files.reading import plan_of as plan_of
     from fullrecall.files.reading import read as read
     from fullrecall.files.traces import Joined as Joined
     from fullrecall.files.traces import from_spans as from_spans

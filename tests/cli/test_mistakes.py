@@ -20,15 +20,15 @@ BROKEN = {
     "not an object": ("[1]\n", ["line 5"]),
     "unknown field": (
         '{"reterence": "x"}\n',
-        ["line 5", "'reterence'", "did you mean 'reference'?", "--rename reterence=reference"],
+        ["line 5", "reterence may be mistyped", "--field reference=reterence"],
     ),
     "unknown fields": (
         '{"text": "why?", "notes": "x", "sample_id": "7"}\n',
-        ["--rename text=,notes=", "columns are 'text', 'notes', 'sample_id'"],
+        ["user_input=?: no column has the name", "columns: text, notes, sample_id"],
     ),
     "wrong value": (
-        '{"reference_context_ids": "abc"}\n',
-        ["line 5", "reference_context_ids", "['abc']"],
+        '{"reference_context_ids": [["abc", 1]]}\n',
+        ["line 5", "reference_context_ids", "['abc', 1] mixes texts and numbers"],
     ),
     "a float for an ID": ('{"reference_context_ids": [1.5]}\n', ["line 5", "1.5 is not an ID"]),
     "twice the same key": ('{"id": "x", "id": "y"}\n', ["line 5", "'id' occurs twice"]),

@@ -89,7 +89,7 @@ def test_errors_of_python_name_the_option(file: Callable[..., Path], tmp_path: P
         "--split must be": ["evaluate", texts, "-s", "claim_recall", "--split", "x"],
         "--similarity must be": ["evaluate", texts, "-s", "text_recall", "--similarity", "x"],
         "--format must be": ["evaluate", samples, "--format", "xml"],
-        "--rename maps 'a' to 'b'": ["evaluate", samples, "--rename", "a=b"],
+        "--rename names 'b', which is not": ["evaluate", samples, "--rename", "a=b"],
         "--margin must be": ["gate", report, "--baseline", report, "--margin", 7],
         "--confidence must be": ["gate", report, "--min-recall", 0.5, "--confidence", 95],
         "--range must be": ["compare", report, report, "--range", 0],

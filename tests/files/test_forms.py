@@ -43,35 +43,33 @@ def test_what_a_user_puts_beside_another_tools_columns_is_kept() -> None:
 
 
 @pytest.mark.parametrize(
-    ("columns", "rename"),
+    ("columns", "line"),
     [
-        ({"expected": ["d1"], "retrieved": ["d2"]},
-         {"expected": "reference_context_ids", "retrieved": "retrieved_context_ids"}),
-        ({"expected": "It is red.", "retrieved passages": ["It is red, they say."]},
-         {"expected": "reference", "retrieved passages": "retrieved_contexts"}),
-        ({"gold": ["d1"], "expected": ["d1"]}, {"gold": "reference_context_ids", "expected": None}),
-        ({"gold": ["d1"], "expected_ids": ["d1"]}, {"gold": None}),
-        ({"retreived_ids": ["d1"]}, {"retreived_ids": "retrieved_context_ids"}),
+        ({"expected": "d1", "retrieved": ["d2"]},
+         {"reference_context_ids": "expected", "retrieved_context_ids": "retrieved"}),
+        ({"gold": ["d1"], "expected": ["d1"]}, {"reference_context_ids": "gold"}),
+        ({"retreived_ids": ["d1"]}, {"retrieved_context_ids": "retreived_ids"}),
+        ({"source": "d1"}, {"reference_context_ids": "source"}),
     ],
 )  # fmt: skip
-def test_a_renaming_is_proposed_by_names_and_values(
-    columns: dict[str, Any], rename: dict[str, str | None]
-) -> None:
-    """Each field once; what is proposed is read."""
+def test_a_doubt_is_an_error_with_the_plan(columns: dict[str, Any], line: dict[str, str]) -> None:
+    """The proposals of the plan are read."""
+    row = {"question": "q", **columns}
     with pytest.raises(InputError) as caught:
-        one({"question": "q", **columns})
-    assert f"rename={rename!r}" in caught.value.problem
-    assert one({"question": "q", **columns}, rename=rename).user_input == "q"
+        one(row)
+    plan = {**line, "user_input": "question"}
+    call = caught.value.problem.splitlines()[-1]
+    assert eval(call.removeprefix("read('rows', fields=").removesuffix(")")) == plan  # noqa: S307
+    assert one(row, fields=plan).user_input == "q"
 
 
 def test_unknown_columns_are_listed_with_the_way_out() -> None:
-    """One message names the columns, a renaming that works, and the fields."""
+    """The message names all columns, and the fields that are missing."""
     with pytest.raises(InputError) as caught:
         one({"Frage": "Wo?", "Antwort": "Hier"})
     says = caught.value.problem
-    assert "The columns are 'Frage', 'Antwort'" in says
-    assert "rename={'Frage': None, 'Antwort': None}" in says
-    assert "reference_context_ids" in says
+    assert "columns: Frage, Antwort\n" in says
+    assert "fields={'user_input': 'Frage', 'reference_context_ids': '?'}" in says
 
 
 def test_langsmith_as_json_lines_and_csv(tmp_path: Path) -> None:
@@ -133,7 +131,7 @@ def test_a_row_of_another_form_is_an_input_error(columns: list[str]) -> None:
         except InputError as error:
             lines.append(error.line)
     assert len(lines) > 100
-    assert set(lines) == {1}
+    assert set(lines) <= {1, None}
 
 
 def test_deepevals_goldens() -> None:
@@ -162,7 +160,7 @@ def test_of_a_conversation_the_last_question_is_retrieved_for(name: str) -> None
     sample = one({name: messages, "reference": "1502"})
     assert sample.user_input == "And when?"
     assert [m["content"] for m in sample.metadata["history"]] == ["Who built it?", "Barn."]
-    with pytest.raises(InputError, match=name):
+    with pytest.raises(InputError, match="user_input: expected one str"):
         one({name: [{"role": "ai", "content": "x"}]})
 
 
@@ -191,7 +189,7 @@ def test_usual_names_in_any_case(row: dict[str, Any], field: str, value: Any) ->
 @pytest.mark.parametrize("name", ["expected", "Gold", "relevant", "ground_truth"])
 def test_what_may_be_an_answer_or_ids_is_an_error(name: str) -> None:
     """Nothing is guessed: one ID was scored as the claim of an answer, 0.0, without a word."""
-    with pytest.raises(InputError, match=r"unknown field|expected one str"):
+    with pytest.raises(InputError, match=f"{name} may hold IDs, texts"):
         one({name: ["d1", "d2"]})
     assert ids(one({name: ["d1", "d2"]}, rename={name: "reference_ids"})) == ["d1", "d2"]
     assert one({name: "d1"}, rename={name: "reference"}).reference == "d1"
@@ -230,10 +228,10 @@ def test_what_is_read_is_bounded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     with pytest.raises(InputError, match="holds more than 1,048,576 characters as one text"):
         list(read(bomb))
     wide = tmp_path / "wide.csv"
-    wide.write_text(",".join(f"column{n}" for n in range(5000)) + "\n1\n")
+    wide.write_text(",".join(f"column{n}" for n in range(5000)) + "\n1" + "," * 4999 + "\n")
     with pytest.raises(InputError) as error:
         list(read(wide, rename={"missing": "id"}))
-    assert len(str(error.value)) < 700
+    assert "column4999" in str(error.value)
 
 
 def test_evaluate_reads_rows_as_files_are_read() -> None:
@@ -257,7 +255,7 @@ def test_a_file_of_deepeval_is_known_by_its_columns(tmp_path: Path) -> None:
     assert sample == Sample(
         user_input="q", reference="a", retrieved_contexts=["b"], reference_contexts=["c"]
     )
-    with pytest.raises(InputError, match="unknown field 'context'"):
+    with pytest.raises(InputError, match="context may be what was retrieved, or"):
         one({"input": "q", "context": ["c"]})
 
 
@@ -271,9 +269,9 @@ def test_a_short_row_and_a_long_one_say_what_to_mend(tmp_path: Path) -> None:
 
 
 def test_a_frames_columns_are_named_before_it_is_evaluated() -> None:
-    """`evaluate` takes no `rename=`: `from_rows` does."""
-    frame = pd.DataFrame({"Frage": ["Wo?"], "retrieved_ids": [["a"]], "expected_ids": [["a"]]})
-    with pytest.raises(InputError, match=r"rename=\{'Frage': None\}"):
+    """`evaluate` takes no `fields=`: `from_rows` does."""
+    frame = pd.DataFrame({"Frage": ["Wo?"], "context": ["a"], "expected_ids": [["a"]]})
+    with pytest.raises(InputError, match="context may be what was retrieved"):
         evaluate(frame, IdRecall(), progress=False)
-    samples = from_rows(frame, rename={"Frage": "user_input"})
+    samples = from_rows(frame, fields={"user_input": "Frage", "retrieved_context_ids": "context"})
     assert evaluate(samples, IdRecall(), progress=False).summary()[0].mean == 1.0

@@ -115,7 +115,7 @@ class TestJsonArrays:
     @pytest.mark.parametrize(
         ("text", "says"),
         [
-            ('{"rows": [], "x": 1}', "The columns are 'rows', 'x'"),
+            ('{"rows": [], "x": 1}', "columns: rows, x"),
             ('{"question": {"0": "q"}}', "user_input: expected one str"),
             ('{"question": ["q"], "contexts": [["a"]]}', "retrieved_contexts: item 0"),
             ('{"retrieved_ids": [["a"]], "expected_ids": [["a"]]}', "['a'] is not an ID"),
@@ -123,7 +123,7 @@ class TestJsonArrays:
             ('{"question": ["q", "r"], "contexts": [["a"]]}', "user_input: expected one str"),
             ("3", "got int 3"),
             ('{"question": "q"', "near the end"),
-            ('{"queries": {}}', "unknown field 'queries'"),
+            ('{"queries": {}}', "columns: queries"),
         ],
     )
     def test_what_was_found_is_named(
@@ -157,7 +157,7 @@ class TestSavedReports:
         ]
         evaluate(samples, IdRecall(), progress=False).save(tmp_path / name)
         assert list(read(tmp_path / name)) == samples
-        with pytest.raises(ParameterError, match="rename is for files of samples"):
+        with pytest.raises(ParameterError, match="rename= are for files of samples"):
             read(tmp_path / name, rename={"x": "id"})
 
     def test_another_directory_is_none(self, tmp_path: Path) -> None:

@@ -118,7 +118,7 @@ class TestLists:
             (["q"], "a row must be an object with named fields, got list"),
             (Model, "a row must be an object with named fields, got type"),
             ({0: "q"}, "a column's name must be a str, got 0"),
-            ({"question": "q", "x": 1}, "rename={'x': None}"),
+            ({"question": "q", "context": "t"}, "context may be what was retrieved, or"),
         ],
     )
     def test_what_is_no_row(self, until_error: UntilError, row: Any, says: str) -> None:

@@ -123,7 +123,8 @@ class TestErrors:
             ({"expected_ids": {"a": "high"}}, "reference_context_ids", "a grade must be a number"),
             ({"expected_ids": {"a": float("nan")}}, "reference_context_ids", "finite"),
             ({"expected_ids": [{"ids": ["a"]}]}, "reference_context_ids", '"any_of"'),
-            ({"expected_ids": 7}, "reference_context_ids", "expected a list, got int 7"),
+            ({"expected_ids": 7.5}, "reference_context_ids", "expected a list, got float 7.5"),
+            ({"expected_ids": [["a.pdf", 3]]}, "reference_context_ids", "mixes texts and numbers"),
             ({"question": ["q", "r"]}, "user_input", "expected one str, got list"),
             ({"question": ["q", "r"]}, "user_input", "by columns, are one Sample for each row"),
             ({"question": 7}, "user_input", "expected one str, got int 7"),
@@ -207,6 +208,8 @@ class TestForms:
         """Plain, graded, any-of groups, and graded groups."""
         for given, meant in (
             (["a", 2], [(("a",), 1.0), (("2",), 1.0)]),
+            ("a", [(("a",), 1.0)]),
+            (7, [(("7",), 1.0)]),
             ({"a": 3, 4: 1}, [(("a",), 3.0), (("4",), 1.0)]),
             ([["a", "b"], "c"], [(("a", "b"), 1.0), (("c",), 1.0)]),
             ([{"any_of": ["a", 1], "grade": 2}], [(("a", "1"), 2.0)]),

@@ -7,10 +7,11 @@ not depend on it, since `Report.load` derives them again: they name Python's par
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 
 _as_options = False
+_typed: tuple[str, ...] = ()
 
 
 def parameter(name: str, value: object = None) -> str:
@@ -23,12 +24,18 @@ def parameter(name: str, value: object = None) -> str:
     return option if value is None else f"{option} {value}"
 
 
+def typed() -> Sequence[str] | None:
+    """Return the words of the command that the user typed; None in Python."""
+    return _typed if _as_options else None
+
+
 @contextmanager
-def options() -> Iterator[None]:
-    """Name parameters as options of the command line, in all threads."""
-    global _as_options  # noqa: PLW0603 - threads of a run do not inherit context variables
-    before, _as_options = _as_options, True
+def options(*words: str) -> Iterator[None]:
+    """Name parameters as options of the command of these words, in all threads."""
+    global _as_options, _typed
+    before = _as_options, _typed
+    _as_options, _typed = True, words
     try:
         yield
     finally:
-        _as_options = before
+        _as_options, _typed = before

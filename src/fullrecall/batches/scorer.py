@@ -19,9 +19,10 @@ from fullrecall._util.dataframes import frame_rows
 from fullrecall._util.extras import pyarrow
 from fullrecall.batches.frame import batch_frame, beside, ddl
 from fullrecall.errors import InputError, ParameterError
-from fullrecall.files.formats import FIELDS
 from fullrecall.files.frames import without_gaps
-from fullrecall.files.rows import ColumnRenaming, Rename, sample_of
+from fullrecall.files.paths import path_of
+from fullrecall.files.plans import FIELDS, Given, ReadPlan, named_plan, snake
+from fullrecall.files.rows import Rename
 from fullrecall.judge.models.retries import MOST, Retries
 from fullrecall.judge.usage import Spent
 from fullrecall.run.address import Address
@@ -112,7 +113,7 @@ class BatchScorer:
             object.__setattr__(self, "store", store)
         # What is wrong with these raises here, and not in a worker.
         self._options  # noqa: B018
-        self._columns  # noqa: B018
+        self._given  # noqa: B018
         address = self._address
         if self.budget is not None:
             owner = checked(self.budget, scorers).owner
@@ -196,14 +197,16 @@ class BatchScorer:
         return columns.schema(self._methods)
 
     @property
-    def _columns(self) -> ColumnRenaming:
-        """Which column holds which field of a sample."""
-        return ColumnRenaming(self.rename)
+    def _given(self) -> Given:
+        """The columns that the user names."""
+        return Given.of(None, None, self.rename)
 
-    def _is_ours(self, column: object) -> bool:
+    def _is_ours(self, column: str) -> bool:
         """Whether a column holds a field of a sample, or the position."""
-        own = self._columns.field(column)
-        return own in FIELDS or column == self.position
+        given = self._given
+        named = any(column in path_of(path).columns for path in given.fields.values())
+        by_name = snake(column) in FIELDS and column not in given.left_out
+        return named or by_name or column == self.position
 
     def _passed_through(self, frame: nw.DataFrame[Any]) -> list[str]:
         """Return the names of the user's own columns."""
@@ -255,22 +258,22 @@ class BatchScorer:
         self, frame: nw.DataFrame[Any], bad: dict[int, tuple[Sample, str]]
     ) -> Iterator[Sample]:
         """Yield the samples; put what is left of a row that is none, and why, among `bad`."""
-        reading = self._columns
-        ours = {name for name in frame.columns if name != self.position and self._is_ours(name)}
+        ours = [name for name in frame.columns if name != self.position and self._is_ours(name)]
+        plan = named_plan(ours, self._given)
         for number, row in enumerate(frame_rows(frame, keep_errors=True)):
             cells = {name: value for name, value in row.items() if name in ours}
             try:
-                yield sample_of(cells, reading, _readable)
+                yield plan.sample({name: _readable(value) for name, value in cells.items()})
             except InputError as error:
-                bad[number] = self._left_of(cells), error.problem
-        if len(frame):
-            reading.check_all_met()
+                bad[number] = self._left_of(cells, plan), error.problem
 
-    def _left_of(self, cells: dict[Any, Any]) -> Sample:
+    def _left_of(self, cells: dict[Any, Any], plan: ReadPlan) -> Sample:
         """Return the ID, question and group of a row that is no sample, if they are texts."""
-        values = {FIELDS.get(self._columns.field(column)): cells[column] for column in cells}
+        values = {
+            name: path_of(plan.fields[name]).value(cells) for name in _LEFT if name in plan.fields
+        }
         texts: dict[str, Any] = {
-            name: str(values[name]) for name in _LEFT if isinstance(values.get(name), (str, int))
+            name: str(value) for name, value in values.items() if isinstance(value, (str, int))
         }
         return Sample(**texts)
 

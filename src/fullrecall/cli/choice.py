@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Sequence
 from contextlib import redirect_stdout
+from functools import partial
 from itertools import chain
 from pathlib import Path
 from typing import Annotated, Any
@@ -16,9 +17,8 @@ from fullrecall.cli import options
 from fullrecall.cli.addresses import retriever_of
 from fullrecall.cli.console import fail, show_result
 from fullrecall.cli.scorers import ScorerName, scorer_option, scorers_of
-from fullrecall.cli.source import unretrieved
+from fullrecall.cli.source import FieldOption, RowsOption, samples_of, unretrieved
 from fullrecall.measures import Measure
-from fullrecall.read import read
 from fullrecall.run.contest import choose as choice_of
 from fullrecall.run.retrievers import RetrieverLike
 from fullrecall.show import terminal
@@ -59,6 +59,8 @@ def choose(
             "first that the first sample has fields for."
         ),
     ] = None,
+    rows: RowsOption = None,
+    field: FieldOption = None,
     state: Annotated[
         Path | None,
         Option(
@@ -89,6 +91,7 @@ def choose(
     if len(measures) > 1:
         raise options.bad_option("--k, --measure", f"expected one measure, got {len(measures)}")
     by_name = _retrievers(retrievers)
+    read = partial(samples_of, rows=rows, field=field)
     samples = [unretrieved(sample) for sample in chain.from_iterable(map(read, files))]
     if not samples:
         fail("no questions", *(f"{file} has none" for file in files))

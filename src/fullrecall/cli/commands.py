@@ -16,12 +16,20 @@ class Command(TyperCommand):
     def __init__(self, name: str | None, **attributes: Any) -> None:
         super().__init__(name, **{**attributes, "help": laid_out(attributes["help"] or "")})
 
+    def make_context(self, info_name: str | None, args: list[str], *rest: Any, **extra: Any) -> Any:
+        """Return the context of the command, which keeps the words after its name."""
+        words = tuple(args)
+        context = super().make_context(info_name, args, *rest, **extra)
+        context.meta["fullrecall.words"] = words
+        return context
+
     def invoke(self, ctx: Any) -> Any:
         """Run the command; what it cannot do is printed in the words of the command line."""
         from fullrecall.cli.console import reporting  # which a command that runs has loaded
 
         options = [one for one in self.params if one.param_type_name == "option"]
-        with reporting({one.name: min(one.opts, key=_is_short) for one in options}):
+        words = [*ctx.command_path.split(), *ctx.meta.get("fullrecall.words", ())]
+        with reporting({one.name: min(one.opts, key=_is_short) for one in options}, words):
             return super().invoke(ctx)
 
     def collect_usage_pieces(self, ctx: Any) -> list[str]:
@@ -73,6 +81,7 @@ _TESTSET: CommandTable = {
 }
 COMMANDS: CommandTable = {
     "demo": ("demo:demo", "Measure real retrievers on this machine: no key, no download."),
+    "read": ("reading:read", "Show how a file is read, and its first sample."),
     "evaluate": ("evaluation:evaluate", "Score a file of samples."),
     "summary": ("summary:summary", "Summarize a saved report."),
     "compare": ("comparison:compare", "Compare saved reports of the same questions."),

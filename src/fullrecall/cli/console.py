@@ -6,7 +6,7 @@ import json
 import os
 import sys
 import warnings
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, NoReturn
 
@@ -62,13 +62,14 @@ class UnfinishedRun(Exception):  # noqa: N818 - its cause is the error
 
 
 @contextmanager
-def reporting(flags: Mapping[str | None, str]) -> Iterator[None]:
+def reporting(flags: Mapping[str | None, str], words: Sequence[str]) -> Iterator[None]:
     """Print warnings as notes, and errors as one block with an exit code.
 
-    Messages name options; `flags` are those of the command, by their parameters.
+    Messages name options; `flags` are those of the command, by their parameters, and `words` what
+    the user typed.
     """
     try:
-        with naming.options(), _warnings_as_notes():
+        with naming.options(*words), _warnings_as_notes():
             yield
     except KeyboardInterrupt:
         raise typer.Exit(INTERRUPTED) from None
@@ -122,7 +123,10 @@ def fail(title: str, *lines: str, code: int = WRONG_INPUT) -> NoReturn:
 
     console = terminal.console(sys.stderr)
     head = Text.assemble(("Error: ", "bold red"), (title, "bold"))
-    below = [terminal.indented(Text(line)) for line in lines]
     sys.stderr.write(terminal.printed(console, [head], unbroken=True))
-    sys.stderr.write(terminal.printed(console, below))
+    for line in lines:
+        # A command that is broken at the edge of the terminal cannot be pasted.
+        is_command = line.startswith("fullrecall ")
+        below = [Text(line) if is_command else terminal.indented(Text(line))]
+        sys.stderr.write(terminal.printed(console, below, unbroken=is_command))
     raise typer.Exit(code)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import partial
 from itertools import chain
 from pathlib import Path
@@ -19,7 +19,17 @@ from fullrecall.cli.judge import judge_of
 from fullrecall.cli.misses import missed_lines
 from fullrecall.cli.outputs import REPORTS, check_output
 from fullrecall.cli.scorers import ScorerName, scorer_option, scorers_of
-from fullrecall.cli.source import joined_with, samples_of, samples_of_run, unretrieved
+from fullrecall.cli.source import (
+    FieldOption,
+    FormatOption,
+    RenameOption,
+    RowsOption,
+    joined_with,
+    reading_option,
+    samples_of,
+    samples_of_run,
+    unretrieved,
+)
 from fullrecall.errors import InputError
 from fullrecall.measures import Measure
 from fullrecall.report import Report, Summary
@@ -30,12 +40,13 @@ from fullrecall.stats.summary import summary_sheet
 if TYPE_CHECKING:
     from rich.console import RenderableType
 
+    from fullrecall.files.reading import FileSamples
     from fullrecall.files.traces import Joined
+    from fullrecall.samples.sample import Sample
 
 
 measuring_option = partial(Option, rich_help_panel="What to measure")
 judging_option = partial(Option, rich_help_panel="Judging claims")
-reading_option = partial(Option, rich_help_panel="Reading the file")
 showing_option = partial(Option, rich_help_panel="Showing and saving")
 
 
@@ -44,7 +55,7 @@ def evaluate(
         list[Path],
         Argument(
             metavar="FILE",
-            help="Samples, in one file or several: .jsonl, .ndjson, .json, .csv, .tsv, or "
+            help="Samples, in one file or several: .jsonl, .ndjson, .json, .yaml, .csv, .tsv, or "
             ".parquet; all but the last also as .gz; - is standard input. With --run: TREC "
             "relevance judgments (qrels).",
         ),
@@ -167,25 +178,14 @@ def evaluate(
         str | None,
         reading_option(
             metavar="PATH",
-            help="Where a retrieved context has its ID, such as metadata.source. Default: its own "
-            "ID.",
+            help="Where a retrieved context has its ID, such as metadata.source or "
+            "'{source}#{page}'. Default: its own ID.",
         ),
     ] = None,
-    rename: Annotated[
-        list[str] | None,
-        reading_option(
-            metavar="OLD=NEW[,...]",
-            help="Read column OLD as field NEW; OLD= leaves it out. Repeatable.",
-        ),
-    ] = None,
-    format: Annotated[  # noqa: A002 - the option's name
-        str | None,
-        reading_option(
-            metavar="FORMAT",
-            help="Read files as jsonl, json, csv, tsv, or parquet. Default: by their endings; "
-            "jsonl for standard input.",
-        ),
-    ] = None,
+    rows: RowsOption = None,
+    field: FieldOption = None,
+    rename: RenameOption = None,
+    format: FormatOption = None,  # noqa: A002 - the option's name
     missed: Annotated[
         int,
         showing_option(
@@ -248,6 +248,7 @@ def evaluate(
     Examples:
       fullrecall evaluate answers.jsonl --k 5
       fullrecall evaluate data.csv --rename found=retrieved_ids,gold=expected_ids
+      fullrecall evaluate golden.json --rows 'tests[]' --field expected_ids=sources
       fullrecall evaluate questions.jsonl --retriever app.py:search
       fullrecall evaluate part-1.jsonl part-2.jsonl --k 1,5,10
       fullrecall evaluate answers.jsonl --scorer text_recall --threshold 0.8
@@ -267,18 +268,22 @@ def evaluate(
         check_output(output, endings=REPORTS, inputs=inputs, replace=replace, way_out=way_out)
     budget = _budget(budget_calls, budget_tokens, judge)
     to_ask = None if retriever is None else retriever_of(retriever)
-    reading: Any = {"rename": rename or (), "format": format}
+    reading: Any = {"rows": rows, "field": field, "rename": rename, "format": format}
     reading["id_key"] = id_key if to_ask is None else None
+    read_files: list[FileSamples] = []
+    samples: Iterable[Sample]
     if run is None:
-        samples = samples_of(files, **reading)
+        # All are opened before the first is read: a missing file is to cost no scoring.
+        read_files = [samples_of(file, **reading) for file in files]
+        samples = chain.from_iterable(read_files)
     else:
         reading |= {"retriever": retriever, "references": references, "id_key": id_key}
         samples = samples_of_run(files, run, **reading)
     joined = None
     if references is not None:
-        joined = joined_with(samples, references)
-        samples = iter(joined)
+        samples = joined = joined_with(samples, references)
     # The first sample decides on the scorers; the others are read as they are scored.
+    samples = iter(samples)
     first = next(samples)
     own: dict[ScorerName, dict[str, Any]] = {
         ScorerName.TEXT: {"threshold": threshold, "similarity": similarity},
@@ -311,7 +316,7 @@ def evaluate(
     if as_json:
         _write(report, totals)
     elif any(score.scored for score in totals):
-        notes = list(_notes(report, joined))
+        notes = [*_previews(read_files, first), *_notes(report, joined)]
         notes += [] if scorer else [f"Scored {', '.join(each.method.name for each in scorers)}."]
         notes += [] if stopped or output is None else [f"Saved to {output}."]
         ranks = [k for k in ks or () if isinstance(k, int)]
@@ -336,6 +341,14 @@ def _write(report: Report, totals: Summary) -> None:
     spent = report.spent
     costs = {} if spent is None or not spent.sentence() else {"spent": spent.to_dict()}
     write_json({**totals.to_dict(), **costs})
+
+
+def _previews(files: Sequence[FileSamples], first: Sample) -> Iterator[str]:
+    """Yield how the columns of the first file were read, where their names are not the fields'."""
+    from fullrecall.cli.reading import preview
+
+    if files and files[0].plan is not None and (line := preview(files[0].plan, first)):
+        yield line
 
 
 def _notes(report: Report, joined: Joined | None) -> Iterator[str]:

@@ -1,11 +1,13 @@
-"""The samples of `fullrecall evaluate`: of files, of a TREC run, joined with references."""
+"""The samples of a command: of files, of a TREC run, joined with references."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
-from itertools import chain
+from collections.abc import Iterable, Sequence
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated, TypeAlias
+
+from typer import Option
 
 from fullrecall import read as datasets
 from fullrecall.cli.options import bad_option
@@ -13,21 +15,73 @@ from fullrecall.errors import InputError
 from fullrecall.samples.sample import Sample
 
 if TYPE_CHECKING:
+    from fullrecall.files.reading import FileSamples
     from fullrecall.files.traces import Joined
+
+reading_option = partial(Option, rich_help_panel="Reading the file")
+
+RowsOption: TypeAlias = Annotated[
+    str | None,
+    reading_option(
+        metavar="PATH",
+        help="Where the rows are in the file: questions[], data[].qas[]; * for ID: row.",
+    ),
+]
+FieldOption: TypeAlias = Annotated[
+    list[str] | None,
+    reading_option(
+        metavar="NAME=PATH",
+        help="Where a row has a field: 'expected_ids=evidence[].{doc_id}#{page}'; NAME= for one "
+        "that the file lacks. Repeatable. Default: by the columns, as `fullrecall read` shows.",
+    ),
+]
+RenameOption: TypeAlias = Annotated[
+    list[str] | None,
+    reading_option(
+        metavar="OLD=NEW[,...]",
+        help="Read column OLD as field NEW, or as metadata.NAME; OLD= leaves it out. Repeatable.",
+    ),
+]
+FormatOption: TypeAlias = Annotated[
+    str | None,
+    reading_option(
+        metavar="FORMAT",
+        help="Read files as jsonl, json, yaml, csv, tsv, or parquet. Default: by their endings; "
+        "jsonl for standard input.",
+    ),
+]
 
 
 def samples_of(
-    files: Sequence[Path],
+    file: Path,
     *,
-    rename: Sequence[str] = (),
+    rows: str | None = None,
+    field: Sequence[str] | None = None,
+    rename: Sequence[str] | None = None,
     format: str | None = None,  # noqa: A002 - the option's name
     id_key: str | None = None,
-) -> Iterator[Sample]:
-    """Return the samples of all files, one after the other."""
-    renamed = _renamed(rename)
-    # All are opened before the first is read: a missing file is to cost no scoring.
-    readers = [datasets.read(file, format=format, rename=renamed, id_key=id_key) for file in files]
-    return chain.from_iterable(readers)
+) -> FileSamples:
+    """Return the samples of a file, read as the options say."""
+    return datasets.read(
+        file,
+        rows=rows,
+        fields=fields_of(field),
+        rename=_pairs("--rename", (pair for text in rename or () for pair in text.split(","))),
+        format=format,
+        id_key=id_key,
+    )
+
+
+def fields_of(texts: Sequence[str] | None) -> dict[str, str | None]:
+    """Return the path of each field, of texts such as `expected_ids=evidence[].id`."""
+    fields: dict[str, str | None] = {}
+    for text in texts or ():
+        name, equals, path = text.partition("=")
+        if not (name and equals):
+            raise bad_option("--field", f"must be NAME=PATH, got {text!r}")
+        if fields.setdefault(name, path or None) != (path or None):
+            raise bad_option("--field", f"{name!r} has two paths")
+    return fields
 
 
 def joined_with(samples: Iterable[Sample], references: Path) -> Joined:
@@ -38,7 +92,7 @@ def joined_with(samples: Iterable[Sample], references: Path) -> Joined:
         raise error.at(path=str(references)) from None
 
 
-def samples_of_run(files: Sequence[Path], run: Path, **other_options: object) -> Iterator[Sample]:
+def samples_of_run(files: Sequence[Path], run: Path, **other_options: object) -> Iterable[Sample]:
     """Return the samples of a TREC run.
 
     Raises `typer.BadParameter` where any of the `other_options`, which other files take, is set.
@@ -59,13 +113,13 @@ def unretrieved(sample: Sample) -> Sample:
     )
 
 
-def _renamed(texts: Iterable[str]) -> dict[str, str | None]:
-    """Return the columns to read as fields, None to leave out, of texts such as `a=b,c=`."""
-    renamed: dict[str, str | None] = {}
-    for pair in (pair for text in texts for pair in text.split(",")):
+def _pairs(option: str, texts: Iterable[str]) -> dict[str, str | None]:
+    """Return the columns to read as fields, None to leave out, of texts such as `a=b`."""
+    pairs: dict[str, str | None] = {}
+    for pair in texts:
         old, equals, new = pair.rpartition("=")
         if not (old and equals):
-            raise bad_option("--rename", f"must be OLD=NEW, got {pair!r}")
-        if renamed.setdefault(old, new or None) != (new or None):
-            raise bad_option("--rename", f"{old!r} is renamed twice")
-    return renamed
+            raise bad_option(option, f"must be OLD=NEW, got {pair!r}")
+        if pairs.setdefault(old, new or None) != (new or None):
+            raise bad_option(option, f"{old!r} is renamed twice")
+    return pairs

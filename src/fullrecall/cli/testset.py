@@ -15,6 +15,7 @@ from fullrecall.cli import options
 from fullrecall.cli.console import write, write_json
 from fullrecall.cli.judge import judge_of, model_of
 from fullrecall.cli.outputs import check_output
+from fullrecall.cli.source import FieldOption, RowsOption, samples_of
 from fullrecall.files.text_files import existing_file, text_lines
 from fullrecall.lexical import LexicalJudge
 from fullrecall.read import read, write_jsonl
@@ -89,6 +90,8 @@ def check(
         Path, Argument(metavar="DOCUMENTS", help="What is searched: a folder or a file.")
     ],
     *,
+    rows: RowsOption = None,
+    field: FieldOption = None,
     issues: Annotated[int, options.count(help="List the first N issues.")] = 20,
     judge: Annotated[
         str | None, model_option(help="A model that reads each question beside its references.")
@@ -112,7 +115,7 @@ def check(
     """
     reader = None if judge is None else model_of(judge, base_url, "--judge")
     audit = audit_of(
-        read(samples),
+        samples_of(samples, rows=rows, field=field),
         documents,
         judge=reader,
         budget=Budget(calls=budget_calls),
@@ -131,6 +134,8 @@ def check(
 def complete(
     samples: options.SetArgument,
     *,
+    rows: RowsOption = None,
+    field: FieldOption = None,
     retrieved: Annotated[
         list[Path],
         options.file(help="What one retriever returned for these questions; repeatable."),
@@ -189,7 +194,7 @@ def complete(
     retrievers = {path.stem: _retriever_of_file(path) for path in retrieved}
     chosen = judge_of(judge, base_url) or LexicalJudge()
     outcome = completion_of(
-        read(samples),
+        samples_of(samples, rows=rows, field=field),
         retrievers,
         chosen,
         budget=Budget(calls=budget_calls),
@@ -212,6 +217,8 @@ def complete(
 def review(
     samples: options.SetArgument,
     *,
+    rows: RowsOption = None,
+    field: FieldOption = None,
     output: Annotated[Path, options.output(help="Write it here.")],
     apply: Annotated[Path | None, options.file(help="Decisions: what the page saved.")] = None,
     documents: Annotated[
@@ -239,11 +246,13 @@ def review(
     """
     if apply is not None:
         check_output(output, endings=[".jsonl"])
-        outcome = apply_review(read(samples), apply)
+        outcome = apply_review(samples_of(samples, rows=rows, field=field), apply)
         _print(str(outcome), _save(outcome.samples, output))
         return
     check_output(output, endings=[".html"], replace=True)
-    count = to_review(read(samples), output, documents=documents, n=n, seed=seed)
+    count = to_review(
+        samples_of(samples, rows=rows, field=field), output, documents=documents, n=n, seed=seed
+    )
     _print(
         f"{count:,} questions to review written to {output}.",
         f"Then: fullrecall testset review {samples} --apply review.json --output reviewed.jsonl",
@@ -253,6 +262,8 @@ def review(
 def follow(
     samples: options.SetArgument,
     *,
+    rows: RowsOption = None,
+    field: FieldOption = None,
     corpus: Annotated[Path, documents_option(help="The new corpus.")],
     output: Annotated[Path, options.output(help="Save the set (.jsonl).")],
     old: Annotated[Path | None, documents_option(help="The corpus of the labels.")] = None,
@@ -278,7 +289,9 @@ def follow(
     check_output(output, endings=[".jsonl"])
     if table is not None:
         check_output(table, "--table", [".csv"])
-    outcome = followed_of(read(samples), corpus, old=old, accept_changed=accept_changed)
+    outcome = followed_of(
+        samples_of(samples, rows=rows, field=field), corpus, old=old, accept_changed=accept_changed
+    )
     saved = _save(outcome.samples, output)
     if table is not None:
         outcome.to_csv(table)
@@ -288,6 +301,8 @@ def follow(
 def export(
     samples: options.SetArgument,
     *,
+    rows: RowsOption = None,
+    field: FieldOption = None,
     format: Annotated[  # noqa: A002 - the option's name
         str, Option(metavar="FORMAT", help="ragas, langsmith, deepeval, or beir.")
     ],
@@ -302,7 +317,9 @@ def export(
     """
     if output.exists():
         raise options.bad_option("--output", f"{output} exists: name another file")
-    written = write_as(read(samples), format, output, documents=documents or ())
+    written = write_as(
+        samples_of(samples, rows=rows, field=field), format, output, documents=documents or ()
+    )
     _print(str(written), f"Written to {output}.")
 
 

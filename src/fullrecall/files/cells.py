@@ -1,29 +1,26 @@
-"""Texts of a table that stand for lists."""
+"""Cells: one value, a list, or a text of a list, each as the field that it fills needs it."""
 
 from __future__ import annotations
 
 import ast
+import re
+from collections.abc import Mapping
+from datetime import date
+from typing import Any
 
 from fullrecall._util.values import shown
 from fullrecall.errors import InputError
 from fullrecall.files.strict_json import parsed
 from fullrecall.samples.sample import Sample
 
-_SINGLE = {
-    "id",
-    "user_input",
-    "reference",
-    "answerable",
-    "judged",
-    "response",
-    "group",
-    "retrieval",
-}
-LISTS = frozenset(Sample.names()) - _SINGLE
+_TEXT = frozenset({"reference", "response"})
+TRUTHS = frozenset({"answerable", "judged"})
+_SINGLE = _TEXT | TRUTHS | {"id", "user_input", "group", "retrieval"}
+_LISTS = frozenset(Sample.names()) - _SINGLE
 """The fields that hold lists or objects."""
 
-_IDS = frozenset({"retrieved_context_ids", "reference_context_ids", "forbidden_ids"})
-_TEXTS = frozenset({"reference_contexts", "forbidden_contexts"})
+ID_FIELDS = frozenset({"retrieved_context_ids", "reference_context_ids", "forbidden_ids"})
+_TEXTS = frozenset({"reference_contexts", "forbidden_contexts", "reference_claims"})
 _SEPARATORS = (";", "|", "\n", ",")
 _LONGEST_ID = 200
 _FEWEST_WORDS = 4
@@ -33,9 +30,84 @@ _NOTHING = frozenset({"null", "none", "nan", "na", "n/a", "nat", "<na>"})
 _LONGEST_PYTHON = 1 << 20
 """Characters of a list in Python's notation that is read."""
 
+_FILE = re.compile(
+    r"\w://|::|\.(pdf|md|mdx|txt|rst|html?|docx?|xlsx?|pptx?|csv|json|xml|py|ya?ml)\b"
+)
+_PLACE = re.compile(r"\S:[^\W\d_]")
 
-def list_cell(column: str, field: str, cell: str) -> object:
-    """Return the list that a text stands for: JSON, Python's notation, or separated IDs.
+
+def has_mark(text: str) -> bool:
+    """Return whether a text is an ID whatever its blanks: it has a file's ending, a URL, or `::`.
+
+    A colon inside of a word (`Act 12:annex III`) is such a mark where no sentence ends.
+    """
+    if _FILE.search(text.lower()):
+        return len(text) <= _LONGEST_ID
+    return bool(_PLACE.search(text)) and text[-1] not in ".!?" and len(text) <= _LONGEST_ID
+
+
+def opened(value: Any) -> Any:
+    """Return the list or object that a text is, as JSON or as Python prints it; else the value."""
+    if not isinstance(value, str) or value.lstrip()[:1] not in ("[", "{"):
+        return value
+    try:
+        return _bracketed(value.strip())
+    except InputError:
+        return value
+
+
+def items_of(value: Any) -> list[Any]:
+    """Return the items of a list, or of a text of one; one value is a list of one."""
+    value = opened(value)
+    if isinstance(value, str):
+        return _separated_ids(value) or [value]
+    return list(value) if isinstance(value, (list, tuple)) else [value]
+
+
+def cell_of(field: str, column: str, value: Any) -> Any:
+    """Return a cell as the field takes it; None for one that is not given.
+
+    Raises `InputError` for a text that may mean several lists.
+    """
+    if field in _LISTS:
+        return _listed(field, column, value)
+    if field in TRUTHS and isinstance(value, str):
+        return {"yes": True, "no": False, "1": True, "0": False}.get(value.strip().lower(), value)
+    if field in _TEXT:
+        value = _sole(opened(value) if isinstance(value, str) and value[:1] == "[" else value)
+        if isinstance(value, bool):
+            return str(value).lower()
+        return str(value) if isinstance(value, (int, float, date)) else value
+    return value
+
+
+def _sole(value: Any) -> Any:
+    return value[0] if isinstance(value, (list, tuple)) and len(value) == 1 else value
+
+
+def _listed(field: str, column: str, value: Any) -> Any:
+    """Return the list or object that a value of a list's field is."""
+    if isinstance(value, str):
+        return _list_cell(column, field, value) if value.strip() else None
+    if field in ID_FIELDS and isinstance(value, list):
+        return [part for item in value for part in parts_of(item)]
+    is_one = isinstance(value, int) and not isinstance(value, bool) and field in ID_FIELDS
+    return [value] if is_one or _is_context(field, value) else value
+
+
+def _is_context(field: str, value: Any) -> bool:
+    return field == "reference_contexts" and isinstance(value, Mapping)
+
+
+def parts_of(item: Any) -> list[Any]:
+    """Return the IDs of an item such as `D1:5; D2:8`; any other item alone."""
+    if isinstance(item, str) and (";" in item or "|" in item) and "," not in item:
+        return _separated_ids(item) or [item]
+    return [item]
+
+
+def _list_cell(column: str, field: str, cell: str) -> object:
+    """Return the list that a text is: JSON, Python's notation, or separated IDs.
 
     Raises `InputError` for a text that may mean several lists.
     """
@@ -45,14 +117,22 @@ def list_cell(column: str, field: str, cell: str) -> object:
             return _bracketed(text)
         except InputError as error:
             why = error.problem
-    elif field in _IDS and (ids := _separated_ids(text)):
+    elif field in ID_FIELDS and (ids := _separated_ids(text)):
         return ids
+    elif field in ID_FIELDS and _is_one_id(text):
+        return [text]
     elif field in _TEXTS and len(text.split()) >= _FEWEST_WORDS:
         return [cell]
     raise InputError(
         f'{column}: expected a JSON array such as ["a", "b"], got {shown(cell)}: {why}',
         field=column,
     )
+
+
+def _is_one_id(text: str) -> bool:
+    """Return whether a text with blanks is one ID: a title, or the name of a file."""
+    separators = ";|\n" if has_mark(text) else ";|\n,"
+    return not set(separators) & set(text) and text.lower() not in _NOTHING
 
 
 def _bracketed(text: str) -> object:
@@ -84,12 +164,18 @@ def _python_list(text: str) -> list[object] | None:
 def _separated_ids(text: str) -> list[str]:
     """Return the IDs of a text with one kind of separator; none where it may mean something else.
 
-    An ID has no white space within; one without a separator is a list of one.
+    An ID has no white space within, or marks of a file in each part; one without a separator is a
+    list of one.
     """
     separators = [separator for separator in _SEPARATORS if separator in text]
     if len(separators) > 1:
         return []
     parts = text.split(separators[0]) if separators else [text]
     ids = [part.strip() for part in parts if part.strip()]
-    are_ids = all(len(name) <= _LONGEST_ID and len(name.split()) == 1 for name in ids)
-    return ids if are_ids and not any(name.lower() in _NOTHING for name in ids) else []
+    if any(len(name) > _LONGEST_ID or name.lower() in _NOTHING for name in ids):
+        return []
+    marked = [bool(_FILE.search(name.lower())) for name in ids]
+    # "Gibbs, Josiah.pdf" is one file.
+    may_be_one = separators == [","] and any(marked)
+    are_ids = all(marked) or not (may_be_one or any(len(name.split()) > 1 for name in ids))
+    return ids if are_ids else []

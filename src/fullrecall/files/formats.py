@@ -1,149 +1,217 @@
-"""The formats of other tools: one table, of how each names what a sample has."""
+"""The formats of other tools: one table, of the paths at which each has a sample's fields."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from collections.abc import Set as AbstractSet
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any, NamedTuple, TypeAlias
 
-from fullrecall._util.values import shown
-from fullrecall.errors import InputError
-from fullrecall.files.strict_json import parsed
-from fullrecall.samples.sample import Sample
-
 RawRow: TypeAlias = Mapping[str, Any]
-
-FIELDS = {name: field for field, others in Sample.names().items() for name in (field, *others)}
-"""Every name that `Sample` takes, with the field it stands for."""
 
 
 class Format(NamedTuple):
-    """How a tool has samples.
+    """How a tool writes samples.
 
-    - `recognizes`: whether a row is of this format, by its columns; of several the first counts.
-    - `names`: the tool's columns that `Sample` does not know, or knows as something else, with
-      the field of each; None for a column that is left out.
-    - `read`: for rows that names alone do not explain: returns the fields of a row.
+    - `needs`: the columns by which a row is known: a group of names between bars needs one of them.
+    - `fields`: the path of each field; of several between ` | ` the first that a row has.
+    - `left_out`: columns that are not kept as metadata, such as all paragraphs of a haystack.
+    - `rows`: where the rows lie, if the file's own rows are not it.
+    - `spread`: for a file that paths do not explain: returns rows of a record.
     """
 
-    recognizes: Callable[[AbstractSet[str]], bool]
-    names: Mapping[str, str | None] = MappingProxyType({})
-    read: Callable[[RawRow], RawRow] | None = None
+    needs: str
+    fields: Mapping[str, str] = MappingProxyType({})
+    left_out: Sequence[str] = ()
+    rows: str | None = None
+    spread: Callable[[RawRow], Iterator[RawRow]] | None = None
 
-    def fields_of(self, row: RawRow) -> RawRow:
-        """Return the fields of a row by our names."""
-        if self.read is not None:
-            return self.read(row)
-        named = ((self.names.get(name, name), value) for name, value in row.items())
-        return {field: value for field, value in named if field and value is not None}
-
-
-# --- LangSmith
-
-_PARTS = ("inputs", "outputs", "metadata")
-_ANSWERS = frozenset({"answer", "output", "response", "expected", "expected_output", "result"})
+    def knows(self, row: RawRow) -> bool:
+        """Return whether a row is of this format, by its columns."""
+        return all(any(name in row for name in each.split("|")) for each in self.needs.split())
 
 
-def _langsmith(row: RawRow) -> RawRow:
-    """Return the fields of an example: its outputs are what is expected."""
-    inputs, outputs, metadata = (_part(row, name) for name in _PARTS)
-    fields: dict[str, Any] = {"id": metadata.pop("id", None) or row.get("id")}
-    if len(inputs) == 1:
-        fields["user_input"] = next(iter(inputs.values()))
-    else:
-        fields |= inputs
-    for name, value in outputs.items():
-        fields["reference" if name in _ANSWERS else name] = value
-    fields["group"] = metadata.pop("group", None)
-    fields["metadata"] = metadata or None
-    # What the user put beside the example, such as what was retrieved.
-    users = {name: row[name] for name in row if name in FIELDS and name not in ("id", *_PARTS)}
-    return {name: value for name, value in (fields | users).items() if value is not None}
+def _pairs(record: RawRow) -> Iterator[RawRow]:
+    """Yield the questions of mappings by ID: those of LlamaIndex's pairs, or of BEIR's loader."""
+    judged = record.get("relevant_docs", record.get("qrels")) or {}
+    for name, question in record["queries"].items():
+        yield {
+            "id": name,
+            "user_input": question,
+            "expected_ids": judged.get(name, []),
+        }
 
 
-def _part(row: RawRow, name: str) -> dict[str, Any]:
-    """Return a part of an example: an object, or its JSON in a cell of CSV."""
-    value = row.get(name)
-    value = parsed(value) if isinstance(value, str) and value.strip() else value or {}
-    if not isinstance(value, Mapping):
-        raise InputError(f"{name} must be an object, got {shown(value)}", field=name)
-    return dict(value)
-
-
-# --- deepeval
-
-_DEEPEVAL: Mapping[str, str | None] = {
-    "context": "reference_contexts",
-    "name": "id",
-    "metadata": "metadata",
-    "additional_metadata": "metadata",
-    "source_file": None,
-    "tools_called": None,
-    "expected_tools": None,
-    "comments": None,
-    "custom_column_key_values": None,
-}
-_DEEPEVALS_OWN = frozenset({"expected_output", "actual_output", "retrieval_context"})
-_KNOWN_TO_DEEPEVAL = _DEEPEVALS_OWN.union(_DEEPEVAL, ("input",))
-
-
-def _is_deepeval(names: AbstractSet[str]) -> bool:
-    return "input" in names and names <= _KNOWN_TO_DEEPEVAL and bool(names & _DEEPEVALS_OWN)
-
-
-def attributes_of(row: object) -> RawRow | None:
-    """Return the fields of a test case or a golden of deepeval by its names; None for any other.
-
-    What its own `model_dump` has beside them differs from version to version.
-    """
-    if type(row).__module__.partition(".")[0] != "deepeval":
-        return None
-    return {name: getattr(row, name, None) for name in ("input", *_DEEPEVALS_OWN, *_DEEPEVAL)}
-
+_CONVERSATION = "conversationTurns[0]"
+_PASSAGES = f"{_CONVERSATION}.output.retrievedPassages"
+_JUDGED = "{id: document_id, grade: query_relevance_label}"
+_SPAN = "{text: answer, source: file_path, start: span[0], end: span[1]}"
 
 FORMATS: Mapping[str, Format] = MappingProxyType(
     {
-        "langsmith": Format(lambda names: names >= {"inputs", "outputs"}, read=_langsmith),
-        "deepeval": Format(_is_deepeval, _DEEPEVAL),
+        "hotpotqa": Format(
+            "question supporting_facts context",
+            {
+                "id": "_id | id",
+                "user_input": "question",
+                "reference": "answer",
+                "reference_context_ids": "supporting_facts.title | supporting_facts[][0]",
+            },
+            left_out=("context", "evidences"),
+        ),
+        "musique": Format(
+            "question question_decomposition paragraphs",
+            {
+                "id": "id",
+                "user_input": "question",
+                "reference": "answer",
+                "answerable": "answerable",
+                "reference_context_ids": "paragraphs[is_supporting].title",
+            },
+            left_out=("paragraphs",),
+        ),
+        "locomo": Format(
+            "sample_id conversation qa",
+            {"user_input": "question", "reference": "answer", "reference_context_ids": "evidence"},
+            rows="qa[]",
+        ),
+        "longmemeval": Format(
+            "question answer_session_ids haystack_sessions",
+            {
+                "id": "question_id",
+                "user_input": "question",
+                "reference": "answer",
+                "reference_context_ids": "answer_session_ids",
+                "answerable": "question_id!=*_abs",
+            },
+            left_out=("haystack_sessions", "haystack_session_ids", "haystack_dates"),
+        ),
+        "financebench": Format(
+            "financebench_id question evidence",
+            {
+                "id": "financebench_id",
+                "user_input": "question",
+                "reference": "answer",
+                "reference_context_ids": "evidence[].{doc_name}#{evidence_page_num}",
+                "reference_contexts": "evidence[].evidence_text",
+            },
+        ),
+        "multihop_rag": Format(
+            "query evidence_list question_type",
+            {
+                "user_input": "query",
+                "reference": "answer",
+                "reference_context_ids": "evidence_list[].url",
+                "reference_contexts": "evidence_list[].fact",
+            },
+        ),
+        "legalbench_rag": Format(
+            "query snippets",
+            {"user_input": "query", "reference_contexts": f"snippets[].{_SPAN}"},
+        ),
+        "autorag": Format(
+            "qid query retrieval_gt generation_gt",
+            {
+                "id": "qid",
+                "user_input": "query",
+                "reference_context_ids": "retrieval_gt",
+                "reference": "generation_gt[0]",
+            },
+        ),
+        "ragas": Format(  # generated test sets of 0.1: there `contexts` are the references
+            "question contexts ground_truth evolution_type",
+            {
+                "user_input": "question",
+                "reference": "ground_truth",
+                "reference_contexts": "contexts",
+            },
+        ),
+        "mlflow": Format(
+            "inputs expectations",
+            {
+                "user_input": "inputs.question | inputs.query | inputs.messages | inputs",
+                "reference": "expectations.expected_response",
+                "reference_claims": "expectations.expected_facts",
+                "reference_context_ids": "expectations.expected_retrieved_context[].doc_uri",
+            },
+        ),
+        "mlflow_requests": Format(
+            "request expected_response|expected_retrieved_context|expected_facts",
+            {
+                "id": "request_id",
+                "user_input": "request.messages | request",
+                "reference": "expected_response",
+                "reference_claims": "expected_facts",
+                "reference_context_ids": "expected_retrieved_context[].doc_uri",
+            },
+        ),
+        "langfuse": Format(
+            "input expectedOutput|expected_output datasetId|datasetName|sourceTraceId",
+            left_out=(
+                *("status", "datasetId", "datasetName", "sourceTraceId"),
+                *("sourceObservationId", "createdAt", "updatedAt"),
+            ),
+        ),
+        "bedrock": Format(
+            "conversationTurns",
+            {
+                "user_input": f"{_CONVERSATION}.prompt.content[0].text",
+                "reference": f"{_CONVERSATION}.referenceResponses[0].content[0].text",
+                "response": f"{_CONVERSATION}.output.text",
+                "retrieved_contexts": f"{_PASSAGES}.retrievalResults[].content.text",
+                "reference_contexts": f"{_CONVERSATION}.referenceContexts[].content[].text",
+            },
+        ),
+        "azure": Format(
+            "retrieval_ground_truth retrieved_documents",
+            {
+                "user_input": "query",
+                "response": "response",
+                "reference": "ground_truth",
+                "reference_context_ids": f"retrieval_ground_truth[].{_JUDGED}",
+                "retrieved_context_ids": "retrieved_documents[].document_id",
+            },
+        ),
+        "trulens": Format(
+            "query expected_chunks",
+            {
+                "id": "query_id",
+                "user_input": "query",
+                "reference": "expected_response",
+                "reference_contexts": "expected_chunks[].text | expected_chunks",
+            },
+        ),
+        "promptfoo": Format(
+            "vars assert",
+            {
+                "user_input": "vars.query | vars.question | vars.input | vars.prompt",
+                "reference": "assert[type=context-recall].value",
+            },
+        ),
+        "deepeval": Format(
+            "input expected_output|actual_output context|retrieval_context",
+            {
+                "id": "name",
+                "user_input": "input",
+                "reference": "expected_output",
+                "response": "actual_output",
+                "reference_contexts": "context",
+                "retrieved_contexts": "retrieval_context",
+                "metadata": "metadata | additional_metadata",
+            },
+            left_out=(
+                "tools_called",
+                "expected_tools",
+                "comments",
+                "custom_column_key_values",
+                "source_file",
+            ),
+        ),
+        "llama_index_pairs": Format("queries corpus relevant_docs|qrels", spread=_pairs),
     }
 )
 """The formats by name, in the order in which a row is looked at."""
 
 
-def fields_of(row: RawRow) -> RawRow:
-    """Return a row under the names that `Sample` takes, where it is of a known format."""
-    for name, form in FORMATS.items():
-        if form.recognizes(row.keys()):
-            try:
-                return _with_question(form.fields_of(row))
-            except InputError:
-                raise
-            except (AttributeError, LookupError, TypeError, ValueError) as error:
-                # Of a stranger's nesting.
-                problem = f"the row has the columns of {name}, and not its form ({error})"
-                raise InputError(f"{problem}: rename them") from None
-    return _with_question(row)
-
-
-_QUESTIONS = ("user_input", "question", "query", "input", "messages", "turns")
-
-
-def _with_question(row: RawRow) -> RawRow:
-    """Return a row of a conversation with its last question; the history goes into metadata."""
-    name = next((name for name in _QUESTIONS if isinstance(row.get(name), list)), None)
-    if name is None:
-        return row
-    from fullrecall.observe.messages import (
-        messages_of,  # which loads what a file of samples never needs
-    )
-
-    messages = messages_of(row[name]) or []
-    last = max((n for n, turn in enumerate(messages) if turn.role == "human"), default=None)
-    if last is None:
-        return row
-    history = [{"role": turn.role, "content": turn.text} for turn in messages[:last]]
-    metadata = row.get("metadata") or {}
-    if history and isinstance(metadata, Mapping):
-        metadata = {**metadata, "history": history}
-    return {**row, name: None, "metadata": metadata, "user_input": messages[last].text}
+def format_of(row: RawRow) -> str | None:
+    """Return the name of the format that a row has the columns of; None for any other row."""
+    return next((name for name, form in FORMATS.items() if form.knows(row)), None)

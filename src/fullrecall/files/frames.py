@@ -9,29 +9,32 @@ from typing import Any
 from fullrecall._util.dataframes import frame_rows, is_flat, is_frame, plain_value
 from fullrecall._util.values import shown
 from fullrecall.errors import InputError
-from fullrecall.files.rows import ColumnRenaming, Rename, to_samples
+from fullrecall.files.plans import Given
+from fullrecall.files.rows import PlannedRows, Rename
 from fullrecall.samples.hits import IdKey
 from fullrecall.samples.sample import Sample
 
 
 def from_rows(
-    rows: Iterable[Any], *, rename: Rename | None = None, id_key: IdKey | None = None
+    rows: Iterable[Any],
+    *,
+    fields: Mapping[str, str | None] | None = None,
+    rename: Rename | None = None,
+    id_key: IdKey | None = None,
 ) -> Iterator[Sample]:
     """Return the samples of any iterable of rows, one at a time.
 
     `rows` is a list (or generator) of mappings or of `Sample`s, a data frame or table of any
     library that narwhals reads (pandas, polars, pyarrow, DuckDB, Dask, PySpark, …; lazy ones are
     collected), a Hugging Face `Dataset` or `IterableDataset`, or a ragas `EvaluationDataset` or
-    `Testset`. Columns bear the names that `Sample` takes, or get them by
-    `rename={"theirs": "ours", "junk": None}`. Usual names are known in any case, and rows of
-    LangSmith and deepeval by their columns. `id_key` is where a retrieved context has its ID: a
-    dotted path ("metadata.source") or a function of it. Cells of None, NaN, NA and NaT count as
-    absent. Raises `InputError` with the row's number (from 1).
+    `Testset`. The columns, `fields`, `rename` and `id_key` are as in `fullrecall.read.read`. Cells
+    of None, NaN, NA and NaT count as absent. Raises `InputError` with the row's number (from 1).
     """
     framed = is_frame(rows)
-    columns = ColumnRenaming(rename, id_key=id_key, lists_are_texts=framed)
     cell = without_gaps if _is_hugging_face(rows) or framed else plain_value
-    samples = to_samples(enumerate(rows_of(rows), start=1), columns, cell=cell)
+    given = Given.of(None, fields, rename)
+    planned = PlannedRows(given, id_key=id_key, cell=cell, file="rows", is_table=framed)
+    samples = planned.samples(enumerate(rows_of(rows), start=1))
     return _explained(samples) if type(rows).__module__.startswith("dask.") else samples
 
 

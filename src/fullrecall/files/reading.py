@@ -1,67 +1,157 @@
-"""`read`: files of samples by what their name says, and by what their first row is."""
+"""`read` and `plan_of`: files of samples by their names, and by the columns of their first rows."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Generator, Iterator, Mapping
 from contextlib import closing
 from itertools import chain
 from pathlib import Path
+from typing import Any
 
 from fullrecall._util.naming import parameter
 from fullrecall.errors import InputError, ParameterError
 from fullrecall.files.beir import is_beir, read_beir
 from fullrecall.files.containers import KINDS, FileRows, kind_of, rows_of_file
 from fullrecall.files.frames import without_gaps
+from fullrecall.files.plans import Given, ReadPlan
 from fullrecall.files.reports.signature import is_report
-from fullrecall.files.rows import ColumnRenaming, Rename, in_file, to_samples
+from fullrecall.files.rows import PlannedRows, Rename, in_file
 from fullrecall.files.text_files import STANDARD_INPUT, FilePath, existing_file
 from fullrecall.observe.sources import is_span_row
 from fullrecall.samples.hits import IdKey
 from fullrecall.samples.sample import Sample
 
 
+class FileSamples(Iterator[Sample]):
+    """The samples of a file, one at a time; `plan` says how its columns are read.
+
+    `plan` is None before the first sample, and for files without columns, such as traces.
+    """
+
+    def __init__(self, samples: Iterator[Sample], planned: PlannedRows | None = None) -> None:
+        self._samples, self._planned = samples, planned
+
+    def __next__(self) -> Sample:
+        return next(self._samples)
+
+    def close(self) -> None:
+        """Close the file."""
+        if isinstance(self._samples, Generator):
+            self._samples.close()
+
+    @property
+    def plan(self) -> ReadPlan | None:
+        """The plan of the file's columns."""
+        return None if self._planned is None else self._planned.plan
+
+
 def read(
     path: FilePath,
     *,
-    format: str | None = None,  # noqa: A002 - what it is; nothing here formats
+    rows: str | None = None,
+    fields: Mapping[str, str | None] | None = None,
+    format: str | None = None,  # noqa: A002 - the file's format
     rename: Rename | None = None,
     id_key: IdKey | None = None,
-) -> Iterator[Sample]:
+) -> FileSamples:
     """Return the samples of a file, one at a time.
 
-    The file's name ends in `.jsonl`, `.ndjson`, `.json`, `.csv`, `.tsv` or `.parquet`, all but the
-    last also with `.gz`; `format` is one of them without the dot and overrides. JSON is an array,
-    or one object a line. Rows of ragas, LangSmith and deepeval are
-    known by their columns. A cell of CSV that holds a list is JSON, a list as Python prints it, or
-    IDs separated by one of `;`, `|`, a comma or a line break; an empty one is not given. Text is
-    UTF-8, or UTF-16 with a byte order mark, as Excel's "Unicode text" is.
+    The file's name ends in `.jsonl`, `.ndjson`, `.json`, `.yaml`, `.yml`, `.csv`, `.tsv` or
+    `.parquet`, all but the last also with `.gz`; `format` is one of them without the dot and
+    overrides. The rows and the fields of a sample are found by the names and values of the columns
+    (`plan_of`), and those of well-known tools and benchmarks by their columns. Where that leaves a
+    doubt, the error shows the plan. `rows` and `fields` say what the columns do not:
+
+    - `rows`: the path of the rows in the file: `questions[]`, `data[].paragraphs[].qas[]`; `*` for
+      the values of a mapping, each with its key in `key`.
+    - `fields`: the path of each field in a row; None for a field that the file does not have.
+      `a.b` is a key within another, `a[]` each item of a list, `a[0]` one item, `a[flag]` the items
+      that have a flag, `a[type=x]` those with a value. `evidence[].{doc_id}#{page}` joins values
+      to an ID; `snippets[].{text: answer, source: file, start: span[0], end: span[1]}` makes a
+      context. For `answerable` a path may be negated (`!expected_refusal`) or compared
+      (`type!=not_found`, `id!=*_abs`).
+    - `rename`: columns with their fields (`{"their_column": "our_field", "junk": None}`; None
+      leaves the column out).
+    - `id_key`: where a retrieved context has its ID: a dotted path, a template
+      (`{source}#{page}`), or a function of it.
+
+    Columns that no field takes become metadata. A cell of CSV that holds a list is JSON, a list as
+    Python prints it, or IDs separated by one of `;`, `|`, a comma or a line break; an empty one is
+    not given. Text is UTF-8, or UTF-16 with a byte order mark, as Excel's "Unicode text" is.
 
     A folder is BEIR's: `queries.jsonl` and `qrels` (`format="dev"` names another split than
-    "test"). `id_key` is where a retrieved context has its ID: a dotted path or a function of it.
-    `rename` maps the file's columns to fields (`{"their_column": "our_field", "junk": None}`;
-    None leaves the column out).
-    Spans (OTLP JSON, Phoenix, MLflow) are known by the first row and read as `from_spans` does.
-    Of a saved report, a file or a directory, the samples are read. The path `-` is standard input,
-    as JSON Lines unless `format` says otherwise.
+    "test"). Spans (OTLP JSON, Phoenix, MLflow) are known by the first row and read as `from_spans`
+    does. Of a saved report, a file or a directory, the samples are read. The path `-` is standard
+    input, as JSON Lines unless `format` says otherwise.
 
     Raises `InputError`, with the file, the line and the field, where the file cannot be read,
     after all samples before it; `ReportError` for a report that cannot be, `ParameterError` for an
-    unknown format, and `MissingExtraError` for Parquet without pyarrow.
+    unknown format and a text that is not a path, and `MissingExtraError` for Parquet without
+    pyarrow.
     """
+    given = Given.of(rows, fields, rename)
     name = os.fsdecode(path)
     if Path(name).is_dir() and is_beir(Path(name)):
-        return in_file(name, read_beir(Path(name), format or "test"))
-    if format is not None and format not in KINDS:
-        raise ParameterError(f"must be one of {', '.join(KINDS)}, got {format!r}", "format")
+        return FileSamples(in_file(name, read_beir(Path(name), format or "test")))
+    _check_format(format)
     if format is None and is_report(name):
-        _check_columns(ColumnRenaming(rename), "is a saved report")
+        _check_columns(given, "is a saved report")
         from fullrecall.files.reports.saved import open_report
         from fullrecall.stats.evaluation import Evaluation
 
-        return (row.sample for row in open_report(name, Evaluation))
+        return FileSamples(row.sample for row in open_report(name, Evaluation))
+    name, kind = _container(path, format)
+    cell = without_gaps if kind == "parquet" else None
+    is_table = kind in ("csv", "tsv", "parquet")
+    planned = PlannedRows(given, id_key=id_key, cell=cell, file=name, is_table=is_table)
+    opened = rows_of_file(name, kind, given.left_out)
+    return FileSamples(in_file(name, _samples(opened, given, planned, id_key)), planned)
+
+
+def plan_of(
+    path: FilePath,
+    *,
+    rows: str | None = None,
+    fields: Mapping[str, str | None] | None = None,
+    format: str | None = None,  # noqa: A002 - the file's format
+) -> ReadPlan:
+    """Return the plan by which `read` reads a file, guessed from its columns.
+
+    It prints as the call of `read`. `plan.certain` says whether `read` follows it; otherwise
+    `plan.doubts` are the fields that the columns do not settle. `rows` and `fields` are those of
+    `read`: the plan says the rest. Raises `InputError` for a file that has no rows.
+    """
+    return planned_head(path, rows=rows, fields=fields, format=format)[0]
+
+
+def planned_head(
+    path: FilePath, *, id_key: IdKey | None = None, **options: Any
+) -> tuple[ReadPlan, Callable[[], Sample]]:
+    """Return the plan of a file, and what reads its first sample."""
+    kind = options.pop("format")
+    given = Given.of(options["rows"], options["fields"], options.get("rename"))
+    _check_format(kind)
+    name, kind = _container(path, kind)
+    cell = without_gaps if kind == "parquet" else None
+    is_table = kind in ("csv", "tsv", "parquet")
+    planned = PlannedRows(given, id_key=id_key, cell=cell, file=name, is_table=is_table)
+    try:
+        plan, values = planned.planned(rows_of_file(name, kind, given.left_out))
+    except InputError as error:
+        raise error.at(path=name) from None
+    return plan, lambda: plan.sample(values[0], id_key)
+
+
+def _check_format(name: str | None) -> None:
+    if name is not None and name not in KINDS:
+        raise ParameterError(f"must be one of {', '.join(KINDS)}, got {name!r}", "format")
+
+
+def _container(path: FilePath, kind: str | None) -> tuple[str, str]:
+    """Return a file's name and its kind."""
     name = existing_file(path)
-    kind = format or ("jsonl" if name == STANDARD_INPUT else kind_of(name))
+    kind = kind or ("jsonl" if name == STANDARD_INPUT else kind_of(name))
     if kind is None:
         raise InputError(
             f"the name does not show the format: pass {parameter('format')}, one of "
@@ -69,27 +159,28 @@ def read(
             "command line with --run)",
             path=name,
         )
-    columns = ColumnRenaming(rename, id_key=id_key, lists_are_texts=kind in ("csv", "tsv"))
-    return in_file(name, _samples(rows_of_file(name, kind, columns), kind, columns))
+    return name, kind
 
 
-def _check_columns(columns: ColumnRenaming, holds: str) -> None:
-    if columns.is_renamed:
-        raise ParameterError(f"is for files of samples, and this one {holds}", "rename")
+def _check_columns(given: Given, holds: str) -> None:
+    if given != Given():
+        options = ", ".join(map(parameter, ("rows", "fields", "rename")))
+        raise ParameterError(f"{options} are for files of samples, and this one {holds}")
 
 
-def _samples(rows: FileRows, kind: str, columns: ColumnRenaming) -> Iterator[Sample]:
+def _samples(
+    rows: FileRows, given: Given, planned: PlannedRows, id_key: IdKey | None
+) -> Iterator[Sample]:
     """Yield the samples of rows, or of spans."""
     with closing(rows):
         first = next(rows, None)
         if first is None:
             return
-        if kind not in ("csv", "tsv") and is_span_row(first[1]):
-            _check_columns(columns, "holds spans")
+        if is_span_row(first[1]):
+            _check_columns(given, "holds spans")
             from fullrecall.files.traces import samples_of_spans
             from fullrecall.observe.trace import TraceReading
 
-            yield from samples_of_spans(chain([first], rows), TraceReading(id_key=columns.id_key))
+            yield from samples_of_spans(chain([first], rows), TraceReading(id_key=id_key))
             return
-        cell = without_gaps if kind == "parquet" else None
-        yield from to_samples(chain([first], rows), columns, cell=cell)
+        yield from planned.samples(chain([first], rows))

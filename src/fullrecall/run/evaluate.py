@@ -37,6 +37,7 @@ if TYPE_CHECKING:
 
     from fullrecall.files.documents import DocumentsLike
     from fullrecall.files.reports.row_writer import RowWriter
+    from fullrecall.files.rows import PlannedRows
     from fullrecall.run.progress import Meter
     from fullrecall.run.retrievers import RetrieverLike
     from fullrecall.run.work import Run
@@ -130,14 +131,15 @@ def _score_chunks(samples: Iterable[SampleLike], run: Run, scored: _Scored[AnyEv
     """Score samples many at a time; all that were read are scored, whatever ends the run."""
     from fullrecall.run.chunks import chunks, part_of
 
+    as_sample = ItemReader()
     for chunk in chunks(samples if type(samples) is list else _items(samples)):
         first = scored.count + 1
         try:
-            part = part_of(chunk, first, run.scorers, as_sample_at)
+            part = part_of(chunk, first, run.scorers, as_sample)
         except InputError as error:
             if error.line is not None and error.line > first:
                 read = chunk[: error.line - first]
-                scored.add_part(part_of(read, first, run.scorers, as_sample_at))
+                scored.add_part(part_of(read, first, run.scorers, as_sample))
             raise
         scored.add_part(part)
         if run.interruption.is_asked:
@@ -247,8 +249,9 @@ def _reporting(
 
 def as_samples(samples: Iterable[SampleLike]) -> Generator[Sample]:
     """Yield the items of `samples` as `Sample`s; `InputError` names the first that is none."""
+    as_sample = ItemReader()
     for position, item in enumerate(_items(samples), start=1):
-        yield as_sample_at(item, position)
+        yield as_sample(item, position)
 
 
 def _items(samples: Iterable[SampleLike]) -> Iterator[SampleLike]:
@@ -272,22 +275,35 @@ def _rows_as_samples(rows: Any, id_key: IdKey | None = None) -> Iterator[Sample]
     return from_rows(rows, id_key=id_key)
 
 
-def as_sample_at(item: object, position: int) -> Sample:
-    """Return an item as a `Sample`; raise `InputError`, naming its position, where it is none."""
-    if isinstance(item, Sample):
-        return item
-    if type(item) is dict or isinstance(item, Mapping):
-        from fullrecall.files.rows import ColumnRenaming, sample_of
+class ItemReader:
+    """Reads each item of an evaluation as a sample, a mapping by the plan of its columns."""
 
-        try:
-            return sample_of(item, ColumnRenaming(None))
-        except InputError as error:
-            raise error.at(line=position) from None
-    raise InputError(
-        f"expected a Sample or a mapping, got {type(item).__name__} (fullrecall.read.from_rows "
-        "takes data frames and the data sets of other tools)",
-        line=position,
-    )
+    def __init__(self) -> None:
+        self._planned: PlannedRows | None = None
+
+    def __call__(self, item: object, position: int) -> Sample:
+        """Return an item as a `Sample`; raise `InputError`, naming its position, for another."""
+        if isinstance(item, Sample):
+            return item
+        if type(item) is dict or isinstance(item, Mapping):
+            try:
+                return self._rows.sample(item)
+            except InputError as error:
+                raise error.at(line=position) from None
+        raise InputError(
+            f"expected a Sample or a mapping, got {type(item).__name__} (fullrecall.read.from_rows "
+            "takes data frames and the data sets of other tools)",
+            line=position,
+        )
+
+    @property
+    def _rows(self) -> PlannedRows:
+        if self._planned is None:
+            from fullrecall._util.dataframes import plain_value
+            from fullrecall.files.rows import PlannedRows
+
+            self._planned = PlannedRows(cell=plain_value, file="samples")
+        return self._planned
 
 
 def check_scorers(scorers: Sequence[Scorer] | Scorer) -> Sequence[Scorer]:

@@ -7,6 +7,7 @@ Rows without names are read by what their columns hold.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import replace
@@ -22,7 +23,8 @@ from fullrecall.samples.identifiers import as_id, each_of, looks_like_id
 
 IdKey: TypeAlias = str | Sequence[str] | Callable[[Any], Any]
 """Where a retrieved context has its ID: a dotted path, such as "metadata.source"; several, which
-are joined by ":" (`("source", "page")` gives "a.md:12"); or a function that returns the ID."""
+are joined by ":" (`("source", "page")` gives "a.md:12"); a template, such as "{source}#{page}"; or
+a function that returns the ID."""
 
 LISTS = (
     ("points",),  # Qdrant
@@ -194,9 +196,20 @@ def id_by(id_key: IdKey, item: Any, at: Callable[[str], Any]) -> Any:
         except Exception as error:
             raise ValueError(f"id_key raised {type(error).__name__}: {error}") from error
     if isinstance(id_key, str):
-        return at(id_key)
+        return at(id_key) if "{" not in id_key else _filled(id_key, at)
     parts = ["" if (value := at(path)) is None else as_id(value) for path in id_key]
     return ":".join(parts) if all(parts) else None
+
+
+def _filled(template: str, at: Callable[[str], Any]) -> str | None:
+    """Return a template with its values: a missing one is left out, but for the first."""
+    parts = [(before, at(path)) for before, path in _PART.findall(template)]
+    if not parts or parts[0][1] is None:
+        return None
+    return "".join(f"{before}{as_id(value)}" for before, value in parts if value is not None)
+
+
+_PART = re.compile(r"([^{}]*)\{([^{}]+)\}")
 
 
 def id_at(item: Any, id_key: IdKey) -> Any:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple, TypeAlias
+from uuid import UUID
 
 from fullrecall._util.values import shown
 from fullrecall.samples.context import ID, Context, as_context, as_number
@@ -56,7 +57,7 @@ def as_reference_ids(value: object) -> tuple[Reference, ...]:
     if isinstance(value, Mapping):
         references = [Reference((as_id(key),), _grade(grade)) for key, grade in value.items()]
     else:
-        items = as_list(value, ordered=False)
+        items = _one_or_many(value)
         if is_texts(items):  # nearly always, and told soonest
             return tuple([Reference((name,)) for name in dict.fromkeys(items) if name])
         references = each_of(items, _reference)
@@ -72,13 +73,30 @@ def _reference(item: object) -> Reference:
     if isinstance(item, Reference):
         return Reference(tuple(map(as_id, item.any_of)), _grade(item.grade))
     if isinstance(item, Mapping):
-        if "any_of" not in item or item.keys() - {"any_of", "grade"}:
+        names = item.keys() - {"grade"}
+        if names not in ({"any_of"}, {"id"}):
             raise ValueError(f'expected a group {{"any_of": [ids], "grade": n}}, got {shown(item)}')
-        members = as_list(item["any_of"], ordered=False)
+        members = _one_or_many(item[names.pop()])
         return Reference(tuple(map(as_id, members)), _grade(item.get("grade", 1.0)))
     if isinstance(item, Iterable) and not isinstance(item, (str, bytes)):
-        return Reference(tuple(map(as_id, item)))
+        return Reference(_members(list(item)))
     return Reference((as_id(item),))
+
+
+def _one_or_many(value: object) -> list[object]:
+    """Return references as a list; one text, number, or UUID is a list of one."""
+    is_one = isinstance(value, (str, int, UUID)) and not isinstance(value, bool)
+    return [value] if is_one else as_list(value, ordered=False)
+
+
+def _members(items: list[object]) -> tuple[str, ...]:
+    """Return the IDs of an any-of group; `ValueError` where one may be the place in another."""
+    if len({isinstance(item, str) for item in items}) > 1:
+        raise ValueError(
+            f"{shown(items)} mixes texts and numbers: write a document and its page as one ID, "
+            '"a.pdf#3" (in a file, by the path NAME[].{[0]}#{[1]}), alternatives all as texts'
+        )
+    return tuple(map(as_id, items))
 
 
 def _grade(value: object) -> float:
@@ -96,7 +114,8 @@ def plain_references(references: Sequence[Reference]) -> object:
 
 def as_reference_contexts(value: object) -> tuple[tuple[Context, ...], ...]:
     """Return groups of contexts of which any one serves; no blank texts."""
-    groups = each_of(as_list(value, ordered=False), _group)
+    is_one = isinstance(value, (str, Context))
+    groups = each_of([value] if is_one else as_list(value, ordered=False), _group)
     return tuple(group for group in groups if group)
 
 

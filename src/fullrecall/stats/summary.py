@@ -21,6 +21,7 @@ from fullrecall.stats.named import ByName
 from fullrecall.stats.plain import plain, plain_of
 from fullrecall.stats.question_cost import QuestionCost, question_cost
 from fullrecall.stats.score_sheets import coverage, mean_cell, measure_lines, partial, score_notes
+from fullrecall.stats.suspicions import suspicions
 from fullrecall.table.funnel import funnel_of
 from fullrecall.table.table import Table
 
@@ -73,6 +74,11 @@ class Summary(Shown, ByName[ScoreSummary]):
         """What a question costs within the largest k; None where nothing was retrieved."""
         return question_cost(self._table, self._measures)
 
+    @cached_property
+    def suspicions(self) -> tuple[str, ...]:
+        """Signs that the scores measure the golden set itself, or compare IDs of two kinds."""
+        return tuple(suspicions(row.sample for row in self._table))
+
     def to_dict(self) -> dict[str, Any]:
         """Return plain JSON values."""
         names = (
@@ -84,6 +90,7 @@ class Summary(Shown, ByName[ScoreSummary]):
             "funnel",
             "unanswerable",
             "tied",
+            "suspicions",
         )
         return {
             **plain_of(self, *names, "empty", "tokenizers"),
@@ -131,6 +138,7 @@ def notes(summary: Summary) -> Iterator[str]:
             f"ties straddle rank {summary.deepest:,} in {summary.tied:,} of {sample_count}: the "
             "order of equal scores decides what is within it"
         )
+    yield from summary.suspicions
     for score in summary:
         yield from score_notes(score)
     if any(reason.startswith(STALE) for score in summary for reason in score.reasons):

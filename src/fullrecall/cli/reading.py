@@ -1,0 +1,99 @@
+"""`fullrecall read FILE`: how a file is read, and its first sample; nothing is scored."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+from typer import Argument
+
+from fullrecall.cli import options
+from fullrecall.cli.console import write, write_json
+from fullrecall.cli.source import FieldOption, FormatOption, RowsOption, fields_of
+from fullrecall.files.plans import FIELDS, REFERENCES
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from fullrecall.files.plans import ReadPlan
+    from fullrecall.samples.sample import Sample
+
+_LONGEST = 100
+
+
+def read(
+    file: Annotated[Path, Argument(metavar="FILE", help="A golden set, as for evaluate.")],
+    *,
+    rows: RowsOption = None,
+    field: FieldOption = None,
+    format: FormatOption = None,  # noqa: A002 - the option's name
+    as_json: options.JsonOption = False,
+) -> None:
+    """Show how a file is read, and its first sample.
+
+    Guesses which columns hold the question and the references, and scores nothing. The plan is the
+    options that read the file in the same way. Exits with 3 where the columns leave a doubt.
+
+    Examples:
+      fullrecall read golden.json
+      fullrecall read golden.json --rows 'questions[]' --field expected_ids=sources
+    """
+    from fullrecall.files.reading import planned_head
+
+    plan, sample_of = planned_head(file, rows=rows, fields=fields_of(field), format=format)
+    sample = sample_of() if plan.certain else None
+
+    def values() -> dict[str, Any]:
+        return {
+            "rows": plan.rows,
+            "fields": dict(plan.line),
+            "certain": plan.certain,
+            "doubts": [each._asdict() for each in plan.doubts],
+            "metadata": list(plan.metadata),
+            "left_out": list(plan.left_out),
+            "format": plan.format,
+            "sample": None if sample is None else sample.to_dict(),
+        }
+
+    if as_json:
+        write_json(values())
+    else:  # no line is broken at the edge of the terminal: the command is to be pasted
+        write("\n".join([plan.call, *plan.explained(), *_shown(sample)]) + "\n")
+    if not plan.certain:
+        raise typer.Exit(3)
+
+
+def _shown(sample: Sample | None) -> Iterator[str]:
+    """Yield the lines of a sample."""
+    if sample is not None:
+        yield "\nThe first sample:"
+        for name, value in sample.to_dict().items():
+            text = str(value)
+            yield f"  {name}: {text if len(text) <= _LONGEST else text[:_LONGEST] + '…'}"
+
+
+def preview(plan: ReadPlan, sample: Sample) -> str | None:
+    """Return one line about how a file was read; None where its columns have the fields' names."""
+    if not plan.metadata and all(FIELDS.get(p) == name for name, p in plan.fields.items()):
+        return None
+    parts = [f"question ← {plan.fields['user_input']}"] if "user_input" in plan.fields else []
+    sides = (*REFERENCES, "retrieved_contexts", "retrieved_context_ids")
+    parts += [f"{n} ← {plan.fields[n]}{_example(sample, n)}" for n in sides if n in plan.fields]
+    parts += [f"metadata: {', '.join(plan.metadata)}"] if plan.metadata else []
+    parts += [f"left out: {', '.join(plan.left_out)}"] if plan.left_out else []
+    return f"Read {plan.file}: {'; '.join(parts)}"
+
+
+def _example(sample: Sample, name: str) -> str:
+    """Return how many references the first sample has, with an example."""
+    value = getattr(sample, name)
+    if isinstance(value, str) or not value:
+        return ""
+    first = value[0]
+    if name == "reference_context_ids":
+        first = first.any_of[0]
+    elif name == "reference_contexts":
+        first = first[0].text
+    text = str(getattr(first, "text", first))
+    return f" ({len(value)}, such as {text if len(text) <= 40 else text[:40] + '…'})"  # noqa: PLR2004

@@ -1,0 +1,238 @@
+"""Paths: where a row has a value, such as `evidence[].{doc_id}#{page}`.
+
+A language of its own: JMESPath flattens the pairs of `supporting_facts[][0]`, takes the flag 0 as
+true, needs quotes around names with blanks, and has no templates that leave out a missing part.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property, lru_cache
+from itertools import pairwise, product
+from typing import Any, TypeAlias
+
+from fullrecall._util.values import shown
+from fullrecall.errors import InputError
+from fullrecall.files.cells import items_of, opened
+
+MISSING: Any = object()
+"""The value of a path that a row does not have."""
+
+_STEP = re.compile(r'\.?(?:"((?:[^"]|"")*)"|([^.\[\]{}"]+))|\[([^\[\]]*)\]')
+_PLAIN = re.compile(r"[^.\[\]{}\"!=]+")
+_OBJECT = re.compile(r"\{\s*\w+\s*:.*\}", re.DOTALL)
+_PART = re.compile(r"\{([^{}]*)\}")
+_COMPARISON = re.compile(r"(.+?)(!=|=)(.*)")
+_FALSE = frozenset({"", "0", "false", "no"})
+
+
+class PathError(InputError):
+    """A text that is not a path; says where it goes wrong."""
+
+
+@dataclass(frozen=True)
+class Condition:
+    """A flag (`is_supporting`, `!is_impossible`) or a comparison (`type=bridge`, `id!=*_abs`)."""
+
+    path: RowPath
+    is_negated: bool
+    pattern: str | None
+
+    def holds(self, row: object) -> bool:
+        """Return whether a row has the flag, or a value like the pattern."""
+        value = self.path.value(row)
+        if self.pattern is None:
+            is_true = value is not MISSING and str(value).strip().lower() not in _FALSE
+            return is_true != self.is_negated
+        form = ".*".join(map(re.escape, self.pattern.split("*")))
+        matches = value is not MISSING and re.fullmatch(form, str(value), re.DOTALL) is not None
+        return matches != self.is_negated
+
+
+@dataclass(frozen=True)
+class Each:
+    """`[]`: each item of a list; with a condition, each item for which it holds."""
+
+    condition: Condition | None = None
+
+
+PathStep: TypeAlias = str | int | Each
+
+
+@dataclass(frozen=True)
+class RowPath:
+    """Steps from a row to its values, and perhaps a template of what is made of them.
+
+    `text` is the path as the user types it. `template` is a text with paths between braces, or a
+    mapping of the fields of a context.
+    """
+
+    text: str
+    steps: tuple[PathStep, ...]
+    template: tuple[str | RowPath, ...] | Mapping[str, RowPath] | None = None
+
+    @property
+    def columns(self) -> frozenset[str]:
+        """The columns of a row that the path takes."""
+        if self.steps:
+            return frozenset({str(self.steps[0])})
+        parts = self.template.values() if isinstance(self.template, Mapping) else self.template
+        paths = [part for part in parts or () if isinstance(part, RowPath)]
+        return frozenset().union(*(path.columns for path in paths))
+
+    def value(self, row: object) -> Any:
+        """Return the value of a row, a list if the path has `[]`; `MISSING` if it has none."""
+        if self.column is not None and isinstance(row, Mapping):
+            value = row.get(self.column)
+            return MISSING if value is None else value
+        found = list(_walk(row, self.steps))
+        if self.template is not None:
+            made = [self._made(item) for item in found]
+            found = [value for values in made for value in values]
+            several = any(map(_is_each, self.steps)) or any(len(values) > 1 for values in made)
+        else:
+            several = any(map(_is_each, self.steps))
+        if several:
+            return found if found or self._reaches(row) else MISSING
+        return found[0] if found else MISSING
+
+    @cached_property
+    def column(self) -> str | None:
+        """The column that is the whole path; None for any other path."""
+        is_column = len(self.steps) == 1 and self.template is None
+        return self.steps[0] if is_column and isinstance(self.steps[0], str) else None
+
+    def _reaches(self, row: object) -> bool:
+        """Return whether a row has the list of the last `[]`, which may be empty."""
+        last = max((n for n, step in enumerate(self.steps) if _is_each(step)), default=0)
+        lists = list(_walk(row, self.steps[:last]))
+        return bool(lists) and (not any(map(items_of, lists)) or self.steps[last] != Each())
+
+    def _made(self, item: object) -> list[Any]:
+        """Return the values of the template for one item."""
+        if isinstance(self.template, Mapping):
+            pairs = ((name, path.value(item)) for name, path in self.template.items())
+            fields = {name: value for name, value in pairs if value is not MISSING}
+            for name in ("start", "end"):  # CSV has texts
+                if isinstance(text := fields.get(name), str) and text.strip().isdecimal():
+                    fields[name] = int(text)
+            return [fields] if fields else []
+        return list(map(str, _joined(self.template or (), item)))
+
+
+def _joined(template: Sequence[str | RowPath], item: object) -> Iterator[str]:
+    """Yield the texts of a template, one for each value of a part that is a list.
+
+    A missing part is left out with its separator; the first part must be there.
+    """
+    parts = [[part] if isinstance(part, str) else _listed(part.value(item)) for part in template]
+    paths = [n for n, part in enumerate(template) if isinstance(part, RowPath)]
+    if not any(parts[n] for n in paths):
+        return
+    if not parts[paths[0]]:
+        first = template[paths[0]]
+        raise ValueError(f"{shown(item)} has nothing at {first.text}: a place needs its document")  # type: ignore[union-attr]
+    for before, after in pairwise(paths):
+        if not parts[after]:
+            parts[before + 1 : after + 1] = [[""]] * (after - before)
+    for values in product(*parts):
+        yield "".join(map(str, values))
+
+
+def _listed(value: Any) -> list[Any]:
+    if value is MISSING:
+        return []
+    return value if isinstance(value, list) else [value]
+
+
+def _is_each(step: PathStep) -> bool:
+    return isinstance(step, Each)
+
+
+def _walk(value: Any, steps: Sequence[PathStep]) -> Iterator[Any]:
+    """Yield the values at steps; null is not there."""
+    if value is None:
+        return
+    if not steps:
+        yield value
+        return
+    step, rest = steps[0], steps[1:]
+    if isinstance(step, Each):
+        for item in items_of(value):
+            if step.condition is None or step.condition.holds(item):
+                yield from _walk(item, rest)
+        return
+    value = opened(value)
+    if isinstance(step, int):
+        if isinstance(value, (list, tuple)) and -len(value) <= step < len(value):
+            yield from _walk(value[step], rest)
+    elif isinstance(value, Mapping):
+        yield from _walk(value.get(step), rest)
+
+
+@lru_cache(maxsize=512)
+def path_of(text: str) -> RowPath:
+    """Return a text as a path; raise `PathError` where it is not one."""
+    if _PLAIN.fullmatch(text):
+        return RowPath(text, (text,))
+    begins = _brace(text)
+    steps = tuple(_steps(text[:begins].removesuffix("."), text))
+    if begins == len(text):
+        return RowPath(text, steps)
+    end = text[begins:]
+    if _OBJECT.fullmatch(end):
+        pairs = [pair.partition(":") for pair in end[1:-1].split(",")]
+        return RowPath(
+            text, steps, {name.strip(): path_of(path.strip()) for name, _, path in pairs}
+        )
+    template = [path_of(part.strip()) if n % 2 else part for n, part in enumerate(_PART.split(end))]
+    if any("{" in part or "}" in part for part in template if isinstance(part, str)):
+        raise PathError(f"{text!r}: a brace is not closed")
+    return RowPath(text, steps, tuple(template))
+
+
+def _brace(text: str) -> int:
+    """Return where a template begins: at the first brace outside of quotes."""
+    in_quotes = False
+    for position, letter in enumerate(text):
+        in_quotes ^= letter == '"'
+        if letter == "{" and not in_quotes:
+            return position
+    return len(text)
+
+
+def _steps(text: str, whole: str) -> Iterator[PathStep]:
+    position = 0
+    while position < len(text):
+        step = _STEP.match(text, position)
+        if step is None:
+            raise PathError(
+                f"{whole!r}: cannot read {text[position:]!r}; a path is such as a.b, a[].b, a[0], "
+                'a[flag].b, a[].{b}#{c}; quotes hold names with such marks ("a.b")'
+            )
+        in_quotes, name, inside = step.groups()
+        if inside is None:
+            yield name if in_quotes is None else in_quotes.replace('""', '"')
+        elif inside.removeprefix("-").isdigit():
+            yield int(inside)
+        else:
+            yield Each(condition_of(inside) if inside else None)
+        position = step.end()
+
+
+def condition_of(text: str) -> Condition:
+    """Return a text as a condition; raise `PathError` where it is not one."""
+    if text.startswith("?"):
+        raise PathError(f"{text!r} is not a condition: write [flag], [!flag], [a=x] or [a!=x]")
+    compared = _COMPARISON.fullmatch(text)
+    if compared and not text.startswith("!"):
+        path, operator, pattern = compared.groups()
+        return Condition(path_of(path.strip()), operator == "!=", pattern.strip().strip("'\""))
+    return Condition(path_of(text.removeprefix("!")), text.startswith("!"), None)
+
+
+def quoted(column: str) -> str:
+    """Return the path of a column, in quotes if its name has marks of the language."""
+    return column if _PLAIN.fullmatch(column) else '"' + column.replace('"', '""') + '"'

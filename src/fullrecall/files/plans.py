@@ -1,0 +1,311 @@
+"""Plans: which path of a row holds each field of a sample."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, NamedTuple
+
+from fullrecall._util import naming
+from fullrecall._util.dataframes import is_missing
+from fullrecall.errors import InputError, ParameterError
+from fullrecall.files.cells import ID_FIELDS, TRUTHS, cell_of, opened
+from fullrecall.files.formats import RawRow
+from fullrecall.files.paths import (
+    MISSING,
+    Condition,
+    PathError,
+    RowPath,
+    condition_of,
+    path_of,
+    quoted,
+)
+from fullrecall.samples.hits import IdKey, contexts_of
+from fullrecall.samples.sample import Sample
+
+
+def words_of(name: str) -> list[str]:
+    """Return the words of a column's name, in lower case: `expectedOutput`, `Gold Chunk`."""
+    apart = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", " ", name)
+    return [word for word in re.split(r"[^0-9a-z]+", apart.lower()) if word]
+
+
+def snake(name: str) -> str:
+    """Return a column's name as that of a field would be: `expected_output`, `gold_chunk`."""
+    return "_" * name.startswith("_") + "_".join(words_of(name)) + "_" * name.endswith("_")
+
+
+FIELDS = {name: field for field, others in Sample.names().items() for name in (field, *others)}
+"""Every name that `Sample` takes, with the field it means."""
+
+REFERENCES = ("reference_context_ids", "reference_contexts", "reference", "reference_claims")
+_METADATA = "metadata."
+
+
+class Doubt(NamedTuple):
+    """A field that the columns do not settle: why, and the paths that may hold it."""
+
+    field: str
+    why: str
+    paths: Sequence[str] = ()
+
+
+@dataclass(frozen=True, repr=False)
+class ReadPlan:
+    """How a file is read: the path of its rows, and of each field in a row.
+
+    It prints as the call of `read`, on the command line as its options. `doubts` are the fields
+    that the columns do not settle; `read` follows a plan that is `certain`, without doubts.
+    `metadata` are the columns that no field takes, `left_out` those that are dropped. `format` is
+    the tool whose columns these are.
+    """
+
+    fields: Mapping[str, str]
+    rows: str | None = None
+    doubts: Sequence[Doubt] = ()
+    metadata: Sequence[str] = ()
+    left_out: Sequence[str] = ()
+    format: str | None = None
+    file: str = "FILE"
+
+    @property
+    def certain(self) -> bool:
+        """Whether the columns settle every field."""
+        return not self.doubts
+
+    @property
+    def line(self) -> Mapping[str, str]:
+        """The path of each field, with the first proposal for one in doubt, and `?` without any."""
+        doubted = {each.field: (*each.paths, "?")[0] for each in self.doubts}
+        return {**self.fields, **{name: doubted[name] for name in doubted if name != "rows"}}
+
+    def __str__(self) -> str:
+        return "\n".join([self.call, *self.explained()])
+
+    __repr__ = __str__
+
+    @property
+    def call(self) -> str:
+        """The call of `read`, or the user's command, with the options that say this plan."""
+        if (typed := naming.typed()) is not None:
+            from shlex import quote
+
+            begin = [] if self.rows is None else [f"--rows {quote(self.rows)}"]
+            fields = [f"--field {quote(f'{name}={path}')}" for name, path in self.line.items()]
+            return " ".join([*map(quote, _without_plan(typed)), *begin, *fields])
+        rows = "" if self.rows is None else f", rows={self.rows!r}"
+        return f"read({self.file!r}{rows}, fields={dict(self.line)!r})"
+
+    def explained(self) -> Iterator[str]:
+        """Yield a line for each doubt, and the columns that no field takes."""
+        for doubt in self.doubts:
+            choices = f" (perhaps {' or '.join(doubt.paths)})" if doubt.paths else ""
+            yield f"{doubt.field}=?: {doubt.why}{choices}"
+        if self.format:
+            yield f"format: {self.format}"
+        for name, columns in (("metadata", self.metadata), ("left out", self.left_out)):
+            if columns:
+                yield f"{name}: {', '.join(columns)}"
+
+    @cached_property
+    def paths(self) -> Mapping[str, RowPath | Condition]:
+        """The path of each field."""
+        return {
+            name: condition_of(text) if name in TRUTHS else path_of(text)
+            for name, text in self.fields.items()
+        }
+
+    def columns_of(self, field: str) -> frozenset[str]:
+        """Return the columns that the path of a field takes."""
+        path = self.paths[field]
+        return path.path.columns if isinstance(path, Condition) else path.columns
+
+    @cached_property
+    def taken(self) -> frozenset[str]:
+        """The columns that are not metadata; one that is only compared with a text is both."""
+        paths = [path for path in self.paths.values() if isinstance(path, RowPath)]
+        flags = [path.path for path in self.paths.values() if isinstance(path, Condition)
+                 and path.pattern is None]  # fmt: skip
+        columns = (path.columns for path in (*paths, *flags))
+        return frozenset(("metadata",)).union(self.left_out, *columns)
+
+    def sample(self, row: RawRow, id_key: IdKey | None = None) -> Sample:
+        """Return the sample of a row; raise `InputError`, not placed yet, where it has none."""
+        cells: dict[str, Any] = {}
+        metadata: dict[str, Any] = {}
+        for field, path in self.paths.items():
+            if isinstance(path, Condition):
+                cells[field] = self._truth(field, path, row)
+                continue
+            value = self._value(field, path, row)
+            if value is None:
+                continue
+            if field.startswith(_METADATA):
+                metadata[field.removeprefix(_METADATA)] = value
+            elif field == "user_input" and isinstance(value, list):
+                cells[field], history = _last_question(value)
+                metadata |= history
+            else:
+                cells[field] = cell_of(field, path.text, value)
+        cells["metadata"] = self._metadata(row, cells.get("metadata"), metadata)
+        if id_key is not None and isinstance(cells.get("retrieved_contexts"), (list, tuple)):
+            cells["retrieved_contexts"] = contexts_of(cells["retrieved_contexts"], id_key=id_key)
+        return Sample(**{field: value for field, value in cells.items() if value is not None})
+
+    @staticmethod
+    def _value(field: str, path: RowPath, row: RawRow) -> Any:
+        """Return the value of a path; None for one that is missing."""
+        try:
+            value = path.value(row)
+        except ValueError as error:
+            raise InputError(f"{field}: {error}", field=path.text) from None
+        if value is MISSING or is_missing(value):
+            return None
+        is_joined = isinstance(path.template, tuple) and field in ID_FIELDS
+        return [value] if is_joined and not isinstance(value, list) else value
+
+    def _metadata(
+        self, row: RawRow, own: Any, named: Mapping[str, Any]
+    ) -> Mapping[str, Any] | None:
+        """Return the metadata of a row: its own, the columns that no field takes, named values."""
+        own = opened(row.get("metadata") if own is None else own)
+        metadata = dict(own) if isinstance(own, Mapping) else {}
+        if own is not None and not isinstance(own, Mapping) and not is_missing(own):
+            metadata["metadata"] = own
+        others = ((name, value) for name, value in row.items() if name not in self.taken)
+        metadata |= {name: value for name, value in others if not is_missing(value)}
+        return {**metadata, **named} or None
+
+    @staticmethod
+    def _truth(field: str, path: Condition, row: RawRow) -> object:
+        """Return what a condition says of a row; None where the row does not have its path."""
+        value = path.path.value(row)
+        if value is MISSING:
+            return None
+        if path.pattern is not None:
+            return path.holds(row)
+        value = cell_of(field, path.path.text, value)
+        return value if not path.is_negated else not Sample(answerable=value).answerable
+
+
+def _without_plan(typed: Sequence[str]) -> Iterator[str]:
+    """Yield the words of a command without the options that say a plan."""
+    words = iter(typed)
+    for word in words:
+        option, equals, _ = word.partition("=")
+        if option not in ("--rows", "--field", "--rename"):
+            yield word
+        elif not equals:
+            next(words, None)
+
+
+def _last_question(value: list[Any]) -> tuple[Any, dict[str, Any]]:
+    """Return the last question of a conversation, and what was said before as metadata."""
+    from fullrecall.observe.messages import messages_of  # which most files do not need
+
+    turns = [
+        {"role": turn["speaker"], "content": turn.get("text", turn.get("content"))}
+        if isinstance(turn, Mapping) and "speaker" in turn
+        else turn
+        for turn in value
+    ]
+    messages = messages_of(turns) or []
+    last = max((n for n, turn in enumerate(messages) if turn.role == "human"), default=None)
+    if last is None:
+        return value, {}
+    history = [{"role": turn.role, "content": turn.text} for turn in messages[:last]]
+    return messages[last].text, {"history": history} if history else {}
+
+
+class Given(NamedTuple):
+    """The parts of a plan that the user says: the path of the rows, and those of fields.
+
+    `left_out` are columns that are dropped, `unguessed` the fields that are not to be guessed.
+    """
+
+    rows: str | None = None
+    fields: Mapping[str, str] = {}
+    left_out: frozenset[str] = frozenset()
+    unguessed: frozenset[str] = frozenset()
+
+    @classmethod
+    def of(
+        cls,
+        rows: str | None,
+        fields: Mapping[str, str | None] | None,
+        rename: Mapping[str, str | None] | None,
+    ) -> Given:
+        """Return what the options of `read` say; raise `ParameterError` for what they may not."""
+        pairs = [(name, path, "fields") for name, path in (fields or {}).items()]
+        left_out = {column for column, field in (rename or {}).items() if field is None}
+        pairs += [(field, quoted(column), "rename") for column, field in (rename or {}).items()
+                  if field is not None]  # fmt: skip
+        paths: dict[str, str] = {}
+        unguessed = set()
+        for name, path, option in pairs:
+            field = FIELDS.get(name, name if name.startswith(_METADATA) else None)
+            if field is None:
+                raise ParameterError(
+                    f"names {name!r}, which is not a field: choose one of "
+                    f"{', '.join(Sample.names())}, or metadata.NAME",
+                    option,
+                )
+            if not path:
+                unguessed.add(field)
+                continue
+            if field in paths:
+                raise ParameterError(f"names {field!r} twice: keep one path", option)
+            try:
+                condition_of(path) if field in TRUTHS else path_of(path)
+            except PathError as error:
+                raise ParameterError(f"{name}: {error}", option) from None
+            paths[field] = path
+        if rows is not None:
+            try:
+                path_of(rows)
+            except PathError as error:
+                raise ParameterError(str(error), "rows") from None
+        return cls(rows, paths, frozenset(left_out), frozenset(unguessed))
+
+
+NOTHING_GIVEN = Given()
+
+
+def named_plan(columns: Sequence[str], given: Given) -> ReadPlan:
+    """Return the plan of columns by their names alone: those of fields, and the given ones.
+
+    Raises `InputError` for two columns of one field, and for a given one that is not there.
+    """
+    fields = dict(given.fields)
+    taken = {column for path in fields.values() for column in path_of(path).columns}
+    missing = sorted(taken - set(columns))
+    if missing:
+        listed = ", ".join(map(repr, columns))
+        problem = f"no row has anything at {missing[0]!r}: the columns are {listed}"
+        raise InputError(problem, field=missing[0])
+    for column in columns:
+        field = FIELDS.get(snake(column))
+        if field is None or column in taken or column in given.left_out:
+            continue
+        if field in fields:
+            raise InputError(f"two columns mean {field!r}: leave one out", field=field)
+        fields[field] = quoted(column)
+    ours = {path for text in fields.values() for path in path_of(text).columns}
+    return ReadPlan(fields, left_out=[column for column in columns if column not in ours])
+
+
+def doubtful(plan: ReadPlan, columns: Sequence[str]) -> InputError:
+    """Return the error that shows a plan with its doubts."""
+    advice = "this reads it, if the proposals are right"
+    if "?" in plan.line.values():
+        advice = "this reads it, with a column or path in place of each ?"
+    lines = [
+        "the columns do not settle the fields of a sample",
+        *(line for line in plan.explained() if not line.startswith(("metadata", "left out"))),
+        f"columns: {', '.join(columns)}",
+        f"{advice}:",
+        plan.call,
+    ]
+    return InputError("\n".join(lines))
