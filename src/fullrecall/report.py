@@ -229,6 +229,7 @@ def evaluate(
     corpus: CorpusLike | None = None,
     view: View = "contexts",
     id_key: IdKey | None = None,
+    collapse: bool = False,
 ) -> Report:
     """Score every sample with every scorer and return the report, in the samples' order.
 
@@ -272,8 +273,11 @@ def evaluate(
       had whole. The report's samples have that list. A sample whose record does not tell, or that
       has none, is unscored with the reason.
     - `id_key`: where each retrieved context has its ID: a dotted path, such as "metadata.source";
-      several, joined by ":" (`("source", "page")` gives "a.md:12"); or a function of the item of
-      the retriever's list, or of the sample's row. Default: usual names.
+      several, joined by ":" (`("source", "page")` gives "a.md:12"); a template, such as
+      "{source}#{page}"; or a function of the item of the retriever's list, or of the sample's row.
+      Default: usual names.
+    - `collapse`: read retrieved contexts of one ID, such as the chunks of one document, as one
+      context, at the rank of the first: k counts documents.
 
     A sample that cannot be measured is in the report as "unscored" with the reason, and so is
     one on which a scorer raised. `report.spent` tells what the run sent and paid.
@@ -295,6 +299,7 @@ def evaluate(
         corpus=corpus,
         view=view,
         id_key=id_key,
+        collapse=collapse,
     )
     return evaluated(samples, scorers, options, Report)
 
@@ -317,6 +322,7 @@ async def aevaluate(
     corpus: CorpusLike | None = None,
     view: View = "contexts",
     id_key: IdKey | None = None,
+    collapse: bool = False,
 ) -> Report:
     """Return what `evaluate` does, without blocking the event loop that runs it.
 
@@ -333,6 +339,7 @@ async def aevaluate(
         corpus=corpus,
         view=view,
         id_key=id_key,
+        collapse=collapse,
     )
     return await aevaluated(samples, scorers, options, Report)
 
@@ -345,6 +352,7 @@ def compare(
     *measures: Measure,
     confidence: float = ...,
     range: float = ...,
+    slices: str | None = ...,
 ) -> Comparison: ...
 @overload
 def compare(
@@ -364,6 +372,7 @@ def compare(
     baseline: str | None = None,
     confidence: float = CONFIDENCE,
     range: float = 1.0,  # noqa: A002 - the word that users know
+    slices: str | None = None,
 ) -> Comparison | Comparisons:
     """Compare two reports of the same samples, sample by sample and target by target.
 
@@ -380,12 +389,17 @@ def compare(
     - `confidence`: of the intervals, between 0 and 1. Default: 0.95.
     - `range`: the largest change of a sample that is possible, above 0 and at most 1, if you know
       one beforehand: intervals are narrower then.
+    - `slices`: a field of the samples, such as "kind": the two reports are also compared over the
+      samples of each of its values, `comparison.slices["value"]`.
 
     Raises `ReportError` where it is ambiguous which samples or scores belong together,
     `ParameterError` for a value out of range and for changes beyond `range`.
     """
     if isinstance(before, Mapping):
         from fullrecall.stats.comparisons import Comparisons
+
+        if slices is not None:
+            raise ParameterError("is for two reports: compare two of them", "slices")
 
         first_measure = [] if after is None else [cast("Measure", after)]
         return Comparisons(
@@ -395,4 +409,11 @@ def compare(
         raise ParameterError("baseline names one of several reports: pass {name: report, …}")
     from fullrecall.stats.comparison import Comparison
 
-    return Comparison(before, cast("Report", after), *measures, confidence=confidence, range=range)
+    return Comparison(
+        before,
+        cast("Report", after),
+        *measures,
+        confidence=confidence,
+        range=range,
+        slices=slices,
+    )

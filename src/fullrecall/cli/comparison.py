@@ -41,6 +41,7 @@ def compare(
             help="Largest change of a sample that is possible, if you know one beforehand.",
         ),
     ] = 1.0,
+    slices: options.SlicesOption = None,
 ) -> None:
     """Compare saved reports of the same questions.
 
@@ -52,6 +53,7 @@ def compare(
       fullrecall compare before.jsonl after.jsonl
       fullrecall compare before.jsonl after.jsonl --k 5 --measure ndcg@10
       fullrecall compare before.jsonl after.jsonl --flips 20
+      fullrecall compare before.jsonl after.jsonl --k 5 --slices kind
       fullrecall compare bm25.jsonl dense.jsonl hybrid.jsonl --k 5
       fullrecall compare before.jsonl after.jsonl --markdown summary.md
     """
@@ -61,11 +63,13 @@ def compare(
     comparison: Comparison | Comparisons
     if len(loaded) == 2:  # noqa: PLR2004 - before and after
         comparison = comparison_of(
-            loaded[0], loaded[1], *measures, confidence=confidence, range=range
+            loaded[0], loaded[1], *measures, confidence=confidence, range=range, slices=slices
         )
         sheets = [*comparison.sheets, *(flips_sheet(score, flips) for score in comparison)]
         in_markdown = comparison.to_markdown(flips=flips)
     else:
+        if slices is not None:
+            raise options.bad_option("--slices", "needs two reports")
         by_name = dict(zip(names_of(reports), loaded, strict=True))
         comparison = comparison_of(by_name, *measures, confidence=confidence, range=range)
         sheets = list(comparison.sheets)

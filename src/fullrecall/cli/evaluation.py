@@ -30,9 +30,10 @@ from fullrecall.cli.source import (
     samples_of_run,
     unretrieved,
 )
+from fullrecall.cli.summary import slices_dict, slices_of
 from fullrecall.errors import InputError
 from fullrecall.measures import Measure
-from fullrecall.report import Report, Summary
+from fullrecall.report import Report, Slices, Summary
 from fullrecall.run.budget import Budget
 from fullrecall.show import terminal
 from fullrecall.stats.summary import summary_sheet
@@ -182,10 +183,19 @@ def evaluate(
             "'{source}#{page}'. Default: its own ID.",
         ),
     ] = None,
+    collapse: Annotated[
+        bool,
+        reading_option(
+            "--collapse",
+            help="Read retrieved contexts of one ID as one, at the rank of the first: K counts "
+            "documents.",
+        ),
+    ] = False,
     rows: RowsOption = None,
     field: FieldOption = None,
     rename: RenameOption = None,
     format: FormatOption = None,  # noqa: A002 - the option's name
+    slices: options.SlicesOption = None,
     missed: Annotated[
         int,
         showing_option(
@@ -305,6 +315,7 @@ def evaluate(
         "progress": not (quiet or as_json),
         "id_key": None if to_ask is None else id_key,
         "view": view,
+        "collapse": collapse,
         "max_concurrency": max_concurrency,
         "timeout": timeout,
         "deadline": deadline,
@@ -312,35 +323,44 @@ def evaluate(
     }
     samples = chain([first], samples)
     report, stopped = scored(samples, scorers, settings, output=output)
-    totals = report.summary(*options.measures_of(ks, measure))
+    measures = options.measures_of(ks, measure)
+    totals = report.summary(*measures)
+    parts = slices_of(report, slices, measures)
     if as_json:
-        _write(report, totals)
+        _write(report, totals, parts)
     elif any(score.scored for score in totals):
         notes = [*_previews(read_files, first), *_notes(report, joined)]
         notes += [] if scorer else [f"Scored {', '.join(each.method.name for each in scorers)}."]
         notes += [] if stopped or output is None else [f"Saved to {output}."]
         ranks = [k for k in ks or () if isinstance(k, int)]
         misses = missed_lines(report, missed, max(ranks, default=None))
-        _show(totals, None if quiet else notes, misses)
+        _show(totals, parts, None if quiet else notes, misses)
     if stopped is not None:
         raise_with_count(stopped, report, totals, output)
     fail_unless_scored(totals)
 
 
-def _show(totals: Summary, notes: Sequence[str] | None, misses: Iterator[RenderableType]) -> None:
-    """Print the table; the notes and what was missed, unless `notes` are None."""
+def _show(
+    totals: Summary,
+    parts: Sequence[Slices],
+    notes: Sequence[str] | None,
+    misses: Iterator[RenderableType],
+) -> None:
+    """Print the tables; the notes and what was missed, unless `notes` are None."""
     sheet = summary_sheet(totals)
     show(terminal.Grid(sheet))
+    if parts:
+        show("", *terminal.parts(*(each for part in parts for each in part.sheets)))
     if notes is not None:
         sentences, listed = [*sheet.notes, *notes], list(misses)
         show("", *sentences, *(["", *listed] if sentences and listed else listed))
 
 
-def _write(report: Report, totals: Summary) -> None:
+def _write(report: Report, totals: Summary, parts: Sequence[Slices]) -> None:
     """Write the summary as JSON, with what the run spent."""
     spent = report.spent
     costs = {} if spent is None or not spent.sentence() else {"spent": spent.to_dict()}
-    write_json({**totals.to_dict(), **costs})
+    write_json({**totals.to_dict(), **slices_dict(parts), **costs})
 
 
 def _previews(files: Sequence[FileSamples], first: Sample) -> Iterator[str]:

@@ -136,6 +136,13 @@ ScoreOption: TypeAlias = Annotated[
         metavar="NAME", help="Score to use, such as id_recall. Default: the only one that fits."
     ),
 ]
+SlicesOption: TypeAlias = Annotated[
+    str | None,
+    Option(
+        metavar="FIELD",
+        help="Show each value of a field too: a key of the metadata (kind), group, or source.",
+    ),
+]
 SeedOption: TypeAlias = Annotated[int, Option(metavar="N", help="Random seed.")]
 BaseUrlOption: TypeAlias = Annotated[
     str | None,

@@ -60,6 +60,7 @@ class EvaluateOptions:
     corpus: CorpusLike | None = None
     view: View = "contexts"
     id_key: IdKey | None = None
+    collapse: bool = False
 
     def __post_init__(self) -> None:
         check_choice(self.view, "view", get_args(View))
@@ -71,7 +72,8 @@ class EvaluateOptions:
     def reads_no_row(self) -> bool:
         """Whether nothing looks at rows while they are scored."""
         is_unseen = self.retriever is None and self.sink is None and self.limits.deadline is None
-        return is_unseen and self.corpus is None and self.view == "contexts"
+        is_changed = self.view != "contexts" or self.collapse
+        return is_unseen and self.corpus is None and not is_changed
 
 
 def evaluated(
@@ -110,7 +112,11 @@ def _run(
     elif chosen.id_key is not None:
         samples = _rows_as_samples(samples, chosen.id_key)
     return samples, Run(
-        check_scorers(scorers), chosen.limits, view=chosen.view, retriever=retriever
+        check_scorers(scorers),
+        chosen.limits,
+        view=chosen.view,
+        collapse=chosen.collapse,
+        retriever=retriever,
     )
 
 

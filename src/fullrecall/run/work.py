@@ -88,6 +88,8 @@ class Run:
     interruption: Interruption = field(default_factory=Interruption)
     view: View = "contexts"
     """Which list of each record is scored."""
+    collapse: bool = False
+    """Whether retrieved contexts of one ID are one."""
     retriever: Retriever | None = None
     """What is asked for each sample's retrieval; None where samples have theirs."""
     is_given_up: bool = field(default=False, init=False)
@@ -128,6 +130,8 @@ class Run:
         which is stale in the corpus is not made.
         """
         sample = sample.in_view(self.view)
+        if self.collapse:
+            sample = sample.collapsed()
         with watched(self.check):
             return self._prepared(position, sample)
 

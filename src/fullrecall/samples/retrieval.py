@@ -38,6 +38,22 @@ FailedCalls: TypeAlias = Literal["unscored", "score"]
 """What a failed call makes of its sample: unscored, or scored by what the other calls returned."""
 
 
+def by_id(contexts: Iterable[Context]) -> list[Context]:
+    """Return contexts with those of one ID joined, at the rank of the first of them."""
+    groups: dict[object, list[Context]] = {}
+    for position, context in enumerate(contexts):
+        own = position if context.id is None else context.id  # an ID is a str, never an int
+        groups.setdefault(own, []).append(context)
+    return [group[0] if len(group) == 1 else _joined(group) for group in groups.values()]
+
+
+def _joined(chunks: Sequence[Context]) -> Context:
+    first = chunks[0]
+    texts = dict.fromkeys(chunk.text for chunk in chunks if chunk.text is not None)
+    text = "\n\n".join(texts) if texts else None
+    return Context(text, id=first.id, score=first.score, metadata=first.metadata)
+
+
 @dataclass(frozen=True, slots=True, init=False)
 class Retrieval:
     """What was retrieved for one question: the calls, and the list they ended with; immutable.
@@ -290,6 +306,16 @@ class Retrieval:
             for name, of in values.items()
         }
         return replace(self, **fields)
+
+    def collapsed(self) -> Retrieval:
+        """Return the same record with final contexts of one ID joined, at the rank of the first."""
+        first: dict[object, int] = {}
+        for position, context in enumerate(self.contexts or ()):
+            first.setdefault(position if context.id is None else context.id, position)
+        contexts = by_id(self.contexts or ())
+        if len(contexts) == len(self.contexts or ()):
+            return self
+        return replace(self.at([*first.values()]), contexts=tuple(contexts))
 
     @property
     def stages(self) -> tuple[Stage, ...]:

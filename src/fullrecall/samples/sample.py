@@ -26,7 +26,7 @@ from fullrecall.samples.references import (
     plain_claims,
     plain_references,
 )
-from fullrecall.samples.retrieval import Retrieval, View
+from fullrecall.samples.retrieval import Retrieval, View, by_id
 
 __all__ = [
     "Claim",
@@ -239,6 +239,14 @@ class Sample:
         return self.with_retrieval(
             viewed or Retrieval(error=self.retrieval_error or _UNKNOWN_VIEW[name])
         )
+
+    def collapsed(self) -> Sample:
+        """Return this sample with retrieved contexts of one ID as one, at the rank of the first."""
+        if self.retrieval is not None:
+            record = self.retrieval.collapsed()
+            return self if record is self.retrieval else self.with_retrieval(record)
+        contexts = by_id(self.contexts or ())
+        return self if len(contexts) == len(self.contexts or ()) else self.with_retrieval(contexts)
 
     @property
     def stages(self) -> tuple[Stage, ...]:

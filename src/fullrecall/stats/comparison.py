@@ -22,7 +22,7 @@ from fullrecall.show import markdown
 from fullrecall.show.output import written
 from fullrecall.show.sheet import Line, Section, Sheet
 from fullrecall.show.shown import Shown
-from fullrecall.show.text import first_of
+from fullrecall.show.text import first_of, one_line
 from fullrecall.stats.bounds import CONFIDENCE
 from fullrecall.stats.change import Direction, difference
 from fullrecall.stats.change_sheets import (
@@ -45,6 +45,7 @@ from fullrecall.stats.score_comparison import (
     unpaired_notes,
 )
 from fullrecall.stats.score_sheets import measure_lines, partial
+from fullrecall.stats.slices import parted
 from fullrecall.table.groups import codes_of
 from fullrecall.table.row import Row
 
@@ -67,6 +68,7 @@ class Comparison(NoTruth, Shown, ByName[ScoreComparison]):
         *measures: Measure,
         confidence: float = CONFIDENCE,
         range: float = 1.0,  # noqa: A002 - the word that users know
+        slices: str | None = None,
     ) -> None:
         for report in (before, after):
             check_evaluation(report, "compare")
@@ -86,6 +88,25 @@ class Comparison(NoTruth, Shown, ByName[ScoreComparison]):
             for indices in self.score_indices.values()
         ]
         self.named = {score.name: score for score in adjusted(scores, all_asked=bool(measures))}
+        self.by = slices
+        self.slices = {} if slices is None else self._sliced(slices)
+        """The same comparison over the samples of each value of the field `by`. Their intervals
+        hold for all slices together."""
+
+    def _sliced(self, by: str) -> dict[str, Comparison]:
+        rows, _ = parted(self.before.table, by)
+        others, _ = parted(self.after.table, by, required=False)
+        confidence = 1 - (1 - self.confidence) / len(rows)  # Bonferroni
+        return {
+            value: Comparison(
+                self.before.selected(rows[value]),
+                self.after.selected(others.get(value, ())),
+                *self.measures,
+                confidence=confidence,
+                range=self.range,
+            )
+            for value in sorted(rows)
+        }
 
     def _compared(self, pairs: ScorePairs) -> ScoreComparison:
         method = self.before.methods[pairs.scores[0]]
@@ -203,6 +224,7 @@ class Comparison(NoTruth, Shown, ByName[ScoreComparison]):
             "corpora": {"before": self.before.corpus, "after": self.after.corpus},
             "costs": plain({"before": before, "after": after}),
             "scores": plain(tuple(self)),
+            "slices": {value: each.to_dict()["scores"] for value, each in self.slices.items()},
         }
 
     def to_markdown(self, path: str | Path | None = None, *, flips: int = 5) -> str:
@@ -256,8 +278,8 @@ class Comparison(NoTruth, Shown, ByName[ScoreComparison]):
 
     @property
     def sheets(self) -> Sequence[Sheet]:
-        """Each difference with its interval, and what the comparison stands on."""
-        return [comparison_sheet(self)]
+        """Each difference with its interval, what the comparison stands on, and its slices."""
+        return [comparison_sheet(self), *([slices_sheet(self)] if self.slices else [])]
 
 
 def comparison_sentences(comparison: Comparison) -> list[str]:
@@ -289,6 +311,28 @@ def comparison_sheet(comparison: Comparison) -> Sheet:
     heads = difference_heads(comparison.confidence)
     lead = comparison_sentences(comparison)
     return Sheet(heads, sections, comparison_notes(comparison), lead=lead)
+
+
+def slices_sheet(comparison: Comparison) -> Sheet:
+    """Return the change of each slice: of each score the measures that were asked for."""
+    sections = [
+        Section(
+            score.method.label(measure),
+            [
+                Line(one_line(value, 60), difference_cells(part[score.name][measure]))
+                for value, part in comparison.slices.items()
+                if part[score.name][measure].difference is not None
+            ],
+        )
+        for score in comparison
+        for measure in (score if comparison.measures else (score.main.measure,))
+    ]
+    counts = ", ".join(f"{v} {len(c.pairing.before):,}" for v, c in comparison.slices.items())
+    notes = [
+        f"samples by {comparison.by}: {counts}",
+        f"{comparison.confidence:.0%} intervals that hold for all slices together",
+    ]
+    return Sheet(difference_heads(comparison.confidence), sections, notes)
 
 
 def comparison_notes(comparison: Comparison) -> list[str]:

@@ -1,8 +1,7 @@
-"""Signs that a score measures something else: the golden set itself, or IDs of two kinds."""
+"""Signs that a score measures the golden set itself, or texts that are IDs."""
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
 from typing import Final
@@ -25,7 +24,6 @@ def suspicions(samples: Iterable[Sample]) -> Iterator[str]:
     looked_at = [sample for sample in islice(samples, _LOOKED_AT) if sample.has_retrieval]
     yield from _copied(looked_at)
     yield from _generated(looked_at)
-    yield from _unlike(looked_at)
     yield from _named(looked_at)
 
 
@@ -56,28 +54,6 @@ def _generated(samples: Sequence[Sample]) -> Iterator[str]:
             f"the retrieved contexts of {counted(len(marked), 'sample')} come from a generated "
             f"test set ({name}): its contexts are references, so read them as reference_contexts"
         )
-
-
-def _unlike(samples: Sequence[Sample]) -> Iterator[str]:
-    """Nothing matches, and no ID of one side resembles one of the other."""
-    found = {name for sample in samples for name in sample.retrieved_context_ids or () if name}
-    wanted = {
-        name
-        for sample in samples
-        for group in sample.reference_context_ids or ()
-        for name in group.any_of
-    }
-    if found and wanted and {*map(_shape, found)}.isdisjoint(map(_shape, wanted)):
-        one, other = (one_line(repr(min(names)), 60) for names in (found, wanted))
-        yield (
-            f"no retrieved ID, such as {one}, looks like a reference ID, such as {other}: name "
-            "the key of the same IDs with id_key="
-        )
-
-
-def _shape(name: str) -> str:
-    """Return an ID without its letters and digits: `a-0.a`."""
-    return re.sub(r"\d+", "0", re.sub(r"[^\W\d_]+", "a", name))
 
 
 def _named(samples: Sequence[Sample]) -> Iterator[str]:

@@ -17,6 +17,7 @@ from fullrecall.errors import InputError
 from fullrecall.samples.context import ID
 from fullrecall.samples.hits import IdKey, at_path, check_id_key, id_by
 from fullrecall.samples.identifiers import as_id, as_list
+from fullrecall.samples.retrieval import by_id
 
 DocumentIdKey: TypeAlias = IdKey | None
 """Where a document's ID is: None is `Document.id`; a `str` a key of its metadata, or a dotted path
@@ -136,22 +137,6 @@ def contexts(
     `id_key` of another kind.
     """
     return DocumentReader(id_key, collapse).contexts(documents)
-
-
-def by_id(contexts: Iterable[Context]) -> list[Context]:
-    """Return contexts with those of one ID joined, at the rank of the first of them."""
-    groups: dict[object, list[Context]] = {}
-    for position, context in enumerate(contexts):
-        own = position if context.id is None else context.id  # an ID is a str, never an int
-        groups.setdefault(own, []).append(context)
-    return [group[0] if len(group) == 1 else _joined(group) for group in groups.values()]
-
-
-def _joined(chunks: Sequence[Context]) -> Context:
-    first = chunks[0]
-    texts = dict.fromkeys(chunk.text for chunk in chunks if chunk.text is not None)
-    text = "\n\n".join(texts) if texts else None
-    return Context(text, id=first.id, score=first.score, metadata=first.metadata)
 
 
 def is_document(item: object) -> bool:

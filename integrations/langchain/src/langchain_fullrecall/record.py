@@ -112,13 +112,7 @@ class LangChainReading(StepReading):
 
     def _collapsed(self, retrieval: Retrieval) -> Retrieval:
         """Return a retrieval in which each ID counts once, if this reading collapses them."""
-        if not self.reader.collapse or retrieval.contexts is None:
-            return retrieval
-        first: dict[object, int] = {}
-        for position, context in enumerate(retrieval.contexts):
-            first.setdefault(position if context.id is None else context.id, position)
-        contexts = self.reader.collapsed(retrieval.contexts)
-        return replace(retrieval.at([*first.values()]), contexts=tuple(contexts))
+        return retrieval.collapsed() if self.reader.collapse else retrieval
 
 
 def _declaring(root: Step, contexts: Sequence[Context]) -> Step:
