@@ -258,7 +258,7 @@ def evaluate(
     Examples:
       fullrecall evaluate answers.jsonl --k 5
       fullrecall evaluate data.csv --rename found=retrieved_ids,gold=expected_ids
-      fullrecall evaluate golden.json --rows 'tests[]' --field expected_ids=sources
+      fullrecall evaluate golden.json --rows 'tests[]' --field expected_ids=docs
       fullrecall evaluate questions.jsonl --retriever app.py:search
       fullrecall evaluate part-1.jsonl part-2.jsonl --k 1,5,10
       fullrecall evaluate answers.jsonl --scorer text_recall --threshold 0.8
@@ -365,10 +365,11 @@ def _write(report: Report, totals: Summary, parts: Sequence[Slices]) -> None:
 
 def _previews(files: Sequence[FileSamples], first: Sample) -> Iterator[str]:
     """Yield how the columns of the first file were read, where their names are not the fields'."""
-    from fullrecall.cli.reading import preview
+    plan = files[0].plan if files else None
+    if plan is not None and not plan.is_plain:
+        from fullrecall.cli.reading import preview
 
-    if files and files[0].plan is not None and (line := preview(files[0].plan, first)):
-        yield line
+        yield preview(plan, first)
 
 
 def _notes(report: Report, joined: Joined | None) -> Iterator[str]:

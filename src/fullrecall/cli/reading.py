@@ -11,7 +11,7 @@ from typer import Argument
 from fullrecall.cli import options
 from fullrecall.cli.console import write, write_json
 from fullrecall.cli.source import FieldOption, FormatOption, RowsOption, fields_of
-from fullrecall.files.plans import FIELDS, REFERENCES
+from fullrecall.files.plans import REFERENCES
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -37,7 +37,7 @@ def read(
 
     Examples:
       fullrecall read golden.json
-      fullrecall read golden.json --rows 'questions[]' --field expected_ids=sources
+      fullrecall read golden.json --rows 'tests[]' --field expected_ids=docs
     """
     from fullrecall.files.reading import planned_head
 
@@ -73,10 +73,8 @@ def _shown(sample: Sample | None) -> Iterator[str]:
             yield f"  {name}: {text if len(text) <= _LONGEST else text[:_LONGEST] + '…'}"
 
 
-def preview(plan: ReadPlan, sample: Sample) -> str | None:
-    """Return one line about how a file was read; None where its columns have the fields' names."""
-    if not plan.metadata and all(FIELDS.get(p) == name for name, p in plan.fields.items()):
-        return None
+def preview(plan: ReadPlan, sample: Sample) -> str:
+    """Return one line about how a file was read."""
     parts = [f"question ← {plan.fields['user_input']}"] if "user_input" in plan.fields else []
     sides = (*REFERENCES, "retrieved_contexts", "retrieved_context_ids")
     parts += [f"{n} ← {plan.fields[n]}{_example(sample, n)}" for n in sides if n in plan.fields]

@@ -362,12 +362,16 @@ class _Guess:
                 if chosen is not None:
                     self._put("user_input", chosen.path)
                     return
+        for column in self._free():  # an object of another form: the sample says what is wrong
+            if FIELDS.get(column.name) == "user_input":
+                self._put("user_input", column.path)
 
     def _unasked(self) -> None:
         """Doubt the question, where no column has its name and one may be it."""
         aside = ("id", "group", "metadata", None)
         named = any(FIELDS.get(snake(name)) not in aside for name in self.names)
-        if "user_input" in self.fields or named or not self._free():
+        is_ours = set(self.names) <= FIELDS.keys()
+        if "user_input" in self.fields or named or is_ours or not self._free():
             return
         texts = [each for each in self._free() if each.is_all(str)]
         if self.fields and not texts:
@@ -483,7 +487,8 @@ class _Guess:
 
     def _references(self) -> None:
         names = {snake(name) for name in self.names}
-        is_open = "reference" in self.fields and not names & {"answer", *usual.RESPONSES}
+        has_answer = "." not in self.fields.get("reference", ".")
+        is_open = has_answer and not names & {"answer", *usual.RESPONSES}
         if self.fields.get("retrieved_contexts") == "contexts" and is_open:
             why = "contexts may be what was retrieved (retrieved_contexts), or what should be"
             self.fields.pop("retrieved_contexts")

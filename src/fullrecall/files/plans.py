@@ -76,6 +76,12 @@ class ReadPlan:
         return not self.doubts
 
     @property
+    def is_plain(self) -> bool:
+        """Whether the columns have the names of fields, and no column is left."""
+        named = all(FIELDS.get(path) == name for name, path in self.fields.items())
+        return named and not self.metadata and not self.left_out
+
+    @property
     def line(self) -> Mapping[str, str]:
         """The path of each field, with the first proposal for one in doubt, and `?` without any."""
         doubted = {each.field: (*each.paths, "?")[0] for each in self.doubts}

@@ -11,7 +11,6 @@ from typing import Any
 
 from fullrecall._util.naming import parameter
 from fullrecall.errors import InputError, ParameterError
-from fullrecall.files.beir import is_beir, read_beir
 from fullrecall.files.containers import KINDS, FileRows, kind_of, rows_of_file
 from fullrecall.files.frames import without_gaps
 from fullrecall.files.plans import Given, ReadPlan
@@ -92,8 +91,11 @@ def read(
     """
     given = Given.of(rows, fields, rename)
     name = os.fsdecode(path)
-    if Path(name).is_dir() and is_beir(Path(name)):
-        return FileSamples(in_file(name, read_beir(Path(name), format or "test")))
+    if Path(name).is_dir():
+        from fullrecall.files.beir import is_beir, read_beir
+
+        if is_beir(Path(name)):
+            return FileSamples(in_file(name, read_beir(Path(name), format or "test")))
     _check_format(format)
     if format is None and is_report(name):
         _check_columns(given, "is a saved report")

@@ -140,7 +140,7 @@ class PlannedRows:
             except InputError:  # raised again at its place
                 break
         if rows and not isinstance(head[0], Sample):
-            self.plan = self._sure(self._guessed(rows))
+            self.plan = self._sure(self._guessed(rows), self._columns)
 
     def _guessed(self, rows: Sequence[RawRow]) -> ReadPlan:
         for row in rows:
@@ -152,10 +152,10 @@ class PlannedRows:
                     del self._unmet[name]
         return guessed(rows, self._given, self._rows, file=self._file)
 
-    def _sure(self, plan: ReadPlan) -> ReadPlan:
+    def _sure(self, plan: ReadPlan, columns: Iterable[str]) -> ReadPlan:
         if not plan.certain:
             self._check_met()  # a mistyped path is the nearer reason
-            raise doubtful(plan, list(self._columns))
+            raise doubtful(plan, list(columns))
         return plan
 
     def _plan_of(self, values: RawRow) -> ReadPlan:
@@ -165,7 +165,7 @@ class PlannedRows:
         if plan is None:
             plan = self.plan
             if plan is None or not columns <= self._columns.keys() or _is_other(columns, plan):
-                plan = self._sure(self._guessed([values]))
+                plan = self._sure(self._guessed([values]), values)
             self._plans[columns] = plan
         return plan
 
