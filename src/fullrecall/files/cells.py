@@ -89,7 +89,7 @@ def _listed(field: str, column: str, value: Any) -> Any:
     """Return the list or object that a value of a list's field is."""
     if isinstance(value, str):
         return _list_cell(column, field, value) if value.strip() else None
-    if field in ID_FIELDS and isinstance(value, list):
+    if field in ID_FIELDS and isinstance(value, list) and column != field:
         return [part for item in value for part in parts_of(item)]
     is_one = isinstance(value, int) and not isinstance(value, bool) and field in ID_FIELDS
     return [value] if is_one or _is_context(field, value) else value
@@ -101,7 +101,7 @@ def _is_context(field: str, value: Any) -> bool:
 
 def parts_of(item: Any) -> list[Any]:
     """Return the IDs of an item such as `D1:5; D2:8`; any other item alone."""
-    if isinstance(item, str) and (";" in item or "|" in item) and "," not in item:
+    if isinstance(item, str) and ("; " in item or " | " in item) and "," not in item:
         return _separated_ids(item) or [item]
     return [item]
 
