@@ -141,6 +141,7 @@ class PlannedRows:
                 break
         if rows and not isinstance(head[0], Sample):
             self.plan = self._sure(self._guessed(rows), self._columns)
+            self._planned = frozenset(self._columns)
 
     def _guessed(self, rows: Sequence[RawRow]) -> ReadPlan:
         for row in rows:
@@ -164,7 +165,7 @@ class PlannedRows:
         plan = self._plans.get(columns)
         if plan is None:
             plan = self.plan
-            if plan is None or not columns <= self._columns.keys() or _is_other(columns, plan):
+            if plan is None or not columns <= self._planned or _is_other(columns, plan):
                 plan = self._sure(self._guessed([values]), values)
             self._plans[columns] = plan
         return plan
@@ -176,17 +177,21 @@ class PlannedRows:
             raise InputError(problem, field=path)
 
     _rows: str | None = None
+    _planned: frozenset[str] = frozenset()
 
 
 def _is_other(columns: frozenset[str], plan: ReadPlan) -> bool:
     """Return whether a row lacks the question of a plan, or has other references."""
     has = {name: columns >= plan.columns_of(name) for name in plan.fields}
-    references = [has[name] for name in REFERENCES if name in has]
     others = columns - plan.taken
-    is_lacking = has.get("user_input") is False or not all(has.values())
-    has_others = any(snake(name) in FIELDS for name in others)
+    lacks_question = has.get("user_input") is False
+    references = [has[name] for name in REFERENCES if name in has]
     lacks_all = bool(references) and not any(references)
-    return (is_lacking and has_others) or (lacks_all and any(map(looks_gold, others)))
+    return (
+        any(snake(name) in FIELDS for name in others)
+        or (lacks_question and bool(others))
+        or (lacks_all and any(map(looks_gold, others)))
+    )
 
 
 def _head(
