@@ -96,7 +96,6 @@ def bad_option(option: str, problem: str) -> typer.BadParameter:
 
 # Options by the kind of their value; a command adds the help. Where a parser reads it, the type may
 # be Any: typer refuses unions, and reads a tuple as several values.
-share = partial(Option, metavar="0…1", callback=within(0, 1))
 count = partial(Option, metavar="N", callback=within(0))
 positive = partial(Option, metavar="N", callback=within(1))
 number = partial(positive, "--number", "-n")
