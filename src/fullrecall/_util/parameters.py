@@ -3,17 +3,28 @@
 from __future__ import annotations
 
 import inspect
+import os
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from enum import Enum
 from functools import wraps
 from math import inf
 from types import FunctionType
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
+from fullrecall._util.values import shown
 from fullrecall.errors import ParameterError
 
+if TYPE_CHECKING:
+    from pathlib import Path
+
 T = TypeVar("T")
+
+_LONGEST = 2**53
+"""The most seconds that are taken: floats count no further by ones."""
+
+_MOST_DIGITS = 10**100
+"""Python writes no number of thousands of digits, so that no message could show it."""
 
 _INSTEAD = {"k": "k belongs to a measure: pass Recall @ {value!r}"}
 """The way out for parameters that users look for where there are none."""
@@ -146,14 +157,40 @@ def no_parameter(unknown: str, value: object, names: Sequence[str]) -> str:
 def check_k(k: object, name: str = "k", *, least: int = 1) -> int:
     """Return `k` if it is an int >= `least`; raise `ParameterError` naming the parameter if not."""
     if not isinstance(k, int) or isinstance(k, bool) or k < least:
-        raise ParameterError(f"must be a whole number of at least {least}, got {k!r}", name)
+        raise ParameterError(f"must be a whole number of at least {least}, got {shown(k)}", name)
+    if k >= _MOST_DIGITS:
+        raise ParameterError(f"must be a number of at most 100 digits, got {shown(k)}", name)
     return k
+
+
+def check_seconds(seconds: object, name: str) -> None:
+    """Raise `ParameterError`, naming the parameter, unless it is a number above 0 or None."""
+    is_number = isinstance(seconds, (int, float)) and not isinstance(seconds, bool)
+    # A float cannot be as large as an int, and no sum of it and a time can be made then.
+    if seconds is not None and not (is_number and (0 < seconds <= _LONGEST or seconds == inf)):  # type: ignore[operator]
+        raise ParameterError(f"must be a number of seconds > 0 or None, got {shown(seconds)}", name)
+
+
+def as_path(path: object, name: str = "path") -> Path:
+    """Return a path; raise `ParameterError`, naming the parameter, for what no file can have."""
+    from pathlib import Path  # `import fullrecall` does without it
+
+    if not isinstance(path, (str, bytes, os.PathLike)):
+        raise ParameterError(f"must be a path, got {shown(path)}", name)
+    text = os.fsdecode(path)
+    try:
+        is_name = b"\0" not in os.fsencode(text)
+    except UnicodeEncodeError:  # half of a surrogate pair
+        is_name = False
+    if not is_name:
+        raise ParameterError(f"must be a path, got {shown(text)}, which no file can have", name)
+    return Path(text)
 
 
 def check_choice(value: object, name: str, choices: Sequence[str]) -> None:
     """Raise `ParameterError`, naming the parameter, unless `value` is one of `choices`."""
     if value not in choices:
-        raise ParameterError(f"must be {' or '.join(map(repr, choices))}, got {value!r}", name)
+        raise ParameterError(f"must be {' or '.join(map(repr, choices))}, got {shown(value)}", name)
 
 
 def check_positive(value: object, name: str) -> float:
@@ -171,5 +208,5 @@ def check_share(value: object, name: str, *, whole: bool = True) -> float:
     number = isinstance(value, (int, float)) and not isinstance(value, bool)
     if not number or not (0 <= value <= 1 if whole else 0 < value < 1):  # type: ignore[operator]
         between = "from 0 to 1" if whole else "between 0 and 1, such as 0.95"
-        raise ParameterError(f"must be a number {between}, got {value!r}", name)
+        raise ParameterError(f"must be a number {between}, got {shown(value)}", name)
     return value  # type: ignore[return-value]

@@ -16,7 +16,14 @@ def write_whole(path: str | Path, content: bytes) -> None:
 
     A link stays: the file that it names is replaced. Raises `OSError` where it cannot be written.
     """
-    final = Path(path).resolve()
+    try:
+        _write_whole(Path(path).resolve(), content)
+    except OSError as error:
+        # With the name that was asked for, not that of a file beside it.
+        raise OSError(error.errno, error.strerror, str(path)) from None
+
+
+def _write_whole(final: Path, content: bytes) -> None:
     if final.exists() and not final.is_file() and not final.is_dir():
         final.write_bytes(content)
         return

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Generator, Iterator, Mapping
 from contextlib import closing
 from itertools import chain
@@ -10,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from fullrecall._util.naming import parameter
+from fullrecall._util.parameters import as_path
 from fullrecall.errors import InputError, ParameterError
 from fullrecall.files.containers import KINDS, FileRows, kind_of, rows_of_file
 from fullrecall.files.frames import without_gaps
@@ -90,7 +90,7 @@ def read(
     pyarrow.
     """
     given = Given.of(rows, fields, rename)
-    name = os.fsdecode(path)
+    name = str(as_path(path))
     if Path(name).is_dir():
         from fullrecall.files.beir import is_beir, read_beir
 

@@ -15,6 +15,7 @@ from pathlib import Path
 from tempfile import TemporaryFile
 from typing import Any, BinaryIO, TextIO, TypeAlias, TypeVar
 
+from fullrecall._util.parameters import as_path
 from fullrecall._util.values import shown
 from fullrecall.errors import InputError
 
@@ -37,7 +38,7 @@ _NO_TEXT = re.compile("[\0\udc80-\udcff]")
 
 def existing_file(path: FilePath) -> str:
     """Return `path` as a `str`; raise `InputError` where no file can be read there."""
-    name = os.fsdecode(path)
+    name = str(as_path(path))
     if name == STANDARD_INPUT:
         return name
     if Path(name).is_dir():

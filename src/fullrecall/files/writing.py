@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
+from fullrecall._util.parameters import as_path
 from fullrecall.errors import InputError, ParameterError
 from fullrecall.files.documents import DocumentsLike, documents_of
 from fullrecall.files.frames import from_rows
@@ -188,7 +188,7 @@ def write_jsonl(samples: Iterable[Sample | Mapping[str, Any]], path: FilePath) -
     `InputError` for metadata that JSON has no form for.
     """
     lines = [_line(sample, n) for n, sample in enumerate(from_rows(samples), start=1)]
-    written("".join(lines), os.fsdecode(path))
+    written("".join(lines), as_path(path))
     return len(lines)
 
 

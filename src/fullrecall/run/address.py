@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TypeAlias
 from urllib.parse import parse_qsl, urlsplit
 
+from fullrecall._util.parameters import as_path
 from fullrecall._util.ports import plugged
 from fullrecall.errors import ParameterError
 from fullrecall.run.ledger import Ledger
@@ -36,8 +37,7 @@ class Address:
     job: str = field(default_factory=lambda: secrets.token_hex(8))
 
     def __post_init__(self) -> None:
-        if "\0" in self.url:
-            raise ParameterError("must be a path or a URL, got text with a NUL character", "store")
+        as_path(self.url, "store")
         text = self.url.strip()
         scheme = _URL.match(text)
         if scheme is not None:

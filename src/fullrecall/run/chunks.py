@@ -146,6 +146,9 @@ def _columns_of(chunk: Sequence[Any]) -> dict[str, list[Any]] | None:
     return columns if is_plain else None
 
 
+_MOST_DIGITS = 10**100
+"""Python writes no number of thousands of digits as text: such an ID is refused by its sample."""
+
 _TEXT_FIELDS = ("id", "user_input", "group")
 
 
@@ -157,7 +160,7 @@ def _texts(column: Sequence[Any]) -> tuple[Sequence[Sequence[str]], Sequence[str
     try:
         "".join(ids)  # the fastest way to see that all are texts
     except TypeError:
-        if set(map(type, ids)) == {int}:
+        if set(map(type, ids)) == {int} and max(map(abs, ids)) < _MOST_DIGITS:
             return [list(map(str, row)) for row in column], tuple(map(str, ids))
         return None
     return (column, ids) if all(ids) else None

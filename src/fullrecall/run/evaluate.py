@@ -316,6 +316,7 @@ def check_scorers(scorers: Sequence[Scorer] | Scorer) -> Sequence[Scorer]:
     """Return `scorers` as a sequence; raise `ParameterError` unless their names differ."""
     if isinstance(scorers, (Scorer, str, Measure)):
         scorers = (scorers,)  # what is no scorer is refused below
+    scorers = tuple(scorers) if isinstance(scorers, Iterable) else (scorers,)
     if not scorers:
         raise ParameterError("scorers is empty: pass at least one, such as IdRecall()")
     names: set[str] = set()

@@ -7,8 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from fullrecall._util.parameters import check_k
-from fullrecall.errors import ParameterError
+from fullrecall._util.parameters import check_k, check_seconds
 from fullrecall.judge.models.retries import MOST, Retries
 
 if TYPE_CHECKING:
@@ -33,13 +32,7 @@ class Limits:
     def __post_init__(self) -> None:
         check_k(self.max_concurrency, "max_concurrency")
         for name in ("timeout", "deadline"):
-            value = getattr(self, name)
-            if value is not None and (
-                isinstance(value, bool) or not isinstance(value, (int, float)) or not value > 0
-            ):
-                raise ParameterError(
-                    f"must be a number of seconds > 0 or None, got {value!r}", name
-                )
+            check_seconds(getattr(self, name), name)
         if not isinstance(self.retries, Retries):
             check_k(self.retries, "retries", least=0)
 

@@ -19,7 +19,7 @@ from fullrecall._util.dataframes import frame_rows, is_frame
 from fullrecall._util.values import shown
 from fullrecall.errors import InputError, ParameterError
 from fullrecall.samples.context import CONTEXT_KEYS, Context, as_context
-from fullrecall.samples.identifiers import as_id, each_of, looks_like_id
+from fullrecall.samples.identifiers import as_id, bounded, each_of, looks_like_id
 
 IdKey: TypeAlias = str | Sequence[str] | Callable[[Any], Any]
 """Where a retrieved context has its ID: a dotted path, such as "metadata.source"; several, which
@@ -109,7 +109,10 @@ def contexts_of(
             f"score, got {type(result).__name__} {shown(result)}",
             field="retrieved_contexts",
         )
-    items: list[Any] = [_named(row) for row in rows]
+    try:
+        items: list[Any] = [_named(row) for row in bounded(rows)]
+    except ValueError as error:
+        raise InputError(str(error), field="retrieved_contexts") from None
     if id_key is None and _are_unnamed(items):
         return _of_columns(items)
     if strings_are_ids and items and all(map(looks_like_id, items)):

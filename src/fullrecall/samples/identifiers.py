@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from collections.abc import Set as AbstractSet
+from itertools import islice
 from operator import index
 from typing import Any, TypeGuard
 from unicodedata import category
@@ -62,6 +63,10 @@ def looks_like_id(value: object) -> bool:
 _SENTENCE_MARKS = frozenset("。，、！？；।؟۔။།")
 
 
+_MOST_ITEMS = 5_000_000
+"""Items of one list: an endless one would take all memory."""
+
+
 def as_list(value: object, *, ordered: bool) -> list[object]:
     """Return a list-like `value` as a list.
 
@@ -86,7 +91,15 @@ def as_list(value: object, *, ordered: bool) -> list[object]:
         raise ValueError(f"expected a list, got {type(value).__name__} {shown(value)}")
     if ordered and isinstance(value, AbstractSet):
         raise ValueError("expected a list, got a set, which has no order: the order is the rank")
-    return list(value)
+    return bounded(value)
+
+
+def bounded(items: Iterable[Any]) -> list[Any]:
+    """Return items as a list; raise `ValueError` for more than any retriever returns."""
+    listed = list(islice(items, _MOST_ITEMS + 1))
+    if len(listed) > _MOST_ITEMS:
+        raise ValueError(f"expected a list, got more than {_MOST_ITEMS:,} items: does it end?")
+    return listed
 
 
 def as_listed_ids(value: object) -> tuple[str | None, ...]:

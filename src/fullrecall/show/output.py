@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from fullrecall._util.counts import counted
+from fullrecall._util.parameters import as_path
 from fullrecall._util.whole_files import write_whole
 
 
@@ -25,5 +26,5 @@ def written(text: str, path: str | Path | None, mark: str = "") -> str:
     if path is None:
         return text
     # As bytes: lines of CSV end in CRLF already, which text files of Windows would double.
-    write_whole(path, (mark + text).encode("utf-8", "backslashreplace"))
+    write_whole(as_path(path), (mark + text).encode("utf-8", "backslashreplace"))
     return Text(text)

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, NoReturn, Self, TypeVar, overload
 import numpy as np
 
 from fullrecall._util.parameters import check_k
+from fullrecall._util.values import shown
 from fullrecall.errors import ParameterError
 from fullrecall.judge.usage import Spent
 from fullrecall.measures import DEFAULT_KS, Measure, Recall, as_measures, as_shares
@@ -90,8 +91,10 @@ class Evaluation:
         if isinstance(key, slice):
             return self.selected(range(len(self))[key])
         if not isinstance(key, str):
+            if not hasattr(key, "__index__"):  # NumPy's integers have it
+                raise ParameterError(f"must be a sample's ID or index, got {shown(key)}", "key")
             if not -len(self) <= key < len(self):
-                raise IndexError(f"no sample {key}: the report has {len(self):,}")
+                raise IndexError(f"no sample {shown(key)}: the report has {len(self):,}")
             return self.rows[key]
         labels = (name or f"#{row}" for row, name in enumerate(self.table.ids, start=1))
         rows = [row for row, label in enumerate(labels) if label == key]

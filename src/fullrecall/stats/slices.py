@@ -14,7 +14,7 @@ from typing import Any, ClassVar, NamedTuple, TypeAlias
 import numpy as np
 
 from fullrecall._util.parameters import check_share
-from fullrecall.errors import ReportError
+from fullrecall.errors import ParameterError, ReportError
 from fullrecall.measures import Measure
 from fullrecall.measures.found import UNSCORED
 from fullrecall.measures.lists import Integers
@@ -124,6 +124,8 @@ def parted(table: Table, by: By, *, required: bool = True) -> tuple[Mapping[str,
 
     Raises `ReportError` where a field that is `required` is that of no row.
     """
+    if not isinstance(by, str) and not callable(by):
+        raise ParameterError(f"must be a name or a function of a row, got {shown(by)}", "by")
     numbers: dict[str, list[int]] = {}
     without = 0
     for number, row in enumerate(table):

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from fullrecall._util.extras import pyarrow
+from fullrecall._util.parameters import as_path
 from fullrecall._util.values import shown
 from fullrecall._util.whole_files import beside
 from fullrecall.errors import ParameterError, ReportError
@@ -36,9 +37,10 @@ def save(
     default: Callable[[Any], Any] | None = None,
 ) -> None:
     """Write a report; see `Report.save`."""
-    _check_target(Path(path), replace=replace)
-    make = _writer_class(Path(path))
-    path = Path(path).resolve()  # a link stays, and leads to the new report
+    path = as_path(path)
+    _check_target(path, replace=replace)
+    make = _writer_class(path)
+    path = path.resolve()  # a link stays, and leads to the new report
     # Beside it, and moved once it is whole: a run that dies while it writes leaves the old report.
     part = beside(path)
     try:
@@ -70,17 +72,17 @@ def writer(path: str | Path, methods: Sequence[Method], origin: Origin = UNKNOWN
     is that of the report. Raises
     `ReportError` for another suffix, and for a path that exists.
     """
-    path = Path(path)
+    path = as_path(path, "output")
     _check_target(path, replace=False)
     return _writer_class(path)(path, methods, origin, default=str)
 
 
 def load(path: str | Path, make: type[AnyEvaluation]) -> AnyEvaluation:
     """Read a saved report; see `Report.load`."""
-    if _is_parquet(path):
-        loaded: AnyEvaluation = _parquet().opened([path], make, whole=True)
-        return loaded
-    return json_lines.read(path, make)
+    as_path(path)
+    if not _is_parquet(path):
+        return json_lines.read(path, make)
+    return _opened([path], make, whole=True)
 
 
 def open_report(
@@ -90,13 +92,26 @@ def open_report(
     rows: int | None = None,
 ) -> AnyEvaluation:
     """Open a saved report; see `Report.open`."""
-    paths = [path] if isinstance(path, (str, Path)) else list(path)
+    paths = list(path) if isinstance(path, Iterable) and not isinstance(path, str) else [path]
+    for each in paths:
+        as_path(each)
     if rows is not None and (type(rows) is not int or rows < 0):
         raise ParameterError(f"must be a whole number >= 0, got {rows!r}", "rows")
     if any(map(_is_parquet, paths)) or len(paths) != 1 or rows is not None:
-        opened: AnyEvaluation = _parquet().opened(paths, make, rows)
-        return opened
+        return _opened(paths, make, rows)
     return load(paths[0], make)
+
+
+def _opened(
+    paths: Sequence[str | Path], make: type[AnyEvaluation], *rows: int | None, whole: bool = False
+) -> AnyEvaluation:
+    try:
+        opened: AnyEvaluation = _parquet().opened(paths, make, *rows, whole=whole)
+    except FileNotFoundError:
+        for path in filter(os.path.isdir, paths):
+            raise ReportError(f"{path} is a directory without a report") from None
+        raise
+    return opened
 
 
 def _writer_class(path: Path) -> type[RowWriter]:

@@ -1,0 +1,142 @@
+"""Wrong types, NUL bytes, half characters, enormous numbers, and lists without an end."""
+
+from __future__ import annotations
+
+import itertools
+import signal
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from fullrecall import Gate, IdRecall, Report, Sample, compare, evaluate
+from fullrecall.errors import FullrecallError
+from fullrecall.measures import Recall
+from fullrecall.read import read, write_jsonl
+from fullrecall.samples import identifiers
+
+SAMPLE = Sample(user_input="q", retrieved_context_ids=["1"], reference_context_ids=["1"])
+HUGE = 10**5_000
+"""A number of more digits than Python writes."""
+
+NO_PATHS: list[Any] = [3, None, 1.5, ["a"], {"a": 1}, "a\0b", "\ud800.jsonl", b"a\0b"]
+
+
+@pytest.fixture(scope="module")
+def report() -> Report:
+    """A report of one sample."""
+    return evaluate([SAMPLE], IdRecall(), progress=False)
+
+
+@pytest.fixture(autouse=True)
+def _ends() -> Iterator[None]:
+    """Fail what would go on for ever, where the system can interrupt it."""
+    if hasattr(signal, "alarm"):
+        signal.alarm(60)
+    yield
+    if hasattr(signal, "alarm"):
+        signal.alarm(0)
+
+
+PATHS: dict[str, Callable[[Report, Any], Any]] = {
+    "save": lambda report, path: report.save(path),
+    "load": lambda _, path: Report.load(path),
+    "open": lambda _, path: Report.open(path),
+    "csv": lambda report, path: report.to_csv(path),
+    "markdown": lambda report, path: report.to_markdown(path),
+    "read": lambda _, path: list(read(path)),
+    "write": lambda _, path: write_jsonl([SAMPLE], path),
+    "output": lambda _, path: evaluate([SAMPLE], IdRecall(), output=path, progress=False),
+    "store": lambda _, path: evaluate([SAMPLE], IdRecall(), store=path, progress=False),
+}
+OPTIONAL = ("csv", "markdown", "output", "store")
+
+
+CASES = [
+    pytest.param(name, wrong, id=f"{name} {wrong!r}"[:40])
+    for name in PATHS
+    for wrong in NO_PATHS
+    # None asks for no file there; several reports are opened as one.
+    if not (wrong is None and name in OPTIONAL)
+    and not (isinstance(wrong, (list, dict)) and name == "open")
+]
+
+
+@pytest.mark.parametrize(("name", "wrong"), CASES)
+def test_no_path(name: str, wrong: Any, report: Report) -> None:
+    """What cannot be a path is refused by name; nothing is written."""
+    with pytest.raises(FullrecallError):
+        PATHS[name](report, wrong)
+
+
+CALLS: dict[str, Callable[[Report], Any]] = {
+    "a directory": lambda _: Report.load("/"),
+    "open a directory": lambda _: Report.open(Path("/").resolve()),
+    "an ID": lambda _: Sample(retrieved_context_ids=[HUGE]),
+    "IDs of mappings": lambda _: evaluate(
+        [{"retrieved_context_ids": [HUGE], "reference_context_ids": [-HUGE]}],
+        IdRecall(),
+        progress=False,
+    ),
+    "a grade": lambda _: Sample(reference_context_ids={"a": HUGE}),
+    "k": lambda _: Recall @ HUGE,
+    "a threshold": lambda _: Recall @ 5 >= HUGE,
+    "a timeout": lambda _: evaluate([SAMPLE], IdRecall(), timeout=HUGE, progress=False),
+    "a deadline": lambda _: evaluate([SAMPLE], IdRecall(), deadline=HUGE, progress=False),
+    "concurrency": lambda _: evaluate([SAMPLE], IdRecall(), max_concurrency=HUGE, progress=False),
+    "a scorer": lambda _: evaluate([SAMPLE], object(), progress=False),  # type: ignore[arg-type]
+    "a scorer's class": lambda _: evaluate([SAMPLE], IdRecall, progress=False),  # type: ignore[arg-type]
+    "slices": lambda report: report.slices(3),  # type: ignore[arg-type]
+    "no slices": lambda report: report.slices(lambda _: []),
+    "a key": lambda report: report[None],  # type: ignore[call-overload]
+    "a gate": lambda _: Gate(3),  # type: ignore[arg-type]
+    "a comparison": lambda report: compare(report, 3, Recall @ 5),  # type: ignore[arg-type]
+}
+
+
+@pytest.mark.parametrize("name", CALLS)
+def test_wrong_values(name: str, report: Report) -> None:
+    """Each is an error of this package's own, with a message of one line."""
+    with pytest.raises(FullrecallError) as caught:
+        CALLS[name](report)
+    assert len(str(caught.value)) < 600
+
+
+def test_an_index_of_many_digits(report: Report) -> None:
+    """It is out of range, as any other."""
+    with pytest.raises(IndexError, match="no sample a value of type int"):
+        report[HUGE]
+
+
+@pytest.mark.parametrize(
+    "endless",
+    [
+        lambda: Sample(retrieved_context_ids=itertools.count()),
+        lambda: Sample(retrieved_contexts=itertools.cycle(["a"])),
+        lambda: Sample(reference_context_ids=itertools.repeat("a")),
+    ],
+)
+def test_lists_without_an_end(
+    endless: Callable[[], object], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """They are read up to a stated number of items."""
+    monkeypatch.setattr(identifiers, "_MOST_ITEMS", 1_000)
+    with pytest.raises(FullrecallError, match="got more than 1,000 items: does it end"):
+        endless()
+
+
+def test_a_retriever_without_an_end(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its sample is unscored with that reason."""
+    monkeypatch.setattr(identifiers, "_MOST_ITEMS", 1_000)
+    scored = evaluate(
+        [SAMPLE], IdRecall(), retriever=lambda _: itertools.cycle(["1"]), progress=False
+    )
+    assert scored[0].results[0].score is None
+    assert "more than 1,000 items" in str(scored[0].results[0].note)
+
+
+def test_scorers_of_a_generator_are_kept() -> None:
+    """What can be read once is read once."""
+    scored = evaluate([SAMPLE], (each for each in [IdRecall()]), progress=False)  # type: ignore[arg-type]
+    assert [result.score for result in scored[0].results] == [1.0]
