@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from functools import partial
 from typing import ClassVar, NamedTuple
 
@@ -11,7 +12,7 @@ from fullrecall.errors import JudgeError, ParameterError
 from fullrecall.judge.facts import fact_by_fact
 from fullrecall.judge.judge import Citation, Flow, Relation, SplitKind, Verdict
 from fullrecall.lexical.clauses import facts_of, resolved
-from fullrecall.lexical.sentences import sentences
+from fullrecall.lexical.sentences import sentences, statements
 
 
 class Best(NamedTuple):
@@ -47,18 +48,9 @@ class Judged(NamedTuple):
         return Verdict("not_supported", support=support)
 
 
-def helping(facts: Sequence[Sequence[Best]], count: int, threshold: float) -> list[Verdict]:
-    """Return of each of `count` contexts whether it supports one of several facts alone.
-
-    `facts` are the contexts' best stretches for each fact; the best of these is cited.
-    """
-    best_of = [max(column, key=lambda best: best.support) for column in zip(*facts, strict=True)]
-    return [
-        Verdict("supported", (Citation(index, best.quote),), support=best.support)
-        if best.support >= threshold
-        else Verdict("not_supported", support=best.support)
-        for index, best in enumerate(best_of or [Best()] * count)
-    ]
+def _order(verdict: Verdict) -> tuple[int, float]:
+    """Return the order of verdicts on several facts: the first says whether a context helps."""
+    return ("supported", None, "not_supported").index(verdict.label), -(verdict.support or 0.0)
 
 
 class ClaimJudge:
@@ -81,10 +73,6 @@ class ClaimJudge:
         self, targets: Sequence[str], contexts: Sequence[str], question: str | None
     ) -> Flow[Sequence[Verdict]]:
         """Return one verdict per claim, in order."""
-
-    @abstractmethod
-    def _relevant(self, contexts: Sequence[str], reference: str) -> Flow[Sequence[Verdict]]:
-        """Return one verdict per context, in order."""
 
     def split(
         self,
@@ -127,4 +115,11 @@ class ClaimJudge:
                 f"{self.called} cannot decide what helps to answer a question without a "
                 "reference answer: pass judge=LLMJudge(…) or --judge openai:MODEL"
             )
-        return (yield from self._relevant(contexts, reference))
+        facts = statements(reference)
+        verdicts = []
+        for index, context in enumerate(contexts):
+            judged = yield from self._attributed(facts, [context], reference)
+            first = min(judged, key=_order, default=Verdict("not_supported"))
+            cited = tuple(Citation(index, each.quote) for each in first.citations)
+            verdicts.append(replace(first, citations=cited))
+        return verdicts

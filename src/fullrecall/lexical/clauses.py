@@ -1,46 +1,59 @@
-"""The facts of a sentence: where two are joined, each stands as a claim of its own.
+"""The facts of a text: each sentence that joins several gives one claim for each.
 
-English only, by form. What follows "and" is a fact of its own where it has a subject and a verb
-("France is in Western Europe and its capital is Paris"), or a verb that shares the subject ("she
-was born in Germany and developed relativity"): pronoun and missing subject are replaced by the
-first one's, so that the fact stands alone. Where the form leaves room for doubt, and in other
-languages, the sentence stays whole.
+English only, by form. Clauses ("France is in Western Europe and its capital is Paris"), verbs that
+share a subject ("she was born in Germany and developed relativity"), descriptions between commas,
+and lists are parted; a pronoun or a missing subject is replaced by the first one's, so that the
+fact stands alone. Where the form leaves room for doubt, or a word such as "if" or "not" may govern
+the whole, and in other languages, the sentence stays whole.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from collections.abc import Set as AbstractSet
+from functools import cache
+from itertools import takewhile
 from typing import NamedTuple
 
-from fullrecall.lexical.compounds import is_known_verb, listed_facts, simple_sentences
+from fullrecall._util.caches import remembered_words
 from fullrecall.lexical.sentences import TextPart, begins_item, commands, parts, statements
-from fullrecall.lexical.words.data import word_set
-from fullrecall.lexical.words.languages import language_among, language_of
+from fullrecall.lexical.words.data import lines, word_set
+from fullrecall.lexical.words.frequencies import zipf_frequencies
+from fullrecall.lexical.words.languages import language_among
+from fullrecall.lexical.words.tokens import stem
 
-_BE = frozenset(("is", "are", "was", "were"))
-_FINITE = word_set("verbs")
+_FINITE = word_set("verbs") | word_set("modals")
 """Words that are hardly ever anything but a verb with a subject."""
-_INTRANSITIVE = word_set("intransitive")
+_BE = frozenset(("is", "are", "was", "were"))
 _ARTICLES = word_set("articles")
 _DETERMINERS = word_set("determiners")
 _PREPOSITIONS = word_set("prepositions")
+_PLACING = _PREPOSITIONS - {"of"}
 _PERSONAL = word_set("personal")
 _POSSESSIVE = word_set("possessive")
 _ADVERBS = word_set("adverbs")
+_INTRANSITIVE = word_set("intransitive")
 _UNSURE = word_set("unsure")
 """Words that may reach over what follows "and": who denies, asks, conditions or reports."""
-_ENDS_SUBJECT = (_PREPOSITIONS - {"of"}) | {"and", "that", "which", "who"}
-_CLAUSE = 20  # words in which a modal may govern
+_ENDS_SUBJECT = _PLACING | {"and", "that", "which", "who"}
+_NO_SUBJECT = _UNSURE | word_set("of others")
+_INTRODUCES = _PREPOSITIONS | _ADVERBS | word_set("connectives")
+_SINGULAR = {"are": "is", "were": "was", "have": "has", "do": "does"}
+_MOST_WORDS = 60  # of a sentence that is parted
+_FEWEST = 4  # words of a compound
 _MOST_SUBJECT = 8  # words
 _MOST_BEFORE_VERB = 6  # words of a second subject
+_MOST_ITEM = 6  # words of an item of a list
+_CLAUSE = 20  # words in which a modal may govern
 _HANGING = 2  # words after an article that may still wait for their noun
-_FEWEST = 4  # words of a compound
+_FEWEST_VERB = 4  # letters, as "used" has
 _NEAR_DUMMY = 5  # words after "it" that show that it is no thing
 _DUMMY = frozenset(("to", "that", "raining", "snowing", "seems", "likely"))
-_FIGURES = frozenset("0123456789$€£")
-_THEN = "Then "
-_FEWEST_VERB = 4  # letters, as "used" has
+_THEN = re.compile(r"Then (\w)")
+_WHILE = re.compile(r"(?:While|Whereas) ([^,]+), (.+)|([^,]+), (?:while|whereas) (.+)")
+_DESCRIBED = re.compile(r"([^,]+), ([^,]+), ([^,].*)")
+_INTRODUCED = re.compile(r"(\w+ [^,]+), ((?:The |An? )?[A-Z][^,]+)")
 
 
 def facts_of(text: str) -> list[str]:
@@ -49,8 +62,9 @@ def facts_of(text: str) -> list[str]:
     A text of headings alone is returned as its sentences: something must be claimed by it.
     """
     stated = frozenset(statements(text))
-    facts = [fact for part in _with_lead_in(parts(text), stated) for fact in _facts(part, text)]
-    return resolved(facts)
+    return resolved(
+        [fact for part in _with_lead_in(parts(text), stated) for fact in _facts(part, text)]
+    )
 
 
 def facts_of_claim(claim: str) -> list[str]:
@@ -69,7 +83,7 @@ def _with_lead_in(all_parts: Sequence[TextPart], stated: AbstractSet[str]) -> It
             yield from (f"{introduced}`{command}`." for command in listed)
         elif part.text in stated:
             words = lead_in.rstrip("*: ").split()
-            is_open = len(words) > 1 and is_known_verb(words[-1]) and lead_in.endswith(":")
+            is_open = len(words) > 1 and lead_in.endswith(":") and _is_verb(words, len(words) - 1)
             item = part.text.split(None, 1)[-1]
             yield " ".join([*words, item]) if is_item and is_open else part.text
         if not is_item:
@@ -85,79 +99,102 @@ def resolved(claims: Sequence[str]) -> list[str]:
     made = []
     for claim in claims:
         words = claim.split()
-        first = words[0].lower() if words else ""
-        if subject and first in _PERSONAL and not _is_dummy(words):
-            words[0] = subject
-        elif subject and first in _POSSESSIVE and len(words) > 1:
-            words[0] = _owner(subject)
-        else:
-            verb = next((at for at in range(1, len(words)) if _is_verb(words, at)), None)
+        replaced = _with_subject(words, subject) if subject and words else words
+        if replaced == words:
+            verb = _verb_at(words)
             found = _subject(words, verb) if verb else ""
-            is_pronoun = not found or found.split()[0].lower() in _PERSONAL | _POSSESSIVE | {
-                "there"
-            }
-            subject = "" if is_pronoun else found
-        made.append(" ".join(words) if words and words[0] != claim.split()[0] else claim)
+            first = found.partition(" ")[0].lower()
+            subject = "" if first in _PERSONAL | _POSSESSIVE | {"there"} else found
+        made.append(claim if replaced == words else " ".join(replaced))
     return made
 
 
-def _is_dummy(words: Sequence[str]) -> bool:
-    """Whether a sentence's "it" is no thing: "It is forbidden to", "It is raining"."""
-    if words[0].lower() != "it":
-        return False
-    near = [word.strip(",.").lower() for word in words[1:_NEAR_DUMMY]]
-    return not _DUMMY.isdisjoint(near)
-
-
-def _owner(subject: str) -> str:
-    return f"{subject}'" if subject.endswith("s") else f"{subject}'s"
+def _with_subject(words: Sequence[str], subject: str) -> list[str]:
+    """Return words with a subject for the pronoun that they begin with."""
+    first = words[0].lower()
+    near = {word.strip(",.").lower() for word in words[1:_NEAR_DUMMY]}
+    if first in _PERSONAL and (first != "it" or _DUMMY.isdisjoint(near)):
+        return [subject, *words[1:]]
+    if first in _POSSESSIVE and len(words) > 1:
+        return [f"{subject}'" if subject.endswith("s") else f"{subject}'s", *words[1:]]
+    return list(words)
 
 
 def _facts(sentence: str, text: str) -> list[str]:
-    if language_among(sentence, [text]) not in ("en", None) or len(sentence.split()) < _FEWEST:
+    if language_among(sentence, [text]) not in ("en", None):
         return [sentence]
     bare = sentence.strip()
     if bare.startswith("(") and bare.endswith(")"):
         bare = bare[1:-1]
-    if bare.startswith(_THEN):
-        bare = bare[len(_THEN)].upper() + bare[len(_THEN) + 1 :]
-    return [
-        fact
-        for simple in simple_sentences(bare)
-        for joined in _joined_facts(simple, text)
-        for fact in listed_facts(joined)
-    ]
+    return _parted(_THEN.sub(lambda match: match[1].upper(), bare, count=1))
 
 
-def _joined_facts(sentence: str, text: str) -> list[str]:
+def _parted(sentence: str) -> list[str]:
+    """Return the simple sentences that a sentence joins, in order; itself if it is simple."""
     words = sentence.split()
-    if len(words) < _MOST_BEFORE_VERB or not any(w == "and" or w.endswith(";") for w in words):
+    if not _FEWEST <= len(words) <= _MOST_WORDS or words[0] in ("#", "|", ">"):
         return [sentence]
-    if language_among(sentence, [text]) != "en" or language_of(sentence) is None:
-        return [sentence]
-    verb = next((at for at in range(1, len(words)) if _is_verb(words, at)), None)
-    if verb is None or words[0] in ("#", "|", ">"):
-        return [sentence]
-    joints = _joints(words, verb)
-    if not joints:
-        return [sentence]
-    subject = _subject(words, verb)
-    if not subject and any(joint.shares for joint in joints):
-        return [sentence]
-    ends = [joint.end for joint in joints[1:]] + [len(words)]
-    pieces = [words[joint.start : end] for joint, end in zip(joints, ends, strict=True)]
-    first = words[: joints[0].end]
-    # What follows the last verb may be the object of all: "wrote and produced the film".
-    shared = pieces[-1][1:] if joints[-1].shares else []
-    shared = shared if shared and shared[0].lower() in _DETERMINERS else []
-    for piece in ([first] if len(first) == verb + 1 else []) + [p for p in pieces if len(p) == 1]:
-        last = piece[-1].rstrip(",")
-        if last not in _INTRANSITIVE:
-            piece[-1:] = [last, *shared]
-    return [
-        " ".join(first).rstrip(",;. ") + ".",
-        *(_alone(piece, subject, joint) for piece, joint in zip(pieces, joints, strict=True)),
-    ]
+    body = sentence.rstrip(".")
+    for rule in (_clauses, _described, _joined, _pair, _items):
+        pieces = [_sentence(piece) for piece in rule(body)]
+        if len(pieces) > 1:
+            return [fact for piece in pieces for fact in _parted(piece)]
+    return [sentence]
+
+
+def _sentence(text: str) -> str:
+    text = text.strip(" ,;")
+    return f"{text[:1].upper()}{text[1:]}" + ("" if text.endswith((".", "!", "?")) else ".")
+
+
+def _clauses(body: str) -> list[str]:
+    """Return the clauses that semicolons or "while" part."""
+    match = _WHILE.fullmatch(body)
+    pieces = [piece for piece in match.groups() if piece] if match else body.split("; ")
+    return pieces if all(map(_is_clause, pieces)) else []
+
+
+def _is_clause(text: str) -> bool:
+    words = text.split()
+    has_verb = any(_is_known_verb(word.strip(",.:").lower()) for word in words[1:])
+    return has_verb and words[0].lower() not in _NO_SUBJECT
+
+
+def _described(body: str) -> list[str]:
+    """Return what describes a name or a subject, between commas or before it, as a sentence."""
+    before, _, told = body.partition(", who ")
+    named = list(takewhile(lambda word: word[:1].isupper(), reversed(before.split())))
+    if told and "," not in told and 0 < len(named) < len(before.split()):
+        return [before, " ".join([*reversed(named), told])]
+    introduced = _INTRODUCED.fullmatch(body)
+    if introduced and _is_participle(introduced[1].split()):
+        words = introduced[2].split()
+        named_first = " ".join(words[: _verb_at(words)])
+        described = f"{named_first} was {introduced[1][0].lower()}{introduced[1][1:]}"
+        return [described, introduced[2]] if named_first else []
+    match = _DESCRIBED.fullmatch(body)
+    if match is None:
+        return []
+    subject, words, rest = match[1].split(), match[2].split(), match[3].split()
+    is_subject = len(subject) <= _MOST_SUBJECT and subject[0].lower() not in _PREPOSITIONS
+    if not is_subject or _verb_at(subject) or not _is_verb(["", *rest], 1):
+        return []
+    if words[0] in ("which", "who") and len(words) > 1:
+        link = words[1:]
+    elif _is_participle(words):
+        link = ["was", *words]
+    elif words[0] in ("a", "an", "the", "our") and not _verb_at(words):
+        link = ["is", *words]
+    else:
+        return []
+    return [" ".join([*subject, *link]), " ".join([*subject, *rest])]
+
+
+def _is_participle(words: Sequence[str]) -> bool:
+    """Whether words begin as in "founded in 1998"."""
+    first = words[0].lower()
+    is_past = first.endswith("ed") or first in _past_forms()
+    return len(words) > 1 and is_past and words[1] in _PREPOSITIONS
 
 
 class _Joint(NamedTuple):
@@ -172,6 +209,37 @@ class _Joint(NamedTuple):
     auxiliary: str = ""
 
 
+def _joined(body: str) -> list[str]:
+    """Return the clauses, and the verbs with what follows them, that "and" joins."""
+    words = body.split()
+    verb = _verb_at(words)
+    joints = _joints(words, verb) if verb and "and" in words else []
+    if not joints:
+        return []
+    subject = _subject(words, verb)
+    if not subject and any(joint.shares for joint in joints):
+        return []
+    ends = [joint.end for joint in joints[1:]] + [len(words)]
+    pieces = [words[joint.start : end] for joint, end in zip(joints, ends, strict=True)]
+    first = words[: joints[0].end]
+    # What follows the last verb may be the object of all: "wrote and produced the film".
+    shared = pieces[-1][1:] if joints[-1].shares else []
+    shared = shared if shared and shared[0].lower() in _DETERMINERS else []
+    for piece in ([first] if len(first) == verb + 1 else []) + [p for p in pieces if len(p) == 1]:
+        last = piece[-1].rstrip(",")
+        if last not in _INTRANSITIVE:
+            piece[-1:] = [last, *shared]
+    facts = [
+        [subject, *filter(None, [joint.auxiliary]), *piece]
+        if joint.shares
+        else _with_subject(piece, subject)
+        if subject
+        else piece
+        for piece, joint in zip(pieces, joints, strict=True)
+    ]
+    return [" ".join(fact).rstrip(",; ") for fact in [first, *facts]]
+
+
 def _joints(words: Sequence[str], verb: int) -> list[_Joint]:
     """Return the joints of a sentence; none where it is not certain what they join."""
     joints: list[_Joint] = []
@@ -179,21 +247,14 @@ def _joints(words: Sequence[str], verb: int) -> list[_Joint]:
     bare_words = [word.lower().strip(",;()\"'") for word in words]
     if not word_set("pairs").isdisjoint(bare_words):
         return []
-    reaching = (
-        at
-        for at, word in enumerate(bare_words)
-        if word in _UNSURE or word.endswith(("n't", "n\u2019t"))
-    )
-    reach = next(reaching, len(words))
-    report = next(
-        (at for at, word in enumerate(bare_words) if word in word_set("reports")), len(words)
-    )
+    may_reach = [at for at, word in enumerate(bare_words) if _may_reach(word)]
+    reports = [at for at, word in enumerate(bare_words) if word in word_set("reports")]
     for at in range(verb, len(words) - 1):
-        is_last = words[at] == "and" or words[at].endswith(";")
+        is_last = words[at] == "and"
         if not is_last and (not words[at].endswith(",") or words[at + 1] == "and"):
             continue
-        joint = _joint(words, at if words[at] == "and" else at + 1, at + 1, verb)
-        if joint is None or at > (reach if joint.shares else report):
+        joint = _joint(words, at if is_last else at + 1, at + 1, verb)
+        if joint is None or at > min(may_reach if joint.shares else reports, default=len(words)):
             listed = []
         elif is_last:
             joints += [earlier for earlier in listed if earlier.shares == joint.shares] + [joint]
@@ -203,24 +264,27 @@ def _joints(words: Sequence[str], verb: int) -> list[_Joint]:
     return joints
 
 
+def _may_reach(word: str) -> bool:
+    return word in _UNSURE or word.endswith(("n't", "n\u2019t"))
+
+
 def _joint(words: Sequence[str], end: int, start: int, verb: int) -> _Joint | None:
     """Return the joint of what ends at `end` and begins at `start`; None where it is none."""
     if _has_own_subject(words, start):
         return _Joint(end, start)
     at = start + (words[start] in _ADVERBS or words[start].endswith("ly"))
     following = words[at + 1] if at + 1 < len(words) else ""
-    word = words[at].rstrip(",.;") if at < len(words) else ""
-    shared = _Joint(end, start, shares=True)
-    if word in word_set("base verbs") and not word_set("modals").isdisjoint(
-        words[max(verb, start - _CLAUSE) : start]
-    ):
+    word = words[at].rstrip(",.") if at < len(words) else ""
+    is_past = _is_past(word) or word in _INTRANSITIVE
+    governing = words[max(verb, start - _CLAUSE) : start]
+    if word in word_set("base verbs") and not word_set("modals").isdisjoint(governing):
         return None  # "wants to win and have a say"
-    if word in _FINITE or _is_present(word, following):
+    shared = _Joint(end, start, shares=True)
+    if word in word_set("verbs") or _is_present(word, following):
         return shared
-    if not _is_past(word) or word in _INTRANSITIVE or _begins_object(following):
-        return shared if _is_past(word) or word in _INTRANSITIVE else None
-    bare = following.strip(",.;").lower()
-    is_complete = not bare or bare in _PREPOSITIONS or words[at][-1] in ".,"
+    if not is_past or word in _INTRANSITIVE or _begins_object(following):
+        return shared if is_past else None
+    is_complete = following.strip(",.").lower() in _PREPOSITIONS | {""} or words[at][-1] in ".,"
     before = words[max(0, end - _HANGING) : end]
     hangs = any(w.lower() in _ARTICLES for w in before) and not before[-1].endswith(",")
     if hangs and (words[verb] in _BE or not is_complete):
@@ -236,7 +300,7 @@ def _auxiliary(words: Sequence[str]) -> str:
 
 
 def _begins_object(word: str) -> bool:
-    return word.lower() in _DETERMINERS or word[:1].isupper() or word[:1] in _FIGURES
+    return word.lower() in _DETERMINERS or word[:1].isupper() or word[:1] in set("0123456789$€£")
 
 
 def _has_own_subject(words: Sequence[str], start: int) -> bool:
@@ -245,7 +309,7 @@ def _has_own_subject(words: Sequence[str], start: int) -> bool:
     if word.lower() not in _PERSONAL | _POSSESSIVE | _ARTICLES and not word[:1].isupper():
         return False
     for at in range(start + 1, min(start + _MOST_BEFORE_VERB + 1, len(words))):
-        if words[at - 1].endswith((",", ";")) or words[at] in _ENDS_SUBJECT:
+        if words[at - 1].endswith(",") or words[at] in _ENDS_SUBJECT:
             return False
         if _is_verb(words, at):
             return True
@@ -265,14 +329,89 @@ def _subject(words: Sequence[str], verb: int) -> str:
     return " ".join(subject) if not commas or is_introduced else ""
 
 
+def _pair(body: str) -> list[str]:
+    """Return the facts of "both A and B", of "neither A nor B", and of "A as well as B"."""
+    before, _, item = body.partition(" as well as ")
+    if item.strip() and _verb_at(before.split()):
+        return [before, f"{_shared(before.split(), item.split())} {item}"]
+    match = re.fullmatch(r"(.+) (?:both (.+) and|neither (.+) nor) (.+)", body)
+    if match is None or not _verb_at(match[1].split()):
+        return []
+    before = match[1] if match[2] else f"{match[1]} no"
+    return [f"{before} {match[2] or match[3]}", f"{before} {match[4]}"]
+
+
+def _items(body: str) -> list[str]:
+    """Return the facts of a list that "and" ends: of subjects, objects or adjectives."""
+    governed = _UNSURE | word_set("governing") | word_set("pairs")
+    head, joined, last = body.rpartition(" and ")
+    chunks = head.rstrip(",").split(", ")
+    first, items = chunks[0].split(), [*chunks[1:], last]
+    is_long = any(item.isdigit() or len(item.split()) > _MOST_ITEM for item in items[:-1])
+    if not joined or " and " in head or is_long or not governed.isdisjoint(body.split()):
+        return []
+    verb = _verb_at(first)
+    if not verb:
+        return _of_subjects([*chunks, last])
+    if len(items) == 1:  # of two, "and" may be part of a name: "is fast and cheap" alone
+        is_bare = first[verb] in _BE and verb == len(first) - 2
+        is_plain = all(word.isalpha() and word.islower() for word in (first[-1], last))
+        return [head, " ".join([*first[:-1], last])] if is_bare and is_plain else []
+    has_verb = any(_is_verb(["", *item.split()], 1) for item in items)
+    if has_verb or len(last.split()) > _MOST_ITEM or _verb_at(["", *last.split()]):
+        return []
+    shared = _shared(first, items[0].split())
+    return [chunks[0], *(f"{shared} {item}" for item in items)]
+
+
+def _of_subjects(chunks: Sequence[str]) -> list[str]:
+    """Return what is said of several subjects, of each; of two, only where each has an article."""
+    words = chunks[-1].split()
+    verb = _verb_at(words) or next((n for n, word in enumerate(words) if word in _SINGULAR), 0)
+    subjects = [*chunks[:-1], " ".join(words[:verb])]
+    firsts = [subject.split()[0] for subject in subjects if subject]
+    are_alike = len(set(map(_kind, firsts))) == 1 and firsts[0].lower() not in _INTRODUCES
+    is_list = len(subjects) > 2 or all(first.lower() == "the" for first in firsts)  # noqa: PLR2004
+    if not verb or not are_alike or not is_list:
+        return []
+    predicate = [_SINGULAR.get(words[verb], words[verb]), *words[verb + 1 :]]
+    return [" ".join([subject, *predicate]) for subject in subjects]
+
+
+def _shared(first: Sequence[str], item: Sequence[str]) -> str:
+    """Return the words that an item shares: to the verb, or to a preposition before its like."""
+    verb = _verb_at(first)
+    for at in range(len(first) - 2, verb, -1):
+        if first[at] in _PLACING and _kind(first[at + 1]) == _kind(item[0]):
+            return " ".join(first[: at + 1])
+    return " ".join(first[: verb + 1])
+
+
+def _kind(word: str) -> str:
+    if any(map(str.isdigit, word)):
+        return "number"
+    if word.lower() in _DETERMINERS | {"the"}:
+        return "determiner"
+    return "name" if any(map(str.isupper, word)) else "word"
+
+
+def _verb_at(words: Sequence[str]) -> int:
+    """Return where the first verb stands; 0 without one."""
+    return next((at for at in range(1, len(words)) if _is_verb(words, at)), 0)
+
+
 def _is_verb(words: Sequence[str], at: int) -> bool:
-    word = words[at].rstrip(",.;")
+    """Whether a word has the form of a verb with a subject, where it stands."""
+    word, before = words[at].rstrip(",.:;"), words[at - 1].lower()
+    if not word.islower() or before in _ARTICLES:
+        return False
     if word in _FINITE:
-        return words[at - 1].lower() not in _ARTICLES
-    if _is_past(word):
-        return words[at - 1].lower() not in _ARTICLES | _PREPOSITIONS
+        return True
+    if before in _PREPOSITIONS:
+        return False
     following = words[at + 1] if at + 1 < len(words) else ""
-    return _is_present(word, following) and words[at - 1].lower() not in _ARTICLES
+    is_known = word.endswith("s") and _is_known_verb(word)
+    return is_known or word in _past_forms() or _is_past(word) or _is_present(word, following)
 
 
 def _is_past(word: str) -> bool:
@@ -283,20 +422,31 @@ def _is_present(word: str, following: str) -> bool:
     """Whether a word is a verb in -s: "encrypts the", but not "metrics of"."""
     if not (len(word) >= _FEWEST_VERB and word.endswith("s") and word.isalpha() and word.islower()):
         return False
-    is_placed = following.lower() in _PREPOSITIONS - {"of"} and is_known_verb(word)
+    is_placed = following.lower() in _PLACING and _is_known_verb(word)
     return is_placed or _begins_object(following)
 
 
-def _alone(fact: list[str], subject: str, joint: _Joint) -> str:
-    """Return a joined fact as a sentence, with the first subject for its pronoun or for none."""
-    if fact[-1] == "and":
-        fact.pop()
-    if joint.shares:
-        fact = [subject, joint.auxiliary, *fact]
-    elif subject and fact[0].lower() in _PERSONAL:
-        fact[0] = subject
-    elif subject and fact[0].lower() in _POSSESSIVE:
-        fact[0] = _owner(subject)
-    sentence = " ".join(filter(None, fact)).rstrip(",; ")
-    sentence = sentence[0].upper() + sentence[1:]
-    return sentence if sentence[-1] in ".!?" else f"{sentence}."
+@remembered_words(16_384)
+def _is_known_verb(word: str) -> bool:
+    """Whether a lower-case word may be a verb in any form: run, runs, ran, died."""
+    if word in _FINITE or word in _past_forms():
+        return True
+    return stem(word) in _verb_stems() or stem(word.removesuffix("d")) in _verb_stems()
+
+
+@cache
+def _past_forms() -> frozenset[str]:
+    """Return the irregular pasts: built, wrote, held."""
+    forms = {form for line in lines("irregular.txt") for form in line.split()[1:]}
+    return frozenset(form for form in forms if not form.endswith(("s", "ing")))
+
+
+@cache
+def _verb_stems() -> frozenset[str]:
+    """Return the stems of which the frequent words have both -ing and a past."""
+    of = {
+        ending: {stem(word) for word in zipf_frequencies() if word.endswith(ending)}
+        for ending in ("ing", "ed")
+    }
+    irregular = {stem(line.split()[0]) for line in lines("irregular.txt")}
+    return frozenset(of["ing"] & (of["ed"] | irregular))

@@ -17,8 +17,7 @@ from fullrecall._util.parameters import check_k
 from fullrecall.errors import JudgeError
 from fullrecall.judge.judge import Ask, Flow, Verdict
 from fullrecall.judge.models.chat import ChatRequest, Message
-from fullrecall.lexical.claim_judge import Best, ClaimJudge, Judged, helping
-from fullrecall.lexical.clauses import facts_of
+from fullrecall.lexical.claim_judge import Best, ClaimJudge, Judged
 from fullrecall.lexical.pair_scorers import PairModel, load
 from fullrecall.lexical.sentences import located_parts
 
@@ -59,10 +58,6 @@ class CrossEncoderJudge(ClaimJudge):
     def name(self) -> str:
         """The model and what decides its verdicts."""
         return f"{self._pairs.name}:{self.threshold:g}/{self.window}"
-
-    def _relevant(self, contexts: Sequence[str], reference: str) -> Flow[Sequence[Verdict]]:
-        facts = yield from self._alone(facts_of(reference), contexts)
-        return helping(facts, len(contexts), self.threshold)
 
     def _attributed(
         self,

@@ -4,9 +4,9 @@ Coverage is weighted by the rarity of words (`words.frequencies`). Which feature
 settled on one collection and shown on another (`docs/judges.md`).
 The length of the contexts is none: what supports a claim does so in any company.
 
-A regression weighs a hundred words that fit against one that does not. Two rules do not weigh: a
-number or a month that stands nowhere, and a "not" on one side only (`differing_detail`). Of ten
-such rules these two held on data sets that they were not chosen on.
+A regression weighs a hundred words that fit against one that does not. Some rules do not weigh
+(`differing_detail`): a number, a month, or a command that stands nowhere, a "not" on one side only,
+an opposite, another amount, and another word in a sentence that is else the same.
 """
 
 from __future__ import annotations

@@ -7,9 +7,8 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from fullrecall.judge.judge import Flow, Verdict
-from fullrecall.lexical.claim_judge import ClaimJudge, helping
-from fullrecall.lexical.sentences import sentences
-from fullrecall.lexical.support import judged, supported
+from fullrecall.lexical.claim_judge import ClaimJudge
+from fullrecall.lexical.support import judged
 from fullrecall.lexical.words.languages import is_in_latin, judged_language, name_of
 from fullrecall.lexical.words.names import names
 from fullrecall.lexical.words.tokens import read_words
@@ -68,21 +67,6 @@ class LexicalJudge(ClaimJudge):
         }
         named = ", ".join(map(name_of, sorted(foreign)))
         return _unmeasured(f"a context is {named}") if foreign else verdict
-
-    def _relevant(self, contexts: Sequence[str], reference: str) -> Flow[Sequence[Verdict]]:
-        yield from ()
-        facts = []
-        for sentence in sentences(reference):
-            language = judged_language(sentence, [*contexts, reference])
-            if language != "en":
-                return [_unmeasured(f"the reference is {name_of(language)}")] * len(contexts)
-            facts.append([supported(sentence, [context]) for context in contexts])
-        verdicts = helping(facts, len(contexts), self.threshold)
-        for index, context in enumerate(contexts):
-            language = judged_language(context, [reference])
-            if language != "en" and _may_tell(reference, context):
-                verdicts[index] = _unmeasured(f"a context is {name_of(language)}")
-        return verdicts
 
 
 def _unmeasured(reason: str) -> Verdict:

@@ -1,10 +1,11 @@
 """Does a quote that stands there bear on its claim? What a machine can refuse without a model.
 
 A located quote proves nothing by being there: "of the" stands everywhere, and "opened in 1889"
-proves no claim about 1989. Eleven rules compare the sentences that a quote stands in with the
-claim: numbers with their units, months, negation, opposites, names, "all", "only" and roles. They
-refuse what they can show to differ; that a quote passes them does not say that it proves its
-claim. How much of what contradicts they refuse, by kind, is measured by `bench/quote_rules.py`.
+proves no claim about 1989. Twelve rules compare the sentences that a quote stands in with the
+claim: numbers with their units, months, negation, opposites, single words, names, amounts, "only"
+and roles. They refuse what they can show to differ; that a quote passes them does not say that it
+proves its claim. How much of what contradicts they refuse, by kind, is measured by
+`bench/quote_rules.py`.
 They are English; of other languages numbers and negation are compared.
 """
 
