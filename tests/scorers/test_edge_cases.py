@@ -124,11 +124,14 @@ class TestIdentifiers:
         score = IdRecall().score(retrieved_context_ids=[1, "2"], reference_context_ids=["1", 2])
         assert score.score == 1.0
 
-    @pytest.mark.parametrize("field", ["retrieved_context_ids", "reference_context_ids"])
-    def test_a_bare_str_is_an_error(self, field: str) -> None:
-        """The characters of a str never pass for IDs."""
-        with pytest.raises(InputError, match=rf"{field}: expected a list, got the str 'abc'"):
-            Sample(**{field: "abc"})
+    def test_a_bare_str_is_one_reference_and_no_retrieved_list(self) -> None:
+        """Its characters never pass for IDs."""
+        one = IdRecall().score(retrieved_ids=["b", "abc"], expected_ids="abc")
+        assert (one.score, one.targets[0].any_of) == (1.0, ("abc",))
+        text = "Whole, with commas; and more."
+        assert TextRecall().score(retrieved_contexts=[text], reference_contexts=text).score == 1.0
+        with pytest.raises(InputError, match="retrieved_context_ids: expected a list, got the str"):
+            Sample(retrieved_ids="abc")
 
     def test_duplicate_retrieved_ids_are_cut_at_k_first(self) -> None:
         """The duplicate takes up its rank, and counts once."""

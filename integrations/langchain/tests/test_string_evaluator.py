@@ -161,6 +161,13 @@ def test_no_retrieval_is_not_an_empty_one(prediction: object, reason: str) -> No
     assert reason in returned["reasoning"]
 
 
+def test_one_string_is_one_reference(documents: list[Document]) -> None:
+    """As the contract of LangChain's string evaluators has it."""
+    for scorer in (TextRecall(), SpanRecall()):
+        assert score_of(RecallStringEvaluator(scorer), prediction=["x"], reference="x") == 1.0
+    assert score_of(RecallStringEvaluator(), prediction=documents, reference="d0") == 1.0
+
+
 @pytest.mark.parametrize("prediction", [[], {"documents": []}, {"output": []}])
 def test_nothing_retrieved_scores_zero(prediction: object) -> None:
     """An empty list is an answer of the retriever."""
@@ -209,10 +216,8 @@ def test_what_a_reference_may_be(
 @pytest.mark.parametrize(
     ("scorer", "reference", "message"),
     [
-        (IdRecall(), "d0", "expected a list"),
         (IdRecall(), [1.5], "1.5 is not an ID"),
         (IdRecall(), [Document("some text")], "'some text' has no ID"),
-        (TextRecall(), "text", "expected a list"),
         (IdRecall(), {"docs": ["d0"]}, "none of the keys 'docs'"),
         (ContextPrecision(), ["d0"], "context_precision accepts"),
         (CountRecall(), ["d0"], "count accepts"),
