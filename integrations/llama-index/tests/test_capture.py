@@ -32,7 +32,7 @@ from llama_index.evaluation.fullrecall import (
     reader,
     recorder,
 )
-from llama_index.evaluation.fullrecall.capture import LlamaIndexCapture, capture_of
+from llama_index.evaluation.fullrecall.capture import LlamaIndexCapture, capture_in
 from llama_index.evaluation.fullrecall.recorder import recorders
 
 pytestmark = pytest.mark.usefixtures("nothing_is_left_open")
@@ -49,7 +49,7 @@ def test_200_calls_in_tasks_keep_apart(echo: BaseQueryEngine) -> None:
 
     with capture_retrievals() as block:
         responses = asyncio.run(ask_all())
-    assert [finals(capture_of(response)) for response in responses] == [
+    assert [finals(capture_in(response)) for response in responses] == [
         [f"for {question}"] for question in questions
     ]
     assert all(len(retrieved_by(capture)) == 2 for capture in block.calls)
@@ -69,7 +69,7 @@ def test_a_call_that_blocks_a_running_loop_is_captured(
         return engine.query(FRUIT)
 
     with capture_retrievals():
-        capture = capture_of(asyncio.run(in_a_loop()))
+        capture = capture_in(asyncio.run(in_a_loop()))
     assert capture is not None
     assert [(each.retriever, each.is_part) for each in asked(capture)] == [
         ("QueryFusionRetriever", False),
@@ -109,10 +109,10 @@ def test_each_outermost_call_of_a_block_has_a_record_of_its_own(echo: BaseQueryE
     engine = Pipeline(work=asks_others)
     with capture_retrievals() as outer:
         with capture_retrievals() as block:
-            assert capture_of(engine.query("a")) is block.calls[0]
+            assert capture_in(engine.query("a")) is block.calls[0]
         Echo().retrieve("b")
         observed(echo).retrieve(Sample(user_input="observed"))
-    assert capture_of(echo.query("c")) is None
+    assert capture_in(echo.query("c")) is None
     assert [call.question for call in outer.calls] == ["a", "b"]
     assert [call.question for call in block.calls] == ["a"]
     assert [call.question for call in inner[0].calls] == ["own a"]
@@ -281,7 +281,7 @@ def test_the_handlers_are_installed_only_while_somebody_records(
         assert installed() == [1, 1]
     assert installed() == before == [0, 0]
     with capture_retrievals():
-        assert finals(capture_of(echo.query("a"))) == ["for a"]
+        assert finals(capture_in(echo.query("a"))) == ["for a"]
 
 
 def test_a_stream_that_breaks_has_its_capture() -> None:
@@ -311,7 +311,7 @@ def test_a_stream_that_breaks_has_its_capture() -> None:
 )
 def test_capture_of_what_was_not_captured_is_none(value: Any) -> None:
     """It answers for everything, and raises for nothing."""
-    assert capture_of(value) is None
+    assert capture_in(value) is None
 
 
 def test_a_pydantic_response_carries_its_capture() -> None:
@@ -321,11 +321,11 @@ def test_a_pydantic_response_carries_its_capture() -> None:
         name: str
 
     response = PydanticResponse(Answer(name="x"), source_nodes=[])
-    assert capture_of(response) is None
+    assert capture_in(response) is None
     engine = Pipeline(work=lambda question: Echo().retrieve(question) and response)
     with capture_retrievals():
         assert engine.query("a") is response
-    assert finals(capture_of(response))[0] == "for a"
+    assert finals(capture_in(response))[0] == "for a"
 
 
 def test_a_response_can_be_copied_and_stored_with_its_capture(echo: BaseQueryEngine) -> None:
@@ -334,4 +334,4 @@ def test_a_response_can_be_copied_and_stored_with_its_capture(echo: BaseQueryEng
         response: Any = echo.query("a")
     for again in (copy.deepcopy(response), pickle.loads(pickle.dumps(response))):  # noqa: S301
         assert again == response
-        assert finals(capture_of(again)) == ["for a"]
+        assert finals(capture_in(again)) == ["for a"]

@@ -18,7 +18,7 @@ from llama_index.core.schema import NodeWithScore, QueryBundle, TextNode
 
 from fullrecall import Sample
 from llama_index.evaluation.fullrecall import capture_retrievals, observed
-from llama_index.evaluation.fullrecall.capture import capture_of
+from llama_index.evaluation.fullrecall.capture import capture_in
 
 
 class Brings(BaseRetriever):
@@ -65,7 +65,7 @@ def test_another_tools_handlers_change_nothing(*, first: bool) -> None:
     try:
         root.span_handlers = [Raises(), *before] if first else [Raises()]
         with capture_retrievals():
-            capture = capture_of(attached.query("q"))
+            capture = capture_in(attached.query("q"))
     finally:
         root.span_handlers = before
     assert capture is not None

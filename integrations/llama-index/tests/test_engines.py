@@ -41,7 +41,7 @@ from llama_index.core.tools import QueryEngineTool
 from fullrecall import IdRecall
 from fullrecall.samples import Call
 from llama_index.evaluation.fullrecall import capture_retrievals
-from llama_index.evaluation.fullrecall.capture import LlamaIndexCapture, capture_of
+from llama_index.evaluation.fullrecall.capture import LlamaIndexCapture, capture_in
 
 TOWER = "Where in Paris does the Eiffel Tower stand?"
 TOWER_IDS = ["place", "height", "capital"]
@@ -123,7 +123,7 @@ def ask(
             response: Any = asyncio.run(engine.aquery(question))
         else:
             response = engine.query(question)
-    capture = capture_of(response)
+    capture = capture_in(response)
     assert capture is not None
     assert list(block.calls) == [capture]
     assert capture.question == question
@@ -152,13 +152,13 @@ def test_a_stream_is_captured_before_its_first_word_and_not_read(
     engine = RetrieverQueryEngine.from_args(towers, llm=llm, streaming=True)
     with capture_retrievals():
         response: Any = engine.query(TOWER)
-        assert lists(capture_of(response)) == (TOWER_IDS, TOWER_IDS)
+        assert lists(capture_in(response)) == (TOWER_IDS, TOWER_IDS)
         assert "".join(response.response_gen).split() == ["text"] * 5
 
         async def read() -> list[str]:
             answer = await engine.aquery(TOWER)
             assert isinstance(answer, AsyncStreamingResponse)
-            assert lists(capture_of(answer)) == (TOWER_IDS, TOWER_IDS)
+            assert lists(capture_in(answer)) == (TOWER_IDS, TOWER_IDS)
             return "".join([word async for word in answer.async_response_gen()]).split()
 
         assert asyncio.run(read()) == ["text"] * 5
@@ -210,7 +210,7 @@ def test_multi_step_engine(towers: BaseRetriever, llm: MockLLM, *, awaited: bool
     with capture_retrievals():
         response: Any = asyncio.run(engine.aquery("q")) if awaited else engine.query("q")
     assert "Question: " in response.source_nodes[0].text
-    capture = capture_of(response)
+    capture = capture_in(response)
     retrieved, final = lists(capture)
     assert retrieved[:3] == TOWER_IDS
     assert retrieved[3] == "banana"
@@ -236,7 +236,7 @@ def test_citation_engine(
     with capture_retrievals():
         response: Any = asyncio.run(engine.aquery(TOWER)) if awaited else engine.query(TOWER)
     assert response.source_nodes[0].text.startswith("Source 1:\n")
-    capture = capture_of(response)
+    capture = capture_in(response)
     assert lists(capture) == (TOWER_IDS, TOWER_IDS if reranker is None else ["capital", "height"])
     assert capture is not None
     assert "Source" not in (capture.contexts() or ())[0].text
@@ -314,7 +314,7 @@ def test_chat_engines(towers: BaseRetriever, name: str, way: str) -> None:
             response = getattr(chat, way)("And the tower in Paris?", history)
             if way == "stream_chat":
                 assert "".join(response.response_gen) == "an answer"
-    capture = capture_of(response)
+    capture = capture_in(response)
     assert len(block.calls) == 1
     retrieved, final = lists(capture)
     assert final == retrieved[::-1][:2]
@@ -353,7 +353,7 @@ def test_earlier_messages_that_are_looked_up_are_no_contexts(
         index.as_retriever(similarity_top_k=3), llm=llm, memory=memory
     )
     with capture_retrievals():
-        capture = capture_of(chat.chat(TOWER))
+        capture = capture_in(chat.chat(TOWER))
     assert lists(capture) == (TOWER_IDS, TOWER_IDS)
     assert capture is not None
     assert IdRecall().score(capture.sample({"expected_ids": TOWER_IDS})).score == 1.0

@@ -61,7 +61,9 @@ def test_a_query_engine_is_scored_by_node_id(index: VectorStoreIndex, llm: MockL
     )
     assert isinstance(answer, EvaluationResult)
     assert answer.score == 0.5
-    assert answer.feedback == "1 of 2 found in 3 retrieved; missed: rome"
+    assert answer.feedback == (
+        "1 of 2 found in 3 retrieved; read from the response's nodes, not recorded; missed: rome"
+    )
     assert answer.query == QUESTION
     assert answer.response == "text text text text text"
     assert answer.contexts == [PLACE, HEIGHT, CAPITAL]
@@ -158,12 +160,12 @@ def test_a_stream_is_not_read(index: VectorStoreIndex, llm: MockLLM) -> None:
 
 
 def test_what_no_engine_returns_is_refused_by_name() -> None:
-    """An agent's output has no source nodes: unscored, with what is taken instead."""
-    answer = RecallEvaluator().evaluate_response(QUESTION, {"a": 1}, expected_ids=["place"])
+    """A mapping without documents: unscored, with what is taken instead."""
+    answer = RecallEvaluator().evaluate_response(QUESTION, {"a": "b"}, expected_ids=["place"])
     assert answer.invalid_result
     assert answer.invalid_reason is not None
     assert "got dict" in answer.invalid_reason
-    assert "AgentChatResponse" in answer.invalid_reason
+    assert "expected a list of texts, mappings, Contexts" in answer.invalid_reason
 
 
 @pytest.mark.parametrize(

@@ -290,7 +290,7 @@ THINGS: dict[str, tuple[Callable[[], Any], str]] = {
         ),
         "a b a b",
     ),
-    "retrying engine": (retrying, "a/1 b/2"),
+    "retrying engine": (retrying, "a b"),
     "context chat": (lambda: chat(ContextChatEngine), "c b"),
     "condensing chat": (lambda: chat(CondensePlusContextChatEngine), "c b"),
     "function agent": (lambda: agent(*engine_tools()), "a/1 c/1 b/2 d/2"),

@@ -24,7 +24,7 @@ from llama_index.evaluation.fullrecall import (
     RecallEvaluator,
     capture_retrievals,
 )
-from llama_index.evaluation.fullrecall.capture import capture_of
+from llama_index.evaluation.fullrecall.capture import capture_in
 
 QUESTION = "Where in Paris does the Eiffel Tower stand?"
 EXPECTED = ["place", "capital"]
@@ -149,7 +149,7 @@ def test_stages_survive_pydantic(engine: RetrieverQueryEngine) -> None:
     """Dumped to JSON and read again, the results of the stages are the same."""
     with capture_retrievals():
         response = engine.query(QUESTION)
-    assert capture_of(response) is not None
+    assert capture_in(response) is not None
     answer = RecallEvaluator(IdRecall(), Recall @ 1).evaluate(
         QUESTION, response, expected_ids=EXPECTED
     )

@@ -26,7 +26,7 @@ from llama_index.core.schema import NodeWithScore, QueryBundle, TextNode
 from fullrecall import IdRecall, Sample
 from fullrecall.samples import Call
 from llama_index.evaluation.fullrecall import RecallEvaluator, capture_retrievals, observed
-from llama_index.evaluation.fullrecall.capture import LlamaIndexCapture, capture_of
+from llama_index.evaluation.fullrecall.capture import LlamaIndexCapture, capture_in
 
 pytestmark = pytest.mark.usefixtures("nothing_is_left_open")
 
@@ -101,7 +101,7 @@ def read(response: Any, how: str) -> None:
         next(words)
         words.close()
     elif how == "response":
-        assert capture_of(response.get_response()) is capture_of(response)
+        assert capture_in(response.get_response()) is capture_in(response)
         score = RecallEvaluator().evaluate("q", response.get_response(), expected_ids=["x"]).score
         assert score == 0.0
 
@@ -115,7 +115,7 @@ async def aread(response: Any, how: str) -> None:
         await anext(words)
         await words.aclose()
     elif how == "response":
-        assert capture_of(await response.get_response()) is capture_of(response)
+        assert capture_in(await response.get_response()) is capture_in(response)
 
 
 HOWS = ("whole", "midway", "dropped", "response")
@@ -129,7 +129,7 @@ def test_streams_in_threads_have_their_records(engine: RetrieverQueryEngine, run
         response = engine.query(question)
         collected()
         read(response, how)
-        capture = capture_of(response)
+        capture = capture_in(response)
         del response
         collected()
         return record(capture, question)
@@ -147,7 +147,7 @@ def test_streams_in_tasks_have_their_records(engine: RetrieverQueryEngine, runs:
         question, how = f"q{number}", HOWS[number % len(HOWS)]
         response = await engine.aquery(question)
         await aread(response, how)
-        capture = capture_of(response)
+        capture = capture_in(response)
         del response
         collected()
         return record(capture, question)
@@ -191,7 +191,7 @@ def test_chats_that_stream_have_their_records(runs: int) -> None:
                 words = response.async_response_gen()
                 await anext(words)
                 await words.aclose()
-        capture = capture_of(response)
+        capture = capture_in(response)
         del response, engine
         collected()
         return record(capture, question)

@@ -22,7 +22,7 @@ from llama_index.core.workflow import StartEvent, StopEvent, Workflow, step
 from fullrecall import IdRecall, Sample
 from fullrecall.scorers import Status
 from llama_index.evaluation.fullrecall import capture_retrievals, observed
-from llama_index.evaluation.fullrecall.capture import LlamaIndexCapture, capture_of
+from llama_index.evaluation.fullrecall.capture import LlamaIndexCapture, capture_in
 
 
 class Brings(BaseRetriever):
@@ -231,7 +231,7 @@ def test_tasks_that_have_a_record_of_their_own_flag_nobody(runs: int) -> None:
         return is_complete(capture) and len(capture.contexts() or ()) == 2
 
     async def whole(name: str) -> bool:
-        capture = capture_of(await attached.aquery(name))
+        capture = capture_in(await attached.aquery(name))
         return capture is not None and is_complete(capture)
 
     async def run() -> list[bool]:

@@ -18,7 +18,7 @@ from llama_index.core.schema import NodeWithScore, QueryBundle, TextNode
 from fullrecall import IdRecall, Sample
 from fullrecall.scorers import Status
 from llama_index.evaluation.fullrecall import capture_retrievals, observed
-from llama_index.evaluation.fullrecall.capture import capture_of
+from llama_index.evaluation.fullrecall.capture import capture_in
 
 
 class Brings(BaseRetriever):
@@ -97,7 +97,7 @@ def test_an_attached_engine_is_told_of_its_own_parts(ask: Callable[..., Any]) ->
     """Asked in a thread without the context they are no complete record."""
     engine = Both(ask=ask)
     with capture_retrievals():
-        capture = capture_of(engine.query("q"))
+        capture = capture_in(engine.query("q"))
     assert capture is not None
     assert is_complete(capture) == (ask is handed_on)
     assert (capture.retrieval().error is None) == (ask is handed_on)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections import defaultdict
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from itertools import chain
 from typing import Any
 
@@ -14,6 +14,7 @@ from fullrecall.files.containers import kind_of, rows_of_file
 from fullrecall.files.frames import rows_of
 from fullrecall.files.rows import NumberedRows, each_row, in_file
 from fullrecall.files.text_files import existing_file
+from fullrecall.observe.reading import ToolDocuments
 from fullrecall.observe.sources import spans_in
 from fullrecall.observe.trace import Trace, TraceReading
 from fullrecall.observe.translation import TracedStep, step_of
@@ -27,6 +28,8 @@ def from_spans(
     *,
     id_key: IdKey | None = None,
     failed_calls: FailedCalls = "unscored",
+    other_tools: Collection[str] = (),
+    tool_documents: ToolDocuments = None,
 ) -> Iterator[Sample]:
     """Return one sample per trace, in the order in which the traces started.
 
@@ -44,10 +47,18 @@ def from_spans(
     - `id_key`: the key of a document's metadata that has its ID, a dotted path, several of them,
       or a function of the document as a `Context`. Default: its own ID.
     - `failed_calls`: "unscored", or "score" for what other calls returned.
+    - `other_tools`: names of tools that return text but retrieve nothing.
+    - `tool_documents`: by the name of a tool, a function that returns the documents in its result.
+      Default: hits in lists, in envelopes such as {"results": […]}, and in JSON text of these.
 
     Raises `InputError` with the line, or the item's number (from 1), for what is not a span.
     """
-    reading = TraceReading(id_key=id_key, failed_calls=failed_calls)
+    reading = TraceReading(
+        id_key=id_key,
+        failed_calls=failed_calls,
+        other_tools=other_tools,
+        tool_documents=tool_documents or {},
+    )
     if not isinstance(spans, (str, os.PathLike)):
         return samples_of_spans(enumerate(rows_of(spans), start=1), reading)
     file = existing_file(spans)

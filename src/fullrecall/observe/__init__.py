@@ -19,6 +19,7 @@ if TYPE_CHECKING:  # the list of all exports: `lazy` reads it too
     from fullrecall.observe.processor import RetrievalProcessor as RetrievalProcessor
     from fullrecall.observe.processor import SpanCapture as SpanCapture
     from fullrecall.observe.reading import StepReading as StepReading
+    from fullrecall.observe.reading import ToolDocuments as ToolDocuments
     from fullrecall.observe.reported import on_record as on_record
     from fullrecall.observe.step import ITEM as ITEM
     from fullrecall.observe.step import DocumentCopy as DocumentCopy

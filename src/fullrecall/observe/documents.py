@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
 from fullrecall.observe.step import DocumentCopy, Step
 from fullrecall.observe.words import words_of
+
+_MADE = re.compile(r"[0-9a-f]{8}(-?[0-9a-f]{4}){3}-?[0-9a-f]{12}", re.IGNORECASE)
+"""An ID that frameworks give to a document that has no ID of its own."""
 
 _NO_CHANCE = 16
 """Characters that a contained text needs: less is in many texts by chance."""
@@ -65,6 +69,11 @@ class DocumentText:
         return (self.document, *self.document.parts)
 
 
+def is_made(copy: DocumentCopy) -> bool:
+    """Return whether a copy's ID may be new: it has none, or one that a framework made."""
+    return copy.id is None or _MADE.fullmatch(copy.id) is not None
+
+
 def documents_in(passages: Iterable[DocumentText]) -> dict[TrackedDocument, None]:
     """Return the documents of passages, in their order, with those that were merged in them."""
     return dict.fromkeys(each for passage in passages for each in passage.documents)
@@ -80,6 +89,7 @@ class TrackedDocuments:
         self._by_copy: dict[tuple[str, str], TrackedDocument] = {}
         self._by_text: dict[str, TrackedDocument] = {}
         self._passages: dict[tuple[int, str], DocumentText] = {}
+        self._first: dict[TrackedDocument, DocumentText] = {}
 
     def passage(self, copy: DocumentCopy, view: StepDocuments, nth: int = 0) -> DocumentText:
         """Return the passage that this is a copy of; `view` is what it may be made of.
@@ -99,8 +109,10 @@ class TrackedDocuments:
         if document is None:
             parts = view.standing_in(copy.text)
             document = None if len(parts) > 1 else view.overlapping(copy.text)
+        if document is None and len(parts) < 2:  # noqa: PLR2004 - one is no merging
+            document, parts = view.alone_with_id(copy.id), []
         if document is None:
-            document = TrackedDocument(copy, parts if len(parts) > 1 else ())
+            document = TrackedDocument(copy, parts)
             self._by_text.setdefault(copy.text, document)
         else:
             document.also_known_as(copy)
@@ -112,10 +124,21 @@ class TrackedDocuments:
         if passage is None:
             passage = DocumentText(document, copy, len(self.passages))
             self.passages.append(passage)
+            self._first.setdefault(document, passage)
             self._passages[id(document), copy.text] = passage
         # With the copy itself: while it is kept, no other one gets its identity.
         self._by_copy_object[id(copy)] = (copy, passage)
         return passage
+
+    def passages_of(
+        self, copy: DocumentCopy, view: StepDocuments, nth: int = 0
+    ) -> tuple[DocumentText, ...]:
+        """Return the passage of a copy; those of its parts, if it has no ID but one of theirs."""
+        passage = self.passage(copy, view, nth)
+        parts = [part for part in passage.document.parts if not part.parts]
+        if not parts or not (copy.id is None or any(copy.id in part.ids for part in parts)):
+            return (passage,)
+        return tuple(self._first[part] for part in parts)
 
     def is_known(self, copy: DocumentCopy) -> bool:
         """Return whether a copy is of an object that was seen before."""
@@ -135,8 +158,9 @@ class TrackedDocuments:
         ):
             return document
         if copy.id is not None:
-            document = self._by_copy.get((copy.id, copy.text))
+            document = self._by_copy.get((copy.id, copy.text)) or self._by_copy.get((copy.id, ""))
             if document is not None:
+                document.text = document.text or copy.text  # a search named it, and another had it
                 return document
         document = view.with_text(copy.text, nth)
         if document is None and copy.id is None and copy.text:
@@ -158,10 +182,12 @@ class StepDocuments:
         wider: StepDocuments | None = None,
         *,
         certain: bool = False,
+        whole: bool = False,
     ) -> None:
         self._source = passages
         self._wider = wider
         self._certain = certain
+        self._whole = whole
 
     @cached_property
     def passages(self) -> list[DocumentText]:
@@ -194,6 +220,13 @@ class StepDocuments:
         in_view = self._ids.get(own_id or "")
         return in_view if in_view or self._wider is None else self._wider.with_id(own_id)
 
+    def alone_with_id(self, own_id: str | None) -> TrackedDocument | None:
+        """Return the only document in view with this ID, whose text a step has rewritten."""
+        if own_id is None or self._certain or self._whole:
+            return None
+        documents = [each for each in documents_in(self.passages) if own_id in each.ids]
+        return documents[0] if len(documents) == 1 else None
+
     def standing_in(self, text: str) -> list[TrackedDocument]:
         """Return the documents in view whose whole texts stand in this one, in their order there.
 
@@ -218,6 +251,8 @@ class StepDocuments:
 
     def overlapping(self, text: str) -> TrackedDocument | None:
         """Return the first document in view whose text contains this one, or stands in it."""
+        if self._whole:
+            return None
         words = _spaced_words(text) if self.passages else ""
         documents = dict.fromkeys(passage.document for passage in self.passages)
         overlapping = (each for each in documents if _contains(words, each.spaced_words))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Hashable, Iterable, Iterator, KeysView, Sequence
+from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, KeysView, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
@@ -13,9 +13,10 @@ from fullrecall.observe.documents import (
     TrackedDocument,
     TrackedDocuments,
     documents_in,
+    is_made,
 )
 from fullrecall.observe.handed import Bucket, HandedList, Scope, Signature, signature_of
-from fullrecall.observe.step import ITEM, ROWS, DocumentCopy, DocumentList, Path, Step
+from fullrecall.observe.step import HITS, ITEM, ROWS, DocumentCopy, DocumentList, Path, Step
 from fullrecall.observe.tree import Tree
 from fullrecall.observe.words import PassageIndex
 
@@ -25,11 +26,15 @@ _SOURCES = ("retriever", "reranker", "tool")
 
 @dataclass(frozen=True, slots=True)
 class _TrackedList:
-    """A list in a step's input or output, its copies told apart; see `DocumentList`."""
+    """A list in a step's input or output, its copies told apart; see `DocumentList`.
+
+    `stored_again` says that a search returned texts that were retrieved before, under new IDs.
+    """
 
     path: Path
     passages: tuple[DocumentText, ...]
     certain: bool = True
+    stored_again: bool = False
 
     @property
     def signature(self) -> Signature:
@@ -44,6 +49,15 @@ class _Opened:
     bucket: Bucket = field(default_factory=Bucket)
 
 
+@dataclass(slots=True)
+class _Asked:
+    """What a model was sent by one step that answers, or in one prompt."""
+
+    answers: bool
+    documents: dict[TrackedDocument, None]
+    pieces: dict[str, None]
+
+
 class DocumentFlow:
     """Follows documents through the steps of a record, event by event.
 
@@ -54,7 +68,13 @@ class DocumentFlow:
     - `prompts_seen`: whether a model was asked, other than by a retriever.
     """
 
-    def __init__(self, tree: Tree, lost: frozenset[Hashable]) -> None:
+    def __init__(
+        self,
+        tree: Tree,
+        lost: frozenset[Hashable],
+        idle: Collection[Hashable],
+        links_of: Callable[[DocumentCopy], Collection[str]],
+    ) -> None:
         self.bucket = Bucket()
         self.retrieved: list[DocumentText] = []
         self.touched: set[Hashable] = set()
@@ -62,9 +82,13 @@ class DocumentFlow:
         self.doubt: str | None = None
         self.tree = tree
         self._lost = lost
+        self._idle = idle
+        self._links_of = links_of
         self._documents = TrackedDocuments()
         self._index = PassageIndex()
         self._opened: dict[Hashable, _Opened] = {}
+        self._asked: dict[Hashable, _Asked] = {}
+        self._stores = False
         self._attempts: dict[Hashable, list[HandedList]] = {}
         self.signatures: set[Signature] = set()
         self._united: set[Signature] = set()
@@ -112,15 +136,60 @@ class DocumentFlow:
         if step.closed:
             self._find_unseen(groups, step, scope)
         for group in groups:
+            # A model that a retriever or a reranker asks is not the reader.
+            if answers and group.certain and not any(o.retrieves for o in self.tree.above(step)):
+                self._note_outside(step, group.passages, scope)
             self._unite(group, step, scope, answers=answers)
             if answers:
                 for handed in scope.nearest_of_all(documents_in(_sourced(group.passages))):
-                    handed.answered = True
+                    handed.answered_in.append(step.id)
         self._opened[step.id] = _Opened(groups)
+        self._stores = self._stores or step.stores
         # A model that a retriever or a reranker asks is not the reader.
         if step.prompt and not any(over.retrieves for over in self.tree.above(step)):
             self.prompts_seen = True
-            self._read(step.prompt, scope)
+            self._read(step, scope)
+
+    def _note_outside(self, step: Step, passages: Sequence[DocumentText], scope: Scope) -> None:
+        """Note documents that are answered from and that no step returned: a store had them."""
+        new = [passage for passage in passages if passage.document.origin is None]
+        if len(new) == len(passages):
+            self._doubt_renewed(step, new, _passages(scope.lists()))
+        for passage in new:
+            passage.document.origin = step
+            passage.document.sources.append(step)
+            self.retrieved.append(passage)
+
+    def _doubt_all_new(
+        self, step: Step, passages: Sequence[DocumentText], view: StepDocuments
+    ) -> bool:
+        """Doubt a list that holds new documents alone; return whether it holds any."""
+        new = [p for p in passages if p.document.origin is None and not p.document.from_outside]
+        if len(new) == len(passages) and step.kind != "llm":
+            self._doubt_renewed(step, new, view.passages)
+        return bool(new)
+
+    def _doubt_renewed(
+        self, step: Step, new: Sequence[DocumentText], before: Iterable[DocumentText]
+    ) -> None:
+        """Doubt documents that may be others with new IDs and words: which, is unknown.
+
+        Not those with the ID of a store, nor those that name a document before them or are named
+        by one, as a summary names the chunk that it leads to.
+        """
+        if not new or not all(is_made(passage.copy) for passage in new):
+            return
+        known = list(before)
+        ids = {own for passage in known for own in passage.document.ids}
+        named = {name for passage in known for name in self._links_of(passage.copy)}
+        if known and not any(
+            passage.copy.id in named or not ids.isdisjoint(self._links_of(passage.copy))
+            for passage in new
+        ):
+            self.doubt = self.doubt or (
+                f"{step.name} had documents with new IDs and other texts: which of those that were "
+                "retrieved they are is unknown"
+            )
 
     def _given(
         self,
@@ -142,8 +211,11 @@ class DocumentFlow:
         ):
             return None
         passages = tuple(
-            self._documents.passage(copy, before if copy.id is None else certain, nth)
+            passage
             for copy, nth in self._numbered(listed, step, before)
+            for passage in self._documents.passages_of(
+                copy, before if copy.id is None else certain, nth
+            )
         )
         for passage in passages:
             passage.document.from_outside = passage.document.origin is None
@@ -203,7 +275,13 @@ class DocumentFlow:
         by_hand = bool(parts) and (
             group.certain or (answers and any(not each.documents <= inside for each in parts))
         )
-        if by_hand or len(parts) > 1 or (parts and len(passages) > len(parts[0].passages)):
+        from_outside = answers and any(step in p.document.sources for p in passages)
+        if (
+            by_hand
+            or (from_outside and not parts)
+            or len(parts) > 1
+            or (parts and len(passages) > len(parts[0].passages))
+        ):
             united = HandedList(passages, step, group.path)
             united.take(parts)
             self.put(united, scope.buckets[0])
@@ -237,9 +315,26 @@ class DocumentFlow:
         steps = (step, *self.tree.above(step))
         return next((each for each in steps if each.kind == "tool"), None)
 
-    def _read(self, prompt: Sequence[str], scope: Scope) -> None:
+    def answering_pieces(self) -> dict[str, None]:
+        """Return the pieces of the prompts that the answer was made from.
+
+        Where the last prompt shows documents again that others have shown before, those others
+        served to choose: of them only the prompts of answering steps count.
+        """
+        units = list(self._asked.values())
+        before = {document for unit in units[:-1] for document in unit.documents}
+        chose = bool(units[-1].documents) and units[-1].documents.keys() <= before
+        counting = (unit for unit in units if not chose or unit.answers or unit is units[-1])
+        return {piece: None for unit in counting for piece in unit.pieces}
+
+    def _read(self, step: Step, scope: Scope) -> None:
         """Note which documents a model is sent: a replaced list that it is sent is in use again."""
-        shown = self._shown_in_prompt(prompt)
+        shown = self._shown_in_prompt(step.prompt or ())
+        answering = [over for over in self.tree.above(step) if over.answers]
+        unit = (answering or [step])[-1]
+        asked = self._asked.setdefault(unit.id, _Asked(bool(answering), {}, {}))
+        asked.documents |= shown
+        asked.pieces |= dict.fromkeys(step.prompt or ())
         for document in shown:
             for handed in reversed(scope.nearest(document)):
                 if handed.read:
@@ -293,11 +388,11 @@ class DocumentFlow:
             for handed in opened.bucket.lists:
                 handed.replaced = True
         else:
-            groups = self._returned(step, opened)
+            groups = self._returned(step, opened, scope)
             _HandingOn(self, step, opened, groups, scope).settle()
         scope.buckets[0].take_over(opened.bucket)
 
-    def _returned(self, step: Step, opened: _Opened) -> list[_TrackedList]:
+    def _returned(self, step: Step, opened: _Opened, scope: Scope) -> list[_TrackedList]:
         if not step.returned:
             return []
         given_passages = list(_passages(opened.given))
@@ -305,13 +400,25 @@ class DocumentFlow:
         view = StepDocuments([*given_passages, *inside])
         given_documents = {*documents_in(given_passages)}
         handled = given_documents.union(documents_in(inside))
+        # Texts that were retrieved before may have been stored again, and got new IDs there.
+        stored = StepDocuments(_passages(scope.lists()), whole=True)
+        is_search = self._stores and step.retrieves and not view.passages
         groups = []
         for listed in step.returned:
+            if listed.path == HITS and step.id in self._idle:
+                continue
             rows = None if listed.certain else self._known_rows(listed, view)
             if rows is None and not (listed.certain or self._are_documents(step, listed, view)):
                 continue
             path, copies = ((), rows) if rows else (listed.path, self._numbered(listed, step, view))
-            passages = tuple(self._documents.passage(copy, view, nth) for copy, nth in copies)
+            passages = tuple(
+                passage
+                for copy, nth in copies
+                for passage in self._documents.passages_of(
+                    copy, stored if is_search and is_made(copy) else view, nth
+                )
+            )
+            is_new = self._doubt_all_new(step, passages, view)
             for passage in passages:
                 self._note_source(step, passage, given_documents)
                 if step.kind in ("retriever", "tool") and passage.document not in handled:
@@ -322,8 +429,9 @@ class DocumentFlow:
                         "of those that it was given they are is unknown"
                     )
             passages = _sourced(passages)
+            stored_again = is_search and bool(passages) and not is_new
             if passages or not listed.documents:
-                groups.append(_TrackedList(path, passages))
+                groups.append(_TrackedList(path, passages, stored_again=stored_again))
             if passages:
                 self.touched.add(step.id)
         return groups
@@ -405,6 +513,8 @@ class _HandingOn:
         handed_lists = [HandedList(g.passages, self._step, g.path) for g in fresh]
         replaced = self._replaced_outside(handed_lists)
         self._set_aside_others(handed_lists)
+        if any(group.stored_again for group in fresh):
+            replaced += self._scope.nearest_of_all(documents_in(_passages(fresh)))
         if passed or handed_lists:
             replaced += self._unused_inside(handed_lists, passed)
         else:
@@ -454,7 +564,7 @@ class _HandingOn:
         # LangGraph puts empty lists into first states, at keys that nothing has filled yet.
         return (
             self._step.retrieves
-            or (self._step.kind == "tool" and empty.path[-1:] in ((), ("artifact",)))
+            or (self._step.kind == "tool" and empty.path in ((), HITS, ("artifact",)))
             or empty.path in self._keys()
             or (empty.path == () and (bool(self._inside) or self._step is self._flow.tree.root))
         )
@@ -529,6 +639,8 @@ class _HandingOn:
         for handed in self._whole_lists_given():
             if handed.signature == group.signature:
                 continue
+            if not returned:
+                new_lists[0].take([handed])
             if not new_lists or returned.isdisjoint(handed.documents):
                 handed.replaced = handed.set_aside = True
 
@@ -537,7 +649,7 @@ class _HandingOn:
 
         Not where a model read them: then the text is an answer.
         """
-        if any(handed.answered for handed in lists):
+        if any(handed.answered_in for handed in lists):
             self._set_aside_unanswered(lists)
         if not self._step.texts or not lists or any(handed.read for handed in lists):
             return
@@ -561,7 +673,7 @@ class _HandingOn:
         """Set aside what nobody was given, if the answer was made from other lists."""
         for handed in lists:
             if not (
-                handed.answered or handed.read or not self._quoted.isdisjoint(handed.documents)
+                handed.answered_in or handed.read or not self._quoted.isdisjoint(handed.documents)
             ):
                 handed.replaced = handed.set_aside = True
 

@@ -23,7 +23,7 @@ class HandedList:
 
     - `replaced`: another list took its place; `taken` are those whose place it took.
     - `read`: a model was sent some of it.
-    - `answered`: a step is known to have answered from it.
+    - `answered_in`: the IDs of the steps that are known to have answered from it.
     - `set_aside`: a step that was given it returned others, and nothing of it.
     - `unexplained`: it took no place, though its step retrieves nothing: what it was made of went
       past the record.
@@ -35,10 +35,10 @@ class HandedList:
     path: Path
     replaced: bool = False
     read: bool = False
-    answered: bool = False
     set_aside: bool = False
     unexplained: bool = False
     taken: list[HandedList] = field(default_factory=list)
+    answered_in: list[Hashable] = field(default_factory=list)
     beside: Hashable = None
     documents: frozenset[TrackedDocument] = field(init=False)
     signature: Signature = field(init=False)

@@ -128,7 +128,11 @@ class StepLog:
                     step.kind = "chain"  # it searches nothing
                 ends_call = step.parent is None and not step.retrieves
                 read = self.reader.read_result if ends_call else self.reader.read
-                step.returned, step.texts = read(output)
+                contents = read(output)
+                if step.kind == "tool":
+                    step.result = self.reader.result_of(output)
+                    contents = self.reader.with_hits(contents, step.result)
+                step.returned, step.texts = contents
                 step.outputs = self.reader.identities(output)
         return step
 

@@ -2,17 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Hashable, Iterable
-from dataclasses import dataclass, replace
-from typing import get_args
+from collections.abc import Callable, Collection, Hashable, Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any, TypeAlias, get_args
 
 from fullrecall._util.parameters import check_choice
 from fullrecall.errors import InputError, ParameterError
+from fullrecall.observe.failures import brief
 from fullrecall.observe.record import Record, of_one_retriever
 from fullrecall.observe.step import DocumentCopy, DocumentList, Step
+from fullrecall.observe.tree import Tree
 from fullrecall.observe.turns import of_turn
+from fullrecall.observe.values import ValueReader
 from fullrecall.samples.context import Context
 from fullrecall.samples.retrieval import FailedCalls, Retrieval
+
+ToolDocuments: TypeAlias = Mapping[str, Callable[[Any], object]] | None
+"""By the name of a tool, a function that returns the documents in its result."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -23,15 +29,25 @@ class StepReading:
       retry or fallback succeeded; "score" scores what the other calls returned, and says so.
     - `other_tools`: names of tools that return text but retrieve nothing. A tool that returns a
       long text of which no document is known leaves a sample unscored otherwise.
+    - `tool_documents`: by the name of a tool, a function that returns the documents in its result,
+      in any form that a retriever function may return.
 
     Raises `ParameterError`, naming the option, for a wrong one.
     """
 
     failed_calls: FailedCalls = "unscored"
     other_tools: Collection[str] = ()
+    tool_documents: Mapping[str, Callable[[Any], object]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         check_choice(self.failed_calls, "failed_calls", get_args(FailedCalls))
+        if not isinstance(self.tool_documents, Mapping) or not all(
+            map(callable, self.tool_documents.values())
+        ):
+            raise ParameterError(
+                f"must be functions by the names of tools, got {self.tool_documents!r}",
+                "tool_documents",
+            )
         if isinstance(self.other_tools, str):
             raise ParameterError(
                 f"must be several names, got {self.other_tools!r}: wrap it", "other_tools"
@@ -53,12 +69,18 @@ class StepReading:
             return own if own.id == id else replace(own, id=id)
         return Context(copy.text or (None if id else ""), id=id)
 
+    def links_of(self, copy: DocumentCopy) -> Collection[str]:
+        """Return the IDs of other documents that a document names: values of its metadata."""
+        metadata = copy.detail.metadata if isinstance(copy.detail, Context) else {}
+        return [value for value in metadata.values() if isinstance(value, str)]
+
     def record_of(
         self,
         steps: Iterable[Step],
         *,
         root: Hashable | None = None,
         question: str | None = None,
+        part: Hashable | None = None,
         response: str | None = None,
         partial: str | None = None,
         unseen: str = "no retrieval was observed",
@@ -67,6 +89,8 @@ class StepReading:
 
         - `root`: the ID of the step that is the call itself; None for a block of calls.
         - `question`: what the call was asked; turns before it do not count.
+        - `part`: the ID of a step: only what it called counts; of one that answers, the lists that
+          it was given.
         - `response`: what the application answered.
         - `partial`: why the record is known to be partial: then nothing is scored.
         - `unseen`: the error where no step returned documents.
@@ -74,14 +98,42 @@ class StepReading:
         Raises `InputError` for documents that cannot be read, naming the step.
         """
         steps = of_turn(list(steps), question, root)
+        if self.tool_documents:
+            steps = [self._with_hits(step) for step in steps]
         if self.changes_documents:
             steps = self._with_documents(steps)
+        answering = None
+        if part is not None:
+            tree = Tree(steps, root)
+            (step,) = (each for each in tree.steps if each.id == part)
+            answering = part if step.answers else None
+            before = (each for each in steps if each.began <= (step.ended or step.began))
+            steps = list(tree.below(step) if answering is None else before)
         retrieval = of_one_retriever(steps, root, response, self.context_of)
         if retrieval is not None and partial is None:
             return retrieval
-        record = Record(steps, root, self.context_of)
-        error = partial or record.problem(self.failed_calls, self.other_tools, unseen)
+        record = Record(
+            steps,
+            root,
+            make=self.context_of,
+            links_of=self.links_of,
+            answering=answering,
+            other_tools=self.other_tools,
+        )
+        error = partial or record.problem(self.failed_calls, unseen)
         return record.retrieval(response, error)
+
+    def _with_hits(self, step: Step) -> Step:
+        """Return a tool with the documents that the user's function finds in its result."""
+        read = self.tool_documents.get(step.name) if step.kind == "tool" else None
+        if read is None or step.error is not None or step.ended is None:
+            return step
+        try:
+            documents = ValueReader().read_documents(read(step.result)).lists
+        except Exception as error:
+            message = f"tool_documents[{step.name!r}]: {brief(error)}"
+            raise InputError(message, field="retrieved_contexts") from error
+        return replace(step, returned=documents)
 
     def _with_documents(self, steps: Iterable[Step]) -> list[Step]:
         """Return steps with what each document stands for in its place, each read once."""

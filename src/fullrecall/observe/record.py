@@ -11,6 +11,7 @@ from fullrecall.observe.failures import Failures, failures_of
 from fullrecall.observe.flow import DocumentFlow
 from fullrecall.observe.handed import HandedList
 from fullrecall.observe.step import ITEM, DocumentCopy, Step
+from fullrecall.observe.tools import own_words
 from fullrecall.observe.tree import Tree
 from fullrecall.samples.calls import Call
 from fullrecall.samples.context import Context
@@ -19,6 +20,9 @@ from fullrecall.samples.retrieval import FailedCalls, Retrieval
 
 ContextMaker: TypeAlias = Callable[[DocumentCopy, "str | None"], Context]
 """Makes a context of a copy and the ID that the document has: an ID that a step dropped is back."""
+
+LinksOf: TypeAlias = Callable[[DocumentCopy], Collection[str]]
+"""Returns the IDs of other documents that a document names."""
 
 _DARK = 100
 """Characters of text from a tool that may be documents; less is a number, a date, a name."""
@@ -69,15 +73,34 @@ def of_one_retriever(
 class Record:
     """What the steps of one call say was retrieved, kept, and read."""
 
-    def __init__(self, steps: Iterable[Step], root: Hashable | None, make: ContextMaker) -> None:
-        """Follow the steps; `make` is called once for each document of a list."""
+    def __init__(
+        self,
+        steps: Iterable[Step],
+        root: Hashable | None,
+        *,
+        make: ContextMaker,
+        links_of: LinksOf,
+        answering: Hashable | None = None,
+        other_tools: Collection[str] = (),
+    ) -> None:
+        """Follow the steps; `make` is called once for each document of a list.
+
+        `answering` is the ID of a step: the lists that it answered from are those that count.
+        """
         self._tree = tree = Tree(steps, root)
-        self._failures = failures_of(tree)
-        self._flow = flow = DocumentFlow(tree, self._failures.lost)
+        self._idle = own_words(tree) | {
+            step.id for step in tree.steps if step.kind == "tool" and step.name in other_tools
+        }
+        self._failures = failures_of(tree, other_tools)
+        self._flow = flow = DocumentFlow(tree, self._failures.lost, self._idle, links_of)
         self._make = make
         self._contexts: dict[int, Context] = {}
         flow.follow()
-        kept = [each for each in flow.bucket.lists if not each.replaced]
+        kept = [
+            each
+            for each in flow.bucket.lists
+            if (not each.replaced if answering is None else answering in each.answered_in)
+        ]
         self._parts: dict[Hashable, list[HandedList]] = {}
         for each in kept if len(kept) > 1 else ():
             if not each.step.retrieves:
@@ -134,9 +157,7 @@ class Record:
         positions = self._tree.positions
         return sorted(calls, key=lambda each: positions[each[0].id])
 
-    def problem(
-        self, failed_calls: FailedCalls, other_tools: Collection[str], unseen: str
-    ) -> str | None:
+    def problem(self, failed_calls: FailedCalls, unseen: str) -> str | None:
         """Return why the sample cannot be scored, None if it can."""
         counting = self._failures.counting
         if counting and (failed_calls == "unscored" or not self._kept):
@@ -144,7 +165,7 @@ class Record:
         unknown = self._unknown() or self._flow.doubt
         if unknown is not None:
             return unknown
-        dark = [name for name in self._dark_tools() if name not in other_tools]
+        dark = self._dark_tools()
         if dark:
             names = ", ".join(map(repr, dark[:3]))
             return (
@@ -219,6 +240,7 @@ class Record:
                 for step in self._tree.steps
                 if step.kind == "tool"
                 and step.id not in self._failures.lost
+                and step.id not in self._idle
                 and step.id not in self._flow.touched
                 and sum(map(len, step.texts)) >= _DARK
                 and not self._flow.shown_in(step.texts)
@@ -230,10 +252,9 @@ class Record:
     ) -> list[Read | None] | None:
         if not self._flow.prompts_seen:
             return None
-        prompts = dict.fromkeys(prompt for each in passages for prompt in each.document.read_in)
-        folded = {prompt: FoldedPrompt(prompt) for prompt in prompts}
+        folded = {piece: FoldedPrompt(piece) for piece in self._flow.answering_pieces()}
         return [
-            read_of(context, [folded[prompt] for prompt in passage.document.read_in])
+            read_of(context, [folded[p] for p in passage.document.read_in if p in folded])
             for passage, context in zip(passages, contexts, strict=True)
         ]
 

@@ -18,6 +18,9 @@ ITEM = None
 ROWS: Path = ("<rows>",)
 """The path of what was returned, read as rows of any kind: it is documents if all are known."""
 
+HITS: Path = ("<hits>",)
+"""The path of the hits that a tool returned."""
+
 
 class DocumentCopy(NamedTuple):
     """One document as it was at one event.
@@ -57,6 +60,7 @@ class Step:
     - `prompt`: of a model, the text of each message that it was sent; None for anything else.
     - `asked`: of a model, the messages of users in its prompt, without white space around them.
     - `query`: what it was asked.
+    - `result`: of a tool, what it returned, for a function of the user's that reads it.
     - `error`: why it failed; a tool that reports a failure instead of raising failed too.
     - `outputs`: the identity of the mapping or list that it returned, kept alive, and of the one
       that its own inner method returned; empty for a string.
@@ -65,6 +69,7 @@ class Step:
     - `closed`: what it is given was made inside of its caller, or given to that, by no earlier run.
     - `tries`: what it calls are alternatives or attempts: its own success is what counts.
     - `answers`: it is known to answer from what it is given, and from nothing else.
+    - `stores`: it cuts texts for a new store, whose searches find them under new IDs.
     - `group`, `branch`: steps of one caller and group run at once by construction, whatever their
       times; they stand in the order of their branches: "map:key:x", the first of two tool calls.
     - `reorders`: it is known to serve the model's attention: its order is no ranking.
@@ -82,6 +87,7 @@ class Step:
     prompt: tuple[str, ...] | None = None
     asked: tuple[str, ...] = ()
     query: str | None = None
+    result: Any = None
     error: str | None = None
     outputs: tuple[int, ...] = ()
     callee: Hashable | None = None
@@ -89,6 +95,7 @@ class Step:
     closed: bool = False
     tries: bool = False
     answers: bool = False
+    stores: bool = False
     group: Hashable | None = None
     branch: str = ""
     reorders: bool = False

@@ -139,6 +139,7 @@ class _Translation:
             prompt=self._prompt() if kind == "llm" else None,
             asked=self._asked() if kind == "llm" else (),
             query=str(self._input) if is_tool else question,
+            result=TraceValueReader().result_of(self._output) if is_tool else None,
             error=error,
             callee=name if is_tool else None,
             task=_text_at(metadata, "langgraph_checkpoint_ns"),
@@ -201,7 +202,7 @@ class _Translation:
 
     def _returned(self) -> Contents:
         if self._kind == "llm":
-            return NO_CONTENTS
+            return NO_CONTENTS._replace(texts=ValueReader().read(self._output).texts)
         if self._kind in conventions.DOCUMENTS:
             copies = self._documents(conventions.DOCUMENTS[self._kind])
             return Contents(() if copies is None else (DocumentList((), copies),), ())
@@ -210,7 +211,9 @@ class _Translation:
         output = self._output
         if isinstance(output, Mapping) and {"update", "goto"} <= output.keys():
             output = output["update"]  # LangGraph's Command: what a node writes into the state
-        return TraceValueReader().read(output)
+        reader = TraceValueReader()
+        contents = reader.read(output)
+        return reader.with_hits(contents, output) if self._kind == "tool" else contents
 
     def _documents(self, prefix: str) -> tuple[DocumentCopy, ...] | None:
         """Return the list that a retriever or a reranker returned; None if it is not whole."""

@@ -9,7 +9,8 @@ from typing import Any, NamedTuple
 
 from fullrecall._util.dataframes import is_frame
 from fullrecall.observe.messages import message_of
-from fullrecall.observe.step import ITEM, ROWS, DocumentCopy, DocumentList, Path
+from fullrecall.observe.step import HITS, ITEM, ROWS, DocumentCopy, DocumentList, Path
+from fullrecall.observe.tools import hits_in
 from fullrecall.samples.context import CONTEXT_NAMES, Context, as_context
 from fullrecall.samples.hits import contexts_of
 
@@ -86,6 +87,18 @@ class ValueReader:
         """Return the keys and values inside another object of the framework."""
         return None
 
+    def listed(self, items: Sequence[Any]) -> Sequence[Any]:
+        """Return the items of a list, others in the place of those that stand for them."""
+        return items
+
+    def result_of(self, output: Any) -> Any:
+        """Return what a tool itself returned, of an output that the framework made of it."""
+        message = message_of(output)
+        if message is not None:
+            return message.text
+        is_content = isinstance(output, Mapping) and output.keys() == {"content", "artifact"}
+        return output["content"] if is_content else output
+
     # What everybody may use
 
     def read(self, value: object) -> Contents:
@@ -111,6 +124,23 @@ class ValueReader:
         return Contents(
             (DocumentList(ROWS, copies, certain=False), *contents.lists), contents.texts
         )
+
+    def with_hits(self, contents: Contents, result: object) -> Contents:
+        """Return what stands in a tool's result, with the hits in it as documents.
+
+        Not where documents with IDs were read already.
+        """
+        certain = (each for each in contents.lists if each.certain)
+        if any(copy.id is not None for listed in certain for copy in listed.documents):
+            return contents
+        found = [hits_in(result)]
+        if found == [None]:
+            found = [hits_in(text) for text in contents.texts]
+        hits = {(each.id, each.text): each for part in found for each in part or ()}
+        if not hits and () not in found:
+            return contents
+        copies = tuple(DocumentCopy(0, hit.id, hit.text or "", hit) for hit in hits.values())
+        return Contents((DocumentList(HITS, copies),), contents.texts)
 
     def read_documents(self, value: object) -> Contents:
         """Return the list in a value that is nothing but retrieved documents, in any known form.
@@ -209,6 +239,7 @@ class ValueReader:
     ) -> None:
         if value and isinstance(value[0], (int, float)) and isinstance(value[-1], (int, float)):
             return  # a vector: its ends tell, without a look at each number
+        value = self.listed(value)
         copies = self.copies(value)
         documents = tuple([copy for copy in copies if copy is not None])
         if documents or not value:

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import replace
 from operator import index
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, TypeGuard
 from uuid import UUID
 
 from fullrecall._util.dataframes import frame_rows, is_frame
@@ -93,8 +93,9 @@ def contexts_of(
 
     Takes lists and other iterables of texts, whole numbers and UUIDs (which are IDs), mappings,
     `Context`s and objects with an ID, a text and a score; rows of a database, with names or
-    without: (id, text), (id, score), (id, text, score); pairs of any of these and its score; data
-    frames; results and answers that hold such a list, of one query.
+    without: (id, text), (id, score), (id, text, score); pairs of any of these and its score;
+    mappings of IDs to scores, in trec_eval's order; data frames; results and answers that hold
+    such a list, of one query.
 
     - `id_key`: where each item has its ID. Default: the usual names.
     - `strings_are_ids`: read strings as IDs where all of them look like IDs, not as texts.
@@ -102,7 +103,7 @@ def contexts_of(
     Raises `InputError`, naming the item, for what cannot be read; None is nothing that can be
     read.
     """
-    rows = _rows(result)
+    rows = _ranked(result) if _are_scores(result) else _rows(result)
     if rows is None:
         raise InputError(
             "expected a list of texts, mappings, Contexts or results with an id, a text and a "
@@ -264,6 +265,21 @@ def _rows(result: Any) -> Iterable[object] | None:
     if hasattr(result, "fetchall") and result.description is None:
         raise InputError("expected the rows of a query, got a cursor that has selected nothing")
     return _listed(result)
+
+
+def _are_scores(result: object) -> TypeGuard[Mapping[Any, float]]:
+    """Return whether a value is a mapping of IDs to scores."""
+    return (
+        isinstance(result, Mapping)
+        and bool(result)
+        and all(map(looks_like_id, result))
+        and all(map(_is_number, result.values()))
+    )
+
+
+def _ranked(scores: Mapping[Any, float]) -> list[tuple[Any, float]]:
+    """Return IDs with their scores, the best first; of equal ones in trec_eval's order."""
+    return sorted(scores.items(), key=lambda each: (each[1], str(each[0])), reverse=True)
 
 
 def _listed(result: Any) -> Iterable[object] | None:

@@ -16,7 +16,8 @@ Read: TypeAlias = Literal["yes", "partly", "no"]
 def read_in(contexts: Iterable[Context], prompts: Iterable[str]) -> tuple[Read | None, ...]:
     """Return of each context whether the prompts have its text; None for one without text.
 
-    White space does not count, nor whether a prompt has the text as it is or escaped, as in JSON.
+    White space does not count, nor whether a prompt has the text as it is or escaped, as in JSON,
+    XML or HTML.
     "yes": a prompt has all of it, or several prompts have it in parts that leave nothing out, as
     a synthesizer sends what is too long for one; each part of at least 32 characters, but the
     last. "partly": some 32 consecutive characters of it, counted from its beginning in steps of
@@ -98,20 +99,22 @@ def _common_length(text: str, at: int, prompt: str, least: int) -> int:
 
 
 def unescaped(text: str) -> Iterator[str]:
-    """Yield a text with its escapes undone, as long as there are any.
+    """Yield a text with its escapes undone once and twice, as long as there are any.
 
-    Those of HTML and XML are undone once, those of JSON and of printed objects once and twice.
+    Escapes are those of JSON, of printed objects, of HTML and XML.
     """
-    if "&" in text:
-        from html import unescape  # a small evaluation reads no prompts
-
-        yield unescape(text)
     for _ in range(2):
-        if "\\" not in text:
+        before = text
+        if "\\" in text:
+            text = _ESCAPE.sub(_character, text)
+            if _SURROGATES.search(text):
+                text = text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+        if "&" in text:
+            from html import unescape  # a small evaluation reads no prompts
+
+            text = unescape(text)
+        if text == before:
             break
-        text = _ESCAPE.sub(_character, text)
-        if _SURROGATES.search(text):
-            text = text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
         yield text
 
 

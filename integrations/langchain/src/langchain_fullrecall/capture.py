@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager, suppress
 
 from fullrecall import Retrieval, Sample
-from fullrecall.observe import Step
+from fullrecall.observe import Step, ToolDocuments
 from fullrecall.observe.captured import Captured
 from fullrecall.observe.turns import of_question
 from fullrecall.samples.retrieval import FailedCalls
@@ -65,6 +65,7 @@ def capture_retrievals(
     name: str | Sequence[str] = (),
     failed_calls: FailedCalls = "unscored",
     other_tools: Collection[str] = (),
+    tool_documents: ToolDocuments = None,
 ) -> Iterator[LangChainCapture]:
     """Record what LangChain's retrievers and tools return within the block, however deep.
 
@@ -89,6 +90,7 @@ def capture_retrievals(
         name=name,
         failed_calls=failed_calls,
         other_tools=other_tools,
+        tool_documents=tool_documents,
     )
     recorder = LangChainRecorder(outer=capturing.get())
     token = capturing.set(recorder)

@@ -18,7 +18,7 @@ from fullrecall import IdRecall, Retrieval, Sample
 from fullrecall._util.parameters import check_choice
 from fullrecall.errors import ParameterError
 from fullrecall.measures import Measure
-from fullrecall.observe import ROOT
+from fullrecall.observe import ROOT, ToolDocuments
 from fullrecall.observe.messages import answer_of, question_of, turn_of
 from fullrecall.run.evaluate import CorpusLike, check_scorers, corpus_index
 from fullrecall.run.retrievers import RetrieverLike, as_retriever
@@ -75,7 +75,8 @@ class RecallStringEvaluator(RunEvaluator):
       what a later step dropped; or "read", what the model's prompt had.
     - `corpus`: what the retriever searches, as `fullrecall.evaluate` takes it: a sample whose label
       is stale in it is unscored.
-    - `id_key`, `collapse`, `which`, `name`, `failed_calls`, `other_tools`: those of `observed`. A
+    - `id_key`, `collapse`, `which`, `name`, `failed_calls`, `other_tools`,
+      `tool_documents`: those of `observed`. A
       `which`, `name` or `view` other than the default is part of the key:
       "id_recall[bm25]@5".
 
@@ -102,6 +103,7 @@ class RecallStringEvaluator(RunEvaluator):
         name: str | Sequence[str] = (),
         failed_calls: FailedCalls = "unscored",
         other_tools: Collection[str] = (),
+        tool_documents: ToolDocuments = None,
     ) -> None:
         (self.scorer,) = check_scorers([IdRecall() if scorer is None else scorer])
         for each in measures:
@@ -115,6 +117,7 @@ class RecallStringEvaluator(RunEvaluator):
             name=name,
             failed_calls=failed_calls,
             other_tools=other_tools,
+            tool_documents=tool_documents,
             documents_key=documents_key,
         )
         self._documents_key = documents_key

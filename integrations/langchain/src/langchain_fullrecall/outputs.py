@@ -112,7 +112,7 @@ def checked_key(output: object, documents_key: str | None) -> None:
 
 
 def tool_query(arguments: Any) -> str | None:
-    """Return what a tool was asked: its only text, or the one that is called query."""
+    """Return what a tool was asked: its only text, the one called query, or all its arguments."""
     if isinstance(arguments, str):
         try:
             read = ast.literal_eval(arguments)
@@ -126,4 +126,6 @@ def tool_query(arguments: Any) -> str | None:
             text: str = arguments[name]
             return tool_query(text) if len(arguments) == 1 else text
     texts = [value for value in arguments.values() if isinstance(value, str)]
-    return texts[0] if len(texts) == 1 else None
+    if len(texts) == 1:
+        return texts[0]
+    return repr(dict(arguments)) if arguments else None

@@ -9,7 +9,7 @@ from typing import Any, get_args
 from fullrecall import Context, Retrieval
 from fullrecall._util.parameters import check_choice
 from fullrecall.errors import InputError, ParameterError
-from fullrecall.observe import DocumentCopy, Step, StepReading, ValueReader, brief
+from fullrecall.observe import DocumentCopy, Step, StepReading, ToolDocuments, ValueReader, brief
 from fullrecall.observe.turns import of_turn
 from fullrecall.samples.retrieval import FailedCalls
 from langchain_fullrecall.documents import DocumentIdKey, DocumentReader, Original
@@ -25,6 +25,7 @@ def reading_of(
     name: str | Sequence[str] = (),
     failed_calls: FailedCalls = "unscored",
     other_tools: Collection[str] = (),
+    tool_documents: ToolDocuments = None,
     documents_key: str | None = None,
 ) -> LangChainReading:
     """Return options as one value; raise `ParameterError`, naming the option, for a wrong one."""
@@ -38,6 +39,7 @@ def reading_of(
         names=names,
         failed_calls=failed_calls,
         other_tools=other_tools,
+        tool_documents=tool_documents or {},
         documents_key=documents_key,
     )
 

@@ -16,7 +16,7 @@ from fullrecall import Context, Retrieval, Sample
 from fullrecall._util.values import shown
 from fullrecall.diagnosis import IdWatch
 from fullrecall.errors import InputError, ParameterError
-from fullrecall.observe import ROOT, brief, joined
+from fullrecall.observe import ROOT, ToolDocuments, brief, joined
 from fullrecall.observe.messages import answer_of
 from fullrecall.run.retrievers import history_of, takes_history
 from fullrecall.samples.retrieval import FailedCalls
@@ -54,6 +54,7 @@ def observed(
     name: str | Sequence[str] = (),
     failed_calls: FailedCalls = "unscored",
     other_tools: Collection[str] = (),
+    tool_documents: ToolDocuments = None,
 ) -> ObservedLangChainRetriever:
     """Return a retriever, vector store, chain, graph or agent as what `evaluate` asks.
 
@@ -77,6 +78,8 @@ def observed(
       or fallback succeeded; "score" scores what the other calls returned, and says so.
     - `other_tools`: names of tools that return text but retrieve nothing. A tool that returns a
       long text of which no document is known leaves a sample unscored otherwise.
+    - `tool_documents`: by the name of a tool, a function that returns the documents in its result.
+      Default: hits in lists, in envelopes such as {"results": […]}, and in JSON text of these.
 
     How often a failing retriever is called again is for LangChain to say:
     `observed(retriever.with_retry())`. Raises `ParameterError` for what cannot be called.
@@ -88,6 +91,7 @@ def observed(
         name=name,
         failed_calls=failed_calls,
         other_tools=other_tools,
+        tool_documents=tool_documents,
         documents_key=documents_key,
     )
     return ObservedLangChainRetriever(runnable_of(retriever), reading, config, as_input)

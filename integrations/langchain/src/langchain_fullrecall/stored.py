@@ -75,6 +75,7 @@ class StoredRun:
             query=tool_query(inputs.get("input", inputs))
             if kind == "tool"
             else question_of(inputs),
+            result=self._reader.result_of(unwrapped(outputs)) if kind == "tool" else None,
             error=failed,
             outputs=self._reader.identities(output),
             callee=name if kind == "tool" else None,
@@ -91,7 +92,8 @@ class StoredRun:
     ) -> Contents:
         if kind != "retriever":
             read = self._reader.read_result if parent is None else self._reader.read
-            return read(output)
+            contents = read(output)
+            return self._reader.with_hits(contents, output) if kind == "tool" else contents
         # Whatever a retriever returned is documents, under whichever key tracing put it.
         documents = outputs.get("documents", output)
         contents = self._reader.read(documents)

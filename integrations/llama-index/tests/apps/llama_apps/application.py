@@ -46,8 +46,8 @@ class Application:
       too, if a door can tell it.
     - `hidden`: the doors that cannot tell a number, with the reason: unscored is right there.
       "plain" is every door that sees source nodes only.
-    - `renews`: user's code gives nodes new IDs. Without a record a number is then a comparison of
-      those IDs, and must say so.
+    - `renews`: code gives nodes new IDs, or makes a node of an answer. Without a record a number
+      is then a comparison of those IDs, and must say so; or no number can be told.
     - `options`: those of `observed`, of blocks, and of the evaluator.
     - `skips`: doors through which this application cannot be asked, with the reason.
     """

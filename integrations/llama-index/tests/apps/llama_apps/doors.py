@@ -91,7 +91,7 @@ def _is_hidden(application: Application, door: str, answer: Answer) -> bool:
     if _records(door):
         # The capture of the block has the number: a reason that does not say so helps no further.
         return door in application.hidden and CAPTURE_HAS_IT in answer.reason
-    return "plain" in application.hidden
+    return application.renews or "plain" in application.hidden
 
 
 def _right_answer(application: Application, door: str) -> tuple[float | None, float | None]:

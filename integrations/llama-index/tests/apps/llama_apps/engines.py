@@ -316,6 +316,8 @@ def guided_answer() -> Any:
 
 # Citations
 
+_NUMBERED = {"plain": "LlamaIndex gives numbered sources new IDs"}
+
 
 def _cited(found: str, **fields: Any) -> Any:
     return CitationQueryEngine.from_args(
@@ -323,19 +325,26 @@ def _cited(found: str, **fields: Any) -> Any:
     )
 
 
-@engine(expects="tower fees", recall=0.5, first=0.0)
+@engine(expects="tower fees", recall=0.5, first=0.0, hidden=_NUMBERED)
 def citations() -> Any:
     """Numbered sources."""
     return _cited("ferry tower")
 
 
-@engine(expects="tower fees", recall=0.5, first=0.0)
+@engine(expects="tower fees", recall=0.5, first=0.0, hidden=_NUMBERED)
 def citations_in_pieces() -> Any:
     """Numbered sources that are cut in pieces."""
     return _cited("ferry tower", citation_chunk_size=24, citation_chunk_overlap=0)
 
 
-@engine(expects="tower fees", recall=0.5, first=0.0, retrieved=1.0, stages={"Finds": 1.0})
+@engine(
+    expects="tower fees",
+    recall=0.5,
+    first=0.0,
+    retrieved=1.0,
+    stages={"Finds": 1.0},
+    hidden=_NUMBERED,
+)
 def citations_of_a_part() -> Any:
     """Numbered sources behind a postprocessor."""
     return _cited("ferry tower fees", node_postprocessors=[FirstTwo()])
@@ -358,7 +367,7 @@ class FindsPicture(BaseRetriever):
         return [NodeWithScore(node=each, score=1 / rank) for rank, each in enumerate(found, 1)]
 
 
-@engine(expects="tower map", recall=1.0, first=0.5)
+@engine(expects="tower map", recall=1.0, first=0.5, hidden=_NUMBERED)
 def citations_of_pictures() -> Any:
     """Numbered sources, texts and pictures."""
     return CitationQueryEngine.from_args(

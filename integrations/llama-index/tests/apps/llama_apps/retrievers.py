@@ -442,6 +442,7 @@ def objects_that_are_retrievers() -> Any:
     recall=0.5,
     first=0.0,
     hidden={"plain": "only the answer of the inner engine is returned"},
+    renews=True,
 )
 def objects_that_are_engines() -> Any:
     """Composable objects: index nodes carry engines, whose answers are returned as nodes."""

@@ -2,21 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from typing import Any
 
+from llama_index.core.agent.workflow import AgentOutput
 from llama_index.core.schema import MetadataMode, NodeWithScore
 from llama_index.core.storage.docstore.types import BaseDocumentStore
+from llama_index.core.workflow import StopEvent
 
 from fullrecall import Retrieval
-from fullrecall.observe import Step
+from fullrecall.observe import DocumentCopy, Step, ToolDocuments
 from fullrecall.observe.captured import Captured
+from fullrecall.observe.documents import is_made
 from fullrecall.samples.hits import IdKey
 from fullrecall.samples.retrieval import FailedCalls
 from llama_index.evaluation.fullrecall.record import UNSEEN, LlamaIndexReading, nodes_in, reading_of
 from llama_index.evaluation.fullrecall.recorder import LlamaIndexRecorder, recording
-from llama_index.evaluation.fullrecall.responses import AnyResponse, is_response, response_text
+from llama_index.evaluation.fullrecall.responses import is_response, response_text
 from llama_index.evaluation.fullrecall.selfcheck import broken
 
 
@@ -33,11 +37,16 @@ class LlamaIndexCapture(Captured):
         recorder: LlamaIndexRecorder,
         reading: LlamaIndexReading,
         answer: str | None = None,
+        *,
         calls: Sequence[LlamaIndexCapture] = (),
+        part: str | None = None,
+        before: Mapping[str, DocumentCopy] | None = None,
     ) -> None:
         self._recorder = recorder
         self._reading = reading
         self._calls = calls
+        self._part = part
+        self._before = before or {}
         self.answer = answer
 
     @property
@@ -79,13 +88,26 @@ class LlamaIndexCapture(Captured):
 
     def read(self, reading: LlamaIndexReading) -> Retrieval:
         """Return the record, read by other options."""
-        return reading.record_of(
+        record = reading.record_of(
             self.steps,
             root=self._recorder.root,
+            part=self._part,
             response=self.answer,
             partial=self.error or broken() or self._recorder.problem,
             unseen=UNSEEN,
         )
+        return self._with_earlier_ids(record, reading) if self._before else record
+
+    def _with_earlier_ids(self, record: Retrieval, reading: LlamaIndexReading) -> Retrieval:
+        """Return the record of a call with the IDs that its texts had before it in the block."""
+        others = dict(record.other_ids)
+        for context in record.contexts or ():
+            first = self._before.get(context.text or "")
+            if first is None or context.id is None or not is_made(DocumentCopy(0, context.id, "")):
+                continue
+            own_ids = [each.id for each in reading.documents_of(first, 1) if each.id is not None]
+            others[context.id] = (*others.get(context.id, ()), *own_ids)
+        return replace(record, other_ids=others)
 
     def __repr__(self) -> str:
         retrieval = self.retrieval()
@@ -101,6 +123,7 @@ def capture_retrievals(
     expand: BaseDocumentStore | None = None,
     failed_calls: FailedCalls = "unscored",
     other_tools: Collection[str] = (),
+    tool_documents: ToolDocuments = None,
 ) -> Iterator[LlamaIndexCapture]:
     """Capture what is retrieved in the block, by whatever engine, retriever, agent or workflow.
 
@@ -126,22 +149,26 @@ def capture_retrievals(
         expand=expand,
         failed_calls=failed_calls,
         other_tools=other_tools,
+        tool_documents=tool_documents,
     )
     calls: list[LlamaIndexCapture] = []
 
-    def deliver(recorder: LlamaIndexRecorder, returned: Any) -> None:
-        answer = response_text(returned) if is_response(returned) else returned
-        capture = LlamaIndexCapture(recorder, reading, answer if isinstance(answer, str) else None)
-        calls.append(capture)
-        if is_response(returned):
-            _carry(returned, capture)
+    def deliver(recorder: LlamaIndexRecorder, returned: Any, part: str | None) -> None:
+        if isinstance(returned, StopEvent):
+            returned = returned.result
+        before = block.reader.first_copies if part is None else None
+        answer = answer_text(returned)
+        capture = LlamaIndexCapture(recorder, reading, answer, part=part, before=before)
+        if part is None:
+            calls.append(capture)
+        _carry(returned, capture)
 
-    with recording(deliver=deliver) as recorder:
-        yield LlamaIndexCapture(recorder, reading, calls=calls)
+    with recording(deliver=deliver) as block:
+        yield LlamaIndexCapture(block, reading, calls=calls)
 
 
-class _SourceNodes(list[NodeWithScore]):
-    """A response's source nodes, with the capture of its call.
+class _CarriedList(list[Any]):
+    """A response's source nodes, or an agent's tool calls, with the capture of the call.
 
     The list goes wherever the response's nodes go: to `get_response()` of a stream, to copies of
     the response, and to `dataclasses.replace`.
@@ -150,14 +177,36 @@ class _SourceNodes(list[NodeWithScore]):
     capture: LlamaIndexCapture
 
 
-def _carry(response: AnyResponse, capture: LlamaIndexCapture) -> None:
-    nodes = _SourceNodes(response.source_nodes or ())
-    nodes.capture = capture
-    response.source_nodes = nodes
+def _field(returned: object) -> str | None:
+    """Return the field whose list carries the capture of an answer, None for no answer."""
+    if isinstance(returned, AgentOutput):
+        return "tool_calls"
+    return "source_nodes" if is_response(returned) else None
 
 
-def capture_of(response: object) -> LlamaIndexCapture | None:
-    """Return what the call retrieved that returned `response`, None if it was not captured."""
+def _carry(returned: Any, capture: LlamaIndexCapture) -> None:
+    field = _field(returned)
+    if field is not None:
+        carried = _CarriedList(getattr(returned, field) or ())
+        carried.capture = capture
+        setattr(returned, field, carried)
+
+
+def capture_in(answer: object) -> LlamaIndexCapture | None:
+    """Return a capture, or that of the call that returned `answer`; None if it has none."""
+    if isinstance(answer, LlamaIndexCapture):
+        return answer
     # Not getattr: a PydanticResponse claims to have every attribute.
-    nodes = getattr(response, "__dict__", {}).get("source_nodes")
-    return nodes.capture if isinstance(nodes, _SourceNodes) else None
+    carried = getattr(answer, "__dict__", {}).get(_field(answer))
+    return carried.capture if isinstance(carried, _CarriedList) else None
+
+
+def answer_text(answer: object) -> str | None:
+    """Return the text of what an application returned, None where it has none."""
+    if isinstance(answer, LlamaIndexCapture):
+        return answer.answer
+    if isinstance(answer, AgentOutput):
+        return answer.response.content
+    if is_response(answer):
+        return response_text(answer)
+    return answer if isinstance(answer, str) else None

@@ -17,7 +17,7 @@ from fullrecall._util.parameters import check_choice, check_share
 from fullrecall.diagnosis import id_hint
 from fullrecall.errors import InputError, ParameterError
 from fullrecall.measures import Measure
-from fullrecall.observe import brief
+from fullrecall.observe import ToolDocuments, brief
 from fullrecall.run.evaluate import CorpusLike, check_scorers, corpus_index
 from fullrecall.run.work import ascore_alone, score_alone
 from fullrecall.samples.hits import IdKey
@@ -52,8 +52,8 @@ class RecallEvaluator(BaseEvaluator):
       what a later step dropped; or "read", what the model's prompt had.
     - `corpus`: what the retriever searches, as `fullrecall.evaluate` takes it: a sample whose label
       is stale in it is unscored.
-    - `id_key`, `metadata_mode`, `expand`: those of `contexts`. `failed_calls`, `other_tools`: those
-      of `observed`.
+    - `id_key`, `metadata_mode`, `expand`: those of `contexts`. `failed_calls`, `other_tools`,
+      `tool_documents`: those of `observed`.
 
     `evaluate`, `evaluate_response` and their async forms take the same and return a
     `RecallEvaluationResult`:
@@ -99,6 +99,7 @@ class RecallEvaluator(BaseEvaluator):
         expand: BaseDocumentStore | None = None,
         failed_calls: FailedCalls = "unscored",
         other_tools: Collection[str] = (),
+        tool_documents: ToolDocuments = None,
     ) -> None:
         (scorer,) = check_scorers([IdRecall() if scorer is None else scorer])
         for measure in measures:
@@ -117,6 +118,7 @@ class RecallEvaluator(BaseEvaluator):
             expand=expand,
             failed_calls=failed_calls,
             other_tools=other_tools,
+            tool_documents=tool_documents,
         )
 
     def evaluate(
@@ -209,6 +211,8 @@ class RecallEvaluator(BaseEvaluator):
         if call_input.nodes and not result.score:
             other_ids = self._reading.reader.other_ids(call_input.nodes)
             notes.append(id_hint(sample, other_ids) or "")
+        if not call_input.is_recorded and result.status is Status.SCORED and result.missed:
+            notes.append("read from the response's nodes, not recorded")
         if call_input.unused and not scored:
             notes.append(f"not used: {', '.join(call_input.unused)}")
         result = replace(result, note="; ".join(filter(None, notes)))

@@ -11,12 +11,18 @@ from llama_index.core.schema import QueryBundle
 from fullrecall import Retrieval, Sample
 from fullrecall.errors import InputError
 from fullrecall.observe import StepLog, brief
-from llama_index.evaluation.fullrecall.capture import LlamaIndexCapture, capture_of
+from fullrecall.samples.hits import contexts_of
+from llama_index.evaluation.fullrecall.capture import answer_text, capture_in
 from llama_index.evaluation.fullrecall.nodes import NodeLike, are_nodes
-from llama_index.evaluation.fullrecall.reader import NodeValueReader
-from llama_index.evaluation.fullrecall.record import UNSEEN, LlamaIndexReading, nodes_in
+from llama_index.evaluation.fullrecall.reader import (
+    NO_DOCUMENTS,
+    NodeValueReader,
+    documents_among,
+    has_number_and_new_id,
+    replaces_documents,
+)
+from llama_index.evaluation.fullrecall.record import UNSEEN, LlamaIndexReading, nodes_in, nodes_of
 from llama_index.evaluation.fullrecall.responses import (
-    RESPONSE_TYPES,
     AnyResponse,
     is_response,
     response_text,
@@ -35,12 +41,16 @@ _FRAMEWORK_NAMES = {"sleep_time_in_seconds"}
 
 
 class CallInput(NamedTuple):
-    """A sample, the nodes of its contexts, the arguments not used, and why it is no sample."""
+    """A sample, the nodes of its contexts, the arguments not used, and why it is no sample.
+
+    `is_recorded` is False where nothing but the response tells what was retrieved.
+    """
 
     sample: Sample
     nodes: Sequence[NodeLike] = ()
     unused: Sequence[str] = ()
     problem: str | None = None
+    is_recorded: bool = True
 
 
 class RetrievalWithNodes(NamedTuple):
@@ -65,7 +75,7 @@ def read_call(
     fields = {
         name: value for name, value in named.items() if name in _SAMPLE_NAMES and value is not None
     }
-    fields = {"user_input": _text(query), "response": _answer(response)} | fields
+    fields = {"user_input": _text(query), "response": answer_text(response)} | fields
     retrieved = _only_one(
         contexts=contexts,
         retrieved_nodes=named.get("retrieved_nodes"),
@@ -83,7 +93,9 @@ def read_call(
     unused = named.keys() - _SAMPLE_NAMES - _FRAMEWORK_NAMES - {"retrieved_nodes"}
     if retrieved_by.retrieval is not None and retrieved_by.retrieval.response is not None:
         fields["response"] = retrieved_by.retrieval.response
-    return CallInput(Sample(**fields), retrieved_by.nodes, sorted(unused))
+    is_recorded = retrieved_by.retrieval is None or capture_in(response) is not None
+    sample = Sample(**fields)
+    return CallInput(sample, retrieved_by.nodes, sorted(unused), is_recorded=is_recorded)
 
 
 def found_in(response: object, reading: LlamaIndexReading) -> RetrievalWithNodes:
@@ -96,23 +108,47 @@ def found_in(response: object, reading: LlamaIndexReading) -> RetrievalWithNodes
 
     Raises `InputError` for nodes that the options cannot read.
     """
-    capture = response if isinstance(response, LlamaIndexCapture) else capture_of(response)
+    capture = capture_in(response)
     if capture is not None:
         record = capture.read(reading)
         own = source_nodes(response) if is_response(response) else None
-        if record.error != UNSEEN or not own:
+        if record.error != UNSEEN or not documents_among(own or ()):
             return RetrievalWithNodes(record, capture.nodes)
-    if are_nodes(response):
-        return RetrievalWithNodes(Retrieval(reading.reader.contexts(response)), response)
     if isinstance(response, AgentOutput):
         return _found_by_agent(response, reading)
     if is_response(response):
         return _found_in_response(response, reading)
-    return RetrievalWithNodes()
+    if response is None or isinstance(response, str):
+        return RetrievalWithNodes()
+    return _found_in_value(response, reading)
+
+
+def _found_in_value(value: object, reading: LlamaIndexReading) -> RetrievalWithNodes:
+    """Return the documents in what a function returned: nodes, or any form that has an ID."""
+    nodes: Sequence[NodeLike]
+    if are_nodes(value):
+        nodes = documents_among(value)
+        if value and not nodes:
+            return RetrievalWithNodes(Retrieval(error=NO_DOCUMENTS))
+        return RetrievalWithNodes(Retrieval(reading.reader.contexts(nodes)), nodes)
+    lists = [each for each in NodeValueReader().read(value).lists if each.certain]
+    nodes = [each for listed in lists for each in nodes_of(listed.documents)]
+    if len(lists) == 1 and nodes:
+        return RetrievalWithNodes(Retrieval(reading.reader.contexts(nodes)), nodes)
+    return RetrievalWithNodes(Retrieval(contexts_of(value, strings_are_ids=True)))
 
 
 def _found_in_response(response: AnyResponse, reading: LlamaIndexReading) -> RetrievalWithNodes:
-    text, own = response_text(response), source_nodes(response)
+    text, sources = response_text(response), source_nodes(response)
+    own = None if sources is None else documents_among(sources)
+    if reading.reader.id_key == "node_id" and any(map(has_number_and_new_id, own or ())):
+        problem = (
+            "the response's sources are numbered and have new IDs: ask it in "
+            "`with capture_retrievals():`, or pass id_key='ref_doc_id'"
+        )
+        return RetrievalWithNodes(Retrieval(error=problem, response=text))
+    if sources and any(map(replaces_documents, sources)):
+        return RetrievalWithNodes(Retrieval(error=f"some of {NO_DOCUMENTS}", response=text))
     if own is None or (not own and not says_that_nothing_was_retrieved(response)):
         problem = (
             "the response names no source nodes, so what was retrieved is unknown: "
@@ -128,7 +164,13 @@ def _found_by_agent(output: AgentOutput, reading: LlamaIndexReading) -> Retrieva
     LlamaIndex lists them in the order in which they ended; here they stand in that of their IDs.
     """
     log = StepLog(NodeValueReader())
-    results = [each for each in output.tool_calls if isinstance(each, ToolCallResult)]
+    results = [
+        each
+        for each in output.tool_calls
+        if isinstance(each, ToolCallResult) and not _searched_nothing(each)
+    ]
+    if not results and is_response(output.raw):  # of a tool that returns directly
+        return _found_in_response(output.raw, reading)
     for result in sorted(results, key=lambda each: each.tool_id):
         texts = [value for value in result.tool_kwargs.values() if isinstance(value, str)]
         query = texts[0] if len(texts) == 1 else repr(result.tool_kwargs)
@@ -137,11 +179,18 @@ def _found_by_agent(output: AgentOutput, reading: LlamaIndexReading) -> Retrieva
         failed = brief(result.tool_output.content) if result.tool_output.is_error else None
         log.end(id_, result.tool_output, error=failed)
     unseen = (
-        "the agent's tools returned no nodes: pass observed(agent) to evaluate, or run it in a "
-        "`with capture_retrievals():`"
+        "the agent's tools returned no nodes: pass observed(agent) to evaluate, or run it in "
+        "`with capture_retrievals() as capture:` and pass the capture"
     )
     record = reading.record_of(log.steps, response=output.response.content, unseen=unseen)
     return RetrievalWithNodes(record, nodes_in(log.steps))
+
+
+def _searched_nothing(result: ToolCallResult) -> bool:
+    """Return whether a result is that of a hand-off, or of a tool that does not exist."""
+    name, content = result.tool_name, result.tool_output.content
+    hands_over = name == "handoff" and {"to_agent", "reason"} == result.tool_kwargs.keys()
+    return hands_over or (result.tool_output.is_error and f"Tool {name} not found" in content)
 
 
 def read_texts(query: object, response: object) -> Sample:
@@ -155,34 +204,6 @@ def read_texts(query: object, response: object) -> Sample:
 
 def _text(query: object) -> Any:
     return query.query_str if isinstance(query, QueryBundle) else query
-
-
-def answer_text(answer: object) -> str | None:
-    """Return the text of what an application returned, None where it has none."""
-    if isinstance(answer, str):
-        return answer
-    if isinstance(answer, LlamaIndexCapture):
-        return answer.answer
-    if isinstance(answer, AgentOutput):
-        return answer.response.content
-    return response_text(answer) if is_response(answer) else None
-
-
-def _answer(response: object) -> str | None:
-    answer_types = (str, LlamaIndexCapture, AgentOutput)
-    if (
-        response is None
-        or isinstance(response, answer_types)
-        or is_response(response)
-        or are_nodes(response)
-    ):
-        return answer_text(response)
-    names = ", ".join(kind.__name__ for kind in (*RESPONSE_TYPES, AgentOutput, LlamaIndexCapture))
-    raise InputError(
-        f"response must be a str, a list of nodes, or one of {names}, "
-        f"got {type(response).__name__}",
-        field="response",
-    )
 
 
 def _only_one(**retrieved: object) -> object:

@@ -26,6 +26,7 @@ from fullrecall import IdRecall
 from fullrecall.errors import InputError
 from fullrecall.measures import DEFAULT_KS, MEASURES, Measure, Recall, parse
 from fullrecall.scorers import DeterministicScorer, Result, Status
+from llama_index.evaluation.fullrecall.reader import NO_DOCUMENTS, is_composed
 
 _TEXTS = ("reference_contexts", "retrieved_contexts")
 _IDS = ("reference_context_ids", "retrieved_context_ids")
@@ -113,6 +114,10 @@ class RecallMetric(BaseRetrievalMetric):
         """Return the score of one query's retrieval, best first."""
         del query  # no measure asks what it was
         scorer = self.scorer or IdRecall()
+        if retrieved_ids and retrieved_texts and all(map(is_composed, retrieved_texts)):
+            return RetrievalMetricResult(
+                score=nan, metadata={"status": "unscored", "reason": NO_DOCUMENTS, "missed": []}
+            )
         fields = (
             dict(zip(_IDS, self._both("ids", expected_ids, retrieved_ids), strict=True))
             if isinstance(scorer, IdRecall)
@@ -122,11 +127,13 @@ class RecallMetric(BaseRetrievalMetric):
         )
         result: Result = scorer.score(**fields)
         value = result[self.measure]
+        # LlamaIndex passes IDs alone: where a later step gave nodes new ones, these are missed.
+        reasons = [result.reason, "compared by the last IDs, not recorded" if result.missed else ""]
         return RetrievalMetricResult(
             score=nan if value is None else value,
             metadata={
                 "status": str(result.status),
-                "reason": result.reason,
+                "reason": "; ".join(filter(None, reasons)),
                 "missed": list(result.missed) if result.status is Status.SCORED else [],
             },
         )

@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Container, Iterable, Mapping, Sequence
+from hashlib import sha256
 from typing import Any, NamedTuple
 
 from llama_index.core.base.llms.types import ChatMessage
 from llama_index.core.memory import BaseMemory
 from llama_index.core.schema import BaseComponent, BaseNode, NodeWithScore, QueryBundle
 from llama_index.core.tools import ToolOutput
-from llama_index.core.workflow import Context, Event, Workflow
+from llama_index.core.workflow import Context, Event, StopEvent, Workflow
 
 from fullrecall.observe import Contents, DocumentCopy, ValueReader
 from fullrecall.observe.values import Fields, are_equal
-from llama_index.evaluation.fullrecall.nodes import content_of
+from llama_index.evaluation.fullrecall.nodes import NodeLike, content_of
 from llama_index.evaluation.fullrecall.responses import (
     is_response,
     response_text,
@@ -30,12 +31,23 @@ class NodeCopy(NamedTuple):
 
 
 class NodeValueReader(ValueReader):
-    """Copies nodes with `node_id` as their ID; `id_key` is applied to the record."""
+    """Copies nodes with `node_id` as their ID; `id_key` is applied to the record.
+
+    `answers` are the texts that engines have answered, and from which nodes: a node of such a text
+    is no document. `first_copies` has the first node of each text.
+    """
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.answers: dict[str, Sequence[NodeWithScore]] = {}
+        self.first_copies: dict[str, DocumentCopy] = {}
 
     def read(self, value: object) -> Contents:
         """Return what stands in a value; a response, or a tool's output, is its nodes."""
         if type(value) in (str, list, dict):
             return super().read(value)
+        if isinstance(value, StopEvent) and is_response(value.result):
+            return self.read(value.result)
         if isinstance(value, ToolOutput):
             return Contents(self.read(value.raw_output).lists, super().read(value.content).texts)
         if not is_response(value):
@@ -47,6 +59,29 @@ class NodeValueReader(ValueReader):
             return Contents((), texts)
         return Contents(super().read(list(nodes)).lists, texts)
 
+    def result_of(self, output: Any) -> Any:
+        """Return what a tool itself returned."""
+        return output.raw_output if isinstance(output, ToolOutput) else output
+
+    def listed(self, items: Sequence[Any]) -> Sequence[Any]:
+        """Return the items of a list, an answer among documents as those that it was made from."""
+        sources = [self._sources(item) for item in items] if self.answers else []
+        if not any(sources) or all(sources):
+            return items
+        known = {each.node_id for each in items if isinstance(each, NodeWithScore)}
+        listed: list[Any] = []
+        for item, own in zip(items, sources, strict=True):
+            new = [each for each in own if each.node_id not in known]
+            known.update(each.node_id for each in new)
+            listed += new or [item]
+        return listed
+
+    def _sources(self, item: object) -> Sequence[NodeWithScore]:
+        if not isinstance(item, NodeWithScore) or self.document(item) is not None:
+            return ()
+        text = content_of(item.node).strip()
+        return self.answers.get(text) or self.answers.get(_COMPOSED.sub("", text), ())
+
     def document(self, value: Any) -> DocumentCopy | None:
         """Return a node, scored or not, as a copy; what is looked up as a tool is none."""
         if isinstance(value, NodeWithScore):
@@ -55,13 +90,13 @@ class NodeValueReader(ValueReader):
             node, score = value, None
         else:
             return None
-        content = content_of(node)
-        text = _without_number(content)
-        if stands_for_object(node, text):
+        text = _text(node)
+        if not is_document(node, text, self.answers):
             return None
-        # A source that is numbered for citation has an ID of its own in some versions.
-        own_id = node.node_id if text is content else None
-        return DocumentCopy(0, own_id, text, NodeCopy(_copied(node), score))
+        own_id = None if is_numbered(node) else node.node_id
+        copy = DocumentCopy(0, own_id, text, NodeCopy(_copied(node), score))
+        self.first_copies.setdefault(text, copy)
+        return copy
 
     def is_unchanged(self, value: Any, copy: DocumentCopy) -> bool:
         """Return whether a node has the text, ID, metadata and score that were copied."""
@@ -107,14 +142,31 @@ _NUMBER = re.compile(r"\ASource \d+:\n")
 """What `CitationQueryEngine` puts before each of its sources."""
 
 
-def _without_number(content: str) -> str:
-    """Return the text of a source without its number; the very same text if it has none."""
-    is_numbered = content.startswith("Source ") and _NUMBER.match(content)
-    return _NUMBER.sub("", content).strip() if is_numbered else content
+def is_numbered(node: BaseNode) -> bool:
+    """Return whether a node is a source that was numbered for citation: its ID is a new one."""
+    content = content_of(node)
+    return content.startswith("Source ") and _NUMBER.match(content) is not None
 
 
 def _text(node: BaseNode) -> str:
-    return _without_number(content_of(node))
+    """Return the text of a node without the number of a source; of a picture, which one it is."""
+    content = content_of(node)
+    if content.startswith("Source "):
+        content = _NUMBER.sub("", content).strip() if _NUMBER.match(content) else content
+    return content or _picture(node)
+
+
+def _picture(node: BaseNode) -> str:
+    """Return which picture a node is, by its data, file or address; an empty text for none."""
+    fields = vars(node)
+    resource = fields.get("image_resource")
+    parts = [getattr(resource, name, None) for name in ("data", "path", "url")]
+    parts += [fields.get(name) for name in ("image", "image_path", "image_url")]
+    part = next((each for each in parts if each), None)
+    if part is None:
+        return ""
+    data = part if isinstance(part, bytes) else str(part).encode()
+    return f"picture {sha256(data).hexdigest()}"
 
 
 def _copied(node: BaseNode) -> BaseNode:
@@ -135,16 +187,64 @@ def _copied(node: BaseNode) -> BaseNode:
     return own
 
 
-def stand_for_objects(value: object) -> bool:
-    """Return whether a value is a list of nodes that are no contexts."""
+def are_no_documents(value: object, answers: Container[str]) -> bool:
+    """Return whether a value is a list of nodes, and none of them a document."""
     return (
         isinstance(value, list)
         and bool(value)
         and all(
-            isinstance(each, NodeWithScore) and stands_for_object(each.node, _text(each.node))
+            isinstance(each, NodeWithScore)
+            and not is_document(each.node, _text(each.node), answers)
             for each in value
         )
     )
+
+
+def has_number_and_new_id(item: NodeLike) -> bool:
+    """Return whether a citation engine made a node: its ID is not that of the source."""
+    node = item.node if isinstance(item, NodeWithScore) else item
+    return is_numbered(node) and _MADE.fullmatch(node.node_id) is not None
+
+
+def documents_among(nodes: Iterable[NodeLike]) -> list[NodeLike]:
+    """Return the nodes that are documents."""
+    reader = NodeValueReader()
+    return [each for each in nodes if reader.document(each) is not None]
+
+
+_COMPOSED = re.compile(
+    r"\s*(Sub question: .*\nResponse: |Question: .*\nAnswer: |Query: .*\nResponse: )", re.DOTALL
+)
+"""What engines put before an answer to a part of the question, which they make a node of."""
+
+
+def is_document(node: BaseNode, text: str, answers: Container[str] = ()) -> bool:
+    """Return whether a node is a document, and no tool, message, answer or row of a database.
+
+    `answers` are those of engines, as far as they are known.
+    """
+    if stands_for_object(node, text) or {"sql_query", "result"} <= node.metadata.keys():
+        return False
+    if node.ref_doc_id is not None or not _MADE.fullmatch(node.node_id):
+        return True
+    return text.strip() not in answers and not is_composed(text)
+
+
+def is_composed(text: str) -> bool:
+    """Return whether an engine made a text of a part of the question and its answer."""
+    return _COMPOSED.match(text) is not None
+
+
+def replaces_documents(item: NodeWithScore) -> bool:
+    """Return whether a recursive retriever made a node: the documents behind it are not listed."""
+    return is_composed(content_of(item.node)) and content_of(item.node).startswith("Query: ")
+
+
+NO_DOCUMENTS = "the nodes are answers or rows of a database, not documents"
+
+
+_MADE = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
+"""An ID that LlamaIndex gives to a node that is made without one."""
 
 
 def stands_for_object(node: BaseNode, text: str) -> bool:

@@ -9,7 +9,7 @@ from llama_index.core.schema import MetadataMode, NodeWithScore
 from llama_index.core.storage.docstore.types import BaseDocumentStore
 
 from fullrecall import Context
-from fullrecall.observe import DocumentCopy, Step, StepReading
+from fullrecall.observe import DocumentCopy, Step, StepReading, ToolDocuments
 from fullrecall.samples.hits import IdKey
 from fullrecall.samples.retrieval import FailedCalls
 from llama_index.evaluation.fullrecall.nodes import NodeReader
@@ -45,6 +45,19 @@ class LlamaIndexReading(StepReading):
             else:
                 yield DocumentCopy(0, own_id, part.get_content(), NodeCopy(part, score))
 
+    def links_of(self, copy: DocumentCopy) -> Collection[str]:
+        """Return the IDs of other nodes that a node names."""
+        if not isinstance(copy.detail, NodeCopy):
+            return super().links_of(copy)
+        node = copy.detail.node
+        related = [
+            each.node_id
+            for relation in node.relationships.values()
+            for each in (relation if isinstance(relation, list) else [relation])
+        ]
+        names = [getattr(node, "index_id", None), *node.metadata.values()]
+        return [*related, *(name for name in names if isinstance(name, str))]
+
     def context_of(self, copy: DocumentCopy, id: str | None) -> Context:  # noqa: A002
         """Return a node as a context of this ID."""
         if isinstance(copy.detail, NodeCopy):
@@ -59,19 +72,25 @@ def reading_of(
     expand: BaseDocumentStore | None,
     failed_calls: FailedCalls,
     other_tools: Collection[str],
+    tool_documents: ToolDocuments,
 ) -> LlamaIndexReading:
     """Return options as one value; raise `ParameterError`, naming the option, for a wrong one."""
     reader = NodeReader(id_key, metadata_mode, expand=expand)
-    return LlamaIndexReading(reader=reader, failed_calls=failed_calls, other_tools=other_tools)
+    return LlamaIndexReading(
+        reader=reader,
+        failed_calls=failed_calls,
+        other_tools=other_tools,
+        tool_documents=tool_documents or {},
+    )
 
 
 def nodes_in(steps: Iterable[Step]) -> list[NodeWithScore]:
     """Return the nodes that steps returned, as they were."""
-    copies = {
-        id(copy.detail): copy.detail
-        for step in steps
-        for each in step.returned
-        for copy in each.documents
-        if isinstance(copy.detail, NodeCopy)
-    }
-    return [NodeWithScore(node=node, score=score) for node, score in copies.values()]
+    return nodes_of(copy for step in steps for each in step.returned for copy in each.documents)
+
+
+def nodes_of(copies: Iterable[DocumentCopy]) -> list[NodeWithScore]:
+    """Return the nodes among copies, as they were."""
+    details = {id(copy.detail): copy.detail for copy in copies}
+    nodes = (detail for detail in details.values() if isinstance(detail, NodeCopy))
+    return [NodeWithScore(node=node, score=score) for node, score in nodes]

@@ -17,6 +17,7 @@ from llama_index.core.base.base_query_engine import BaseQueryEngine
 from llama_index.core.base.base_retriever import BaseRetriever
 from llama_index.core.base.embeddings.base import BaseEmbedding
 from llama_index.core.base.llms.base import BaseLLM
+from llama_index.core.base.llms.types import ChatResponse, CompletionResponse
 from llama_index.core.chat_engine.types import BaseChatEngine
 from llama_index.core.instrumentation import get_dispatcher  # type: ignore[attr-defined]
 from llama_index.core.instrumentation.event_handlers import BaseEventHandler
@@ -34,7 +35,8 @@ from llama_index.core.tools.types import BaseTool, ToolOutput
 from llama_index_instrumentation.span import active_span_id
 
 from fullrecall.observe import ROOT, Step, StepKind, StepLog, brief, on_record
-from llama_index.evaluation.fullrecall.reader import NodeValueReader, stand_for_objects
+from llama_index.evaluation.fullrecall.reader import NodeValueReader, are_no_documents
+from llama_index.evaluation.fullrecall.responses import is_response, response_text
 
 _logger = logging.getLogger(__name__)
 _numbers = count(1)
@@ -90,8 +92,9 @@ def _hands_over(tool: Any) -> bool:
     return str(module).startswith("llama_index.core.agent.")
 
 
-Deliver: TypeAlias = "Callable[[LlamaIndexRecorder, Any], None]"
-"""Takes the record of a call that has ended, and what the call returned."""
+Deliver: TypeAlias = "Callable[[LlamaIndexRecorder, Any, str | None], None]"
+"""Takes the record of a call that has ended, and what the call returned; of a block's own record,
+also the ID of the step that returned it."""
 
 
 class LlamaIndexRecorder:
@@ -109,7 +112,8 @@ class LlamaIndexRecorder:
         self.is_open = True
         self.partial: str | None = None
         self.error: str | None = None
-        self.log = StepLog(NodeValueReader())
+        self.reader = NodeValueReader()
+        self.log = StepLog(self.reader)
         self._steps: list[Step] = []
         self._same: dict[str, tuple[object, str]] = {}
         self._inner: dict[str, tuple[int, ...]] = {}
@@ -117,7 +121,7 @@ class LlamaIndexRecorder:
         self._silent: set[str] = set()
 
     def __getstate__(self) -> dict[str, Any]:
-        return {**vars(self), "log": None, "deliver": None, "is_open": False}
+        return {**vars(self), "log": None, "reader": None, "deliver": None, "is_open": False}
 
     @property
     def steps(self) -> list[Step]:
@@ -161,6 +165,7 @@ class LlamaIndexRecorder:
             callee=None if query is None else self.log.reader.identities(instance) or None,
             group="threads" if is_beside else None,
             answers=answers and "nodes" in arguments,
+            stores=isinstance(instance, NodeParser) and id_.partition("-")[0].endswith("__call__"),
             reorders=reorders,
         )
 
@@ -175,14 +180,19 @@ class LlamaIndexRecorder:
         if isinstance(output, ToolOutput) and output.is_error:
             failure = brief(output.content or "the tool failed")
         silent = id_ in self._silent
-        step = self.log.end(id_, None if silent else output, error=failure)
+        answers = self.reader.answers
+        if is_response(output) and (answer := response_text(output)):
+            answers.setdefault(answer.strip(), list(output.source_nodes or ()))
+        step = self.log.end(id_, written_by(output) if silent else output, error=failure)
         if step is None:
             return
-        if step.kind == "retriever" and stand_for_objects(output):
-            step.kind = "chain"  # it looks up tools, engines or earlier messages
+        if step.kind == "retriever" and are_no_documents(output, answers):
+            step.kind = "chain"  # it looks up tools, answers, rows or earlier messages
         step.outputs += self._inner.pop(id_, ())
         if step.answers:
             step.outputs = ()  # engines return it: that makes no earlier failure good
+        if self.deliver is not None and (step.answers or id_.partition("-")[0].endswith(".run")):
+            self.deliver(self, output, id_)
 
     def prompt(self, span: str | None, texts: list[str]) -> None:
         """Write down what a model was sent."""
@@ -211,7 +221,8 @@ class LlamaIndexRecorder:
         self.partial = self.partial or self.log.partial
         self.is_open = False
         self.deliver = None
-        self.log = StepLog(NodeValueReader())
+        self.reader = NodeValueReader()
+        self.log = StepLog(self.reader)
         self._same = {}
 
     def _caller(self, span: str | None) -> str | None:
@@ -346,7 +357,7 @@ def _end(id_: str, output: Any, error: BaseException | None) -> None:
     with suppress(ValueError):  # it may end in another context than it began in
         recorders.reset(call.token)
     for deliver in call.deliver:
-        deliver(call.recorder, output)
+        deliver(call.recorder, output, None)
 
 
 def _note_beside(name: str, query: str | None) -> None:
@@ -485,6 +496,15 @@ def _query(arguments: Mapping[str, Any]) -> str | None:
     if question is None and ("kwargs" in arguments or "args" in arguments):
         return repr((arguments.get("args", ()), arguments.get("kwargs", {})))
     return question
+
+
+def written_by(output: object) -> str | None:
+    """Return what a model wrote; None for a stream, and for anything else."""
+    if isinstance(output, ChatResponse):
+        return output.message.content
+    if isinstance(output, CompletionResponse):
+        return output.text
+    return output if isinstance(output, str) else None
 
 
 def question_text(question: object) -> str | None:

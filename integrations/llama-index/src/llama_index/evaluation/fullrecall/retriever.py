@@ -22,12 +22,15 @@ from llama_index.core.workflow import StartEvent, Workflow
 from fullrecall import Context, Retrieval, Sample
 from fullrecall.diagnosis import IdWatch
 from fullrecall.errors import InputError, ParameterError
-from fullrecall.observe import ROOT, joined
+from fullrecall.observe import ROOT, ToolDocuments, joined
+from fullrecall.run.retrievers import as_retrieval
 from fullrecall.samples.context import ID
-from fullrecall.samples.hits import IdKey, contexts_of
+from fullrecall.samples.hits import IdKey
+from fullrecall.samples.identifiers import is_texts
 from fullrecall.samples.retrieval import FailedCalls
+from llama_index.evaluation.fullrecall.capture import answer_text
 from llama_index.evaluation.fullrecall.depth import deeper
-from llama_index.evaluation.fullrecall.inputs import RetrievalWithNodes, answer_text, found_in
+from llama_index.evaluation.fullrecall.inputs import RetrievalWithNodes, found_in
 from llama_index.evaluation.fullrecall.nodes import got
 from llama_index.evaluation.fullrecall.record import UNSEEN, LlamaIndexReading, nodes_in, reading_of
 from llama_index.evaluation.fullrecall.recorder import LlamaIndexRecorder, recording, unrecorded
@@ -59,6 +62,7 @@ def observed(
     expand: BaseDocumentStore | None = None,
     failed_calls: FailedCalls = "unscored",
     other_tools: Collection[str] = (),
+    tool_documents: ToolDocuments = None,
 ) -> ObservedLlamaIndexRetriever:
     """Return a retriever, engine, agent or workflow as what `evaluate` and `diagnose` ask.
 
@@ -74,6 +78,8 @@ def observed(
       or fallback succeeded; "score" scores what the other calls returned, and says so.
     - `other_tools`: names of tools that return text but retrieve nothing. A tool that returns a
       long text of which no document is known leaves a sample unscored otherwise.
+    - `tool_documents`: by the name of a tool, a function that returns the documents in its result.
+      Default: hits in lists, in envelopes such as {"results": […]}, and in JSON text of these.
 
     Each question is asked of a chat engine, and of an agent, in a conversation of its own. A
     streamed answer of an engine is not read, and has no text; what a generator yields is read.
@@ -93,6 +99,7 @@ def observed(
         expand=expand,
         failed_calls=failed_calls,
         other_tools=other_tools,
+        tool_documents=tool_documents,
     )
     return ObservedLlamaIndexRetriever(retriever, _ways(retriever, argument), reading)
 
@@ -159,7 +166,7 @@ class ObservedLlamaIndexRetriever:
         return self._reading.reader.contexts(nodes)[:k]
 
     def _read(self, sample: Sample, answer: object, recorder: LlamaIndexRecorder) -> Retrieval:
-        answered = self._answered(answer, recorder)
+        answered = self._answered(sample, answer, recorder)
         retrieval = answered.retrieval
         if retrieval is None:
             raise InputError(f"nothing was retrieved that can be read, {got(answer)}")
@@ -170,7 +177,9 @@ class ObservedLlamaIndexRetriever:
         self._watch.look(sample, retrieval, other_ids)
         return retrieval
 
-    def _answered(self, answer: object, recorder: LlamaIndexRecorder) -> RetrievalWithNodes:
+    def _answered(
+        self, sample: Sample, answer: object, recorder: LlamaIndexRecorder
+    ) -> RetrievalWithNodes:
         if isinstance(answer, Retrieval):
             return RetrievalWithNodes(answer)
         record = self._reading.record_of(
@@ -180,13 +189,14 @@ class ObservedLlamaIndexRetriever:
             partial=broken() or recorder.problem,
             unseen=UNSEEN,
         )
-        if record.error != UNSEEN:
+        are_ids = isinstance(answer, (list, tuple)) and is_texts([*answer])
+        if record.error != UNSEEN and not (are_ids and record.retrieved == record.contexts):
             return RetrievalWithNodes(record)
         if is_response(answer) or isinstance(answer, AgentOutput):
             return found_in(answer, self._reading)
         if answer is None or isinstance(answer, str):
             return RetrievalWithNodes(record)
-        return RetrievalWithNodes(Retrieval(contexts_of(answer)))
+        return RetrievalWithNodes(as_retrieval(answer, sample))
 
 
 class _Ways(NamedTuple):

@@ -1,0 +1,120 @@
+"""Documents in the results of tools: hits in lists and envelopes, as values or as JSON text."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable, Mapping
+from itertools import pairwise
+from json import JSONDecoder
+from typing import Any
+
+from fullrecall.observe.step import Step
+from fullrecall.observe.tree import Tree
+from fullrecall.observe.words import words_of
+from fullrecall.samples.context import Context
+from fullrecall.samples.hits import IDS, INNER, SCORES, TEXTS
+
+_ENVELOPES = ("results", "documents", "hits", "matches", "data")
+_HIT_TEXTS = (*TEXTS, "snippet")
+_LINKS = ("url", "link", "href")
+
+_OWN_SHARE = 0.7
+"""The share of a tool's words from which on they are those of its caller."""
+
+
+def hits_in(value: object) -> tuple[Context, ...] | None:
+    """Return the documents in a tool's result, best first; None where it is no list of hits.
+
+    A hit is a mapping with a text, and with an ID, an address, a title or a score beside it. An
+    empty list is one of hits in an envelope only, and not in "data".
+    """
+    value = _values_in(value) if isinstance(value, str) else value
+    if isinstance(value, (list, tuple)):
+        parts = [hits_in(item) for item in value]
+        known = [hit for part in parts if part is not None for hit in part]
+        return tuple(known) if known and None not in parts else None
+    if not isinstance(value, Mapping) or "role" in value:
+        return None
+    if value.get("type") == "text":  # a block of a message
+        return hits_in(value.get("text"))
+    for name in _ENVELOPES:
+        inside = value.get(name)
+        hits = () if inside == [] and name != "data" else hits_in(inside)
+        if hits is not None:
+            return hits
+    hit = _hit_of(value)
+    return None if hit is None else (hit,)
+
+
+def _values_in(text: str) -> object:
+    """Return the value of a JSON text, or a list of several, one behind the other; else None."""
+    values, at, text = [], 0, text.strip()
+    try:
+        while at < len(text):
+            value, end = _DECODER.raw_decode(text, at)
+            values.append(value)
+            at = len(text) - len(text[end:].lstrip())
+    except (ValueError, RecursionError):
+        return None
+    return values[0] if len(values) == 1 else values
+
+
+_DECODER = JSONDecoder()
+
+
+def _hit_of(item: Mapping[str, Any]) -> Context | None:
+    """Return a hit of a search as a context; None for a row, or anything else."""
+    holders = [item, *(item[name] for name in INNER if isinstance(item.get(name), Mapping))]
+    text = _first(holders, _HIT_TEXTS, str)
+    title = _first(holders, ("title",), str)
+    own_id = _first(holders, (*IDS, *_LINKS), (str, int))
+    score = _first(holders, SCORES, (int, float))
+    marks = [mark for mark in (own_id, title, score) if mark is not None]
+    if not marks or (text is None and len(marks) == 1):
+        return None
+    metadata = item.get("metadata")
+    plain = (pair for pair in item.items() if isinstance(pair[1], (str, int, float)))
+    others = {name: value for name, value in plain if value not in (text, score)}
+    return Context(
+        text or (title if own_id is None else None),
+        id=own_id,
+        score=None if score is None else float(score),
+        metadata={**others, **(metadata if isinstance(metadata, Mapping) else {})},
+    )
+
+
+def _first(holders: Iterable[Mapping[str, Any]], names: Iterable[str], kind: Any) -> Any:
+    values = (holder.get(name) for holder in holders for name in names)
+    return next(
+        (each for each in values if isinstance(each, kind) and not isinstance(each, bool)), None
+    )
+
+
+def own_words(tree: Tree) -> set[Hashable]:
+    """Return the IDs of the tools that returned the words of their callers: they retrieved nothing.
+
+    An agent's plan, its notes, and an expert's answer come from the arguments of tools and from
+    what models wrote before. Pairs of words are compared: single words are in any text.
+    """
+    events = [(step.began, step.query) for step in tree.steps if step.kind == "tool"]
+    events += [
+        (step.ended, text)
+        for step in tree.steps
+        if step.kind == "llm" and step.ended is not None
+        for text in step.texts
+    ]
+    ends = [(step.ended, step) for step in tree.steps if step.kind == "tool" and step.ended]
+    found: set[Hashable] = set()
+    written: set[tuple[str, str]] = set()
+    for _, event in sorted([*events, *ends], key=lambda each: each[0]):
+        if not isinstance(event, Step):
+            written.update(_pairs(event or ""))
+        elif not any(below.retrieves for below in tree.below(event)):
+            pairs = _pairs(" ".join(event.texts))
+            if pairs and sum(pair in written for pair in pairs) >= _OWN_SHARE * len(pairs):
+                found.add(event.id)
+    return found
+
+
+def _pairs(text: str) -> list[tuple[str, str]]:
+    words = words_of(text.lower())
+    return list(pairwise(words))

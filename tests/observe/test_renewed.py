@@ -1,0 +1,152 @@
+"""Documents that a later step gives new IDs: renamed, merged, rewritten, stored again."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+from uuid import UUID
+
+import pytest
+
+from fullrecall import Context, IdRecall, Retrieval, Sample
+from fullrecall.measures import Recall
+
+
+def made(number: int) -> str:
+    """Return an ID as frameworks make one for a document without its own."""
+    return str(UUID(int=number))
+
+
+def recall(record: Retrieval, *references: str, stage: str | None = None) -> float | None:
+    """Return the recall of references, after the record was saved and read."""
+    saved = Retrieval.from_dict(json.loads(json.dumps(record.to_dict())))
+    sample = Sample(reference_context_ids=references, retrieval=saved)
+    return IdRecall().score(sample if stage is None else sample.at_stage(stage)).score
+
+
+def test_a_document_has_each_of_its_ids_at_every_stage(program: Any, docs: Any) -> None:
+    """A numbered copy with a new ID is the document, also where the retriever returned it."""
+    found = program.retrieve(docs["a"], docs["b"])
+    numbered = [Context(f"[1] {found[0].text}", id=made(1))]
+    program.function("number", found, numbered, kind="reranker")
+    record = program.retrieval()
+    assert recall(record, "a", "b") == 0.5
+    assert recall(record, made(1), "b") == 0.5
+    assert recall(record, "a", "b", stage="search") == 1.0
+
+
+def test_a_merged_text_is_each_of_its_parts_at_one_rank(program: Any, docs: Any) -> None:
+    """Or the whole, where a reference names that."""
+    found = program.retrieve(docs["a"], docs["b"], docs["c"])
+    whole = Context(f"{found[0].text}\n{found[1].text}", id="chapter")
+    program.function("merge", found, [whole, found[2]], kind="reranker")
+    record = program.retrieval()
+    assert record.part_ids == {"chapter": ("a", "b")}
+    assert [each.id for each in record.contexts or ()] == ["chapter", "c"]
+    assert (recall(record, "a", "b", "c"), recall(record, "chapter", "c")) == (1.0, 1.0)
+    named = record.named({"a", "b", "c"})
+    assert [each.id for each in named.contexts or ()] == ["a", "b", "c"]
+    assert named.ranks == (1, 1, 2)
+    sample = Sample(reference_context_ids=["a", "b", "c", "d"], retrieval=record)
+    assert IdRecall().score(sample)[Recall @ 1] == 0.5
+    assert recall(record, "a", "b", "d", stage="search") == 2 / 3
+
+
+@pytest.mark.parametrize("own_id", [None, "a"])
+def test_a_merged_text_without_an_id_of_its_own_is_its_parts(
+    program: Any, docs: Any, own_id: str | None
+) -> None:
+    """Its ID is that of a part, or it has none."""
+    found = program.retrieve(docs["a"], docs["b"], docs["c"])
+    whole = Context(f"{found[0].text}\n{found[1].text}", id=own_id)
+    program.function("merge", found, [whole], kind="reranker")
+    assert program.ids() == ["a", "b"]
+
+
+def test_a_rewritten_text_under_the_same_id_is_the_same_document(program: Any, docs: Any) -> None:
+    """A model that masks or translates keeps the ID."""
+    found = program.retrieve(docs["a"], docs["b"])
+    program.function("translate", found, [Context("Ein Blatt.", id="a")], kind="reranker")
+    record = program.retrieval()
+    assert recall(record, "a", "b") == 0.5
+    assert recall(record, "a", "b", stage="search") == 1.0
+
+
+def test_new_ids_with_other_words_are_unscored(program: Any, docs: Any) -> None:
+    """Which of the documents a model put into its own words is unknown."""
+    found = program.retrieve(docs["a"], docs["b"])
+    briefly = [Context("Paper stops it.", id=made(1)), Context("They crossed.", id=made(2))]
+    program.function("compress", found, briefly, kind="reranker")
+    assert "new IDs and other texts" in (program.retrieval().error or "")
+
+
+@pytest.mark.parametrize(
+    "given",
+    [Context("Paper.", id="z"), Context("Paper.", id=made(1), metadata={"of": "a"})],
+    ids=["an ID of a store", "a link to the document"],
+)
+def test_other_documents_that_a_store_returned_are_scored(
+    program: Any, docs: Any, given: Context
+) -> None:
+    """A summary leads to its chunk, and a document names the one it belongs to."""
+    found = program.retrieve(docs["a"])
+    program.function("look up", found, [given], kind="reranker")
+    assert recall(program.retrieval(), given.id or "") == 1.0
+
+
+def test_texts_that_were_stored_again_are_the_documents_before(program: Any, docs: Any) -> None:
+    """Corrective RAG cuts the texts into a new store, and searches that."""
+    program.retrieve(docs["a"], docs["b"], docs["c"])
+    program.function("split", None, None, stores=True)
+    program.retrieve(Context(docs["a"].text, id=made(1)), name="new store")
+    record = program.retrieval()
+    assert recall(record, "a", "b") == 0.5
+    assert [call.source for call in record.calls] == ["new store"]
+
+
+def test_equal_texts_of_two_stores_are_two_documents(program: Any, docs: Any) -> None:
+    """Nothing was stored between the searches."""
+    program.retrieve(docs["a"], docs["b"])
+    program.retrieve(Context(docs["a"].text, id=made(1)))
+    assert program.ids() == ["a", made(1), "b"]
+
+
+def test_documents_that_are_answered_from_count_whoever_found_them(program: Any, docs: Any) -> None:
+    """A neighbor comes from a docstore, beside the found one."""
+    (found,) = program.retrieve(docs["a"])
+    program.function("answer", [found, docs["b"]], "It does.", answers=True)
+    assert program.ids() == ["a", "b"]
+
+
+def test_a_list_that_a_filter_emptied_was_a_stage(program: Any, docs: Any) -> None:
+    """Nothing is left, and what was retrieved is known."""
+    found = program.retrieve(docs["a"])
+    program.function("cutoff", found, [], kind="reranker")
+    record = program.retrieval()
+    assert (recall(record, "a"), recall(record, "a", stage="search")) == (0.0, 1.0)
+
+
+def test_the_prompt_of_the_answer_tells_what_was_read(program: Any, docs: Any) -> None:
+    """Prompts that chose among the documents do not count; those of parts of the answer do."""
+    found = program.retrieve(docs["a"], docs["b"], docs["c"])
+    for each in found:
+        program.ask(f"Is this relevant? {each.text}")
+    program.ask(f"Answer from: {found[1].text} {found[0].text}")
+    assert program.retrieval().read == ("yes", "yes", "no")
+
+
+def test_a_prompt_for_each_document_reads_all(program: Any, docs: Any) -> None:
+    """No later prompt shows them again."""
+    found = program.retrieve(docs["a"], docs["b"])
+    for each in found:
+        program.ask(f"Summarize: {each.text}")
+    program.ask("Join the summaries.")
+    assert program.retrieval().read == ("yes", "yes")
+
+
+def test_escapes_of_markup_count_as_read(program: Any) -> None:
+    """A template engine escapes texts for XML, and a client writes that as JSON."""
+    (found,) = program.retrieve(Context('Tom & Jerry say "a < b" in every single film.', id="t"))
+    escaped = found.text.replace("&", "&amp;").replace("<", "&lt;").replace('"', "&quot;")
+    program.ask(json.dumps(f"<document>{escaped}</document>"))
+    assert program.retrieval().read == ("yes",)

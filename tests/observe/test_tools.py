@@ -1,0 +1,113 @@
+"""Documents in the results of tools, and tools that retrieve nothing."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from fullrecall.errors import ParameterError
+from fullrecall.observe import StepReading
+from fullrecall.observe.tools import hits_in
+
+A, B = {"id": "a", "text": "About a."}, {"id": "b", "text": "About b."}
+PLAN = "Search the guide for the tower, then compare the prices of both museums by hand."
+
+
+@pytest.mark.parametrize(
+    "result",
+    [
+        [A, B],
+        {"results": [A, B], "took": 3},
+        {"data": {"hits": [{"_id": "a", "_source": {"text": "x"}}, {"_id": "b", "score": 1}]}},
+        [{"url": "a", "content": "x", "title": "T"}, {"link": "b", "snippet": "y"}],
+        {"matches": [{"id": "a", "score": 0.9}, {"id": "b", "score": 0.1}]},
+        [{"type": "text", "text": json.dumps({"documents": [A, B]})}],
+        f"{json.dumps(A)}\n{json.dumps(B)}",
+    ],
+    ids=["list", "envelope", "nested", "web", "scores", "blocks", "lines"],
+)
+def test_hits_of_any_usual_form_are_documents(result: Any) -> None:
+    """As values, or as the JSON text of them."""
+    for form in (result, result if isinstance(result, str) else json.dumps(result)):
+        assert [hit.id for hit in hits_in(form) or ()] == ["a", "b"]
+
+
+@pytest.mark.parametrize(
+    "result",
+    [
+        "The tower was finished in 1892.",
+        [{"content": "Search", "status": "pending"}],
+        [{"id": 1, "name": "Ada", "balance": 3}],
+        [{"role": "user", "content": "x", "id": "1"}],
+        {"answer": 42},
+        {"data": []},
+        [],
+        [A, "a note"],
+        12,
+    ],
+)
+def test_anything_else_is_no_list_of_hits(result: Any) -> None:
+    """Plans, rows, messages, numbers."""
+    assert hits_in(result) is None
+
+
+def test_an_empty_envelope_is_a_search_that_found_nothing(program: Any) -> None:
+    """The sample is scored."""
+    program.function("kb", "q", json.dumps({"results": []}), kind="tool", query="q")
+    assert program.ids() == []
+
+
+@pytest.mark.parametrize("form", [lambda each: each, json.dumps])
+def test_a_tool_of_hits_retrieved_them(program: Any, form: Any) -> None:
+    """In order, whatever the tool is called."""
+    output = form({"results": [{**A, "title": "A"}, {**B, "title": "B"}]})
+    program.function("kb", "q", output, kind="tool", query="q")
+    assert program.ids() == ["a", "b"]
+
+
+def test_a_function_of_the_user_reads_other_results(program: Any) -> None:
+    """By the name of the tool; the built-in reading does not apply."""
+    program.function("kb", "q", "a;b " + "words " * 40, kind="tool", query="q")
+    assert program.ids() is None
+    read = {"kb": lambda result: result.split(" ")[0].split(";")}
+    assert program.ids(tool_documents=read) == ["a", "b"]
+
+
+def test_a_function_that_fails_leaves_the_sample_unscored(program: Any) -> None:
+    """The reason names the tool."""
+    program.function("kb", "q", "x", kind="tool", query="q")
+    with pytest.raises(Exception, match=r"tool_documents\['kb'\]: ZeroDivisionError"):
+        program.retrieval(tool_documents={"kb": lambda _: 1 / 0})
+    with pytest.raises(ParameterError, match="tool_documents"):
+        StepReading(tool_documents={"kb": 1})  # type: ignore[dict-item]
+
+
+def test_a_tool_that_returns_the_words_of_its_caller_retrieved_nothing(
+    program: Any, docs: Any
+) -> None:
+    """A plan from its arguments, an expert's answer from a model."""
+    program.retrieve(docs["a"])
+    todos = [{"id": 1, "text": PLAN, "done": False}]
+    program.function("write_todos", None, json.dumps(todos), kind="tool", query=repr(todos))
+    with program.step("tool", "expert", query="who?") as expert:
+        expert.returns(program.ask("who?", answer=f"The answer is: {PLAN} " * 2))
+    program.function("read_file", None, f"1 {PLAN}\n2 {PLAN}", kind="tool", query="plan.md")
+    assert program.ids() == ["a"]
+
+
+def test_a_tool_of_unknown_text_leaves_the_sample_unscored(program: Any, docs: Any) -> None:
+    """Its words are not those of its caller."""
+    program.retrieve(docs["a"])
+    program.function("kb", None, "Unknown words of a document. " * 9, kind="tool", query="words")
+    assert "returned text of which no document is known: 'kb'" in program.retrieval().error
+    assert program.ids(other_tools=["kb"]) == ["a"]
+
+
+def test_a_tool_that_searches_nothing_may_fail(program: Any, docs: Any) -> None:
+    """`other_tools` excuses its failure too."""
+    program.retrieve(docs["a"])
+    program.fail("weather", kind="tool")
+    assert program.ids() is None
+    assert program.ids(other_tools=["weather"]) == ["a"]
