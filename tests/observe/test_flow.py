@@ -616,3 +616,46 @@ def test_a_reordering_of_few_documents_is_known_by_its_name(
     found = program.retrieve(*[docs[each] for each in "abcd"])
     program.function(name, found, [docs[each] for each in "bdca"])
     assert program.ids() == list(ranked)
+
+
+@pytest.mark.parametrize("separate", [True, False])
+def test_hits_of_several_queries_are_calls(program: Any, docs: Any, *, separate: bool) -> None:
+    """If each was returned alone; those of one list are one list."""
+    with program.call() as call:
+        lists = [["a"], ["b"]] if separate else [["a", "b"]]
+        for number, letters in enumerate(lists):
+            program.retrieve(*[docs[each] for each in letters], query=str(number))
+        call.returns([[docs["a"]], [docs["b"]]])
+    assert program.retrieval().ranks == ((1, 1) if separate else None)
+
+
+def test_a_list_that_a_cached_step_made_is_known_from_the_next_one(program: Any, docs: Any) -> None:
+    """If the state is of this run alone, and its caller was not given the documents."""
+    with program.call({"question": "q"}) as call, program.step("chain", "graph", {"question": "q"}):
+        state = {"question": "q", "documents": [docs["b"], docs["a"]]}
+        program.function("answer", state, {"answer": "x"}, task="answer:1", closed=True)
+        call.returns("x")
+    assert program.ids() == ["b", "a"]
+
+
+@pytest.mark.parametrize("closed", [True, False])
+def test_a_list_that_was_there_before_was_not_retrieved(
+    program: Any, docs: Any, *, closed: bool
+) -> None:
+    """As in the state of an earlier run, or in the input of the call."""
+    state = {"question": "q", "documents": [docs["a"]]}
+    with (
+        program.call(state if closed else None) as call,
+        program.step("chain", "graph", state if closed else None),
+    ):
+        program.function("answer", state, {"answer": "x"}, task="answer:1", closed=closed)
+        call.returns("x")
+    assert program.ids() is None
+
+
+def test_an_empty_list_of_a_tool_is_a_search_without_results(program: Any) -> None:
+    """By itself, or as the artifact of its message."""
+    program.function("search", None, [], kind="tool")
+    message = {"type": "tool", "content": "", "artifact": []}
+    program.function("search", None, message, kind="tool")
+    assert program.ids() == []

@@ -1,12 +1,15 @@
 """Random programs of LangChain's and LangGraph's parts: no number that is wrong, on any path.
 
 The truth is not what the adapter thinks: it is what the program returned, or the markers in the
-last prompt that its model was sent. Set `FULLRECALL_RUNS` for more programs.
+last prompt that its model was sent. Set `FULLRECALL_RUNS` for more programs, `FULLRECALL_SEED` for
+other ones.
 """
 
 from __future__ import annotations
 
 import asyncio
+import html
+import json
 import operator
 import os
 import random
@@ -17,14 +20,17 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Annotated, Any
 from uuid import uuid4
+from xml.sax.saxutils import escape
 
 import pytest
 from langchain_classic.retrievers import ContextualCompressionRetriever, EnsembleRetriever
 from langchain_core.documents import BaseDocumentCompressor, Document
+from langchain_core.messages import AIMessage, ToolMessage
 from langchain_core.runnables import RunnableLambda, RunnableParallel, RunnablePassthrough
-from langchain_core.tools import ToolException, tool
+from langchain_core.tools import InjectedToolCallId, ToolException, tool
 from langgraph.checkpoint.memory import InMemorySaver
-from langgraph.graph import END, START, StateGraph
+from langgraph.graph import END, START, MessagesState, StateGraph
+from langgraph.prebuilt import InjectedState, ToolNode
 from langgraph.types import Command, Send, interrupt
 from langsmith import Client
 from typing_extensions import TypedDict
@@ -40,6 +46,7 @@ _spec.loader.exec_module(shapes)
 Store, Model, doc, joined = shapes.Store, shapes.Model, shapes.doc, shapes.joined
 
 PROGRAMS = int(os.environ.get("FULLRECALL_RUNS", "24"))
+FIRST = int(os.environ.get("FULLRECALL_SEED", "0"))
 _MARKER = re.compile(r"marker-([a-p])\b")
 
 
@@ -310,6 +317,128 @@ class Random:
 
         return RunnableLambda(run)
 
+    # Applications
+
+    def search_tool(self, name: str) -> Any:
+        """Draw a tool that finds documents: by a retriever, or by an API that returns JSON."""
+        kind, letters = (
+            self.random.randrange(4),
+            self.letters() if self.random.random() < 0.9 else "",
+        )
+        text, envelope = self.random.choice(_TEXT_KEYS), self.random.choice(_ENVELOPES)
+        retriever, written = self.retriever(1), self.random.random() < 0.6
+
+        def hits(query: str) -> Any:
+            listed = [{"id": each, text: shapes.TEXTS[each], "score": 0.5} for each in letters]
+            result = {envelope: listed, "took": 3} if envelope else listed
+            return json.dumps(result) if written or not listed else result
+
+        def search(query: str) -> Any:
+            return joined(retriever.invoke(query)) if kind == 0 else hits(query)
+
+        return tool(name, description="Search.")(search)
+
+    def other_tool(self, name: str) -> Any:
+        """Draw a tool that says back what the agent wrote."""
+        lines = self.random.random() < 0.5
+
+        def note(text: str) -> str:
+            return "\n".join(f"{n}: {s}" for n, s in enumerate(text.split(","))) if lines else text
+
+        return tool(name, description="Write a note.")(note)
+
+    def using(self, tools: list[Any]) -> Any:
+        """Return a graph in which each tool is called in turn, in the way of an agent."""
+        builder = StateGraph(MessagesState)
+        before = START
+        for number, each in enumerate(tools):
+            given = {"query": f"q {number}"} if "search" in each.name else {"text": _THOUGHT}
+            given = {} if "transfer" in each.name else given
+            call: Any = {"name": each.name, "args": given, "id": f"{each.name} {number}"}
+            asked = AIMessage("", tool_calls=[{**call, "type": "tool_call"}])
+            builder.add_node(f"ask{number}", lambda _, asked=asked: {"messages": [asked]})
+            builder.add_node(f"use{number}", ToolNode([each]))
+            builder.add_edge(before, f"ask{number}")
+            builder.add_edge(f"ask{number}", f"use{number}")
+            before = f"use{number}"
+        return builder, before
+
+    def say(self, state: Any) -> dict[str, Any]:
+        """Answer from the messages of the tools."""
+        texts = [str(each.content) for each in state["messages"] if each.type == "tool"]
+        return {"messages": [AIMessage(self.ask("\n".join(texts)))]}
+
+    def tool_agent(self) -> Any:
+        """An agent whose tools return JSON, text of a retriever, or its own words."""
+        tools = [self.search_tool(f"search{n}") for n in range(self.random.randint(1, 3))]
+        if self.random.random() < 0.6:
+            tools.insert(self.random.randint(0, len(tools)), self.other_tool("note"))
+        builder, last = self.using(tools)
+        builder.add_node("say", self.say)
+        builder.add_edge(last, "say")
+        return builder.compile()
+
+    def handing_agents(self) -> Any:
+        """An agent that searches and hands over to another one, which searches as well."""
+
+        @tool
+        def transfer(
+            state: Annotated[dict[str, Any], InjectedState],
+            tool_call_id: Annotated[str, InjectedToolCallId],
+        ) -> Command[Any]:
+            """Hand over."""
+            said = ToolMessage("Transferred. " * 12, tool_call_id=tool_call_id)
+            update = {"messages": [*state["messages"], said]}
+            return Command(graph=Command.PARENT, goto="second", update=update)
+
+        first, _ = self.using([self.search_tool("search1"), transfer])
+        second, last = self.using([self.search_tool("search2")])
+        second.add_node("say", self.say)
+        second.add_edge(last, "say")
+        graph = StateGraph(MessagesState)
+        graph.add_node("first", first.compile(), destinations=("second",))
+        graph.add_node("second", second.compile())
+        graph.add_edge(START, "first")
+        return graph.compile()
+
+    def approved_agent(self) -> Any:
+        """An agent whose search waits for a human, who may reject it."""
+        approves, inner = self.random.random() < 0.7, self.search_tool("inner")
+
+        @tool
+        def search(query: str) -> Any:
+            """Search, if a human says yes."""
+            return inner.func(query) if interrupt(query) else "No."
+
+        builder, last = self.using([self.search_tool("search0"), search])
+        builder.add_node("say", self.say)
+        builder.add_edge(last, "say")
+        graph = builder.compile(checkpointer=InMemorySaver())
+
+        def run(question: str) -> str:
+            config: Any = {"configurable": {"thread_id": str(uuid4())}}
+            graph.invoke({"messages": [("user", question)]}, config)
+            return str(graph.invoke(Command(resume=approves), config)["messages"][-1].content)
+
+        return RunnableLambda(run)
+
+    def escaping_chain(self) -> Any:
+        """A prompt with the first documents, escaped."""
+        cut, escaped = self.random.randint(1, 3), self.random.choice(_ESCAPES)
+        return (
+            Marked(letters=self.letters())
+            | (lambda found: "".join(f"<d>{escaped(d.page_content)}</d>" for d in found[:cut]))
+            | self.model
+        )
+
+    def hits(self) -> Any:
+        """Documents as hits of one document each; maybe a prompt with some of them."""
+        form, change, cut = self.random.choice(_HITS), self.change(), self.random.randint(1, 3)
+        chain = self.retriever() | (lambda found: [form(each) for each in change(found)])
+        if self.random.random() < 0.5:
+            return chain
+        return chain | (lambda listed: "\n".join(map(str, listed[:cut]))) | self.model
+
     def program(self) -> Any:
         """Draw a program."""
         kinds = [
@@ -317,6 +446,37 @@ class Random:
             self.sending_graph, self.handing_graph, self.waiting_graph, self.failing_agent,
         ]  # fmt: skip
         return self.random.choice(kinds)()
+
+    def application(self) -> Any:
+        """Draw an application: tools, hand-offs, interrupts, escapes, and hits."""
+        kinds = [self.tool_agent, self.handing_agents, self.approved_agent, self.escaping_chain,
+                 self.hits]  # fmt: skip
+        return self.random.choice(kinds)()
+
+
+class Marked(Store):  # type: ignore[misc, valid-type]
+    """Returns documents with characters that prompts escape."""
+
+    def _get_relevant_documents(self, query: str, *, run_manager: Any) -> list[Document]:
+        return [
+            Document(f'{shapes.TEXTS[each]} <b>&amp; "{each}" & more</b>', id=each)
+            for each in self.letters
+        ]
+
+
+_THOUGHT = (
+    "first look for boats, then for the prices of bicycles, then compare both of them, and say "
+    "which of the two is more important for a family with children, or for a couple without"
+)
+_TEXT_KEYS = ("text", "content", "page_content")
+_ENVELOPES = ("", "results", "documents", "hits", "matches", "data")
+_ESCAPES: tuple[Any, ...] = (html.escape, escape, json.dumps, str)
+_HITS: tuple[Any, ...] = (
+    lambda found: {"doc": found, "score": 0.5},
+    lambda found: {"node": {"document": found}, "rank": 1},
+    lambda found: (found, {}),
+    lambda found: [found],
+)
 
 
 class State(TypedDict, total=False):
@@ -379,16 +539,20 @@ def truth(program: Random, output: Any) -> set[str]:
     if program.model.prompts:
         return set(_MARKER.findall(program.model.prompts[-1]))
     documents = output.get("documents", []) if isinstance(output, dict) else output
+    if not all(isinstance(each, Document) for each in documents):
+        return set(_MARKER.findall(str(documents)))
     return {marker for each in documents for marker in _MARKER.findall(each.page_content)}
 
 
-def measured(seed: int, *, awaited: bool) -> tuple[set[str] | None, set[str] | None, str | None]:
+def measured(
+    seed: int, kind: str, *, awaited: bool
+) -> tuple[set[str] | None, set[str] | None, str | None]:
     """Run a program; return the markers of what it is said to have retrieved, and the truth.
 
     The truth is None for a program in which something failed for good.
     """
     drawn = Random(seed)
-    program = drawn.program()
+    program = getattr(drawn, kind)()
     outputs: list[Any] = []
     kept = program | RunnableLambda(lambda output: outputs.append(output) or output)  # type: ignore[func-returns-value]
     retriever = observed(kept)
@@ -402,12 +566,13 @@ def measured(seed: int, *, awaited: bool) -> tuple[set[str] | None, set[str] | N
 
 
 @pytest.mark.parametrize("awaited", [False, True])
-def test_no_number_is_wrong(*, awaited: bool) -> None:
+@pytest.mark.parametrize("kind", ["program", "application"])
+def test_no_number_is_wrong(kind: str, *, awaited: bool) -> None:
     """And few programs are unscored."""
     outcomes: Counter[str] = Counter()
     wrong = []
-    for seed in range(PROGRAMS):
-        said, expected, reason = measured(seed, awaited=awaited)
+    for seed in range(FIRST, FIRST + PROGRAMS):
+        said, expected, reason = measured(seed, kind, awaited=awaited)
         if said is None and expected is None:
             continue
         if said is None:
@@ -423,14 +588,20 @@ FOUND = (60050, 60258, 60303, 61073)
 
 
 @pytest.mark.filterwarnings("ignore:.upload_results. parameter is in beta")
-@pytest.mark.parametrize("seed", [*range(PROGRAMS // 8), *FOUND])
-def test_no_path_gives_another_number(seed: int, client: Client) -> None:
+@pytest.mark.parametrize(
+    ("kind", "seed"),
+    [
+        *(("program", seed) for seed in (*range(FIRST, FIRST + PROGRAMS // 8), *FOUND)),
+        *(("application", seed) for seed in range(FIRST, FIRST + PROGRAMS // 4)),
+    ],
+)
+def test_no_path_gives_another_number(kind: str, seed: int, client: Client) -> None:
     """Direct, awaited, in threads, streamed, in experiments; a stored run may be unscored."""
     made: list[Random] = []
 
     def make() -> Any:
         made.append(Random(seed))
-        return made[-1].program()
+        return getattr(made[-1], kind)()
 
     output = shapes.call(make(), "q")
     expected = None if made[0].failed else truth(made[0], output)

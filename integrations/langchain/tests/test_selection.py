@@ -10,7 +10,7 @@ from fullrecall import Context, Retrieval
 from fullrecall.errors import ParameterError
 from fullrecall.observe import DocumentCopy, DocumentList, Step
 from langchain_fullrecall.documents import Original
-from langchain_fullrecall.record import reading_of
+from langchain_fullrecall.record import LangChainReading
 
 
 class Called:
@@ -63,7 +63,7 @@ CALLS = (
 
 def seen(calls: Any = CALLS, **options: Any) -> Retrieval:
     """Return the record of the selected calls."""
-    return reading_of(**options).retrieval(steps_of(calls), unseen="unseen")
+    return LangChainReading(**options).retrieval(steps_of(calls), unseen="unseen")
 
 
 def ids(calls: Any = CALLS, **options: Any) -> str:
@@ -145,7 +145,7 @@ def test_what_makes_two_documents_one() -> None:
 )
 def test_a_view_has_a_name_of_its_own(options: dict[str, Any], label: str) -> None:
     """Two views of one scorer are two keys in a table."""
-    assert reading_of(**options).label == label
+    assert LangChainReading(**options).label == label
 
 
 @pytest.mark.parametrize(
@@ -159,4 +159,4 @@ def test_a_view_has_a_name_of_its_own(options: dict[str, Any], label: str) -> No
 def test_values_out_of_range_are_named(options: dict[str, Any], message: str) -> None:
     """At once, with the parameter."""
     with pytest.raises(ParameterError, match=message):
-        reading_of(**options)
+        LangChainReading(**options)

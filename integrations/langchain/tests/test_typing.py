@@ -17,7 +17,9 @@ PROGRAM = """
 from collections.abc import Sequence
 from typing import Any
 
-from fullrecall import Context, IdRecall, LLMJudge, Report, Sample, aevaluate, diagnose, evaluate
+from fullrecall import (
+    Context, IdRecall, LLMJudge, Report, Sample, aevaluate, diagnose, evaluate, record,
+)
 from fullrecall.measures import Recall, nDCG
 from fullrecall.samples.retrieval import Retriever
 from langchain_core.documents import Document
@@ -28,7 +30,13 @@ from langchain_fullrecall import (
     LangChainChatModel, RecallStringEvaluator, capture_retrievals, contexts, observed,
     report_of,
 )
+from langchain_classic.evaluation import StringEvaluator
+from langchain_fullrecall.classic import ClassicStringEvaluator
 from langsmith.evaluation import RunEvaluator
+
+
+def search_kb(question: str) -> str:
+    return question
 
 
 def use(documents: list[Document], retriever: BaseRetriever, store: VectorStore) -> None:
@@ -43,6 +51,9 @@ def use(documents: list[Document], retriever: BaseRetriever, store: VectorStore)
     light: RunEvaluator = RecallStringEvaluator(
         which="innermost", name="x"
     )
+    classic: StringEvaluator = ClassicStringEvaluator(IdRecall(), Recall @ 3)
+    observed(search_kb, tool_documents={"search_kb": len})
+    found_there: list[Document] = record(store.similarity_search("q"), query="q")
     with capture_retrievals(id_key=lambda document: document.metadata["source"]) as seen:
         retriever.invoke("q")
     found: list[Context] | None = seen.contexts()
@@ -86,10 +97,7 @@ WRONG = {
 
 
 def check(programs: dict[str, str], folder: Path) -> list[tuple[str, str]]:
-    """Return the file and the rule of each error; one run reads LangChain once.
-
-    pyright takes a quarter of mypy's time for it; the core's own test asks both.
-    """
+    """Return the file and the rule of each error of pyright; one run reads LangChain once."""
     settings = {"typeCheckingMode": "strict", "reportUnusedVariable": False,
                 "reportUnusedImport": False}  # fmt: skip
     (folder / "pyrightconfig.json").write_text(json.dumps(settings), encoding="utf-8")
@@ -131,3 +139,18 @@ def test_the_signatures_take_what_users_hand_over(tmp_path: Path) -> None:
     wrong = f"{head}def wrong(evaluator: RecallStringEvaluator) -> None:\n{lines}"
     said = check({"right.py": PROGRAM, "wrong.py": wrong}, tmp_path)
     assert said == [("wrong.py", rule) for rule in WRONG.values()]
+
+
+@pytest.mark.skipif(find_spec("mypy") is None, reason="mypy is missing: extra test has it")
+def test_mypy_takes_the_same_program(tmp_path: Path) -> None:
+    """Under its strict rules."""
+    (tmp_path / "right.py").write_text(PROGRAM, encoding="utf-8")
+    options = ["--strict", "--cache-dir", str(tmp_path / "cache"), "--config-file", os.devnull]
+    done = subprocess.run(
+        [sys.executable, "-m", "mypy", *options, "right.py"],
+        capture_output=True,
+        text=True,
+        check=False,
+        cwd=tmp_path,
+    )
+    assert done.returncode == 0, done.stdout

@@ -430,8 +430,12 @@ class DocumentFlow:
                     )
             passages = _sourced(passages)
             stored_again = is_search and bool(passages) and not is_new
-            if passages or not listed.documents:
-                groups.append(_TrackedList(path, passages, stored_again=stored_again))
+            lists = _answers(passages, opened.bucket) if listed.hits else [passages]
+            groups += [
+                _TrackedList(path, each, stored_again=stored_again)
+                for each in lists
+                if each or not listed.documents
+            ]
             if passages:
                 self.touched.add(step.id)
         return groups
@@ -696,6 +700,12 @@ class _HandingOn:
 
 def _passages(lists: Iterable[_TrackedList | HandedList]) -> Iterator[DocumentText]:
     return (passage for each in lists for passage in each.passages)
+
+
+def _answers(hits: tuple[DocumentText, ...], bucket: Bucket) -> Sequence[tuple[DocumentText, ...]]:
+    """Return hits as one list; each alone if each was returned so, as answers to several queries."""
+    returned = {handed.signature for handed in bucket.lists}
+    return [(hit,) for hit in hits] if {(hit.number,) for hit in hits} <= returned else [hits]
 
 
 def _sourced(passages: Iterable[DocumentText]) -> tuple[DocumentText, ...]:

@@ -53,8 +53,8 @@ def of_one_retriever(
     for each in steps:
         if each.given or each.error or each.ended is None or len(each.returned) != 1:
             return None
-    ((path, copies, certain),) = step.returned
-    first_path, first, _ = steps[0].returned[0]
+    ((path, copies, certain, _),) = step.returned
+    first_path, first, *_ = steps[0].returned[0]
     if not step.retrieves or not certain or path or first_path or first != copies:
         return None
     if len({(copy.id, copy.text) for copy in copies}) < len(copies):

@@ -41,11 +41,13 @@ class DocumentList(NamedTuple):
 
     `certain` is False for bare texts, which may be documents or anything else: they count only
     if documents of these texts are known, or if the call itself returned nothing but them.
+    `hits` is True for a list of items that hold one document each.
     """
 
     path: Path
     documents: tuple[DocumentCopy, ...]
     certain: bool = True
+    hits: bool = False
 
 
 @dataclass(slots=True, eq=False)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Hashable, Iterable, Mapping
 from itertools import pairwise
 from json import JSONDecoder
@@ -27,7 +28,10 @@ def hits_in(value: object) -> tuple[Context, ...] | None:
     A hit is a mapping with a text, and with an ID, an address, a title or a score beside it. An
     empty list is one of hits in an envelope only, and not in "data".
     """
-    value = _values_in(value) if isinstance(value, str) else value
+    if isinstance(value, str):
+        value = _printed_in(value) or _values_in(value)
+    if isinstance(value, Context):
+        return (value,)
     if isinstance(value, (list, tuple)):
         parts = [hits_in(item) for item in value]
         known = [hit for part in parts if part is not None for hit in part]
@@ -43,6 +47,24 @@ def hits_in(value: object) -> tuple[Context, ...] | None:
             return hits
     hit = _hit_of(value)
     return None if hit is None else (hit,)
+
+
+def _printed_in(text: str) -> list[Context] | None:
+    """Return the documents of a list that LangChain printed into a tool's message."""
+    if not text.startswith("[Document("):
+        return None
+    try:
+        printed: Any = ast.parse(text, mode="eval").body
+        documents = [
+            {keyword.arg: ast.literal_eval(keyword.value) for keyword in call.keywords}
+            for call in printed.elts
+        ]
+        return [
+            Context(each["page_content"], id=each.get("id"), metadata=each.get("metadata"))
+            for each in documents
+        ]
+    except (SyntaxError, ValueError, AttributeError, KeyError, MemoryError, RecursionError):
+        return None  # metadata may hold objects of any class
 
 
 def _values_in(text: str) -> object:

@@ -251,7 +251,7 @@ class ValueReader:
             lists.append(DocumentList(path, perhaps, certain=False))
         hits = () if documents else self._hits(value)
         if hits:
-            lists.append(DocumentList(path, hits))
+            lists.append(DocumentList(path, hits, hits=True))
             lists = []  # what else the hits hold is text
         for item, copy in zip(value, copies, strict=True):
             if copy is None:

@@ -11,7 +11,7 @@ from fullrecall.observe.captured import Captured
 from fullrecall.observe.turns import of_question
 from fullrecall.samples.retrieval import FailedCalls
 from langchain_fullrecall.documents import DocumentIdKey
-from langchain_fullrecall.record import LangChainReading, reading_of
+from langchain_fullrecall.record import LangChainReading
 from langchain_fullrecall.recorder import LangChainRecorder, capturing
 from langchain_fullrecall.selection import Level
 from langchain_fullrecall.selfcheck import broken
@@ -83,14 +83,14 @@ def capture_retrievals(
     Not seen is what is not a LangChain retriever or tool: `vectorstore.similarity_search` alone,
     or a function under `@traceable(run_type="retriever")`. Options are those of `observed`.
     """
-    reading = reading_of(
+    reading = LangChainReading(
         id_key=id_key,
         collapse=collapse,
         which=which,
         name=name,
         failed_calls=failed_calls,
         other_tools=other_tools,
-        tool_documents=tool_documents,
+        tool_documents=tool_documents or {},
     )
     recorder = LangChainRecorder(outer=capturing.get())
     token = capturing.set(recorder)

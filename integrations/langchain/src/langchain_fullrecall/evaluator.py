@@ -30,7 +30,7 @@ from langchain_fullrecall.feedback import comment, evaluator_info, feedback
 from langchain_fullrecall.live import live_run, watch
 from langchain_fullrecall.measurement import Measured, ObservedSample, ameasure, measure, unscored
 from langchain_fullrecall.outputs import checked_key, held, separate_lists, unwrapped
-from langchain_fullrecall.record import LangChainReading, reading_of, reason
+from langchain_fullrecall.record import LangChainReading, reason
 from langchain_fullrecall.recorder import LangChainRecorder, conversation
 from langchain_fullrecall.references import example_fields, reference_fields
 from langchain_fullrecall.retriever import (
@@ -110,14 +110,14 @@ class RecallStringEvaluator(RunEvaluator):
             if not isinstance(each, Measure):
                 raise ParameterError(f"expected a measure such as Recall @ 5, got {each!r}")
         self.measures = measures or (self.scorer.method.headline,)
-        self._reading = reading_of(
+        self._reading = LangChainReading(
             id_key=id_key,
             collapse=collapse,
             which=which,
             name=name,
             failed_calls=failed_calls,
             other_tools=other_tools,
-            tool_documents=tool_documents,
+            tool_documents=tool_documents or {},
             documents_key=documents_key,
         )
         self._documents_key = documents_key

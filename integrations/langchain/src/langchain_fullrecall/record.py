@@ -2,56 +2,47 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Hashable, Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any, get_args
 
 from fullrecall import Context, Retrieval
 from fullrecall._util.parameters import check_choice
 from fullrecall.errors import InputError, ParameterError
-from fullrecall.observe import DocumentCopy, Step, StepReading, ToolDocuments, ValueReader, brief
+from fullrecall.observe import DocumentCopy, Step, StepReading, ValueReader, brief
 from fullrecall.observe.turns import of_turn
-from fullrecall.samples.retrieval import FailedCalls
 from langchain_fullrecall.documents import DocumentIdKey, DocumentReader, Original
 from langchain_fullrecall.outputs import declared, declared_error
 from langchain_fullrecall.selection import Level, missing, selected
-
-
-def reading_of(
-    *,
-    id_key: DocumentIdKey = None,
-    collapse: bool = False,
-    which: Level = "outermost",
-    name: str | Sequence[str] = (),
-    failed_calls: FailedCalls = "unscored",
-    other_tools: Collection[str] = (),
-    tool_documents: ToolDocuments = None,
-    documents_key: str | None = None,
-) -> LangChainReading:
-    """Return options as one value; raise `ParameterError`, naming the option, for a wrong one."""
-    check_choice(which, "which", get_args(Level))
-    names = (name,) if isinstance(name, str) else tuple(name)
-    if not all(isinstance(each, str) and each for each in names):
-        raise ParameterError(f"must be a str or several, got {name!r}", "name")
-    return LangChainReading(
-        reader=DocumentReader(id_key, collapse),
-        level=which,
-        names=names,
-        failed_calls=failed_calls,
-        other_tools=other_tools,
-        tool_documents=tool_documents or {},
-        documents_key=documents_key,
-    )
 
 
 @dataclass(frozen=True, kw_only=True)
 class LangChainReading(StepReading):
     """How runs are read: the options that the evaluator, `observed` and captures share."""
 
-    reader: DocumentReader
-    level: Level = "outermost"
-    names: tuple[str, ...] = ()
+    id_key: DocumentIdKey = None
+    collapse: bool = False
+    which: Level = "outermost"
+    name: str | Sequence[str] = ()
     documents_key: str | None = None
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        check_choice(self.which, "which", get_args(Level))
+        if not all(isinstance(each, str) and each for each in self.names):
+            raise ParameterError(f"must be a str or several, got {self.name!r}", "name")
+        assert self.reader  # noqa: S101 - made now, so that a wrong id_key raises
+
+    @cached_property
+    def reader(self) -> DocumentReader:
+        """How a document is read as a context."""
+        return DocumentReader(self.id_key, self.collapse)
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The names of the calls that count; none for all."""
+        return (self.name,) if isinstance(self.name, str) else tuple(self.name)
 
     def retrieval(
         self,
@@ -77,7 +68,7 @@ class LangChainReading(StepReading):
             alone = all(step.id == root for step in steps)
             final = declared(output, self.reader, self.documents_key, alone=alone)
         if self.label and self.documents_key is None:
-            chosen = selected(self.level, self.names, steps)
+            chosen = selected(self.which, self.names, steps)
             unseen = missing(self.names, steps) if self.names else unseen
             steps, root = chosen, None
         elif final is not None and root is not None:
@@ -92,7 +83,7 @@ class LangChainReading(StepReading):
     @property
     def label(self) -> str:
         """What tells a score of selected calls from others: empty for all outermost calls."""
-        return ",".join([*self.names, *(["innermost"] if self.level == "innermost" else [])])
+        return ",".join([*self.names, *(["innermost"] if self.which == "innermost" else [])])
 
     @property
     def changes_documents(self) -> bool:
@@ -101,9 +92,14 @@ class LangChainReading(StepReading):
 
     def documents_of(self, copy: DocumentCopy, rank: int) -> tuple[DocumentCopy]:  # noqa: ARG002
         """Return a document with the ID that `id_key` names."""
-        if isinstance(copy.detail, Original):
-            copy = copy._replace(id=self.reader.id_of(copy.text, copy.detail))
-        return (copy,)  # a context has the ID that whoever made it gave it
+        own = copy.detail
+        if isinstance(own, Original):
+            return (copy._replace(id=self.reader.id_of(copy.text, own)),)
+        # A context has the ID of its maker; a tool's hit may have the key among its fields.
+        metadata = dict(own.metadata) if isinstance(own, Context) else {}
+        fields = Original(copy.id, None, metadata, {})
+        named = None if callable(self.id_key) else self.reader.id_of(copy.text, fields)
+        return (copy if named is None else copy._replace(id=named),)
 
     def context_of(self, copy: DocumentCopy, id: str | None) -> Context:  # noqa: A002
         """Return a document as a context of this ID."""

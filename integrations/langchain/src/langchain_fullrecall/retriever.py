@@ -23,7 +23,7 @@ from fullrecall.samples.retrieval import FailedCalls
 from langchain_fullrecall.depth import deeper
 from langchain_fullrecall.documents import DocumentIdKey
 from langchain_fullrecall.outputs import checked_key, held
-from langchain_fullrecall.record import LangChainReading, reading_of
+from langchain_fullrecall.record import LangChainReading
 from langchain_fullrecall.recorder import LangChainRecorder
 from langchain_fullrecall.selection import Level
 from langchain_fullrecall.selfcheck import broken
@@ -84,14 +84,14 @@ def observed(
     How often a failing retriever is called again is for LangChain to say:
     `observed(retriever.with_retry())`. Raises `ParameterError` for what cannot be called.
     """
-    reading = reading_of(
+    reading = LangChainReading(
         id_key=id_key,
         collapse=collapse,
         which=which,
         name=name,
         failed_calls=failed_calls,
         other_tools=other_tools,
-        tool_documents=tool_documents,
+        tool_documents=tool_documents or {},
         documents_key=documents_key,
     )
     return ObservedLangChainRetriever(runnable_of(retriever), reading, config, as_input)
