@@ -703,7 +703,7 @@ def _passages(lists: Iterable[_TrackedList | HandedList]) -> Iterator[DocumentTe
 
 
 def _answers(hits: tuple[DocumentText, ...], bucket: Bucket) -> Sequence[tuple[DocumentText, ...]]:
-    """Return hits as one list; each alone if each was returned so, as answers to several queries."""
+    """Return hits as one list; each alone if each was returned so, for several queries."""
     returned = {handed.signature for handed in bucket.lists}
     return [(hit,) for hit in hits] if {(hit.number,) for hit in hits} <= returned else [hits]
 
