@@ -189,7 +189,7 @@ class ObservedLlamaIndexRetriever:
             partial=broken() or recorder.problem,
             unseen=UNSEEN,
         )
-        are_ids = isinstance(answer, (list, tuple)) and is_texts([*answer])
+        are_ids = isinstance(answer, (list, tuple)) and bool(answer) and is_texts([*answer])
         if record.error != UNSEEN and not (are_ids and record.retrieved == record.contexts):
             return RetrievalWithNodes(record)
         if is_response(answer) or isinstance(answer, AgentOutput):
