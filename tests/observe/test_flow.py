@@ -653,9 +653,10 @@ def test_a_list_that_was_there_before_was_not_retrieved(
     assert program.ids() is None
 
 
-def test_an_empty_list_of_a_tool_is_a_search_without_results(program: Any) -> None:
-    """By itself, or as the artifact of its message."""
+def test_an_empty_artifact_of_a_tool_is_a_search_without_results(program: Any) -> None:
+    """It is a list where documents would be; an empty list as the text of a tool says nothing."""
     program.function("search", None, [], kind="tool")
+    assert program.ids() is None
     message = {"type": "tool", "content": "", "artifact": []}
     program.function("search", None, message, kind="tool")
     assert program.ids() == []

@@ -244,7 +244,7 @@ def test_passing_is_a_score_at_the_threshold(
     ("parameters", "named"),
     [
         ({"threshold": 1.5}, "threshold must be a number from 0 to 1"),
-        ({"id_key": 7}, "id_key must be 'node_id'"),
+        ({"id_key": 7}, "id_key must be a field, a dotted path"),
         ({"metadata_mode": "x"}, "metadata_mode must be"),
         ({"failed_calls": "skip"}, "failed_calls must be 'unscored' or 'score', got 'skip'"),
     ],

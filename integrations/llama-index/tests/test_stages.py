@@ -88,7 +88,9 @@ def test_without_attaching_there_are_no_stages(engine: RetrieverQueryEngine) -> 
         QUESTION, engine.query(QUESTION), expected_ids=EXPECTED
     )
     assert (answer.score, answer.stages) == (0.5, {})
-    assert answer.feedback == "1 of 2 found in 2 retrieved; missed: place"
+    assert answer.feedback == (
+        "1 of 2 found in 2 retrieved; read from the response's nodes, not recorded; missed: place"
+    )
 
 
 def test_a_capture_is_taken_like_a_response(index: VectorStoreIndex) -> None:

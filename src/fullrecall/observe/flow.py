@@ -568,7 +568,7 @@ class _HandingOn:
         # LangGraph puts empty lists into first states, at keys that nothing has filled yet.
         return (
             self._step.retrieves
-            or (self._step.kind == "tool" and empty.path in ((), HITS, ("artifact",)))
+            or (self._step.kind == "tool" and empty.path in (HITS, ("artifact",)))
             or empty.path in self._keys()
             or (empty.path == () and (bool(self._inside) or self._step is self._flow.tree.root))
         )
