@@ -5,7 +5,7 @@ from __future__ import annotations
 import linecache
 import re
 import sys
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import cache
 from importlib import import_module
 from typing import Any
@@ -28,12 +28,27 @@ def missing(package: str, name: str, public_names: Iterable[str]) -> AttributeEr
 def exports(package: str) -> Mapping[str, str]:
     """Return the names that a package imports for type checkers, each with its module.
 
-    They are read from the source of the package, so that its imports are the only list of them.
+    They are read from the source of the package, so that its imports are the only list of them;
+    where a program was built without sources, from its compiled code.
     """
     module = sys.modules[package]
     # Not by the loader: that of pytest, which loads this package as a plug-in, has no source.
     source = "".join(linecache.getlines(str(module.__file__), vars(module)))
-    return {name: where for where, name in _EXPORT.findall(source)}
+    if source:
+        return {name: where for where, name in _EXPORT.findall(source)}
+    return dict(_compiled_exports(package))
+
+
+def _compiled_exports(package: str) -> Iterator[tuple[str, str]]:
+    from dis import get_instructions
+
+    loader: Any = getattr(sys.modules[package], "__loader__", None)
+    where = ""
+    for step in get_instructions(loader.get_code(package)):
+        if step.opname == "IMPORT_NAME":
+            where = step.argval
+        elif step.opname == "IMPORT_FROM" and where.startswith(package.partition(".")[0]):
+            yield step.argval, where
 
 
 def names(package: str, *own: str) -> Callable[[str], Any]:
