@@ -169,11 +169,11 @@ def test_every_example_of_the_readme_shows_its_output() -> None:
 
 
 def test_the_readme_takes_a_few_minutes() -> None:
-    """At most 800 words, code, its output, and tables aside."""
+    """At most 700 words, code, its output, and tables aside."""
     prose = re.sub(
         r"<!--.*?-->|^\|.*$", "", FENCE.sub("", README.read_text("utf-8")), flags=re.MULTILINE
     )
-    assert len(re.findall(r"\S*\w\S*", prose)) <= 800
+    assert len(re.findall(r"\S*\w\S*", prose)) <= 700
 
 
 def test_the_recording_is_drawn_from_what_a_terminal_prints(tmp_path: Path) -> None:

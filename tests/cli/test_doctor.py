@@ -101,14 +101,22 @@ def test_each_package_is_said_to_work_to_be_broken_or_to_be_absent(tmp_path: Pat
 
 
 def test_the_table_says_the_same_as_the_json(tmp_path: Path) -> None:
-    """Group by group, with what to do, and a last line that names what is broken, unbroken."""
-    install(tmp_path, "fullrecall", "0.1.0", "no-such; extra == 'plot'")
+    """Group by group, with what to do, and a last line that names what is broken, unbroken.
+
+    An extra of which something is installed is the user's: what it lacks is advised. Another one
+    is named, and no more.
+    """
+    extras = ("there; extra == 'plot'", "no-such; extra == 'plot'", "nothing; extra == 'redis'")
+    install(tmp_path, "fullrecall", "0.1.0", *extras)
+    install(tmp_path, "there", "1.0", module="")
     install(tmp_path, "langchain-fullrecall", "0.1.0", module="")
     install(tmp_path, "llama-index-evaluation-fullrecall", "0.1.0")
     well = doctor(tmp_path)
     assert (well.returncode, well.stderr) == (0, "")
     lines = [" ".join(line.split()) for line in well.stdout.splitlines()]
     assert {"fullrecall 0.1.0 ok", "no-such - not installed", "pip install no-such"} <= {*lines}
+    assert "not installed: extra redis" in lines
+    assert "pip install nothing" not in lines
     assert lines[-1] == "Every installed part works."
     (tmp_path / "langchain_fullrecall.py").write_text("1 / 0\n")
     sick = doctor(tmp_path)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -49,15 +50,23 @@ def test_two_reports_become_one_page(saved: dict[str, Path], tmp_path: Path) -> 
     page = tmp_path / "change.html"
     done = run("page", saved["before"], saved["after"], "-o", page, "--title", "Change")
     assert done.exit_code == 0
-    comparison = compare(*map(Report.load, (saved["before"], saved["after"])))
+    comparison = compare({name: Report.load(saved[name]) for name in ("before", "after")})
     assert page.read_text("utf-8") == comparison.to_html(title="Change")
 
 
-def test_more_than_two_reports_are_refused(saved: dict[str, Path]) -> None:
-    """A page is of one report or of two."""
-    refused = run("page", saved["before"], saved["after"], saved["after"])
-    assert refused.exit_code == 2
-    assert "expected one report, or two, got 3" in refused.output
+def test_any_number_of_reports_becomes_one_page(saved: dict[str, Path], tmp_path: Path) -> None:
+    """A table has all by the names of their files; then the first is compared with the last."""
+    third = tmp_path / "hybrid search.jsonl"
+    Report.load(saved["after"]).save(third)
+    page = tmp_path / "all.html"
+    assert run("page", saved["before"], saved["after"], third, "-o", page).exit_code == 0
+    text = page.read_text("utf-8")
+    assert ">All reports</h2>" in text
+    assert "before</bdi> → <bdi>hybrid search</bdi>" in text
+    assert re.search(r"<bdi>after</bdi>: |after: ", text)
+    alone = tmp_path / "alone.html"
+    assert run("page", saved["before"], third, "-o", alone).exit_code == 0
+    assert ">All reports</h2>" not in alone.read_text("utf-8")
 
 
 def test_a_corpus_adds_the_causes(saved: dict[str, Path], tmp_path: Path) -> None:

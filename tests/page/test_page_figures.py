@@ -69,7 +69,7 @@ def test_means_are_over_groups_and_say_so(report: Report) -> None:
         for n, (group, wanted) in enumerate((("g", "a"), ("g", "a"), (None, "b")))
     ]
     page = evaluate(samples, IdRecall()).to_html()
-    assert dict(rows_of(page))["4"][0].startswith("A id_recall 0.500")
+    assert dict(rows_of(page))["4"][0].startswith("id_recall 0.500")
     assert "3 in 2 groups" in dict(rows_of(page))["4"][0]
     assert " groups" not in " ".join(
         " ".join(of) for of in dict(rows_of(report.to_html())).values()

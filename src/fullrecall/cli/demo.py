@@ -85,8 +85,11 @@ def _save(demonstration: Demonstration, directory: Path) -> None:
             title=f"The standard library's documentation, {name}",
             diagnosis=demonstration.diagnosis if name == last else None,
         )
-    compare(demonstration.reports[first], demonstration.reports[last]).to_html(
-        directory / "compared.html", title=f"{first} and {last}"
+    both = {name: demonstration.reports[name] for name in (first, last)}
+    compare(both).to_html(
+        directory / "compared.html",
+        title=f"{first} and {last}",
+        diagnosis=demonstration.diagnosis,
     )
 
 

@@ -120,14 +120,31 @@ def _package(group: str, package: Requirement, repair: str = "") -> EnvironmentC
 
 
 def _print(checks: Sequence[EnvironmentCheck]) -> None:
-    """Print the table, then what to do about what is absent and what is broken, unbroken."""
-    sections = []
-    for group, members in groupby(checks, key=lambda check: check.group):
-        lines = [Line(each.name, [each.version or NOTHING, each.state]) for each in members]
-        sections.append(Section(group, lines))
-    show(terminal.Grid(Sheet(["version", "state"], sections)))
+    """Print the table, then what to do about what is absent and what is broken, unbroken.
+
+    An extra of which no package is installed is not the user's: it is named, and no more.
+    """
+    groups = {
+        group: list(members) for group, members in groupby(checks, key=lambda check: check.group)
+    }
+    unused = [
+        group
+        for group, members in groups.items()
+        if all(each.state == "not installed" for each in members)
+    ]
+    sections = [
+        Section(group, [Line(each.name, [each.version or NOTHING, each.state]) for each in members])
+        for group, members in groups.items()
+        if group not in unused
+    ]
+    notes = [f"not installed: {', '.join(unused)}"] if unused else []
+    show(terminal.Grid(Sheet(["version", "state"], sections, notes)))
     # Two extras may need the same package.
-    absent = dict.fromkeys(f"  {each.advice}" for each in checks if each.state == "not installed")
+    absent = dict.fromkeys(
+        f"  {each.advice}"
+        for each in checks
+        if each.state == "not installed" and each.group not in (*unused, "adapters")
+    )
     broken = [f"  {check.name}: {check.advice}" for check in checks if check.state == "broken"]
     missing = ["", "Not installed; to install:", *absent] if absent else []
     fail = [f"{len(broken)} of {len(checks)} fail:", *broken]

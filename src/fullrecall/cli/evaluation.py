@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Iterable, Iterator, Sequence
 from functools import partial
 from itertools import chain
@@ -331,13 +332,23 @@ def evaluate(
     elif any(score.scored for score in totals):
         notes = [*_previews(read_files, first), *_notes(report, joined)]
         notes += [] if scorer else [f"Scored {', '.join(each.method.name for each in scorers)}."]
-        notes += [] if stopped or output is None else [f"Saved to {output}."]
         ranks = [k for k in ks or () if isinstance(k, int)]
+        notes += [] if stopped else list(_next_steps(output, ranks))
         misses = missed_lines(report, missed, max(ranks, default=None))
         _show(totals, parts, None if quiet else notes, misses)
     if stopped is not None:
         raise_with_count(stopped, report, totals, output)
     fail_unless_scored(totals)
+
+
+def _next_steps(output: Path | None, ranks: Sequence[int]) -> Iterator[str]:
+    """Yield where the report is, and the command that says more."""
+    if output is None:
+        yield "Next: save it with --output report.jsonl, then fullrecall diagnose report.jsonl."
+        return
+    yield f"Saved to {output}."
+    at_k = f" --k {max(ranks)}" if ranks else ""
+    yield f"Next: fullrecall diagnose {shlex.quote(str(output))}{at_k}"
 
 
 def _show(

@@ -19,7 +19,8 @@ def page(
     report: Annotated[
         list[Path],
         Argument(
-            metavar="REPORT", help="Reports saved by `evaluate --output`: one, or BEFORE and AFTER."
+            metavar="REPORT",
+            help="Reports saved by `evaluate --output`: one; or the baseline, then others.",
         ),
     ],
     *,
@@ -40,8 +41,9 @@ def page(
     """Write a web page of saved reports.
 
     It answers first what fails, why, and what to change; then the summary, the curves over k, and
-    every sample, to be sorted, filtered, and searched. Of two reports, in the order of
-    `compare`: what fails now that did not, and what changed, with both retrievals side by side.
+    every sample, to be sorted, filtered, and searched. Of several reports, each by its file's
+    name: a table of all; then what changed from the first to the last, and what fails now that did
+    not, with both retrievals side by side.
     With --corpus: more causes of misses.
 
     Examples:
@@ -49,15 +51,16 @@ def page(
       fullrecall page report.jsonl --measure recall@5 --measure ndcg@10
       fullrecall page before.jsonl after.jsonl --output change.html
     """
-    if len(report) > 2:  # noqa: PLR2004 - before and after
-        raise options.bad_option("REPORT…", f"expected one report, or two, got {len(report)}")
     path = output or report[-1].with_suffix(".html")
     check_output(path, endings=[".html"], inputs=[*report, corpus], replace=True)
     measures = tuple(measure or ())
-    *earlier, last = [Report.open(path) for path in report]
+    stems = [each.stem for each in report]
+    names = stems if len(set(stems)) == len(stems) else list(map(str, report))
+    reports = {name: Report.open(each) for name, each in zip(names, report, strict=True)}
+    last = reports[names[-1]]
     causes = None if corpus is None else diagnose(last, corpus=read_contexts(corpus))
-    if earlier:
-        compare(earlier[0], last, *measures).to_html(path, diagnosis=causes, title=title)
+    if len(reports) > 1:
+        compare(reports, *measures).to_html(path, diagnosis=causes, title=title)
     else:
         last.to_html(path, measures=measures, diagnosis=causes, title=title)
     show(f"Written to {path}.")

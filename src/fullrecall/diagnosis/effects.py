@@ -86,8 +86,8 @@ class Change:
 
     @property
     def is_shown(self) -> bool:
-        """Whether the gain is large enough to count, and its interval leaves out 0."""
-        return self.gain >= LEAST and self.interval.low > 0
+        """Whether the gain is large enough to count, and its interval as shown leaves out 0."""
+        return self.gain >= LEAST and outward(self.interval, 2)[0] > 0
 
     @property
     def text(self) -> str:

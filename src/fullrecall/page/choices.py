@@ -97,13 +97,14 @@ class Family(NamedTuple):
 def columns(
     methods: Sequence[Method], positions: Sequence[tuple[int, ...]], measures: Sequence[Measure]
 ) -> list[Column]:
-    """Return the columns of `methods`, lettered from A on.
+    """Return the columns of `methods`, lettered from A on; a single one needs no letter.
 
     Each of `measures` is a choice; by default those that `summary` reads.
     """
     chosen = tuple(dict.fromkeys(as_shares(measures)))
+    letters = [chr(ord("A") + nth) for nth in range(len(methods))] if len(methods) > 1 else [""]
     return [
-        Column(chr(ord("A") + nth), method, numbers, chosen or default_measures(method))
+        Column(letters[nth], method, numbers, chosen or default_measures(method))
         for nth, (method, numbers) in enumerate(zip(methods, positions, strict=True))
     ]
 

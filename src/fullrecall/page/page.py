@@ -15,7 +15,7 @@ from fullrecall.page.readings import Turns, reading_of, turns_of, unscored
 from fullrecall.page.samples import PER_BLOCK, Samples
 from fullrecall.page.single_file import rendered
 from fullrecall.page.tables import tables
-from fullrecall.show.sheet import Cell, Line
+from fullrecall.show.sheet import Cell, Line, Sheet
 from fullrecall.show.text import between, shown
 from fullrecall.stats.bounds import CONFIDENCE
 from fullrecall.stats.change_sheets import change_sentence, verdict_of
@@ -118,8 +118,13 @@ def comparison_page(
     *,
     diagnosis: Diagnosis | Literal[False] | None = None,
     title: str | None = None,
+    names: tuple[str, str] = ("before", "after"),
+    among: Sheet | None = None,
 ) -> str:
-    """Return the page of `comparison` as HTML; see `Comparison.to_html`."""
+    """Return the page of `comparison` as HTML; see `Comparison.to_html`.
+
+    `names` are those of the two reports, `among` is the table of these and others.
+    """
     check_size(comparison.before)
     check_size(comparison.after)
     if diagnosis is None:
@@ -127,12 +132,12 @@ def comparison_page(
     methods = [score.method for score in comparison]
     positions = [comparison.score_indices[score.name] for score in comparison]
     subject = Subject(
-        {"before": comparison.before, "after": comparison.after},
+        dict(zip(names, (comparison.before, comparison.after), strict=True)),
         columns(methods, positions, comparison.measures),
         comparison,
     )
-    title = title or "Context recall, before and after"
-    return _page(subject, diagnosis or None, title, comparison_notes(comparison))
+    title = title or f"Context recall, {names[0]} and {names[1]}"
+    return _page(subject, diagnosis or None, title, comparison_notes(comparison), among=among)
 
 
 def _diagnosed(report: Evaluation, measures: Sequence[Measure]) -> Diagnosis:
@@ -147,6 +152,8 @@ def _page(
     title: str,
     notes: Sequence[str],
     summary: Summary | None = None,
+    *,
+    among: Sheet | None = None,
 ) -> str:
     causes = Causes(diagnosis, subject.columns)
     first = subject.first_shown(causes.labels.values())
@@ -177,6 +184,7 @@ def _page(
         diagnosed=diagnosis is not None,
         changes=[change for change in diagnosis.changes if change.gain > 0] if diagnosis else [],
         causes=causes.lines,
+        among=among,
         notes=notes,
         cost=cost_sentence(subject, summary),
         stopped=[(name, each.stopped) for name, each in subject.reports.items() if each.stopped],

@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Any, ClassVar
 
+from fullrecall._util.garbage import uncollected
+from fullrecall._util.ports import plugged
 from fullrecall._util.truth import NoTruth
 from fullrecall.errors import ParameterError
 from fullrecall.measures import Measure
+from fullrecall.show.output import written
 from fullrecall.show.sheet import CellLike, Line, Section, Sheet
 from fullrecall.show.shown import Shown
 from fullrecall.show.text import NOTHING, one_line, shown
@@ -81,6 +85,28 @@ class Comparisons(NoTruth, Shown, ByName[Comparison]):
 
     def __str__(self) -> str:
         return super().__str__().rstrip("\n")
+
+    @uncollected()
+    def to_html(
+        self,
+        path: str | Path | None = None,
+        *,
+        diagnosis: object = None,
+        title: str | None = None,
+    ) -> str:
+        """Return all reports as one HTML page, and write it to `path` if one is given.
+
+        The page has a table of all reports by their names, then what `Comparison.to_html` has of
+        the baseline and the last report.
+        """
+        page_of = plugged("comparison_page")
+        if page_of is None:
+            raise ParameterError("to_html needs fullrecall.page, which is not installed")
+        last = list(self.named)[-1]
+        names = (self.baseline, last)
+        among = runs_sheet(self) if len(self) > 1 else None
+        page = page_of(self[last], diagnosis=diagnosis, title=title, names=names, among=among)
+        return written(page, path)
 
     @property
     def sheets(self) -> Sequence[Sheet]:

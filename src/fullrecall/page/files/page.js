@@ -90,6 +90,8 @@
 
   const state = { sort: "order", down: false, page: 0, open: new Set(), shown: [], choice: first };
   const measureOf = (nth) => scores[nth].measures[state.choice];
+  // A single score needs no letter.
+  const letterOf = (score) => (score.letter ? [element("span", { class: "letter" }, [score.letter]), " "] : []);
   const cellOf = (sample, side, nth) => (sample.v[side] ? sample.v[side][nth] : null);
   const scoreOf = (cell) => (cell ? cell[1][state.choice] : null);
   // None where nothing was scored: what was not measured was not missed.
@@ -144,9 +146,9 @@
     { key: "question", name: "Question", head: ["Question"], value: (sample) => sample.q || null },
     ...scores.map((score, nth) => ({
       key: `score-${nth}`,
-      name: `${score.letter} ${measureOf(nth).label}${paired ? " (change)" : ""}`,
+      name: `${score.letter && `${score.letter} `}${measureOf(nth).label}${paired ? " (change)" : ""}`,
       numeric: true,
-      head: [element("span", { class: "letter" }, [score.letter]), " ", isolated(measureOf(nth).label)],
+      head: [...letterOf(score), isolated(measureOf(nth).label)],
       value: paired
         ? (sample) => change(sample, nth)
         : (sample) => scoreOf(cellOf(sample, last, nth)),
@@ -626,7 +628,7 @@
       : paired && gap !== null ? `Not compared: ${gap}.` : null;
     return element("section", { class: "result" }, [
       heading(4,
-        element("span", { class: "letter" }, [score.letter]),
+        ...letterOf(score),
         isolated(score.measures[state.choice].label),
         element("span", { class: `value ${status}` }, [value]),
       ),
@@ -754,7 +756,7 @@
     const from = context.d === undefined ? null : [isolated(text(context.d)), context.p === undefined ? "" : `[${context.p}:${context.e}]`];
     const string = context.t === undefined ? null : text(context.t);
     return element("li", { class: tags.length ? "context supports" : "context", id: `context-${key}-${place}`, tabindex: "-1" }, [
-      cut ? element("p", { class: "cut" }, [`Beyond k = ${[...new Set(cut.map(([, k]) => k))].join(", ")}: not counted in ${cut.map(([letter]) => letter).join(", ")}`]) : null,
+      cut ? element("p", { class: "cut" }, [`Beyond k = ${[...new Set(cut.map(([, k]) => k))].join(", ")}: not counted${cut[0][0] && ` in ${cut.map(([letter]) => letter).join(", ")}`}`]) : null,
       element("p", { class: "line" }, [
         element("span", { class: "rank" }, [element("span", { class: "hidden" }, ["Rank "]), String(rank)]),
         context.i === undefined ? null : isolated(text(context.i), { class: "id" }),
