@@ -54,7 +54,7 @@ def install(folder: Path, name: str, version: str, *requires: str, module: str =
     info = folder / f"{name.replace('-', '_')}-{version}.dist-info"
     info.mkdir()
     lines = ["Metadata-Version: 2.1", f"Name: {name}", f"Version: {version}"]
-    lines += [f"Provides-Extra: {extra}" for extra in ("plot", "all")]
+    lines += [f"Provides-Extra: {extra}" for extra in ("plot", "redis", "all")]
     lines += [f"Requires-Dist: {wanted}" for wanted in requires]
     (info / "METADATA").write_text("\n".join(lines) + "\n", encoding="utf-8")
     if name != "fullrecall":

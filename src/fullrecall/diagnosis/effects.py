@@ -86,8 +86,8 @@ class Change:
 
     @property
     def is_shown(self) -> bool:
-        """Whether the gain is large enough to count, and its interval as shown leaves out 0."""
-        return self.gain >= LEAST and outward(self.interval, 2)[0] > 0
+        """Whether the gain is large enough to count, and its interval leaves out 0."""
+        return self.gain >= LEAST and self.interval.low > 0
 
     @property
     def text(self) -> str:
@@ -99,7 +99,8 @@ class Change:
     def gain_text(self) -> str:
         """The gain with its interval: "+0.11 (+0.06 to +0.16)"."""
         low, high = outward(self.interval, 2)
-        return f"{self.gain:+.2f} ({low:+.2f} to {high:+.2f})"
+        from_low = "above 0" if self.interval.low > 0 == low else f"{low:+.2f}"
+        return f"{self.gain:+.2f} ({from_low} to {high:+.2f})"
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain JSON values."""
