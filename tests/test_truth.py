@@ -16,7 +16,7 @@ from fullrecall.stats.change import Direction
 
 pytestmark = pytest.mark.rooms
 
-ANSWERS = ("outcome", "passed", "is_valid", "winner")
+ANSWERS = ("outcome", "is_valid", "winner")
 """Fields and properties that hold an answer: a class that has one has no truth value."""
 
 PACKAGES = ("fullrecall", "langchain_fullrecall", "llama_index.evaluation.fullrecall")

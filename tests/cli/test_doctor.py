@@ -115,7 +115,7 @@ def test_the_table_says_the_same_as_the_json(tmp_path: Path) -> None:
     assert (well.returncode, well.stderr) == (0, "")
     lines = [" ".join(line.split()) for line in well.stdout.splitlines()]
     assert {"fullrecall 0.1.0 ok", "no-such - not installed", "pip install no-such"} <= {*lines}
-    assert "not installed: extra redis" in lines
+    assert "Nothing is installed of: extra redis." in lines
     assert "pip install nothing" not in lines
     assert lines[-1] == "Every installed part works."
     (tmp_path / "langchain_fullrecall.py").write_text("1 / 0\n")

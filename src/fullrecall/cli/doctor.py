@@ -137,8 +137,9 @@ def _print(checks: Sequence[EnvironmentCheck]) -> None:
         for group, members in groups.items()
         if group not in unused
     ]
-    notes = [f"not installed: {', '.join(unused)}"] if unused else []
-    show(terminal.Grid(Sheet(["version", "state"], sections, notes)))
+    show(terminal.Grid(Sheet(["version", "state"], sections)))
+    if unused:
+        write(f"\nNothing is installed of: {', '.join(unused)}.\n")
     # Two extras may need the same package.
     absent = dict.fromkeys(
         f"  {each.advice}"
