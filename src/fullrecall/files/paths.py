@@ -133,7 +133,7 @@ def _joined(template: Sequence[str | RowPath], item: object) -> Iterator[str]:
         return
     if not parts[paths[0]]:
         first = template[paths[0]]
-        raise ValueError(f"{shown(item)} has nothing at {first.text}: a place needs its document")  # type: ignore[union-attr]
+        raise InputError(f"{shown(item)} has nothing at {first.text}: a place needs its document")  # type: ignore[union-attr]
     for before, after in pairwise(paths):
         if not parts[after]:
             parts[before + 1 : after + 1] = [[""]] * (after - before)

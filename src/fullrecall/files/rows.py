@@ -91,13 +91,16 @@ class PlannedRows:
 
     def planned(self, records: NumberedRows) -> tuple[ReadPlan, Sequence[RawRow]]:
         """Return the plan of rows, certain or not, and the rows; raise `InputError` without any."""
-        rows, head, stopped, _ = self._begun(records)
+        rows, head, stopped, is_all = self._begun(records)
         if isinstance(rows, Generator):
             rows.close()
         if not head:
             raise stopped or InputError("holds no samples")
         values = [self._values(row) for _, row in head]
-        return self._guessed(values), values
+        plan = self._guessed(values)
+        if is_all or self._is_table:
+            self._check_met()
+        return plan, values
 
     def sample(self, row: object) -> Sample:
         """Return the sample of a row by the plan of its columns."""
@@ -147,9 +150,7 @@ class PlannedRows:
         for row in rows:
             self._columns |= dict.fromkeys(row)
             for name, text in [*self._unmet.items()]:
-                own = condition_of(text).path if name in TRUTHS else path_of(text)
-                is_plain = own.template is None and not any(isinstance(s, Each) for s in own.steps)
-                if own.value(row) is not MISSING or (is_plain and own.columns <= row.keys()):
+                if _reaches(row, name, text):
                     del self._unmet[name]
         return guessed(rows, self._given, self._rows, file=self._file)
 
@@ -178,6 +179,18 @@ class PlannedRows:
 
     _rows: str | None = None
     _planned: frozenset[str] = frozenset()
+
+
+def _reaches(row: RawRow, name: str, text: str) -> bool:
+    """Return whether a row has what a path of the user's names, if only as null."""
+    path = condition_of(text).path if name in TRUTHS else path_of(text)
+    is_plain = path.template is None and not any(isinstance(step, Each) for step in path.steps)
+    if is_plain and path.columns <= row.keys():
+        return True
+    try:
+        return path.value(row) is not MISSING
+    except InputError:  # raised again at its place
+        return True
 
 
 def _is_other(columns: frozenset[str], plan: ReadPlan) -> bool:

@@ -1,0 +1,71 @@
+"""Signs that a score measures the golden set itself, and comparisons by slices."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from fullrecall import IdRecall, Sample, TextRecall, compare, evaluate
+from fullrecall.errors import ParameterError, ReportError
+from fullrecall.measures import Recall
+
+
+def notes(samples: list[Sample], scorer: Any) -> str:
+    """Return a summary as it prints, on one line."""
+    return " ".join(str(evaluate(samples, scorer, progress=False).summary()).split())
+
+
+def test_every_retrieved_list_equals_its_references() -> None:
+    """Of five samples or more; a list that differs is none."""
+    equal = [Sample(retrieved_ids=[f"d{n}"], expected_ids=[f"d{n}"]) for n in range(5)]
+    assert "every retrieved list equals its references, in all 5" in notes(equal, IdRecall())
+    other = Sample(retrieved_ids=["x", "d9"], expected_ids=["d9"])
+    assert "equals its references" not in notes([*equal, other], IdRecall())
+    assert "equals its references" not in notes(equal[:4], IdRecall())
+
+
+def test_a_retrieval_of_a_test_sets_own_columns() -> None:
+    """`contexts` beside the words of a generator."""
+    fields: dict[str, Any] = {"retrieved_contexts": ["a b"], "reference": "a"}
+    sample = Sample(**fields, reference_context_ids=["x"], metadata={"evolution_type": "simple"})
+    assert "1 sample come from a generated test set (evolution_type)" in notes([sample], IdRecall())
+    assert "generated" not in notes([Sample(**fields, reference_context_ids=["x"])], IdRecall())
+
+
+def test_text_references_that_are_ids() -> None:
+    """A file's name as a text: 0.0 with a perfect retriever."""
+    context = {"text": "The shift begins at six.", "metadata": {"file": "Shift plan.pdf"}}
+    sample = Sample(retrieved_contexts=[context], reference_contexts=["Shift plan.pdf"])
+    assert "'Shift plan.pdf' is the file of a retrieved context" in notes([sample], TextRecall())
+
+
+def test_reports_are_compared_by_slices() -> None:
+    """Each value is a comparison; intervals hold for all together."""
+
+    def report(found: dict[str, bool]) -> Any:
+        samples = [
+            Sample(
+                id=f"{kind}{n}",
+                retrieved_ids=["x" if found[kind] else "y"],
+                expected_ids=["x"],
+                metadata={"kind": kind},
+            )
+            for kind in found
+            for n in range(30)
+        ]
+        return evaluate(samples, IdRecall(), progress=False)
+
+    before, after = report({"a": True, "b": True}), report({"a": True, "b": False})
+    comparison = compare(before, after, Recall @ 1, slices="kind")
+    assert {v: c[0][Recall @ 1].difference for v, c in comparison.slices.items()} == {
+        "a": 0.0,
+        "b": -1.0,
+    }
+    assert comparison.slices["a"].confidence == pytest.approx(0.975)
+    assert "samples by kind: a 30, b 30" in str(comparison)
+    assert comparison.to_dict()["slices"]["b"][0]["differences"][0]["difference"] == -1.0
+    with pytest.raises(ReportError, match="no sample has 'sort'"):
+        compare(before, after, slices="sort")
+    with pytest.raises(ParameterError, match="slices is for two reports"):
+        compare({"a": before, "b": after}, slices="kind")
