@@ -29,8 +29,9 @@ class Command(TyperCommand):
 
         options = [one for one in self.params if one.param_type_name == "option"]
         words = [*ctx.command_path.split(), *ctx.meta.get("fullrecall.words", ())]
-        flags = {one.name: min(one.opts, key=_is_short) for one in options}
-        with reporting({**flags, "fields": "--field"}, words):  # `fields=` in Python, one each here
+        flags: dict[str | None, str] = {"fields": "--field"}  # one option for each field
+        flags |= {one.name: min(one.opts, key=_is_short) for one in options}
+        with reporting(flags, words):
             return super().invoke(ctx)
 
     def collect_usage_pieces(self, ctx: Any) -> list[str]:
