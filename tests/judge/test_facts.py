@@ -15,7 +15,6 @@ from fullrecall.judge import Cascade, Panel
 from fullrecall.judge.flow import run
 from fullrecall.judge.judge import Citation, Flow, Verdict
 from fullrecall.judge.models.scripted import ScriptedChatModel
-from fullrecall.lexical import LexicalJudge
 from fullrecall.measures import Recall
 from fullrecall.scorers.result import Status
 
@@ -47,6 +46,13 @@ def honest(request: ChatRequest) -> str:
     return reply(*verdicts)
 
 
+def built_in() -> Any:
+    """Return the built-in judge, of a room."""
+    from fullrecall.lexical import LexicalJudge
+
+    return LexicalJudge()
+
+
 def model_judge(**parameters: Any) -> LLMJudge:
     """Return a judge whose model is honest."""
     return LLMJudge(ScriptedChatModel(honest), **parameters)
@@ -54,9 +60,9 @@ def model_judge(**parameters: Any) -> LLMJudge:
 
 JUDGES: dict[str, Any] = {
     "model": model_judge,
-    "panel": lambda: Panel([model_judge(), model_judge(reasks=1), LexicalJudge()]),
+    "panel": lambda: Panel([model_judge(), model_judge(reasks=1), built_in()]),
     "model with canaries": lambda: model_judge(guard="canaries"),
-    "cascade of models": lambda: Cascade(LexicalJudge(), model_judge(), unsure=(0.0, 1.0)),
+    "cascade of models": lambda: Cascade(built_in(), model_judge(), unsure=(0.0, 1.0)),
 }
 
 
@@ -200,7 +206,7 @@ def test_contexts_keep_their_places() -> None:
 def test_a_summary_counts_the_claims_that_were_referred_and_their_cost(tmp_path: Path) -> None:
     """The model is asked about one claim of three; a saved report knows it, too."""
     model = ScriptedChatModel(honest)
-    judge = Cascade(LexicalJudge(), LLMJudge(model))
+    judge = Cascade(built_in(), LLMJudge(model))
     sample = Sample(
         retrieved_contexts=["The old lighthouse was opened in 1889 by the harbor office."],
         reference_claims=[
