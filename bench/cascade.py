@@ -6,7 +6,7 @@ Each row of the file is `{claim, contexts, label, dataset, source_id}`, label 1 
 support the claim. Compound claims are judged fact by fact. Figures are means over the data sets.
 
 The second judge is *simulated*: it is right on a share of claims that is stated, drawn by a digest
-of the claim, whatever makes the claim difficult. A real model errs more often where words leave
+of the claim, independent of its difficulty. A real model errs more often where words leave
 the built-in judge unsure, so the gain is an upper estimate. `--check` looks the tables up in
 docs/judges.md.
 """

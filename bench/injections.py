@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from tests.judge.obeying import FALSE, KINDS, ORDERS, TRUTH, Obeying, Order
+from tests.lexical.obeying import FALSE, KINDS, ORDERS, TRUTH, Obeying, Order
 
 from fullrecall import ClaimRecall, LLMJudge
 from fullrecall.scorers import Result

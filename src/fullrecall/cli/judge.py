@@ -16,7 +16,8 @@ def judge_of(
 ) -> Judge | None:
     """Return the judge named, None for the default.
 
-    With `unsure`, a band such as "0.3,0.65", it judges only what the built-in judge is unsure of.
+    With `unsure`, a band such as "0.3,0.65", it judges only the claims that the
+    built-in judge is unsure of.
 
     Raises `typer.BadParameter` for another kind, and what the judge raises where it lacks a
     package or a key.

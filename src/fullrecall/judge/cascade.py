@@ -1,4 +1,4 @@
-"""Two judges, one behind the other: a model decides only what a free judge is unsure about."""
+"""Two judges in a row: the second decides the targets that the first is unsure of."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class Cascade:
     all go to the second.
 
     `Verdict.referred` marks the targets that the second judge decided; their `support` is the
-    first judge's. A summary counts them, and what they cost.
+    first judge's. A summary counts them and their cost.
     """
 
     first: Judge

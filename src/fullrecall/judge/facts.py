@@ -1,4 +1,4 @@
-"""A claim of several facts is judged fact by fact, whichever judge is asked."""
+"""A claim of several facts is judged fact by fact, by every judge of this package."""
 
 from __future__ import annotations
 

@@ -13,7 +13,7 @@ def as_label(value: object) -> VerdictLabel | None:
     word = "" if value is None else str(value).strip().lower()
     if not word:
         return None
-    # People have two answers: what they call false is not supported.
+    # People who label have two answers: "false" is "not supported".
     label = "not_supported" if word == "false" else label_of(word)
     if label is None or label == "contradicted":
         raise InputError(

@@ -99,7 +99,7 @@ class Estimate:
 
 
 class Referred(NamedTuple):
-    """The targets that the second judge of a cascade decided, `of` all, and what that cost."""
+    """The targets that the second judge of a cascade decided, `of` all, and the cost."""
 
     targets: int
     of: int
@@ -247,7 +247,7 @@ def _reasons(notes: Mapping[str, int]) -> dict[str, int]:
 
 
 def _judged(results: Iterable[Result]) -> tuple[float | None, Referred | None]:
-    """Return the share of judged credit that rests on unverified quotes, and what was referred."""
+    """Return the share of judged credit on unverified quotes, and the referred targets."""
     scored = [result for result in results if result.status is Status.SCORED]
     verdicts = [each for result in scored for each in result.findings if each.verdict]
     credit = fsum(finding.credit_at() for finding in verdicts)

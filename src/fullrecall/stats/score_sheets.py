@@ -92,7 +92,7 @@ def score_notes(score: ScoreSummary) -> Iterator[str]:
 
 
 def _judging(score: ScoreSummary) -> Iterator[str]:
-    """Yield how much rests on unverified quotes, and what a second judge decided."""
+    """Yield the share on unverified quotes, and the targets that a second judge decided."""
     if score.unverified:
         share = f"{score.unverified:.1%}"
         yield f"{share} of the credit in {score.name} rests on quotes that were not verified"
