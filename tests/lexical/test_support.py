@@ -7,6 +7,8 @@ import sys
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from fullrecall.lexical import LexicalJudge
 from fullrecall.lexical.claim_judge import Best
@@ -296,3 +298,26 @@ def test_rare_words_weigh_more_than_common_ones() -> None:
     assert weight("the") < weight("water") < weight("sourdough") <= weight("tamsin")
     assert weight("и") < weight("антарктида")
     assert len(zipf_frequencies()) == 16_000
+
+
+SUBJECTS = ("The Eiffel Tower", "Kestrel", "Mara Lindqvist", "The Tern plan", "PostgreSQL", "Users")
+PREDICATES = (
+    "was built in 1889", "weighs 249 g", "is deployed on Fridays", "costs $9 a month",
+    "sells blankets to hotels", "learned the trade in Lyon", "encrypts every backup",
+    "covers 30 hectares", "rejects expired tokens", "was damaged by a storm",
+)  # fmt: skip
+
+
+@given(
+    st.sampled_from(SUBJECTS),
+    st.lists(st.sampled_from(PREDICATES), min_size=2, max_size=2, unique=True),
+    st.sampled_from(["It", "He", "She", "They"]),
+)
+def test_a_predicate_must_be_there(subject: str, predicates: list[str], pronoun: str) -> None:
+    """A subject alone supports nothing; a chunk after its subject supports its predicate."""
+    predicate, other = predicates
+    claim = f"{subject} {predicate}."
+    chunks = [f"{begins}, as the guide says." for begins in (
+        f"{pronoun} {predicate}", f"{pronoun} {other}", f"{subject} {other}"
+    )]  # fmt: skip
+    assert [supported(claim, [chunk]).support >= 0.5 for chunk in chunks] == [True, False, False]

@@ -50,6 +50,7 @@ _HANGING = 2  # words after an article that may still wait for their noun
 _FEWEST_VERB = 4  # letters, as "used" has
 _NEAR_DUMMY = 5  # words after "it" that show that it is no thing
 _DUMMY = frozenset(("to", "that", "raining", "snowing", "seems", "likely"))
+_PAIR_OF_SUBJECTS = re.compile(r"the \w+ and the \w+$", re.IGNORECASE)
 _THEN = re.compile(r"Then (\w)")
 _WHILE = re.compile(r"(?:While|Whereas) ([^,]+), (.+)|([^,]+), (?:while|whereas) (.+)")
 _DESCRIBED = re.compile(r"([^,]+), ([^,]+), ([^,].*)")
@@ -365,13 +366,13 @@ def _items(body: str) -> list[str]:
 
 
 def _of_subjects(chunks: Sequence[str]) -> list[str]:
-    """Return what is said of several subjects, of each; of two, only where each has an article."""
+    """Return what is said of several subjects, of each; of two: "the lobby and the gym" alone."""
     words = chunks[-1].split()
     verb = _verb_at(words) or next((n for n, word in enumerate(words) if word in _SINGULAR), 0)
     subjects = [*chunks[:-1], " ".join(words[:verb])]
     firsts = [subject.split()[0] for subject in subjects if subject]
     are_alike = len(set(map(_kind, firsts))) == 1 and firsts[0].lower() not in _INTRODUCES
-    is_list = len(subjects) > 2 or all(first.lower() == "the" for first in firsts)  # noqa: PLR2004
+    is_list = len(subjects) > 2 or _PAIR_OF_SUBJECTS.match(" and ".join(subjects))  # noqa: PLR2004
     if not verb or not are_alike or not is_list:
         return []
     predicate = [_SINGULAR.get(words[verb], words[verb]), *words[verb + 1 :]]

@@ -13,7 +13,7 @@ from itertools import pairwise
 from typing import Literal, NamedTuple, TypeAlias
 
 from fullrecall.lexical.words.data import word_set
-from fullrecall.lexical.words.languages import language_of
+from fullrecall.lexical.words.languages import language_among
 
 Role: TypeAlias = Literal[
     "statement", "heading", "lead-in", "question", "filler", "code", "command", "table header"
@@ -82,7 +82,7 @@ def omitted(text: str) -> list[TextPart]:
 
 def parts(text: str) -> list[TextPart]:
     """Return the parts of `text`, in order, each with its role; rules of dashes are none."""
-    code = language_of(text) or "en"
+    code = language_among(text, ()) or "en"
     listed: list[TextPart] = []
     for block, role in _blocks(_with_items(text).splitlines()):
         if role is not None:

@@ -25,7 +25,7 @@ _CLOSING = frozenset(".!?…。！？।؟\"'”’»)]%")  # noqa: RUF001 - the
 _LEADING_PRONOUN = re.compile(r"(?:It|He|She|They)\b")
 _LIST_NUMBER = re.compile(r"\A\s*+\(?\d{1,2}[.)]\s++(?=\S)")
 _DENIED = 0.3  # the share that remains of the probability of a claim that differs in a detail
-_SHORT = 7  # words of a claim, each once
+_SHORT = 10  # words of a claim, each once
 _KEPT = 4  # contexts that are tried with each further one, those that cover most
 _COVERED = 0.6  # of the claim's weight, for contexts to be tried together
 _ADDED = 0.08  # of it, that each of them must add
