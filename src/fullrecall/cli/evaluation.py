@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
 from collections.abc import Iterable, Iterator, Sequence
 from functools import partial
 from itertools import chain
@@ -346,6 +345,8 @@ def _next_steps(output: Path | None, ranks: Sequence[int]) -> Iterator[str]:
     if output is None:
         yield "Next: save it with --output report.jsonl, then fullrecall diagnose report.jsonl."
         return
+    import shlex
+
     yield f"Saved to {output}."
     at_k = f" --k {max(ranks)}" if ranks else ""
     yield f"Next: fullrecall diagnose {shlex.quote(str(output))}{at_k}"
