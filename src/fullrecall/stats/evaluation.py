@@ -214,8 +214,11 @@ class Evaluation:
         """Return every target that was not found, sample by sample, for each score or for one.
 
         Within `k` ranks or a budget such as `calls(2)`, in all that was retrieved if it is None.
-        Only scored samples count: what was not measured was not missed.
+        Only scored samples count: what was not measured was not missed. Raises `ReportError` for a
+        score that the report does not have.
         """
+        if score is not None:
+            index_of(self.methods, score)  # a score that the report does not have misses nothing
         return list(missed(self.table, k if k is None else check_cut(k), score))
 
     def leaked(self, k: int | None = None) -> list[Leaked]:
