@@ -22,7 +22,7 @@ _BOUNDARY = re.compile(
     r"|(?<=[。！？।؟])|\n+"  # noqa: RUF001
 )
 _ROW = re.compile(  # cells between bars, tabs, or wide gaps, or of CSV
-    r"\S\s*\||\|\s*\S|[^\s.!?](?:\t| {2,})\S|^[^,]+(?:,(?=\S)[^,]+){2,}$"
+    r"^[^,|\t]+(?:,(?=\S)[^,]+){2,}$|\||[^\s.!?](?:\t| {2})\s*\S"
 )
 _LEAST_ROWS = 3  # of a table, with its header
 _LONGEST_SENTENCE = 60  # words; a longer stretch without a stop (a table, a list) is cut

@@ -76,9 +76,9 @@ def _words(text: str) -> Iterator[Word]:
                 pair = text[position : position + 2]
                 yield Word(pair, _PAIR_WEIGHT, position, position + 2, pair)
             continue
-        key, worth, *form = _form(written, match.lastgroup or "")
+        key, worth, lowered, is_number, is_capital = _form(written, match.lastgroup or "")
         # A named tuple's own constructor would take a quarter of the time here.
-        yield tuple.__new__(Word, (key, worth, start, end, *form))
+        yield tuple.__new__(Word, (key, worth, start, end, lowered, is_number, is_capital))
 
 
 # A language has few words that are read often: of these the stem is told once.
