@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterator
+from collections.abc import Hashable
 from itertools import count
 from threading import Lock
 from time import perf_counter
@@ -94,7 +94,7 @@ class StepLog:
                 sent = self.reader.read(prompt)
                 step.given += sent.lists
                 step.prompt = sent.texts
-                step.asked = users_in(_flat(prompt))
+                step.asked = users_in(prompt)
         return step
 
     def end(
@@ -151,9 +151,3 @@ class StepLog:
         with self._lock:
             self._steps[id].returned = self.reader.read_documents(documents).lists
         self.end(id)
-
-
-def _flat(prompt: Any) -> Iterator[object]:
-    """Yield the messages of a prompt, or of several in a list."""
-    for each in prompt if isinstance(prompt, (list, tuple)) else ():
-        yield from each if isinstance(each, list) else (each,)

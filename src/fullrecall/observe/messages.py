@@ -144,9 +144,17 @@ def turn_of(state: object, question: str | None = None) -> Turn | None:
     return Turn(asked, answers[-1] if answers else None, tuple(turn))
 
 
-def users_in(messages: Iterable[object]) -> tuple[str, ...]:
-    """Return the users' messages among these, without white space around them."""
-    read = (message_of(each) for each in messages)
+def users_in(prompt: object) -> tuple[str, ...]:
+    """Return the users' messages in a prompt, or in a list of several, without white space around.
+
+    A prompt of text has none.
+    """
+    prompts = prompt if isinstance(prompt, (list, tuple)) else ()
+    read = (
+        message_of(each)
+        for part in prompts
+        for each in (part if isinstance(part, list) else (part,))
+    )
     return tuple(each.text.strip() for each in read if each is not None and each.role == "human")
 
 

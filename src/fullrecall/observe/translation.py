@@ -196,7 +196,7 @@ class _Translation:
         for name, value in below(self._span.attributes, conventions.INPUT_MESSAGES):
             position, _, field = name.partition(".")
             messages.setdefault(position, {})[field.removeprefix("message.")] = value
-        return users_in(messages.values())
+        return users_in([*messages.values()])
 
     # What came out
 

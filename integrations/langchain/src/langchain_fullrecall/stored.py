@@ -71,7 +71,7 @@ class StoredRun:
             returned=contents.lists,
             texts=contents.texts,
             prompt=contents_in.texts if kind == "llm" else None,
-            asked=users_in(_sent_to_model(inputs)) if kind == "llm" else (),
+            asked=users_in(inputs.get("messages")) if kind == "llm" else (),
             query=tool_query(inputs.get("input", inputs))
             if kind == "tool"
             else question_of(inputs),
@@ -180,12 +180,6 @@ def _walk(run: Run) -> Iterator[tuple[Run, Hashable | None, int]]:
         visited.add(current.id)
         yield current, parent, depth
         stack.extend((child, current.id, depth + 1) for child in reversed(current.child_runs or ()))
-
-
-def _sent_to_model(inputs: Mapping[str, Any]) -> Iterator[object]:
-    """Yield the messages that a model was sent, as LangSmith stores them: in a list of lists."""
-    for batch in inputs.get("messages") or ():
-        yield from batch if isinstance(batch, list) else (batch,)
 
 
 def _aware(moment: datetime) -> datetime:
