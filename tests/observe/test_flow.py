@@ -660,3 +660,16 @@ def test_an_empty_artifact_of_a_tool_is_a_search_without_results(program: Any) -
     message = {"type": "tool", "content": "", "artifact": []}
     program.function("search", None, message, kind="tool")
     assert program.ids() == []
+
+
+def test_joined_chunks_of_one_id_are_one_document(program: Any) -> None:
+    """At the rank of the first of them, as `id_key` of a source has them."""
+    chunks = [
+        Context("The last boat leaves at ten past four in winter.", id="times"),
+        Context("A bicycle costs three crowns on deck.", id="bicycles"),
+        Context("The timetable changes on the first of April.", id="times"),
+    ]
+    with program.call() as call:
+        first, second, third = program.retrieve(*chunks)
+        call.returns([Context(f"{first.text}\n{third.text}", id="times"), second])
+    assert program.ids() == ["times", "bicycles"]

@@ -133,10 +133,14 @@ class TrackedDocuments:
     def passages_of(
         self, copy: DocumentCopy, view: StepDocuments, nth: int = 0
     ) -> tuple[DocumentText, ...]:
-        """Return the passage of a copy; those of its parts, if it has no ID but one of theirs."""
+        """Return the passage of a copy; those of its parts, if it has no ID but one of theirs.
+
+        Chunks of one ID that were joined under it are one document.
+        """
         passage = self.passage(copy, view, nth)
         parts = [part for part in passage.document.parts if not part.parts]
-        if not parts or not (copy.id is None or any(copy.id in part.ids for part in parts)):
+        named = [copy.id in part.ids for part in parts]
+        if all(named) or not (copy.id is None or any(named)):
             return (passage,)
         return tuple(self._first[part] for part in parts)
 
