@@ -89,6 +89,7 @@ WRONG: list[tuple[Callable[[], Any], str]] = [
     (lambda: REPORT["id_recall"], "report.summary()['id_recall']"),
     (lambda: REPORT[5], "no sample 5: the report has 1"),
     (lambda: REPORT.missed(score="x"), "no score 'x' in the report: choose one of id_recall"),
+    (lambda: compare([REPORT, REPORT]), "several by name: {'bm25': a"),  # type: ignore[call-overload]
     (lambda: REPORT.missed(0), "k must be a whole number of at least 1, got 0"),
     (lambda: compare(REPORT, anything), "compare takes Reports, got module"),
     (lambda: choose(SAMPLES, IdRecall(), {"a": len, "b": len}, recall_at), "Recall @ 5, got 5"),

@@ -64,6 +64,7 @@ def test_any_number_of_reports_becomes_one_page(saved: dict[str, Path], tmp_path
     assert ">All reports</h2>" in text
     assert "before</bdi> → <bdi>hybrid search</bdi>" in text
     assert re.search(r"<bdi>after</bdi>: |after: ", text)
+    assert run("page", third, third, "-o", page).exit_code == 2
     alone = tmp_path / "alone.html"
     assert run("page", saved["before"], third, "-o", alone).exit_code == 0
     assert ">All reports</h2>" not in alone.read_text("utf-8")

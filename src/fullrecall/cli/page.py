@@ -56,6 +56,8 @@ def page(
     measures = tuple(measure or ())
     stems = [each.stem for each in report]
     names = stems if len(set(stems)) == len(stems) else list(map(str, report))
+    if len(set(names)) < len(names):
+        raise options.bad_option("REPORT…", "expected each report once")
     reports = {name: Report.open(each) for name, each in zip(names, report, strict=True)}
     last = reports[names[-1]]
     causes = None if corpus is None else diagnose(last, corpus=read_contexts(corpus))

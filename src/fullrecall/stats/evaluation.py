@@ -338,6 +338,9 @@ def check_evaluation(value: object, caller: str) -> None:
     """Raise `ParameterError` unless a value is an evaluation; the error says how to get one."""
     if isinstance(value, Evaluation):
         return
+    if caller == "compare" and isinstance(value, (list, tuple)):
+        way = "pass them one by one, or several by name: {'bm25': a, 'dense': b}"
+        raise ParameterError(f"{caller} takes Reports, got a {type(value).__name__} of them: {way}")
     raise ParameterError(
         f"{caller} takes Reports, got {type(value).__name__}: evaluate(samples, scorers) makes "
         "one, Report.load(path) reads a saved one"
