@@ -8,8 +8,15 @@ from functools import partial
 from typing import Self, TypeAlias
 
 from fullrecall.errors import JudgeError, ParameterError
-from fullrecall.judge.facts import fact_by_fact
-from fullrecall.judge.judge import Flow, Judge, Relation, SplitKind, Verdict, requiring_quotes
+from fullrecall.judge.judge import (
+    Flow,
+    Judge,
+    Relation,
+    SplitKind,
+    Verdict,
+    fact_by_fact,
+    requiring_quotes,
+)
 
 _Asking: TypeAlias = Callable[[Judge, Sequence[str]], Flow[Sequence[Verdict]]]
 

@@ -12,11 +12,10 @@ from typing import Literal, TypeAlias, get_args
 from fullrecall._util.parameters import check_choice, check_k
 from fullrecall.errors import JudgeError, ParameterError
 from fullrecall.judge.exchange import Exchange, Matter, Verification, windows
-from fullrecall.judge.facts import fact_by_fact
 from fullrecall.judge.flow import side_by_side
 from fullrecall.judge.guard import Guard
 from fullrecall.judge.hints import seems_to_instruct, without_hints
-from fullrecall.judge.judge import Ask, Flow, Relation, SplitKind, Verdict
+from fullrecall.judge.judge import Ask, Flow, Relation, SplitKind, Verdict, fact_by_fact
 from fullrecall.judge.models.chat import ChatModel, ChatRequest, Completion
 from fullrecall.judge.replies import text_items
 from fullrecall.judge.reviews import rejudged, verified

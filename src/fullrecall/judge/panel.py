@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from typing import Self
 
 from fullrecall.errors import ParameterError
-from fullrecall.judge.facts import fact_by_fact
 from fullrecall.judge.flow import side_by_side
 from fullrecall.judge.judge import (
     LABELS,
@@ -17,6 +16,7 @@ from fullrecall.judge.judge import (
     Relation,
     SplitKind,
     Verdict,
+    fact_by_fact,
     requiring_quotes,
 )
 

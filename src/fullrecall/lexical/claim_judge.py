@@ -9,8 +9,7 @@ from functools import partial
 from typing import ClassVar, NamedTuple
 
 from fullrecall.errors import JudgeError, ParameterError
-from fullrecall.judge.facts import fact_by_fact
-from fullrecall.judge.judge import Citation, Flow, Relation, SplitKind, Verdict
+from fullrecall.judge.judge import Citation, Flow, Relation, SplitKind, Verdict, fact_by_fact
 from fullrecall.lexical.clauses import facts_of, resolved
 from fullrecall.lexical.sentences import sentences, statements
 

@@ -17,9 +17,8 @@ from fullrecall._util import lazy
 from fullrecall._util.ports import plugged
 from fullrecall._util.values import shown
 from fullrecall.errors import FullrecallError, JudgeError, ReportError
-from fullrecall.judge.facts import compound
 from fullrecall.judge.flow import Done, advance
-from fullrecall.judge.judge import LABELS, Citation, Flow, Verdict
+from fullrecall.judge.judge import LABELS, Citation, Flow, Verdict, compound
 from fullrecall.judge.panel import median
 from fullrecall.measures.findings import Evidence, Finding, VerdictPart
 from fullrecall.samples.corpus import STALE
