@@ -142,7 +142,7 @@ def tracing() -> Iterator[Tracing]:
     made.provider.shutdown()
 
 
-MARKERS = {"langchain": re.compile(r"marker-([a-p])\b"), "llama_index": re.compile(r"<(d\d+)>")}
+MARKERS = {"langchain": re.compile(r"marker-([a-p])\b"), "llama_index": llama_index._MARKER}
 
 
 def outcome(retrieval: Retrieval, truth: set[str] | None, marker: re.Pattern[str]) -> str:

@@ -150,3 +150,11 @@ def test_escapes_of_markup_count_as_read(program: Any) -> None:
     escaped = found.text.replace("&", "&amp;").replace("<", "&lt;").replace('"', "&quot;")
     program.ask(json.dumps(f"<document>{escaped}</document>"))
     assert program.retrieval().read == ("yes",)
+
+
+def test_a_text_that_was_cut_within_words_is_its_document(program: Any, docs: Any) -> None:
+    """A splitter by characters begins and ends anywhere."""
+    found = program.retrieve(docs["a"], docs["b"])
+    program.function("cut", found, [Context(found[1].text[7:-9], id=made(1))], kind="reranker")
+    record = program.retrieval()
+    assert (recall(record, "b"), recall(record, "a")) == (1.0, 0.0)

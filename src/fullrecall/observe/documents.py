@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from html import unescape
 
 from fullrecall.observe.step import DocumentCopy, Step
 from fullrecall.observe.words import words_of
@@ -50,7 +51,7 @@ class TrackedDocument:
             self.id = copy.id
 
 
-@dataclass(slots=True, eq=False)
+@dataclass(eq=False)
 class DocumentText:
     """A document with the text that one or several copies of it have."""
 
@@ -62,6 +63,11 @@ class DocumentText:
     def text(self) -> str:
         """The text of these copies."""
         return self.copy.text
+
+    @cached_property
+    def spaced_words(self) -> str:
+        """Its words, one space between them."""
+        return _spaced_words(self.text)
 
     @property
     def documents(self) -> tuple[TrackedDocument, ...]:
@@ -140,7 +146,8 @@ class TrackedDocuments:
         passage = self.passage(copy, view, nth)
         parts = [part for part in passage.document.parts if not part.parts]
         named = [copy.id in part.ids for part in parts]
-        if all(named) or not (copy.id is None or any(named)):
+        is_whole = copy.text == passage.document.text and (copy.id is None or any(named))
+        if all(named) or not is_whole:
             return (passage,)
         return tuple(self._first[part] for part in parts)
 
@@ -228,8 +235,16 @@ class StepDocuments:
         """Return the only document in view with this ID, whose text a step has rewritten."""
         if own_id is None or self._certain or self._whole:
             return None
-        documents = [each for each in documents_in(self.passages) if own_id in each.ids]
+        documents = self._by_id.get(own_id, [])
         return documents[0] if len(documents) == 1 else None
+
+    @cached_property
+    def _by_id(self) -> dict[str, list[TrackedDocument]]:
+        documents: dict[str, list[TrackedDocument]] = {}
+        for document in documents_in(self.passages):
+            for own_id in document.ids:
+                documents.setdefault(own_id, []).append(document)
+        return documents
 
     def standing_in(self, text: str) -> list[TrackedDocument]:
         """Return the documents in view whose whole texts stand in this one, in their order there.
@@ -237,38 +252,84 @@ class StepDocuments:
         Not those that stand in another one of them.
         """
         words = _spaced_words(text) if self.passages else ""
-        inside = [
-            each
-            for each in documents_in(self.passages)
-            if _NO_CHANCE <= len(each.spaced_words) < len(words) and each.spaced_words in words
-        ]
+        inside = {
+            own: document
+            for own, document in self._alike(words)
+            if _NO_CHANCE <= len(own) < len(words) and own in words
+        }
         outermost = [
-            each
-            for each in inside
-            if not any(
-                other is not each and each.spaced_words in other.spaced_words for other in inside
-            )
+            own for own in inside if not any(own != other and own in other for other in inside)
         ]
         if not inside and self._wider is not None:
             return self._wider.standing_in(text)
-        return sorted(outermost, key=lambda each: words.index(each.spaced_words))
+        return list(dict.fromkeys(inside[own] for own in sorted(outermost, key=words.index)))
 
     def overlapping(self, text: str) -> TrackedDocument | None:
         """Return the first document in view whose text contains this one, or stands in it."""
         if self._whole:
             return None
         words = _spaced_words(text) if self.passages else ""
-        documents = dict.fromkeys(passage.document for passage in self.passages)
-        overlapping = (each for each in documents if _contains(words, each.spaced_words))
+        overlapping = (each for own, each in self._alike(words) if _contains(words, own))
         # Two are enough to know that the first is not alone: each is a search in its text.
-        first, second = next(overlapping, None), next(overlapping, None)
+        first = next(overlapping, None)
+        second = next((each for each in overlapping if each is not first), None)
         in_view = None if self._certain and second is not None else first
         return in_view if in_view or self._wider is None else self._wider.overlapping(text)
 
+    @cached_property
+    def _variants(self) -> list[tuple[str, TrackedDocument]]:
+        """The words of each text in view, and of the document that it is a copy of."""
+        variants: dict[tuple[str, TrackedDocument], None] = {}
+        for passage in self.passages:
+            variants[passage.document.spaced_words, passage.document] = None
+            if passage.text != passage.document.text:
+                variants[passage.spaced_words, passage.document] = None
+        return list(variants)
+
+    @cached_property
+    def _runs(self) -> tuple[dict[str, list[int]], dict[str, list[int]], list[int]]:
+        """The variants by a run of words inside them, by every run, and those without any."""
+        inner: dict[str, list[int]] = {}
+        every: dict[str, list[int]] = {}
+        short: list[int] = []
+        for number, (words, _) in enumerate(self._variants):
+            runs = _runs_of(words)
+            short += [] if runs[1:-1] else [number]
+            for run in runs[1:-1][:1]:
+                inner.setdefault(run, []).append(number)
+            for run in dict.fromkeys(runs):
+                every.setdefault(run, []).append(number)
+        return inner, every, short
+
+    def _alike(self, words: str) -> Iterator[tuple[str, TrackedDocument]]:
+        """Yield the variants that may contain these words, or stand in them, in their order.
+
+        A run inside the smaller text stands in the larger one, though the smaller one may begin and
+        end within a word: no other variants are looked at.
+        """
+        runs = _runs_of(words)
+        if not runs[1:-1]:
+            yield from self._variants
+            return
+        inner, every, short = self._runs
+        numbers = {*short, *every.get(runs[1], ())}
+        numbers.update(number for run in dict.fromkeys(runs) for number in inner.get(run, ()))
+        yield from (self._variants[number] for number in sorted(numbers))
+
+
+_RUN = 3
+"""Words of a run."""
+
+
+def _runs_of(words: str) -> list[str]:
+    """Return each run of words, one space between them."""
+    listed = words.split(" ")
+    return [" ".join(listed[at : at + _RUN]) for at in range(len(listed) - _RUN + 1)]
+
 
 def _spaced_words(text: str) -> str:
-    """Return the words of a text, one space between them."""
-    return " ".join(words_of(text))
+    """Return the words of a text, one space between them, without the escapes of markup."""
+    return " ".join(words_of(unescape(text) if "&" in text else text))
 
 
 def _contains(first: str, second: str) -> bool:

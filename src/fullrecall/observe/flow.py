@@ -643,7 +643,7 @@ class _HandingOn:
         for handed in self._whole_lists_given():
             if handed.signature == group.signature:
                 continue
-            if not returned:
+            if not returned and handed.passages:
                 new_lists[0].take([handed])
             if not new_lists or returned.isdisjoint(handed.documents):
                 handed.replaced = handed.set_aside = True

@@ -363,7 +363,7 @@ def _other_ids(document: TrackedDocument) -> tuple[str, ...]:
 
 
 def _part_ids(document: TrackedDocument) -> tuple[str, ...]:
-    return tuple(own for part in document.parts for own in part.ids)
+    return tuple(own for part in document.parts for own in part.ids if own != document.id)
 
 
 def _key(handed: HandedList) -> str:

@@ -7,13 +7,15 @@ same.
 from __future__ import annotations
 
 import asyncio
+import json
 import random
 import re
 from collections.abc import Callable, Sequence
+from html import escape
 from typing import Any
 
 from known_steps import Asks, NoPrompts
-from llama_index.core.agent.workflow import FunctionAgent
+from llama_index.core.agent.workflow import AgentWorkflow, FunctionAgent
 from llama_index.core.base.base_retriever import BaseRetriever
 from llama_index.core.base.base_selector import BaseSelector, SelectorResult, SingleSelection
 from llama_index.core.base.llms.types import (
@@ -48,7 +50,7 @@ from llama_index.core.schema import NodeWithScore, QueryBundle, TextNode
 from llama_index.core.tools import FunctionTool, QueryEngineTool, RetrieverTool
 from llama_index.core.workflow import Context, Event, StartEvent, StopEvent, Workflow, step
 
-_MARKER = re.compile(r"<(d\d+)>")
+_MARKER = re.compile(r"(?:<|&lt;)(d\d+)(?:>|&gt;)")
 _MODES = ("compact", "refine", "tree_summarize", "simple_summarize", "accumulate", "no_text")
 
 
@@ -60,7 +62,7 @@ def text_of(name: str) -> str:
 
 def markers(text: str) -> set[str]:
     """Return the documents that stand in a text."""
-    return set(_MARKER.findall(text))
+    return {*_MARKER.findall(text)}
 
 
 class Brings(BaseRetriever):
@@ -103,7 +105,7 @@ class Tries(BaseRetriever):
 
 
 class Changes(BaseNodePostprocessor):
-    """Cuts, sorts, copies, shortens, or drops or mints IDs, always in the same way."""
+    """Cuts, sorts, copies, shortens, numbers, escapes, merges, drops or mints IDs: in one way."""
 
     seed: int
 
@@ -118,7 +120,7 @@ class Changes(BaseNodePostprocessor):
         """Return the nodes, changed."""
         chance = random.Random(self.seed)
         most = max(1, len(nodes) - chance.randrange(3))
-        kind = chance.randrange(7)
+        kind = chance.randrange(10)
         if kind == 0:
             return nodes[:most]
         if kind == 1:
@@ -131,7 +133,17 @@ class Changes(BaseNodePostprocessor):
             return [NodeWithScore(node=n.node.model_copy(), score=1) for n in nodes[:most]]
         if kind == 5:
             return [NodeWithScore(node=TextNode(text=n.text[:60]), score=1) for n in nodes[:most]]
+        if kind == 6:
+            return [_new(f"[{n}] {node.text}") for n, node in enumerate(nodes[:most], start=1)]
+        if kind == 7:
+            return [_new(f"<source>{escape(node.text)}</source>") for node in nodes[:most]]
+        if kind == 8:
+            return [_new("\n".join(node.text for node in nodes[:2])), *nodes[2:]][: len(nodes)]
         return list({node.text: node for node in nodes}.values())
+
+
+def _new(text: str) -> NodeWithScore:
+    return NodeWithScore(node=TextNode(text=text), score=1)
 
 
 class Selects(NoPrompts, BaseSelector):
@@ -246,7 +258,7 @@ class Program:
         kinds = (
             self.engine, self.engine, self.citations, self.router, self.questions, self.by_hand,
             self.function, self.function, self.chat, self.workflow, self.agent, self.failing_tool,
-            self.retriever,
+            self.retriever, self.handing_over,
         )  # fmt: skip
         self.kind = self.chance.choice(kinds)
         self.thing: Any = self.kind()
@@ -413,6 +425,13 @@ class Program:
         tools: list[Any] = [self._tool(name) for name in ("one", "two")]
         return self._agent(tools, [["one"], ["two"]] if self.seed % 2 else [["one", "two"]])
 
+    def handing_over(self) -> Any:
+        """An agent that calls a tool and hands over to another one, which calls a second tool."""
+        hands = "handoff", {"to_agent": "other", "reason": "it knows"}
+        first = self._agent([self._tool("one")], [["one"], [hands]], can_handoff_to=["other"])
+        other = self._agent([self._tool("two")], [["one"], [hands], ["two"]], name="other")
+        return AgentWorkflow(agents=[first, other], root_agent="agent")
+
     def failing_tool(self) -> Any:
         """An agent with a tool that fails after it retrieved."""
         self.fails = True
@@ -427,7 +446,7 @@ class Program:
         return self._agent(tools, [["one", "two"]])
 
     def _tool(self, name: str) -> Any:
-        kind = self.chance.randrange(3)
+        kind = self.chance.randrange(5)
         if kind == 0:
             return QueryEngineTool.from_defaults(
                 self.simple_engine(), name=name, description="Search."
@@ -436,6 +455,17 @@ class Program:
         if kind == 1:
             return RetrieverTool.from_defaults(retriever, name=name, description="Search.")
         most = self.chance.choice([None, 1, 2])
+        names = self.names()
+
+        def client(input: str) -> str:  # noqa: A002 - LlamaIndex's name
+            """Search."""
+            found = [(each, text_of(each)) for each in names]
+            if kind == 4:
+                found = [(each.node_id, each.text) for each in retriever.retrieve(input)[:most]]
+            return json.dumps({"results": [{"id": own, "text": text} for own, text in found]})
+
+        if kind > 2:
+            return FunctionTool.from_defaults(client, name=name)
 
         def search(input: str) -> str:  # noqa: A002 - LlamaIndex's name
             """Search."""
@@ -443,25 +473,31 @@ class Program:
 
         return FunctionTool.from_defaults(search, name=name)
 
-    def _agent(self, tools: list[Any], turns: list[list[str]]) -> FunctionAgent:
+    def _agent(
+        self, tools: list[Any], turns: list[list[Any]], name: str = "agent", **fields: Any
+    ) -> FunctionAgent:
         def reply(messages: Sequence[ChatMessage], **_: Any) -> ChatMessage:
             self.llm.prompts.append("\n".join(str(message.content) for message in messages))
             answered = sum(message.role == MessageRole.TOOL for message in messages)
             called = 0
             for turn in turns:
                 if called == answered:
+                    pairs = [
+                        (each, {"input": f"q {each}"}) if isinstance(each, str) else each
+                        for each in turn
+                    ]
                     calls = [
-                        ToolCallBlock(
-                            tool_call_id=name, tool_name=name, tool_kwargs={"input": f"q {name}"}
-                        )
-                        for name in turn
+                        ToolCallBlock(tool_call_id=tool, tool_name=tool, tool_kwargs=given)
+                        for tool, given in pairs
                     ]
                     return ChatMessage(role="assistant", blocks=[TextBlock(text=""), *calls])
                 called += len(turn)
             return ChatMessage(role="assistant", content="an answer")
 
         llm = MockFunctionCallingLLM(response_generator=reply, is_chat_model=True)
-        return FunctionAgent(name="agent", description="d", tools=tools, llm=llm, streaming=False)
+        return FunctionAgent(
+            name=name, description="d", tools=tools, llm=llm, streaming=False, **fields
+        )
 
 
 class Composed(BaseRetriever):
