@@ -119,7 +119,8 @@ def ask(thing: Any, question: str) -> Any:
             return getattr(thing, method)(question)
     if not hasattr(thing, "run"):
         return thing(question)
-    name = "user_msg" if hasattr(thing, "tools") else "query"
+    is_agent = hasattr(thing, "tools") or hasattr(thing, "agents")
+    name = "user_msg" if is_agent else "query"
 
     async def run() -> Any:
         return await thing.run(**{name: question})
