@@ -310,7 +310,7 @@ def test_a_batch_loses_nothing_to_a_sample_that_fails(runner: Any, scored: Nodes
     answers = batch.evaluate_responses(
         ["a", "b", "c", "d", "e"],
         [Response("x", nodes), None, nodes, Response("x", nodes), {"not": "a response"}],
-        expected_ids=[["place"], ["place"], "place", [], ["place"]],
+        expected_ids=[["place"], ["place"], [1.5], [], ["place"]],
     )
     assert [answer.score for answer in answers["ids"]] == [1.0, None, None, None, None]
     assert [str(answer.result.status) for answer in answers["ids"]] == [

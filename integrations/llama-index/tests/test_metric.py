@@ -83,7 +83,7 @@ def test_what_cannot_work_is_refused() -> None:
     with pytest.raises(InputError, match="recall compares ids, and expected_ids is missing"):
         RecallMetric().compute(retrieved_ids=["a"])
     with pytest.raises(InputError, match="list"):
-        RecallMetric().compute(expected_ids="abc", retrieved_ids=["a"])
+        RecallMetric().compute(expected_ids=["a"], retrieved_ids="abc")
     with pytest.raises(ValueError, match="asks no model"):
         RecallMetric(scorer=ClaimRecall())
     with pytest.raises(ValueError, match="choose one of"):

@@ -114,7 +114,6 @@ INVALID: dict[str, tuple[dict[str, Any], Status, str]] = {
         Status.UNSCORED,
         "reference_context_ids is missing",
     ),
-    "a bare string": ({"expected_ids": "place"}, Status.UNSCORED, "invalid input: reference"),
     "a float": ({"expected_ids": [1.0]}, Status.UNSCORED, "1.0 is not an ID"),
     "two questions": ({"user_input": 7}, Status.UNSCORED, "expected one str"),
     "two retrievals": (
