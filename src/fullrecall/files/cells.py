@@ -11,6 +11,7 @@ from typing import Any
 from fullrecall._util.values import shown
 from fullrecall.errors import InputError
 from fullrecall.files.strict_json import parsed
+from fullrecall.samples.identifiers import is_texts
 from fullrecall.samples.sample import Sample
 
 _TEXT = frozenset({"reference", "response"})
@@ -33,6 +34,7 @@ _LONGEST_PYTHON = 1 << 20
 _FILE = re.compile(
     r"\w://|::|\.(pdf|md|mdx|txt|rst|html?|docx?|xlsx?|pptx?|csv|json|xml|py|ya?ml)\b"
 )
+_SEVERAL = re.compile(r"; | \| ")
 _PLACE = re.compile(r"\S:[^\W\d_]")
 
 
@@ -90,7 +92,8 @@ def _listed(field: str, column: str, value: Any) -> Any:
     if isinstance(value, str):
         return _list_cell(column, field, value) if value.strip() else None
     if field in ID_FIELDS and isinstance(value, list) and column != field:
-        return [part for item in value for part in parts_of(item)]
+        is_plain = is_texts(value) and not _SEVERAL.search("\n".join(value))
+        return value if is_plain else [part for item in value for part in parts_of(item)]
     is_one = isinstance(value, int) and not isinstance(value, bool) and field in ID_FIELDS
     return [value] if is_one or _is_context(field, value) else value
 
@@ -101,7 +104,7 @@ def _is_context(field: str, value: Any) -> bool:
 
 def parts_of(item: Any) -> list[Any]:
     """Return the IDs of an item such as `D1:5; D2:8`; any other item alone."""
-    if isinstance(item, str) and ("; " in item or " | " in item) and "," not in item:
+    if isinstance(item, str) and _SEVERAL.search(item) and "," not in item:
         return _separated_ids(item) or [item]
     return [item]
 

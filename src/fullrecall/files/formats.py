@@ -6,6 +6,8 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any, NamedTuple, TypeAlias
 
+from fullrecall.errors import InputError
+
 RawRow: TypeAlias = Mapping[str, Any]
 
 
@@ -32,13 +34,11 @@ class Format(NamedTuple):
 
 def _pairs(record: RawRow) -> Iterator[RawRow]:
     """Yield the questions of mappings by ID: those of LlamaIndex's pairs, or of BEIR's loader."""
-    judged = record.get("relevant_docs", record.get("qrels")) or {}
-    for name, question in record["queries"].items():
-        yield {
-            "id": name,
-            "user_input": question,
-            "expected_ids": judged.get(name, []),
-        }
+    queries, judged = record["queries"], record.get("relevant_docs", record.get("qrels"))
+    if not isinstance(queries, Mapping) or not isinstance(judged, Mapping):
+        raise InputError("queries and their documents must be objects by ID", field="queries")
+    for name, question in queries.items():
+        yield {"id": name, "user_input": question, "expected_ids": judged.get(name, [])}
 
 
 _CONVERSATION = "conversationTurns[0]"
@@ -188,7 +188,7 @@ FORMATS: Mapping[str, Format] = MappingProxyType(
             },
         ),
         "deepeval": Format(
-            "input expected_output|actual_output context|retrieval_context",
+            "input expected_output|actual_output context|retrieval_context|additional_metadata",
             {
                 "id": "name",
                 "user_input": "input",

@@ -488,7 +488,8 @@ class _Guess:
     def _references(self) -> None:
         names = {snake(name) for name in self.names}
         has_answer = "." not in self.fields.get("reference", ".")
-        is_open = has_answer and not names & {"answer", *usual.RESPONSES}
+        others = {"answer", "reference_claims", "reference_entities", *usual.RESPONSES}
+        is_open = has_answer and not names & others
         if self.fields.get("retrieved_contexts") == "contexts" and is_open:
             why = "contexts may be what was retrieved (retrieved_contexts), or what should be"
             self.fields.pop("retrieved_contexts")

@@ -24,7 +24,6 @@ _STEP = re.compile(r'\.?(?:"((?:[^"]|"")*)"|([^.\[\]{}"]+))|\[([^\[\]]*)\]')
 _PLAIN = re.compile(r"[^.\[\]{}\"!=]+")
 _OBJECT = re.compile(r"\{\s*\w+\s*:.*\}", re.DOTALL)
 _PART = re.compile(r"\{([^{}]*)\}")
-_COMPARISON = re.compile(r"(.+?)(!=|=)(.*)")
 _FALSE = frozenset({"", "0", "false", "no"})
 
 
@@ -46,9 +45,22 @@ class Condition:
         if self.pattern is None:
             is_true = value is not MISSING and str(value).strip().lower() not in _FALSE
             return is_true != self.is_negated
-        form = ".*".join(map(re.escape, self.pattern.split("*")))
-        matches = value is not MISSING and re.fullmatch(form, str(value), re.DOTALL) is not None
+        matches = value is not MISSING and _is_like(str(value), self.pattern)
         return matches != self.is_negated
+
+
+def _is_like(text: str, pattern: str) -> bool:
+    """Return whether a text is a pattern's, in which `*` is any text."""
+    first, *rest = pattern.split("*")
+    if not rest:
+        return text == pattern
+    *middle, last = rest
+    position = len(first)
+    for part in middle:
+        position = text.find(part, position) + len(part)
+        if position < len(part):
+            return False
+    return text.startswith(first) and text.endswith(last) and len(text) >= position + len(last)
 
 
 @dataclass(frozen=True)
@@ -226,10 +238,11 @@ def condition_of(text: str) -> Condition:
     """Return a text as a condition; raise `PathError` where it is not one."""
     if text.startswith("?"):
         raise PathError(f"{text!r} is not a condition: write [flag], [!flag], [a=x] or [a!=x]")
-    compared = _COMPARISON.fullmatch(text)
-    if compared and not text.startswith("!"):
-        path, operator, pattern = compared.groups()
-        return Condition(path_of(path.strip()), operator == "!=", pattern.strip().strip("'\""))
+    path, equals, pattern = text.partition("=")
+    if equals and not text.startswith(("!", "=")):
+        is_negated = path.endswith("!")
+        own = path_of(path.removesuffix("!").strip())
+        return Condition(own, is_negated, pattern.strip().strip("'\""))
     return Condition(path_of(text.removeprefix("!")), text.startswith("!"), None)
 
 

@@ -9,7 +9,7 @@ from typing import Any, TypeAlias, TypeVar
 from fullrecall._util.values import shown
 from fullrecall.errors import InputError
 from fullrecall.files.cells import TRUTHS
-from fullrecall.files.formats import FORMATS, RawRow, format_of
+from fullrecall.files.formats import FORMATS, Format, RawRow, format_of
 from fullrecall.files.guess import RowBelow, guessed, looks_gold, rows_in
 from fullrecall.files.judgments import JudgmentTable
 from fullrecall.files.paths import MISSING, Each, condition_of, path_of
@@ -116,7 +116,11 @@ class PlannedRows:
         iterator = iter(records)
         head, stopped, _ = _head(iterator)
         self._rows = self._given.rows or rows_in([record for _, record in head])
-        rows: Iterator[Any] = _spread(chain(head, _raised(stopped), iterator), self._rows, records)
+        first = head[0][1] if head else None
+        name = format_of(first) if isinstance(first, Mapping) else None
+        form = None if name is None else FORMATS[name]
+        whole = chain(head, _raised(stopped), iterator)
+        rows: Iterator[Any] = _spread(whole, self._rows, form, records)
         head, stopped, is_all = _head(rows)
         judged = JudgmentTable.of([row for _, row in head])
         named = {column for path in self._given.fields.values() for column in path_of(path).columns}
@@ -240,13 +244,18 @@ def _raised(error: InputError | None) -> Iterator[tuple[RowNumber, object]]:
 
 
 def _spread(
-    records: Iterable[tuple[RowNumber, object]], path: str | None, source: object
+    records: Iterable[tuple[RowNumber, object]],
+    path: str | None,
+    form: Format | None,
+    source: object,
 ) -> Generator[tuple[RowNumber, object], None, None]:
-    """Yield the rows of records: of each those at a path, which have the columns above them."""
+    """Yield the rows of records: of each those at a path, which have the columns above them.
+
+    `form` is the format of the first record, which may spread it.
+    """
+    spread = None if form is None else form.spread
     try:
         for number, record in records:
-            name = format_of(record) if isinstance(record, Mapping) else None
-            spread = None if name is None else FORMATS[name].spread
             if spread is not None and isinstance(record, Mapping):
                 yield from ((f"{number}, {n}", row) for n, row in enumerate(spread(record), 1))
             elif path is None:

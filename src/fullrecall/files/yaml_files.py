@@ -36,11 +36,11 @@ def yaml_value(text: str) -> object:
 
 
 _PLAIN = (
-    ("bool", r"true|false|True|False", "tfTF"),
-    ("int", r"-?(?:0|[1-9][0-9]*)", "-0123456789"),
-    ("float", r"-?[0-9]+\.[0-9]+(?:[eE][-+]?[0-9]+)?", "-0123456789"),
-    ("null", r"~|null|Null|NULL|", ["~", "n", "N", ""]),
-    ("merge", r"<<", "<"),
+    ("bool", re.compile(r"(?:true|false|True|False)$"), "tfTF"),
+    ("int", re.compile(r"^-?(?:0|[1-9][0-9]*)$"), "-0123456789"),
+    ("float", re.compile(r"^-?[0-9]+\.[0-9]+(?:[eE][-+]?[0-9]+)?$"), "-0123456789"),
+    ("null", re.compile(r"(?:~|null|Null|NULL|)$"), ["~", "n", "N", ""]),
+    ("merge", re.compile(r"<<$"), "<"),
 )
 """The texts without quotes that are not texts: those of JSON. PyYAML also reads 12:30 as 750."""
 
@@ -70,9 +70,7 @@ def _loader() -> Any:
         return values
 
     for tag, form, first in _PLAIN:
-        Loader.add_implicit_resolver(
-            f"tag:yaml.org,2002:{tag}", re.compile(f"(?:{form})$"), list(first)
-        )
+        Loader.add_implicit_resolver(f"tag:yaml.org,2002:{tag}", form, list(first))
     Loader.add_constructor("tag:yaml.org,2002:map", mapping)
     return Loader
 

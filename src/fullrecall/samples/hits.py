@@ -207,13 +207,11 @@ def id_by(id_key: IdKey, item: Any, at: Callable[[str], Any]) -> Any:
 
 def _filled(template: str, at: Callable[[str], Any]) -> str | None:
     """Return a template with its values: a missing one is left out, but for the first."""
-    parts = [(before, at(path)) for before, path in _PART.findall(template)]
+    pieces = re.split("[{}]", template)  # text, path, text, path, …
+    parts = [(before, at(path)) for before, path in zip(pieces[::2], pieces[1::2], strict=False)]
     if not parts or parts[0][1] is None:
         return None
     return "".join(f"{before}{as_id(value)}" for before, value in parts if value is not None)
-
-
-_PART = re.compile(r"([^{}]*)\{([^{}]+)\}")
 
 
 def id_at(item: Any, id_key: IdKey) -> Any:
