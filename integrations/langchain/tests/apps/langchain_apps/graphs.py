@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import operator
 from dataclasses import dataclass, field
+from importlib.metadata import version
 from threading import Event
 from typing import Annotated, Any, Literal
 
@@ -1184,10 +1185,18 @@ def functional_workflow() -> Any:
     return workflow
 
 
+_MIXED_UP = (
+    {"stored": "this version stores the number of one task with another that runs at once"}
+    if version("langgraph").startswith("1.0.")
+    else {}
+)
+
+
 @runnable(
     expects="timetable",
     right={Recall: 1.0, Recall @ 1: 1.0, Recall @ first(1): 1.0},
     in_notes=True,
+    skips=_MIXED_UP,
 )
 def parallel_tasks() -> Any:
     """Two tasks search at once, and the second one is faster: the first was called first."""
