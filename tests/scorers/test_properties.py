@@ -229,7 +229,14 @@ ROWS = st.lists(
             st.none(),
             st.lists(IDS, max_size=5),
             st.dictionaries(IDS, st.integers(0, 3), max_size=4),
-            st.lists(st.lists(IDS, max_size=3), max_size=3),
+            # A group that mixes both is refused: it may be a document with its page.
+            st.lists(
+                st.one_of(
+                    st.lists(st.integers(0, 12), max_size=3),
+                    st.lists(st.integers(0, 12).map(str), max_size=3),
+                ),
+                max_size=3,
+            ),
         ),
     ),
     max_size=12,
