@@ -7,4 +7,5 @@ def ending(error: BaseException) -> str:
     """Return what an error that ended a run says, as one sentence of `Report.stopped`."""
     if isinstance(error, KeyboardInterrupt):
         return "the run was interrupted"
-    return f"the run was stopped: {str(error) or type(error).__name__}"
+    first, *_ = str(error).splitlines() or [type(error).__name__]
+    return f"the run was stopped: {first}"

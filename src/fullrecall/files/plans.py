@@ -52,6 +52,10 @@ class Doubt(NamedTuple):
     paths: Sequence[str] = ()
 
 
+IN_MEMORY = ("rows", "samples")
+"""What stands in place of a file for rows that are in memory."""
+
+
 @dataclass(frozen=True, repr=False)
 class ReadPlan:
     """How a file is read: the path of its rows, and of each field in a row.
@@ -101,6 +105,8 @@ class ReadPlan:
             begin = [] if self.rows is None else [f"--rows {quote(self.rows)}"]
             fields = [f"--field {quote(f'{name}={path}')}" for name, path in self.line.items()]
             return " ".join([*map(quote, _without_plan(typed)), *begin, *fields])
+        if self.file in IN_MEMORY:
+            return f"from_rows({self.file}, fields={dict(self.line)!r})"
         rows = "" if self.rows is None else f", rows={self.rows!r}"
         return f"read({self.file!r}{rows}, fields={dict(self.line)!r})"
 
