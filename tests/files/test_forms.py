@@ -59,7 +59,7 @@ def test_a_doubt_is_an_error_with_the_plan(columns: dict[str, Any], line: dict[s
         one(row)
     plan = {**line, "user_input": "question"}
     call = caught.value.problem.splitlines()[-1]
-    assert eval(call.removeprefix("read('rows', fields=").removesuffix(")")) == plan  # noqa: S307
+    assert eval(call.removeprefix("from_rows(rows, fields=").removesuffix(")")) == plan  # noqa: S307
     assert one(row, fields=plan).user_input == "q"
 
 

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from itertools import takewhile
+
 
 def ending(error: BaseException) -> str:
     """Return what an error that ended a run says, as one sentence of `Report.stopped`."""
     if isinstance(error, KeyboardInterrupt):
         return "the run was interrupted"
-    first, *_ = str(error).splitlines() or [type(error).__name__]
-    return f"the run was stopped: {first}"
+    # Without the advice that may follow: it is about the input, and the report may be opened later.
+    said = takewhile(lambda line: not line.endswith(":"), str(error).splitlines())
+    return f"the run was stopped: {'; '.join(said) or type(error).__name__}"

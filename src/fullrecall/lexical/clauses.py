@@ -335,11 +335,13 @@ def _pair(body: str) -> list[str]:
     before, _, item = body.partition(" as well as ")
     if item.strip() and _verb_at(before.split()):
         return [before, f"{_shared(before.split(), item.split())} {item}"]
-    match = re.fullmatch(r"(.+) (?:both (.+) and|neither (.+) nor) (.+)", body)
-    if match is None or not _verb_at(match[1].split()):
-        return []
-    before = match[1] if match[2] else f"{match[1]} no"
-    return [f"{before} {match[2] or match[3]}", f"{before} {match[4]}"]
+    for opening, joining in ((" both ", " and "), (" neither ", " nor ")):
+        before, _, pair = body.rpartition(opening)
+        first, _, second = pair.rpartition(joining)
+        if first and second and _verb_at(before.split()):
+            denied = " no" if opening == " neither " else ""
+            return [f"{before}{denied} {first}", f"{before}{denied} {second}"]
+    return []
 
 
 def _items(body: str) -> list[str]:

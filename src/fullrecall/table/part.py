@@ -7,7 +7,7 @@ from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
 from itertools import chain
 from typing import Any, TypeAlias
 
@@ -75,8 +75,12 @@ class Part(SampleColumns, ABC):
         return replace(
             self.columns(score),
             samples=self,
-            findings=lambda row: self.result(row, score).ranked,
+            findings=partial(self._ranked, score),  # which pickles
         )
+
+    def _ranked(self, score: int, row: int) -> Any:
+        """Return the findings of a row's result with its retrieved contexts."""
+        return self.result(row, score).ranked
 
     @abstractmethod
     def sample(self, row: int) -> Sample:

@@ -213,7 +213,7 @@ def documents_among(nodes: Iterable[NodeLike]) -> list[NodeLike]:
 
 
 _COMPOSED = re.compile(
-    r"\s*(Sub question: .*\nResponse: |Question: .*\nAnswer: |Query: .*\nResponse: )", re.DOTALL
+    r"\A\s*+(Sub question: .*\nResponse: |Question: .*\nAnswer: |Query: .*\nResponse: )", re.DOTALL
 )
 """What engines put before an answer to a part of the question, which they make a node of."""
 
