@@ -25,6 +25,16 @@ def test_trec_runs_are_read_with_their_qrels(file: Callable[..., Path]) -> None:
     assert score["measures"]["recall(min_grade=2)@1"]["undefined"] == 1
 
 
+def test_ties_of_a_run(file: Callable[..., Path]) -> None:
+    """trec_eval's order of equal scores is the default; --ties order is the file's."""
+    qrels = file("1 0 a 1\n", "qrels.txt")
+    ranking = file("1 Q0 a 1 2.0 t\n1 Q0 b 2 2.0 t\n", "bm25.run")
+    for options, mean in (((), 0.0), (("--ties", "trec"), 0.0), (("--ties", "order"), 1.0)):
+        done = run("evaluate", qrels, "--run", ranking, "--k", "1", *options, "--json")
+        (score,) = json.loads(done.stdout)["scores"]
+        assert score["measures"]["recall@1"]["mean"] == mean
+
+
 def test_columns_are_renamed_and_left_out(file: Callable[..., Path]) -> None:
     """--rename OLD=NEW reads a column as a field, OLD= leaves it out, --format overrides."""
     rows = [{"found": ["a"], "gold": ["a", "b"], "junk": 1}]

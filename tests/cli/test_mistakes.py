@@ -140,6 +140,11 @@ WRONG_USAGE = {
     "format": (["evaluate", "{file}", "--format", "xml"], "'xml'"),
     "two files of qrels": (["evaluate", "{file}", "b", "--run", "{file}"], "expected one FILE"),
     "format of a run": (["evaluate", "{file}", "--run", "{file}", "--format", "csv"], "--format"),
+    "ties of no run": (["evaluate", "{file}", "--ties", "order"], "--ties: needs --run"),
+    "ties": (
+        ["evaluate", "{file}", "--run", "{file}", "--ties", "x"],
+        "must be 'trec' or 'order', got 'x'",
+    ),
     "output is the input": (
         ["evaluate", "{file}", "--output", "{file}"],
         "not be an input",

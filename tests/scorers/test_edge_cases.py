@@ -128,6 +128,11 @@ class TestIdentifiers:
         """Its characters never pass for IDs."""
         one = IdRecall().score(retrieved_ids=["b", "abc"], expected_ids="abc")
         assert (one.score, one.targets[0].any_of) == (1.0, ("abc",))
+        for several in ("a, b", "a;b", "a|b", "a\nb", [{"any_of": "a, b"}]):
+            with pytest.raises(InputError, match="may be several IDs: pass them as a list"):
+                Sample(expected_ids=several)
+        (file,) = Sample(expected_ids=["Gibbs, Josiah.pdf"]).reference_context_ids or ()
+        assert file.any_of == ("Gibbs, Josiah.pdf",)
         text = "Whole, with commas; and more."
         assert TextRecall().score(retrieved_contexts=[text], reference_contexts=text).score == 1.0
         with pytest.raises(InputError, match="retrieved_context_ids: expected a list, got the str"):

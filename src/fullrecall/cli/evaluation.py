@@ -159,6 +159,14 @@ def evaluate(
             help="TREC run to score, ordered by score: `query Q0 document rank score tag`.",
         ),
     ] = None,
+    ties: Annotated[
+        str | None,
+        reading_option(
+            metavar="trec|order",
+            help="Order of equal scores of --run: by ID, descending, or as in the file. Default: "
+            "trec.",
+        ),
+    ] = None,
     references: Annotated[
         Path | None,
         reading_option(
@@ -282,13 +290,15 @@ def evaluate(
     reading["id_key"] = id_key if to_ask is None else None
     read_files: list[FileSamples] = []
     samples: Iterable[Sample]
+    if ties is not None and run is None:
+        raise options.bad_option("--ties", "needs --run")
     if run is None:
         # All are opened before the first is read: a missing file is to cost no scoring.
         read_files = [samples_of(file, **reading) for file in files]
         samples = chain.from_iterable(read_files)
     else:
         reading |= {"retriever": retriever, "references": references, "id_key": id_key}
-        samples = samples_of_run(files, run, **reading)
+        samples = samples_of_run(files, run, ties or "trec", **reading)
     joined = None
     if references is not None:
         samples = joined = joined_with(samples, references)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, TypeAlias
+from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
 
 from typer import Option
 
@@ -92,7 +92,9 @@ def joined_with(samples: Iterable[Sample], references: Path) -> Joined:
         raise error.at(path=str(references)) from None
 
 
-def samples_of_run(files: Sequence[Path], run: Path, **other_options: object) -> Iterable[Sample]:
+def samples_of_run(
+    files: Sequence[Path], run: Path, ties: Any, **other_options: object
+) -> Iterable[Sample]:
     """Return the samples of a TREC run.
 
     Raises `typer.BadParameter` where any of the `other_options`, which other files take, is set.
@@ -102,7 +104,7 @@ def samples_of_run(files: Sequence[Path], run: Path, **other_options: object) ->
             raise bad_option(f"--{name.replace('_', '-')}", "must be left out with --run")
     if len(files) > 1:
         raise bad_option("--run", f"expected one FILE of qrels, got {len(files)}")
-    return datasets.read_trec(files[0], run)
+    return datasets.read_trec(files[0], run, ties=ties)
 
 
 def unretrieved(sample: Sample) -> Sample:

@@ -194,7 +194,7 @@ class ReadPlan:
     def _truth(field: str, path: Condition, row: RawRow) -> object:
         """Return what a condition says of a row; None where the row does not have its path."""
         value = path.path.value(row)
-        if value is MISSING:
+        if value is MISSING or (path.pattern is None and is_missing(value)):
             return None
         if path.pattern is not None:
             return path.holds(row)
