@@ -89,9 +89,8 @@ def _one_or_many(value: object) -> list[object]:
     Raises `ValueError` for a text that may be several IDs: as one, it would never be found.
     """
     if isinstance(value, str) and any(mark in value for mark in ",;|\n"):
-        raise ValueError(
-            f"{shown(value)} may be several IDs: pass them as a list, or [{shown(value)}] if it is one"
-        )
+        text = shown(value)
+        raise ValueError(f"{text} may be several IDs: pass them as a list, or [{text}] if it is one")
     is_one = isinstance(value, (str, int, UUID)) and not isinstance(value, bool)
     return [value] if is_one else as_list(value, ordered=False)
 
