@@ -90,7 +90,7 @@ def _one_or_many(value: object) -> list[object]:
     """
     if isinstance(value, str) and any(mark in value for mark in ",;|\n"):
         text = shown(value)
-        raise ValueError(f"{text} may be several IDs: pass them as a list, or [{text}] if it is one")
+        raise ValueError(f"{text} may be several IDs: pass them as a list, or [{text}] for one")
     is_one = isinstance(value, (str, int, UUID)) and not isinstance(value, bool)
     return [value] if is_one else as_list(value, ordered=False)
 
