@@ -72,6 +72,13 @@ nitpick_ignore = [  # internal classes, in signatures of public ones
     ("py:class", "llama_index.evaluation.fullrecall.recorder.LlamaIndexRecorder"),
     ("py:class", "llama_index.evaluation.fullrecall.retriever._Ways"),
     ("py:class", "fullrecall.run.address.Address"),
+    ("py:class", "fullrecall.stats.estimates.Referred"),
+    ("py:class", "fullrecall.files.reading.FileSamples"),
+    ("py:class", "fullrecall.files.plans.Doubt"),
+    ("py:class", "fullrecall.files.paths.RowPath"),
+    ("py:class", "fullrecall.files.paths.Condition"),
+    ("py:class", "fullrecall.observe.reported.Documents"),
+    ("py:class", "fullrecall.observe.step.DocumentCopy"),
     ("py:obj", "fullrecall.judge.judge.T"),
     ("py:class", "fullrecall.scorers.scorer.T"),
 ]
