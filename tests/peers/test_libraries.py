@@ -1,6 +1,6 @@
-"""Beside ir_measures, ranx, Haystack and Spark, on random judgments and runs.
+"""Beside ir_measures, cwl-eval, ranx, Haystack and Spark, on random judgments and runs.
 
-Opt-in: `-m peers`, with ir-measures, ranx, haystack-ai and pyspark; Perl for ERR, Java for Spark.
+Opt-in: `-m peers`, with these as packages; Perl for ERR, Java for Spark.
 """
 
 from __future__ import annotations
@@ -60,6 +60,23 @@ def test_ir_measures(theirs: str, measure: Measure, digits: float) -> None:
     for each in scored:
         if each.query_id in run and each.query_id in relevant:
             assert each.value == pytest.approx(values[each.query_id], abs=digits)
+
+
+@pytest.mark.parametrize("theirs", ["RBP(p=0.8,rel=1)", "RBP(p=0.95,rel=1)", "P@10", "RR"])
+def test_cwl_eval(theirs: str) -> None:
+    """Through ir_measures, which has RBP from it."""
+    import ir_measures
+
+    qrels, run = merged(Random(11), 200, least_grade=0)
+    run = untied(run)
+    measure = parse(theirs.replace(",rel=1", ""))
+    values = by_query(report_of(qrels, run), measure)
+    parsed = ir_measures.parse_measure(theirs)
+    scored = [*ir_measures.cwl_eval.iter_calc([parsed], qrels, run)]
+    assert len(scored) > 300
+    for each in scored:
+        if each.query_id in run:
+            assert each.value == pytest.approx(values[each.query_id], abs=1e-9)
 
 
 def test_judged_of_ir_measures() -> None:
