@@ -104,7 +104,8 @@ def test_ranx() -> None:
     queries = [q for q in qrels if q in run and max(qrels[q].values()) > 0]
     qrels, run = {q: qrels[q] for q in queries}, untied({q: run[q] for q in queries})
     report = report_of(qrels, run)
-    names = [*(f"{name}@{k}" for name in RANX for k in (1, 5, 40)), "r-precision"]
+    names = [*(f"{name}@{k}" for name in RANX for k in (1, 5, 40)), "r-precision", "bpref"]
+    names += ["recall@5-l2", "map@5-l2", "mrr@3-l3"]
     for name in names:
         theirs = ranx.Run(run)
         ranx.evaluate(ranx.Qrels(qrels), theirs, name)
