@@ -207,6 +207,10 @@ class FolderLedger(Ledger):
         done.set_result(outcome)
         return done
 
+    def _save(self, answers):
+        """Raise: nothing is written again to a folder that took nothing."""
+        raise OSError(f"{self.path} takes nothing")
+
     def _file(self, key):
         return Path(self.path, sha256(key.encode()).hexdigest())
 

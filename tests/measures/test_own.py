@@ -10,7 +10,6 @@ import pytest
 from typer.testing import CliRunner
 
 from fullrecall import Gate, IdRecall, Report, Sample, compare, evaluate
-from fullrecall.cli import app
 from fullrecall.errors import ParameterError
 from fullrecall.measures import MEASURES, GradedMeasure, Measure, calls
 from fullrecall.measures.findings import Findings
@@ -102,6 +101,8 @@ def test_in_python(measures: list[Measure], tmp_path: Path) -> None:
 @pytest.mark.rooms
 def test_on_the_command_line(own: Path, tmp_path: Path) -> None:
     """`--measure app.py:NAME`, with parameters and a k; thresholds too."""
+    from fullrecall.cli import app
+
     samples, saved = tmp_path / "samples.jsonl", tmp_path / "report.jsonl"
     samples.write_text("".join(f"{json.dumps(row)}\n" for row in ROWS))
     names = {"Novelty(min_grade=2)@2", "Decay(p=0.25)@2", "Holes@2"}

@@ -12,8 +12,6 @@ import pytest
 from typer.testing import CliRunner
 
 from fullrecall import IdRecall, Sample, evaluate
-from fullrecall.batches import BatchScorer
-from fullrecall.cli import app
 from fullrecall.errors import ParameterError
 from fullrecall.run.address import Address
 
@@ -60,6 +58,8 @@ def test_no_message_shows_a_credential(url: str, of: Any) -> None:
 @pytest.mark.parametrize("url", WITH_CREDENTIALS)
 def test_the_command_line_says_the_same(url: str, tmp_path: Path) -> None:
     """The exit code is 2, the message names --store, and no part of the secret is shown."""
+    from fullrecall.cli import app
+
     golden = tmp_path / "golden.jsonl"
     golden.write_text(
         '{"user_input": "q", "retrieved_context_ids": ["1"], "reference_context_ids": ["1"]}\n'
@@ -74,6 +74,8 @@ def test_the_command_line_says_the_same(url: str, tmp_path: Path) -> None:
 @pytest.mark.parametrize("url", WITH_CREDENTIALS)
 def test_workers_get_no_credential(url: str) -> None:
     """A batch scorer refuses such a URL too."""
+    from fullrecall.batches import BatchScorer
+
     with pytest.raises(ParameterError, match="store must be a") as caught:
         BatchScorer(IdRecall(), store=url)
     assert SECRET.lower() not in str(caught.value).lower()
