@@ -30,12 +30,17 @@ def gains() -> Iterator[Any]:
 
 
 def index(contexts: Sequence[Context]) -> Callable[[str, int], Sequence[Context]]:
-    """Return a search that ranks by how many words of the question a text has."""
+    """Return a search that ranks by how many words of the question a text has.
+
+    Ties are ranked by text: copies stand beside their original, as in an index of real scores.
+    """
     words = [set((context.text or "").split()) for context in contexts]
 
     def search(question: str, k: int) -> Sequence[Context]:
         wanted = set(question.split())
-        order = sorted(range(len(contexts)), key=lambda n: -len(wanted & words[n]))
+        order = sorted(
+            range(len(contexts)), key=lambda n: (-len(wanted & words[n]), contexts[n].text or "")
+        )
         return [contexts[n] for n in order if wanted & words[n]][:k]
 
     return search
