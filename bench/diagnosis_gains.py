@@ -250,7 +250,7 @@ def demo(pages: int = 900) -> list[Setting]:
 
     def bm25(contexts: Sequence[Context]) -> Search:
         chunks = chunked([Document(str(c.id), c.text or "") for c in contexts])
-        pages = [Page(c.text, metadata={"source": c.source, "number": c.number}) for c in chunks]
+        pages = [Page(c.text, metadata={"source": c.source}) for c in chunks]
         retriever = frameworks.LexicalRetriever.over(pages, DEPTH)
 
         def search(asked: str, k: int) -> Sequence[Context]:
@@ -268,10 +268,12 @@ def demo(pages: int = 900) -> list[Setting]:
         nodes = [
             TextNode(
                 text=chunk.text,
-                id_=f"{chunk.source}#{chunk.number}",
+                id_=f"{chunk.source}#{number}",
                 relationships={NodeRelationship.SOURCE: RelatedNodeInfo(node_id=chunk.source)},
             )
-            for chunk in chunked([Document(str(c.id), c.text or "") for c in contexts])
+            for number, chunk in enumerate(
+                chunked([Document(str(c.id), c.text or "") for c in contexts])
+            )
         ]
         index = VectorStoreIndex(nodes, embed_model=frameworks.WordEmbedding())
 
