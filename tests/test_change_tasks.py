@@ -135,8 +135,8 @@ else:
             "files/formats.py": Edit(
                 '        "deepeval": Format(',
                 """        "trivia": Format(
-            lambda names: names >= {"Query", "Pages"},
-            {"Query": "user_input", "Solution": "reference", "Pages": "reference_context_ids"},
+            "Query Pages",
+            {"user_input": "Query", "reference": "Solution", "reference_context_ids": "Pages"},
         ),
 """,
             )
