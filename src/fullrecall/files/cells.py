@@ -75,7 +75,7 @@ def cell_of(field: str, column: str, value: Any) -> Any:
         return _listed(field, column, value)
     if field in TRUTHS and isinstance(value, str):
         return {"yes": True, "no": False, "1": True, "0": False}.get(value.strip().lower(), value)
-    if field in _TEXT:
+    if field in _TEXT and not (isinstance(value, str) and column == field):
         value = _sole(opened(value) if isinstance(value, str) and value[:1] == "[" else value)
         if isinstance(value, bool):
             return str(value).lower()

@@ -12,6 +12,7 @@ from fullrecall.files.cells import TRUTHS, has_mark, items_of, opened, parts_of
 from fullrecall.files.formats import FORMATS, RawRow, format_of
 from fullrecall.files.paths import MISSING, condition_of, path_of, quoted
 from fullrecall.files.plans import FIELDS, REFERENCES, Doubt, Given, ReadPlan, snake, words_of
+from fullrecall.samples.sample import Sample
 
 IDS, TEXTS, CLAIMS = "reference_context_ids", "reference_contexts", "reference_claims"
 
@@ -248,8 +249,12 @@ class _Guess:
         if self.names == ["key", "value"]:
             self._put("id", "key")
             self._put(IDS, "value")
-        self._own_names()
-        if form is None or not form.fields:
+        is_ours = set(self.names) <= Sample.names().keys()
+        if is_ours:
+            self._as_named()
+        else:
+            self._own_names()
+        if not is_ours and (form is None or not form.fields):
             self._question()
             self._answers()
             self._answerable()
@@ -283,6 +288,12 @@ class _Guess:
                 if any(_has(own.value(row)) for row in self.rows[:_HEAD]):
                     self._put(field, path)
                     break
+
+    def _as_named(self) -> None:
+        """Take each column as the field of its name: so `read` reads what `write_jsonl` writes."""
+        for column in self.columns.values():
+            if column.name != "metadata":
+                self._put(column.name, column.path)
 
     def _own_names(self) -> None:
         """Take the columns with the names of fields; `answer` may be either side's."""

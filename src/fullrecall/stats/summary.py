@@ -77,7 +77,7 @@ class Summary(Shown, ByName[ScoreSummary]):
     @cached_property
     def suspicions(self) -> tuple[str, ...]:
         """Signs that the scores measure the golden set itself, or texts that are IDs."""
-        return tuple(suspicions(row.sample for row in self._table))
+        return tuple(suspicions(map(self._table.sample, range(len(self._table)))))
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain JSON values."""

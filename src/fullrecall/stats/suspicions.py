@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from itertools import islice
 from typing import Final
 
@@ -20,54 +20,52 @@ _OF_TEST_SETS = frozenset({"evolution_type", "synthesizer_name", "query_style", 
 
 
 def suspicions(samples: Iterable[Sample]) -> Iterator[str]:
-    """Yield a sentence for each sign that the first samples show."""
-    looked_at = [sample for sample in islice(samples, _LOOKED_AT) if sample.has_retrieval]
-    yield from _copied(looked_at)
-    yield from _generated(looked_at)
-    yield from _named(looked_at)
-
-
-def _copied(samples: Sequence[Sample]) -> Iterator[str]:
-    """Every retrieved list equals its references."""
-    pairs = [(_retrieved(sample), _references(sample)) for sample in samples]
-    pairs = [(retrieved, references) for retrieved, references in pairs if references]
-    if len(pairs) >= _FEWEST and all(retrieved == references for retrieved, references in pairs):
+    """Yield a sentence for each sign that the first samples show; no sample is kept."""
+    compared = copied = generated = 0
+    column = label = ""
+    for sample in islice(samples, _LOOKED_AT):
+        if not sample.has_retrieval:
+            continue
+        if references := _references(sample):
+            compared += 1
+            copied += _retrieved(sample) == references
+        if marks := _marks(sample):
+            generated += 1
+            column = column or min(marks)
+        label = label or _named(sample)
+    if compared >= _FEWEST and copied == compared:
         yield (
-            f"every retrieved list equals its references, in all {len(pairs):,} samples: is the "
+            f"every retrieved list equals its references, in all {compared:,} samples: is the "
             "golden set read as the retrieval?"
         )
-
-
-def _generated(samples: Sequence[Sample]) -> Iterator[str]:
-    """The retrieval came from a test set's own columns."""
-    marked = [
-        sample
-        for sample in samples
-        if sample.retrieval is None
-        and sample.retrieved_contexts
-        and not sample.reference_contexts
-        and _OF_TEST_SETS & sample.metadata.keys()
-    ]
-    if marked:
-        name = min(_OF_TEST_SETS & marked[0].metadata.keys())
+    if generated:
         yield (
-            f"the retrieved contexts of {counted(len(marked), 'sample')} come from a generated "
-            f"test set ({name}): its contexts are references, so read them as reference_contexts"
+            f"the retrieved contexts of {counted(generated, 'sample')} come from a generated "
+            f"test set ({column}): its contexts are references, so read them as reference_contexts"
+        )
+    if label:
+        yield (
+            f"the reference context {label} of a retrieved context, not its text: read the "
+            "references as reference IDs"
         )
 
 
-def _named(samples: Sequence[Sample]) -> Iterator[str]:
-    """Text references equal an ID or a metadata field of retrieved contexts."""
-    for sample in samples:
-        texts = {one.text for group in sample.reference_contexts or () for one in group}
-        for context in sample.retrieved_contexts or ():
-            for key, value in _labels(context):
-                if isinstance(value, str) and value in texts and value != context.text:
-                    yield (
-                        f"the reference context {one_line(repr(value), 60)} is the {key} of a "
-                        "retrieved context, not its text: read the references as reference IDs"
-                    )
-                    return
+def _marks(sample: Sample) -> frozenset[str]:
+    """Return the columns of a generated test set whose contexts are read as the retrieval."""
+    is_read_so = (
+        sample.retrieval is None and sample.retrieved_contexts and not sample.reference_contexts
+    )
+    return _OF_TEST_SETS & sample.metadata.keys() if is_read_so else frozenset()
+
+
+def _named(sample: Sample) -> str:
+    """Return the text reference that is an ID or a metadata field of a retrieved context."""
+    texts = {one.text for group in sample.reference_contexts or () for one in group}
+    for context in sample.retrieved_contexts or ():
+        for key, value in _labels(context):
+            if isinstance(value, str) and value in texts and value != context.text:
+                return f"{one_line(repr(value), 60)} is the {key}"
+    return ""
 
 
 def _labels(context: Context) -> Iterator[tuple[str, object]]:
