@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain, islice
 from math import ceil, isnan
 from typing import NamedTuple
@@ -11,6 +11,7 @@ import numpy as np
 
 from fullrecall.measures import Measure
 from fullrecall.measures.costs import Costs
+from fullrecall.samples.sample import Sample
 from fullrecall.table.table import Table
 
 _LOOKED_AT = 500
@@ -74,8 +75,14 @@ def question_cost(table: Table, measures: Iterable[Measure] = ()) -> QuestionCos
     """
     # A sample that lies in a file is an object made for it, some 100 µs: not for a million rows.
     first = (table.sample(row) for row in range(min(len(table), _LOOKED_THROUGH)))
-    looked_at = list(islice((each for each in first if each.has_retrieval), _LOOKED_AT))
-    costs = Costs.of(looked_at)
+    ranks: list[Sequence[int]] = []
+
+    def looked_at() -> Iterator[Sample]:
+        for sample in islice((each for each in first if each.has_retrieval), _LOOKED_AT):
+            ranks.append(sample.ranks or range(1, len(sample.retrieved_context_ids or ()) + 1))
+            yield sample  # and let it go: its texts may be long
+
+    costs = Costs.of(looked_at())
     samples = len(costs.offsets) - 1
     if not samples:
         return None
@@ -83,10 +90,6 @@ def question_cost(table: Table, measures: Iterable[Measure] = ()) -> QuestionCos
     largest = max((k for k in ks if isinstance(k, int)), default=None)
     is_read = np.ones(len(costs.own_tokens), np.bool_)
     if largest is not None and all(isinstance(k, int) for k in ks):
-        ranks = [
-            sample.ranks or range(1, len(sample.retrieved_context_ids or ()) + 1)
-            for sample in looked_at
-        ]
         is_read = np.fromiter(chain.from_iterable(ranks), np.int64) <= largest
     tokens = float(costs.own_tokens[is_read].sum()) / samples
     last_seconds = [float(costs.seconds[end - 1]) for end in costs.offsets[1:].tolist() if end]

@@ -45,6 +45,8 @@ class Files:
         self._filesystem = filesystem
         self._open = Cache(_MOST_OPEN)
         self.kept = Cache(_MOST_BYTES)
+        self.last: tuple[tuple[str, int, int], list[dict[str, Any]]] | None = None
+        """The rows that became Python objects last: those of one row group, not of each."""
 
     def file(self, path: str) -> pq.ParquetFile:
         """Return an open file; `ReportError` for what is none."""
@@ -79,7 +81,6 @@ class RowGroup(Part):
         self._group = group
         self._methods = methods
         self._count: int = files.file(path).metadata.row_group(group).num_rows
-        self._last: tuple[int, list[dict[str, Any]]] | None = None
 
     def __len__(self) -> int:
         return self._count
@@ -178,10 +179,11 @@ class RowGroup(Part):
     def _cells(self, row: int) -> dict[str, Any]:
         """Return what a sample and its results are made of."""
         first = row // _AT_ONCE * _AT_ONCE
-        last = self._last  # read once: another thread may look at another row
-        if last is None or last[0] != first:
+        key = (self._path, self._group, first)
+        last = self._files.last  # read once: another thread may look at another row
+        if last is None or last[0] != key:
             table = self._files.kept.get((self._path, self._group), self._cold, _size)
-            last = self._last = first, table.slice(first, _AT_ONCE).to_pylist()
+            last = self._files.last = key, table.slice(first, _AT_ONCE).to_pylist()
         return last[1][row - first]
 
     def _cold(self) -> pa.Table:
