@@ -30,6 +30,7 @@ _ADAPTERS = {
 
 _FOR_DEVELOPERS = ("all", "docs", "lint", "test")
 _MODULES = {
+    "pyyaml": "yaml",
     **_ADAPTERS,
     "beautifulsoup4": "bs4",
     "llama-index-core": "llama_index.core",
