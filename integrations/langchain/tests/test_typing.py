@@ -141,7 +141,6 @@ def test_the_signatures_take_what_users_hand_over(tmp_path: Path) -> None:
     assert said == [("wrong.py", rule) for rule in WRONG.values()]
 
 
-@pytest.mark.skipif(find_spec("mypy") is None, reason="mypy is missing: extra test has it")
 def test_mypy_takes_the_same_program(tmp_path: Path) -> None:
     """Under its strict rules."""
     (tmp_path / "right.py").write_text(PROGRAM, encoding="utf-8")
