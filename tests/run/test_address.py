@@ -124,7 +124,7 @@ def test_random_passwords_anywhere() -> None:
     """Passwords of any printable characters are in no message and no repr."""
     draw = random.Random(51)
     marks = "@:/?#&=%[]. \\'\""
-    for _ in range(2_000):
+    for _ in range(100):  # each is kept as a secret, and every message looks for all of them
         secret = secrets.token_hex(6)
         password = "".join(draw.sample(marks, draw.randint(0, 4))) + secret
         password += "".join(draw.sample(marks, draw.randint(0, 3)))
