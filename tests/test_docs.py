@@ -193,13 +193,14 @@ def test_the_recording_is_drawn_from_what_a_terminal_prints(tmp_path: Path) -> N
 
 
 def test_the_recording_shows_the_commands_and_is_small() -> None:
-    """Evaluate, missed, compare, gate; 15 seconds, no script, nothing fetched."""
+    """Evaluate, diagnose, compare, gate; 25 seconds, no script, nothing fetched."""
     picture = (DOCS / "images" / "terminal.svg").read_text("utf-8")
     shown = re.findall(r">(fullrecall \w+)[^<]*</tspan>", picture)
-    assert shown == [f"fullrecall {name}" for name in ("evaluate", "evaluate", "compare", "gate")]
-    for part in ("samples miss something", "before", "PASS"):
+    names = ("evaluate", "diagnose", "evaluate", "compare", "gate")
+    assert shown == [f"fullrecall {name}" for name in names]
+    for part in ("samples miss something", "crowded out", "Better", "FAIL"):
         assert part in picture
-    assert "15s" in picture
+    assert "25s" in picture
     assert len(picture) < 30_000
     assert not re.search(r"<script|href|url\(|@import", picture)
 

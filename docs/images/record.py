@@ -1,14 +1,15 @@
 # ruff: noqa: INP001 - a script
-"""Draw `terminal.svg`: four commands, run in a real terminal, as a picture that plays in 15 s.
+"""Draw `terminal.svg`: five commands, run in a real terminal, as a picture that plays in 25 s.
 
     python docs/images/record.py
 
-Needs the extra `demo` and both adapters, and a system with pseudo-terminals. What the commands
+Needs fullrecall alone, and a system with pseudo-terminals. What the commands
 print is what is drawn, colors included; a browser plays it without a script or a font of its own.
 """
 
 from __future__ import annotations
 
+import json
 import os
 import pty
 import subprocess
@@ -28,13 +29,14 @@ from rich.terminal_theme import MONOKAI
 from rich.text import Text
 
 COMMANDS = (
-    "fullrecall evaluate words.jsonl --quiet --output before.jsonl",
-    "fullrecall evaluate trigrams.jsonl --k 10 --missed 3 --output after.jsonl",
-    "fullrecall compare before.jsonl after.jsonl --measure recall@10 --flips 2",
-    "fullrecall gate after.jsonl --min-recall 0.75 --k 10",
+    "fullrecall evaluate monday.jsonl --k 5 --missed 3 --output before.jsonl",
+    "fullrecall diagnose before.jsonl --k 5 --corpus pages.jsonl --misses 1",
+    "fullrecall evaluate tuesday.jsonl --quiet --output after.jsonl",
+    "fullrecall compare before.jsonl after.jsonl --measure recall@5 --flips 2",
+    "fullrecall gate before.jsonl --baseline after.jsonl --measure recall@5 --margin 0.05",
 )
 COLUMNS = 80
-SECONDS = 15.0
+SECONDS = 25.0
 TYPING = 0.8
 """Seconds that a command stands alone before its output follows."""
 
@@ -44,27 +46,26 @@ _CONSOLE = Console(width=COLUMNS, color_system="truecolor", force_terminal=True)
 
 
 def answers(folder: Path) -> None:
-    """Write what two of the demo's retrievers answer to plain questions, one file for each."""
-    from fullrecall import IdRecall, Sample
-    from fullrecall.demo import documents, questions
+    """Write the library's pages, and the answers of a search with three copies and with one."""
+    from fullrecall import IdRecall, Sample, evaluate
+    from fullrecall.demo import COPIES, FullTextSearch, chunked, library_pages, library_questions
     from fullrecall.read import write_jsonl
 
-    pages, samples = documents(), questions("plain")
-    from fullrecall import evaluate
-    from fullrecall.demo import FullTextSearch, TrigramSearch, chunked
-
-    chunks = chunked(pages)
-    searches = {
-        "words": partial(FullTextSearch(chunks), k=20),
-        "trigrams": partial(TrigramSearch(chunks), k=20),
-    }
-    for name, search in searches.items():
-        report = evaluate(samples, IdRecall(), retriever=search, progress=False)
+    pages = library_pages()
+    lines = (json.dumps({"id": page.id, "text": page.text}) for page in pages)
+    (folder / "pages.jsonl").write_text("\n".join(lines) + "\n", encoding="utf-8")
+    for name, copies in {"monday": COPIES, "tuesday": 1}.items():
+        search = partial(FullTextSearch(chunked(pages) * copies), k=20)
+        report = evaluate(library_questions(), IdRecall(), retriever=search, progress=False)
         asked = [
             Sample(
                 id=row.sample.id,
                 user_input=row.sample.user_input,
+                answerable=row.sample.answerable,
                 retrieved_context_ids=row.sample.retrieved_context_ids,
+                retrieved_contexts=[
+                    context.text for context in row.sample.retrieved_contexts or ()
+                ],
                 reference_context_ids=row.sample.reference_context_ids,
             )
             for row in report

@@ -150,8 +150,8 @@ WRONG_USAGE = {
         "not be an input",
     ),
     "demo deeper than retrieved": (
-        ["demo", "--k", "51"],
-        "must be at most 50, got 51",
+        ["demo", "--k", "21"],
+        "must be at most 20, got 21",
     ),
     "view": (["evaluate", "{file}", "--view", "all"], "--view must be 'contexts' or 'ret"),
     "measure is a k": (["evaluate", "{file}", "-m", "5"], "write recall@5"),

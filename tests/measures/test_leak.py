@@ -205,7 +205,7 @@ def test_a_document_is_forbidden_under_any_of_its_ids() -> None:
 
 
 def test_the_rate_of_empty_answers_stands_beside_the_leaks() -> None:
-    """Of the questions that nothing answers: for how many nothing was returned."""
+    """A summary counts the unanswerable questions that got an empty list."""
     samples = [
         Sample(id=str(n), retrieved_context_ids=[] if n < 3 else ["a"], answerable=False)
         for n in range(4)
@@ -216,7 +216,7 @@ def test_the_rate_of_empty_answers_stands_beside_the_leaks() -> None:
     assert (summary.unanswerable, summary.empty) == (4, 3)
     assert summary.to_dict()["empty"] == 3
     shown = " ".join(str(summary).split())
-    assert "3 of 4 questions that nothing answers returned nothing (75%)" in shown
+    assert "3 of 4 unanswerable questions got an empty list (75%)" in shown
 
 
 def test_zero_leaks_bound_the_rate() -> None:

@@ -1,8 +1,8 @@
-"""The demo: real retrievers over the documentation of Python's standard library.
+"""The demo: a real search with a defect, over the help pages of an invented town's library.
 
-`fullrecall demo` runs full-text search by SQLite, and trigrams, which need only the core. It
-downloads nothing and writes nothing to disk. `documents` and `questions` are its data;
-`library_pages` and `library_questions` those of the quickstart.
+`fullrecall demo` needs only the core: SQLite searches. It downloads nothing and writes nothing to
+disk. `library_pages` and `library_questions` are its data; `documents` and `questions` are a
+larger collection, the documentation of Python's standard library.
 """
 
 from __future__ import annotations
@@ -12,12 +12,13 @@ from typing import TYPE_CHECKING
 from fullrecall._util import lazy
 
 if TYPE_CHECKING:  # the list of all exports: `lazy` reads it too
+    from fullrecall.demo.demonstration import COPIES as COPIES
+    from fullrecall.demo.demonstration import MARGIN as MARGIN
     from fullrecall.demo.demonstration import Demonstration as Demonstration
     from fullrecall.demo.demonstration import run as run
     from fullrecall.demo.library import library_pages as library_pages
     from fullrecall.demo.library import library_questions as library_questions
     from fullrecall.demo.searches import FullTextSearch as FullTextSearch
-    from fullrecall.demo.searches import TrigramSearch as TrigramSearch
     from fullrecall.demo.searches import chunked as chunked
     from fullrecall.demo.stdlib import documents as documents
     from fullrecall.demo.stdlib import questions as questions

@@ -1,64 +1,69 @@
-"""The demonstration as a whole: the same questions, the same chunks, several retrievers."""
+"""The demonstration: a search that lost a fifth of its answers, the cause, the fix, the guard."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
 
 from fullrecall.diagnosis import Diagnosis, diagnose
-from fullrecall.report import Report, evaluate
-from fullrecall.samples.context import Context
+from fullrecall.measures import Recall
+from fullrecall.report import Comparison, GateResult, Report, compare, evaluate
 from fullrecall.scorers import IdRecall
+from fullrecall.stats.gate import Gate
+
+COPIES = 3
+"""How often the broken index has each page."""
+
+MARGIN = 0.05
+"""How much recall a change may lose before the gate stops it."""
 
 
 @dataclass(frozen=True)
 class Demonstration:
-    """What the demo measured: one report for each retriever, over the same samples.
+    """The reports of a search before and after its fix, with what each step said.
 
-    `wordings` has the rows of the questions of each wording; `diagnosis` is that of the last
-    retriever's report.
+    `before` has three copies of each page in its index, `after` one. `diagnosis` is that of
+    `before`; `gate` is the verdict on loading the copies again, with `after` as the baseline.
     """
 
-    documents: int
+    pages: int
     chunks: int
     targets: int
-    wordings: Mapping[str, slice]
-    reports: Mapping[str, Report]
+    before: Report
+    after: Report
     diagnosis: Diagnosis
+    comparison: Comparison
+    gate: GateResult
 
 
-def run(*, k: int = 10, depth: int = 50) -> Demonstration:
-    """Return the reports of all retrievers over all questions, each asked for `depth` chunks.
+def run(*, k: int = 5, depth: int = 20) -> Demonstration:
+    """Return the reports over the library's questions, each asked for `depth` chunks.
 
-    Ranks beyond `k` show how far away missed documents are, and what a larger k would bring.
+    Ranks beyond `k` show how far away missed pages are, and the gain of a larger k.
     Raises `ParameterError` where Python's SQLite has no full-text search.
     """
-    from fullrecall.demo.searches import FullTextSearch, TrigramSearch, chunked
-    from fullrecall.demo.stdlib import documents, questions
+    from fullrecall.demo.library import library_pages, library_questions
+    from fullrecall.demo.searches import FullTextSearch, chunked
 
-    texts = documents()
-    plain_questions = questions("plain")
-    samples = [*plain_questions, *questions("hard")]
-    chunks = chunked(texts)
-    searches: Mapping[str, Callable[..., Any]] = {
-        "FTS5": FullTextSearch(chunks),
-        "trigrams": TrigramSearch(chunks),
-    }
-    reports = {
-        name: evaluate(samples, IdRecall(), retriever=partial(search, k=depth), progress=False)
-        for name, search in searches.items()
-    }
-    corpus = [Context(chunk.text, id=chunk.source) for chunk in chunks]
+    pages, questions = library_pages(), library_questions()
+    chunks = chunked(pages)
+    before, after = (
+        evaluate(
+            questions,
+            IdRecall(),
+            retriever=partial(FullTextSearch(chunks * copies), k=depth),
+            progress=False,
+        )
+        for copies in (COPIES, 1)
+    )
+    at_k = Recall @ k
     return Demonstration(
-        documents=len(texts),
+        pages=len(pages),
         chunks=len(chunks),
-        targets=sum(len(sample.reference_context_ids or ()) for sample in samples),
-        wordings={
-            "as people ask": slice(len(plain_questions)),
-            "in other words than the answer": slice(len(plain_questions), None),
-        },
-        reports=reports,
-        diagnosis=diagnose(reports["trigrams"], k=k, corpus=corpus),
+        targets=sum(len(question.reference_context_ids or ()) for question in questions),
+        before=before,
+        after=after,
+        diagnosis=diagnose(before, k=k, corpus={page.id: page.text for page in pages}),
+        comparison=compare(before, after, at_k),
+        gate=Gate(at_k, margin=MARGIN).check(before, after),
     )

@@ -1,4 +1,4 @@
-"""What the demo searches, and by what: chunks of documents, by SQLite's BM25 and by trigrams."""
+"""Chunks of documents, and a full-text search over them by SQLite."""
 
 from __future__ import annotations
 
@@ -8,8 +8,6 @@ from collections.abc import Iterable, Iterator, Sequence
 from threading import Lock
 from typing import TYPE_CHECKING, NamedTuple
 
-from fullrecall._util.caches import remembered_words
-from fullrecall._util.ranking import Ranking
 from fullrecall._util.vocabulary import STOP_WORDS, words
 from fullrecall.errors import ParameterError
 
@@ -87,29 +85,3 @@ class FullTextSearch:
                 "order by rank, rowid limit ?",
                 (" OR ".join(f'"{word}"' for word in dict.fromkeys(terms)), k),
             ).fetchall()
-
-
-class TrigramSearch:
-    """Returns the chunks with the highest BM25 score of trigrams, which match within words."""
-
-    def __init__(self, chunks: Sequence[Chunk]) -> None:
-        self._chunks = chunks
-        self._ranking = Ranking((chunk.text for chunk in chunks), trigrams)
-
-    def __call__(self, question: str, k: int) -> list[dict[str, str]]:
-        """Return the `k` chunks that share most weight of trigrams with the question."""
-        best = [self._chunks[number] for number in self._ranking.best(question, k)]
-        return [{"id": chunk.source, "text": chunk.text} for chunk in best]
-
-
-def trigrams(text: str) -> Iterator[str]:
-    """Yield the trigrams of the words of a text that are not stop words."""
-    for word in words(text):
-        if word not in STOP_WORDS:
-            yield from _of_word(word)
-
-
-@remembered_words(100_000)
-def _of_word(word: str) -> tuple[str, ...]:
-    padded = f" {word} "
-    return tuple(padded[position : position + 3] for position in range(len(padded) - 2))

@@ -60,7 +60,7 @@ class Summary(Shown, ByName[ScoreSummary]):
         }
         """What leaked within the k of each `Leak` that was asked for."""
         self.unanswerable, self.empty = table.unanswerable()
-        """Questions that nothing answers, and those of them for which nothing was returned."""
+        """Unanswerable questions, and those of them that got an empty list."""
         self.deepest = max((each.top or 0 for score in self for each in score), default=0)
         """The largest k of a measure; 0 without one."""
         self.tied = table.tied(self.deepest) if self.deepest else 0
@@ -159,8 +159,8 @@ def _returned(summary: Summary) -> Iterator[str]:
         yield f"a question costs {summary.cost}"
     if summary.unanswerable:
         yield (
-            f"{summary.empty:,} of {counted(summary.unanswerable, 'question')} that nothing "
-            f"answers returned nothing ({summary.empty / summary.unanswerable:.0%})"
+            f"{summary.empty:,} of {counted(summary.unanswerable, 'unanswerable question')} got an "
+            f"empty list ({summary.empty / summary.unanswerable:.0%})"
         )
     if len(summary.tokenizers) > 1:
         yield (
