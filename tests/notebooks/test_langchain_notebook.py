@@ -21,21 +21,21 @@ def mean_at(table: str, name: str) -> float:
 def test_it_runs_and_shows_what_it_says(run_notebook: Callable[..., Any]) -> None:
     """Every number is of this run: an experiment, misses with causes, a fix, stages, an agent."""
     notebook = run_notebook(NAME)
-    assert re.search(r"\d{4} pages, \d{3} questions", notebook.shown_by("documents, questions"))
-    assert "needs" in notebook.shown_by("needs")
+    assert "166 pages, 60 questions" in notebook.shown_by("library_pages, library_questions")
     feedback = notebook.shown_by("def experiment")
-    assert re.search(r"^id_recall@10 0\.0 - 0 of 1 found in 10 retrieved", feedback, re.MULTILINE)
+    assert re.search(r"^id_recall@5 1\.0 - 1 of 1 found in 5 retrieved", feedback, re.MULTILINE)
 
-    before = mean_at(notebook.shown_by("before = report_of"), "@10")
-    after = mean_at(notebook.shown_by("after = report_of"), "@10")
-    assert 0 < before < after < 1
+    before = mean_at(notebook.shown_by("before = report_of"), "@5")
+    after = mean_at(notebook.shown_by("after = report_of"), "@5")
+    assert round(before, 2) == 0.72  # as the introduction says
+    assert before < after < 1
 
     causes = notebook.shown_by("diagnose(before")
     assert "not in corpus" not in causes
     told = notebook.shown_by("ranked[")
     near, missed = (int(word) for word in told.split()[:3:2])
-    assert 0 < near < missed / 2
-    assert told.count("when retrieving 100") == 3
+    assert 0 < near < missed
+    assert told.count("when retrieving 50") == 3
     counts = dict(
         re.findall(r"^  (never retrieved|beyond k) +(\d+) \(\d+%\)$", causes, re.MULTILINE)
     )
@@ -49,8 +49,9 @@ def test_it_runs_and_shows_what_it_says(run_notebook: Callable[..., Any]) -> Non
     assert list(means) == ["BM25", "vectors", "EnsembleRetriever", "final"]
     assert means["BM25"] == pytest.approx(before)
     assert means["final"] == pytest.approx(after)
+    assert means["vectors"] > means["EnsembleRetriever"]  # as the text says
 
     agent = notebook.shown_by("create_agent")
     assert agent.count("searched for") == 2
     assert "union of 2 calls" in agent
-    assert re.search(r"10 of 10 in the prompt|\d+ of \d+ in the prompt", agent)
+    assert re.search(r"\d+ of \d+ in the prompt", agent)
