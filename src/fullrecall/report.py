@@ -376,9 +376,9 @@ def compare(
 ) -> Comparison | Comparisons:
     """Compare two reports of the same samples, sample by sample and target by target.
 
-    Samples are paired by their IDs, by position where none has one; of each pair only the targets
-    that both reports have count. For each of the `measures` of each score (default: its headline,
-    and that at k = 1, 3, 5, 10): the mean difference with its interval, whether that shows a change
+    Samples are paired by their IDs; without IDs by question, or by position where a question is
+    asked twice. Of each pair only the targets that both reports have count. For each of the
+    `measures` of each score (default: its headline, and that at k = 1, 3, 5, 10): the mean difference with its interval, whether that shows a change
     for the better or the worse and how many samples would settle it, the p-value of the same test,
     wins, ties and losses, and the samples that changed.
 

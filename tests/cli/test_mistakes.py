@@ -149,6 +149,8 @@ WRONG_USAGE = {
         ["evaluate", "{file}", "--output", "{file}"],
         "not be an input",
     ),
+    "an option as ragas calls it": (["evaluate", "{file}", "--metric", "x"], "--measure"),
+    "an option as LangChain calls it": (["evaluate", "{file}", "--top-k", "5"], "--k)"),
     "demo deeper than retrieved": (
         ["demo", "--k", "21"],
         "must be at most 20, got 21",

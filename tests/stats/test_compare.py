@@ -50,12 +50,28 @@ class TestPairs:
         assert compare(before, after).paired_by == "id"
         assert compare(before, turned).to_dict() == compare(before, after).to_dict()
 
-    def test_by_position_without_ids(self) -> None:
-        """Without IDs the same questions at the same positions are pairs, and it is said."""
-        comparison = compare(report_of(BEFORE, ids=False), report_of(AFTER, ids=False))
+    def test_by_question_without_ids(self) -> None:
+        """Without IDs the same questions are pairs in any order, and the report says so."""
+        before, after = report_of(BEFORE, ids=False), report_of(AFTER, ids=False)
+        turned = Report.of(after.methods, reversed(after.rows[:5]))
+        comparison = compare(before, turned)
+        assert comparison.paired_by == "question"
+        assert "paired by their questions: they have no IDs" in str(comparison)
+        assert comparison.only_before == ("#6",)
+        same = compare(report_of(BEFORE[:5]), report_of(AFTER[:5]))
+        assert comparison["id_recall"].main.difference == same["id_recall"].main.difference
+
+    def test_by_position_where_a_question_repeats(self) -> None:
+        """Repeated questions at the same positions are pairs; another number of them is refused."""
+        reports = [
+            Report.of(one.methods, [*one.rows, *one.rows])
+            for one in (report_of(BEFORE, ids=False), report_of(AFTER, ids=False))
+        ]
+        comparison = compare(*reports)
         assert comparison.paired_by == "position"
         assert "paired by their position" in str(comparison)
-        assert comparison[0].main.flips[0].sample in ("#1", "#2")
+        with pytest.raises(ReportError, match="12 samples before and 6 after, none with an ID"):
+            compare(reports[0], report_of(AFTER, ids=False))
 
     def test_samples_of_one_report_are_listed(self) -> None:
         """What only one report has is counted and named, and enters no mean."""
@@ -96,7 +112,6 @@ class TestPairs:
                 {"ids": True},
                 r"6 of the 6 samples of the report 'before' have no ID",
             ),
-            ({"found": [["a"]], "ids": False}, {"ids": False}, "1 sample before and 6 after"),
             ({"name": "mine"}, {}, "no score in common: mine before, id_recall after"),
         ],
     )
@@ -122,9 +137,11 @@ class TestPairs:
             compare(report, twice)
 
     def test_other_questions_at_one_position(self) -> None:
-        """Another order of samples without IDs is no pairing."""
-        before = report_of(BEFORE, ids=False)
-        after = Report.of(before.methods, reversed(before.rows))
+        """Repeated questions without IDs in another order are no pairing."""
+        rows = [*report_of(BEFORE, ids=False).rows] * 2
+        before, after = (
+            Report.of(report_of(BEFORE).methods, order) for order in (rows, reversed(rows))
+        )
         with pytest.raises(ReportError, match="asks 'question 0\\?' before and 'question 5\\?'"):
             compare(before, after)
 

@@ -9,6 +9,9 @@ from typing import Annotated, Any, TypeAlias
 import typer
 from typer.core import TyperCommand, TyperGroup
 
+_USUAL = {"--metric": "--measure", "--metrics": "--measure", "--top-k": "--k", "--topk": "--k"}
+"""Options as other tools call them."""
+
 
 class Command(TyperCommand):
     """A command whose help lists its options in named sections."""
@@ -22,6 +25,16 @@ class Command(TyperCommand):
         context = super().make_context(info_name, args, *rest, **extra)
         context.meta["fullrecall.words"] = words
         return context
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Read the words after the name; an option as other tools call it is answered by ours."""
+        try:
+            return super().parse_args(ctx, args)
+        except Exception as error:  # its class has no public name
+            ours = _USUAL.get(getattr(error, "option_name", ""))
+            if any(ours in parameter.opts for parameter in self.params):
+                vars(error)["possibilities"] = [ours]
+            raise
 
     def invoke(self, ctx: Any) -> Any:
         """Run the command; what it cannot do is printed in the words of the command line."""
@@ -82,7 +95,7 @@ _TESTSET: CommandTable = {
     "export": ("testset:export", "Write a set in the form of another tool."),
 }
 COMMANDS: CommandTable = {
-    "demo": ("demo:demo", "Measure real retrievers on this machine: no key, no download."),
+    "demo": ("demo:demo", "Find, fix and guard a defect of a real search: no key, no download."),
     "read": ("reading:read", "Show how a file is read, and its first sample."),
     "evaluate": ("evaluation:evaluate", "Score a file of samples."),
     "summary": ("summary:summary", "Summarize a saved report."),

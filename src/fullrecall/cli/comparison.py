@@ -46,7 +46,7 @@ def compare(
     """Compare saved reports of the same questions.
 
     Prints the mean difference, its interval, and its p-value. Samples are paired by their
-    IDs, by position where none has one; samples that share a group count together. With more
+    IDs, or by question where none has one; samples that share a group count together. With more
     than two reports, each is compared with the first, with one error rate for all.
 
     Examples:

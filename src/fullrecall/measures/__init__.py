@@ -5,7 +5,10 @@
 it is typed, and has a text form that `parse` reads: `ndcg(gain=exponential)@10`.
 """
 
+from contextlib import suppress
+
 from fullrecall._util.parameters import all_public
+from fullrecall.errors import ParameterError
 from fullrecall.measures.budgets import CutBudget, calls, seconds, tokens
 from fullrecall.measures.counts import Judged, Leak, Relevant, RelevantRetrieved, Retrieved
 from fullrecall.measures.measure import GradedMeasure, Measure, Threshold
@@ -68,4 +71,8 @@ all_public(__name__)
 def __getattr__(name: str) -> object:
     from fullrecall._util.lazy import missing
 
+    if not name.startswith("_"):
+        with suppress(ParameterError):
+            # Of an `AttributeError`, `from fullrecall.measures import MRR` would not show the text.
+            raise ImportError(f"{__name__} has no {name}: import {parse(name)!r}")
     raise missing(__name__, name, __all__)

@@ -337,7 +337,11 @@ def slices_sheet(comparison: Comparison) -> Sheet:
 
 def comparison_notes(comparison: Comparison) -> list[str]:
     """Return one sentence for all that a comparison stands on, and for what it leaves out."""
-    how = "their IDs" if comparison.paired_by == "id" else "their position: they have no IDs"
+    how = {
+        "id": "their IDs",
+        "question": "their questions: they have no IDs",
+        "position": "their position: they have no IDs",
+    }[comparison.paired_by]
     notes = [f"{counted(len(comparison.pairing.before), 'sample')}, paired by {how}"]
     for report, side in ((comparison.before, "before"), (comparison.after, "after")):
         if report.stopped is not None:

@@ -24,7 +24,7 @@ from fullrecall.stats.totals import Totals
 from fullrecall.table.row import Row
 from fullrecall.table.table import Table
 
-PairedBy: TypeAlias = Literal["id", "position"]
+PairedBy: TypeAlias = Literal["id", "question", "position"]
 Gap: TypeAlias = Literal[
     "only_before",
     "only_after",
@@ -292,7 +292,10 @@ def _row_by_row(by: PairedBy, count: int) -> Pairing:
 
 
 def paired(before: Table, after: Table) -> Pairing:
-    """Return the rows of two tables side by side: by ID, by position where none has an ID.
+    """Return the rows of two tables side by side.
+
+    Samples are paired by ID; without IDs by question where no table asks one twice, by position
+    otherwise.
 
     Raises `ReportError` where that is ambiguous: an ID twice in one report, IDs on some samples
     only, or lists of different length without IDs.
@@ -300,10 +303,13 @@ def paired(before: Table, after: Table) -> Pairing:
     ids = {"before": before.ids, "after": after.ids}
     without = {name: names.count(None) for name, names in ids.items()}
     if all(without[name] == len(ids[name]) for name in ids):
+        asked = before.cells("user_input"), after.cells("user_input")
+        if all(None not in texts and len(set(texts)) == len(texts) for texts in asked):
+            return _joined("question", *asked)
         if len(before) != len(after):
             raise ReportError(
                 f"{counted(len(before), 'sample')} before and {len(after):,} after, none with an "
-                "ID: which belong together? Give each sample an id"
+                "ID, and questions are missing or repeated: give each sample an id"
             )
         return _row_by_row("position", len(before))
     for name, names in ids.items():
@@ -318,24 +324,26 @@ def paired(before: Table, after: Table) -> Pairing:
                 f"sample ID {twice!r} appears twice in the report {name!r}: use unique "
                 "ids, and a common group for samples that are not independent"
             )
-    if before.ids == after.ids:  # the common case, without a dictionary of a million IDs
-        return _row_by_row("id", len(before))
-    return _joined(before.ids, after.ids)
+    return _joined("id", before.ids, after.ids)
 
 
-def _joined(old_ids: Sequence[str | None], new_ids: Sequence[str | None]) -> Pairing:
-    row_of = {name: row for row, name in enumerate(new_ids)}
-    others = np.fromiter((row_of.get(name, -1) for name in old_ids), np.int64, len(old_ids))
+def _joined(by: PairedBy, old: Sequence[str | None], new: Sequence[str | None]) -> Pairing:
+    """Return the pairing of the rows with the same ID or question, each unique in its table."""
+    if old == new:  # the common case, without a dictionary of a million IDs
+        return _row_by_row(by, len(old))
+    row_of = {key: row for row, key in enumerate(new)}
+    others = np.fromiter((row_of.get(key, -1) for key in old), np.int64, len(old))
     both = others >= 0
     if not both.any():
+        keys = "IDs" if by == "id" else "questions"
         raise ReportError(
-            "no sample is in both reports: their IDs differ, such as "
-            f"{next(iter(old_ids), None)!r} before and {next(iter(new_ids), None)!r} after"
+            f"no sample is in both reports: their {keys} differ, such as "
+            f"{next(iter(old), None)!r} before and {next(iter(new), None)!r} after"
         )
-    new = np.ones(len(new_ids), np.bool_)
-    new[others[both]] = False
+    only_new = np.ones(len(new), np.bool_)
+    only_new[others[both]] = False
     return Pairing(
-        "id", np.flatnonzero(both), others[both], np.flatnonzero(~both), np.flatnonzero(new)
+        by, np.flatnonzero(both), others[both], np.flatnonzero(~both), np.flatnonzero(only_new)
     )
 
 
