@@ -378,9 +378,10 @@ def compare(
 
     Samples are paired by their IDs; without IDs by question, or by position where a question is
     asked twice. Of each pair only the targets that both reports have count. For each of the
-    `measures` of each score (default: its headline, and that at k = 1, 3, 5, 10): the mean difference with its interval, whether that shows a change
-    for the better or the worse and how many samples would settle it, the p-value of the same test,
-    wins, ties and losses, and the samples that changed.
+    `measures` of each score (default: its headline, and that at k = 1, 3, 5, 10): the mean
+    difference with its interval, whether that shows a change for the better or the worse and how
+    many samples would settle it, the p-value of the same test, wins, ties and losses, and the
+    samples that changed.
 
     `compare({"bm25": a, "dense": b, "hybrid": c}, Recall @ 5)` compares any number of reports with
     the first, or with the one that `baseline` names: better and worse are then said with one error

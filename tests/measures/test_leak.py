@@ -282,6 +282,18 @@ def test_what_leaked_is_listed_with_rank_and_step() -> None:
     assert report.leaked(1) == report.leaked()
 
 
+def test_a_page_warns_of_forbidden_contexts_alone() -> None:
+    """Retrievers always return something for a question without an answer: that is counted below."""
+    sample = Sample(id="q8", retrieved_ids=["a"], answerable=False)
+    report = evaluate(
+        [sample, Sample(id="q9", retrieved_ids=["b"], expected_ids=["b"])], IdRecall()
+    )
+    assert [leak.sample for leak in report.leaked()] == ["q8"]
+    page = report.to_html()
+    assert "LEAK" not in page
+    assert "0 of 1 unanswerable question got an empty list" in page
+
+
 @pytest.mark.parametrize("name", ["report.jsonl", "report.parquet"])
 def test_saved_reports_keep_what_is_forbidden(tmp_path: Path, name: str) -> None:
     """Leak may be asked of a saved report; its samples are the same."""

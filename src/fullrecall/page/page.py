@@ -22,6 +22,7 @@ from fullrecall.stats.change_sheets import change_sentence, verdict_of
 from fullrecall.stats.comparison import Comparison, comparison_notes
 from fullrecall.stats.estimates import Estimate
 from fullrecall.stats.evaluation import Evaluation
+from fullrecall.stats.missed import leaked
 from fullrecall.stats.question_cost import cost_change
 from fullrecall.stats.summary import Summary, named_leaks
 from fullrecall.stats.summary import notes as summary_notes
@@ -48,10 +49,13 @@ def verdict(subject: Subject, summary: Summary | None, choice: int, turns: Turns
 
 
 def leak_verdicts(subject: Subject) -> list[Line]:
-    """Return what leaked in each report that leaks: it comes before all else."""
+    """Return a line for each report in which forbidden contexts were retrieved: they come first.
+
+    Contexts of unanswerable questions are counted below: most retrievers always return some.
+    """
     verdicts = []
     for name, report in subject.reports.items():
-        contexts = report.leaked()
+        contexts = list(leaked(report.table, unanswerable=False))
         if contexts:
             leaking = counted(len({each.sample for each in contexts}), "question")
             word = Cell(f"LEAK {name}" if name else "LEAK", "bad")

@@ -67,12 +67,17 @@ class Leaked(NamedTuple):
         return f"{self.sample}: {self.id or 'a context without an ID'} at rank {self.rank}{source}"
 
 
-def leaked(table: Table, k: int | None = None) -> Iterator[Leaked]:
-    """Yield the forbidden contexts within the first `k` ranks of each sample, by rank."""
+def leaked(table: Table, k: int | None = None, *, unanswerable: bool = True) -> Iterator[Leaked]:
+    """Yield the forbidden contexts within the first `k` ranks of each sample, by rank.
+
+    All contexts of an unanswerable question are forbidden; `unanswerable=False` leaves them out.
+    """
     first = 1
     for part in table.parts:
         for row in range(len(part)) if part.forbids else ():
             sample = part.sample(row)
+            if sample.answerable is False and not unanswerable:
+                continue
             for position in forbidden_positions(sample) or ():
                 rank = rank_at(sample, position)
                 if k is None or rank <= k:

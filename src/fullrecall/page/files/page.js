@@ -950,7 +950,10 @@
     const places = (turn) => [...samples.keys()].filter((at) => turnedBy(samples[at], nths, TURNS[turn]));
     const counts = turns[state.choice];
     byId("turned-compared").textContent = counts.compared.toLocaleString("en");
-    for (const turn of Object.keys(TURNS)) byId(`${turn}-samples`).textContent = counts[turn].toLocaleString("en");
+    for (const turn of Object.keys(TURNS)) {
+      byId(`${turn}-samples`).textContent = counts[turn].toLocaleString("en");
+      byId(`show-${turn}`).hidden = !counts[turn];
+    }
     byId("newly-worst").replaceChildren(...worstFirst(places("newly"), last));
     byId("mended-worst").replaceChildren(...worstFirst(places("mended"), 0));
   };
