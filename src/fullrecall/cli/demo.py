@@ -35,7 +35,7 @@ def demo(
     missed: Annotated[int, options.count(help="List the misses of N questions.")] = 3,
     output: Annotated[
         Path | None,
-        options.output(metavar="DIRECTORY", help="Save both reports and their page here."),
+        options.output(metavar="DIRECTORY", help="Save both reports and their pages here."),
     ] = None,
 ) -> None:
     """Find, fix and guard a defect of a real search: no key, no download.
@@ -57,18 +57,24 @@ def demo(
         _save(demonstration, output)
     show(*_story(demonstration, k, missed))
     if output is None:
-        show("", "Save the reports and their page: fullrecall demo --output reports.")
+        show("", "Save the reports and their pages: fullrecall demo --output reports.")
     else:
-        show("", f"Saved in {output}: open change.html, which shows both reports.")
+        show("", f"Saved in {output}: open before.html, and change.html with both reports.")
     show("Score your own retriever: fullrecall evaluate FILE --retriever app.py:search.")
 
 
 def _save(demonstration: Demonstration, directory: Path) -> None:
     directory.mkdir(parents=True, exist_ok=True)
-    demonstration.before.save(directory / "before.jsonl")
-    demonstration.after.save(directory / "after.jsonl")
+    demonstration.before.save(directory / "before.jsonl", replace=True)
+    demonstration.after.save(directory / "after.jsonl", replace=True)
+    demonstration.before.to_html(
+        directory / "before.html",
+        measures=demonstration.comparison.measures,
+        title=_TITLE,
+        diagnosis=demonstration.diagnosis_before,
+    )
     demonstration.comparison.to_html(
-        directory / "change.html", title=_TITLE, diagnosis=demonstration.diagnosis
+        directory / "change.html", title=_TITLE, diagnosis=demonstration.diagnosis_after
     )
 
 
@@ -91,12 +97,12 @@ def _story(demonstration: Demonstration, k: int, missed: int) -> Iterator[Render
         yield from missed_lines(before, missed, k)
     yield ""
     yield _heading("2. The cause")
-    yield from terminal.parts(*demonstration.diagnosis.sheets)
+    yield from terminal.parts(*demonstration.diagnosis_before.sheets)
     yield ""
     yield _heading(f"3. The fix: one copy of each page in the index, not {COPIES}")
     yield from terminal.parts(*demonstration.comparison.sheets)
     change = demonstration.comparison[0].main
-    for each in demonstration.diagnosis.changes:
+    for each in demonstration.diagnosis_before.changes:
         if each.kind is ChangeKind.DROP_DUPLICATES:
             yield f"predicted {each.gain:+.3f}, measured {change.difference:+.3f}"
     yield ""

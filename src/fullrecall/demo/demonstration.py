@@ -22,8 +22,8 @@ MARGIN = 0.05
 class Demonstration:
     """The reports of a search before and after its fix, with what each step said.
 
-    `before` has three copies of each page in its index, `after` one. `diagnosis` is that of
-    `before`; `gate` is the verdict on loading the copies again, with `after` as the baseline.
+    `before` has three copies of each page in its index, `after` one; each has its diagnosis.
+    `gate` is the verdict on loading the copies again, with `after` as the baseline.
     """
 
     pages: int
@@ -31,7 +31,8 @@ class Demonstration:
     targets: int
     before: Report
     after: Report
-    diagnosis: Diagnosis
+    diagnosis_before: Diagnosis
+    diagnosis_after: Diagnosis
     comparison: Comparison
     gate: GateResult
 
@@ -57,13 +58,15 @@ def run(*, k: int = 5, depth: int = 20) -> Demonstration:
         for copies in (COPIES, 1)
     )
     at_k = Recall @ k
+    corpus = {page.id: page.text for page in pages}
     return Demonstration(
         pages=len(pages),
         chunks=len(chunks),
         targets=sum(len(question.reference_context_ids or ()) for question in questions),
         before=before,
         after=after,
-        diagnosis=diagnose(before, k=k, corpus={page.id: page.text for page in pages}),
+        diagnosis_before=diagnose(before, k=k, corpus=corpus),
+        diagnosis_after=diagnose(after, k=k, corpus=corpus),
         comparison=compare(before, after, at_k),
         gate=Gate(at_k, margin=MARGIN).check(before, after),
     )
