@@ -98,3 +98,22 @@ def test_nothing_of_the_users_is_overwritten(saved: dict[str, Path], tmp_path: P
         assert run("page", saved["before"], "--output", output).exit_code == 2
     assert other.read_text("utf-8") == "mine"
     assert saved["before"].read_bytes() == before
+
+
+def test_a_retriever_is_asked_for_more(saved: dict[str, Path], tmp_path: Path) -> None:
+    """--retriever looks for the causes in deeper lists."""
+    app, page = tmp_path / "deeper_app.py", tmp_path / "page.html"
+    app.write_text(
+        "def search(question, k=5):\n"
+        "    return [(f'x{n}', f'text {n}') for n in range(k - 1)] + [('d9', 'Now found')]\n",
+        "utf-8",
+    )
+
+    def search(question: str, k: int = 5) -> list[tuple[str, str]]:
+        return [*((f"x{n}", f"text {n}") for n in range(k - 1)), ("d9", "Now found")]
+
+    assert run("page", saved["before"], "--retriever", f"{app}:search", "-o", page).exit_code == 0
+    before = Report.load(saved["before"])
+    expected = before.to_html(diagnosis=diagnose(before, retriever=search))
+    assert page.read_text("utf-8") == expected
+    assert expected != before.to_html()

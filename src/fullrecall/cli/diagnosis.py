@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Annotated, Any
 
 from typer import Option
@@ -28,18 +27,8 @@ def diagnose(
             "all retrieved contexts."
         ),
     ] = None,
-    corpus: Annotated[
-        Path | None,
-        options.file(help="Indexed contexts: JSON Lines with id and text, also as .gz."),
-    ] = None,
-    retriever: Annotated[
-        str | None,
-        Option(
-            metavar="MODULE:NAME",
-            help="What `evaluate --retriever` takes, such as app:search or path/app.py:search; "
-            "asked for more wherever something was missed.",
-        ),
-    ] = None,
+    corpus: options.DiagnosedCorpusOption = None,
+    retriever: options.DeeperRetrieverOption = None,
     misses: Annotated[int, options.count(help="List N misses of each cause.")] = 3,
     markdown: options.MarkdownOption = None,
     as_json: options.JsonOption = False,

@@ -122,6 +122,17 @@ MeasuresOption: TypeAlias = Annotated[
         "Default: recall at 1, 3, 5, 10, and over all retrieved contexts."
     ),
 ]
+DiagnosedCorpusOption: TypeAlias = Annotated[
+    Path | None, file(help="Indexed contexts: JSON Lines with id and text, also as .gz.")
+]
+DeeperRetrieverOption: TypeAlias = Annotated[
+    str | None,
+    Option(
+        metavar="MODULE:NAME",
+        help="Retriever as `evaluate --retriever` takes it, such as app:search or "
+        "path/app.py:search; asked for more contexts wherever something was missed.",
+    ),
+]
 JsonOption: TypeAlias = Annotated[bool, Option("--json", help="Print JSON and nothing else.")]
 MarkdownOption: TypeAlias = Annotated[
     Path | None, file(help="Append the result as Markdown, for instance to $GITHUB_STEP_SUMMARY.")

@@ -8,9 +8,10 @@ from typing import Annotated
 from typer import Argument, Option
 
 from fullrecall.cli import options
+from fullrecall.cli.addresses import retriever_of
 from fullrecall.cli.console import show
 from fullrecall.cli.outputs import check_output
-from fullrecall.diagnosis import diagnose
+from fullrecall.page import diagnosed
 from fullrecall.read import read_contexts
 from fullrecall.report import Report, compare
 
@@ -25,13 +26,8 @@ def page(
     ],
     *,
     measure: options.MeasuresOption = None,
-    corpus: Annotated[
-        Path | None,
-        options.file(
-            help="Say why each target was missed: indexed contexts as JSON Lines with id and text, "
-            "also as .gz."
-        ),
-    ] = None,
+    corpus: options.DiagnosedCorpusOption = None,
+    retriever: options.DeeperRetrieverOption = None,
     output: Annotated[
         Path | None,
         options.output(help="Write the page here. Default: beside the last REPORT, as .html."),
@@ -44,12 +40,13 @@ def page(
     every sample, to be sorted, filtered, and searched. Of several reports, each by its file's
     name: a table of all; then what changed from the first to the last, and what fails now that did
     not, with both retrievals side by side.
-    With --corpus: more causes of misses.
+    With --corpus or --retriever: more causes of misses.
 
     Examples:
       fullrecall page report.jsonl
       fullrecall page report.jsonl --measure recall@5 --measure ndcg@10
       fullrecall page before.jsonl after.jsonl --output change.html
+      fullrecall page report.jsonl -m recall@5 --retriever app.py:search
     """
     path = output or report[-1].with_suffix(".html")
     check_output(path, endings=[".html"], inputs=[*report, corpus], replace=True)
@@ -60,7 +57,14 @@ def page(
         raise options.bad_option("REPORT…", "expected each report once")
     reports = {name: Report.open(each) for name, each in zip(names, report, strict=True)}
     last = reports[names[-1]]
-    causes = None if corpus is None else diagnose(last, corpus=read_contexts(corpus))
+    causes = None
+    if corpus is not None or retriever is not None:
+        causes = diagnosed(
+            last,
+            measures,
+            corpus=None if corpus is None else read_contexts(corpus),
+            retriever=None if retriever is None else retriever_of(retriever),
+        )
     if len(reports) > 1:
         compare(reports, *measures).to_html(path, diagnosis=causes, title=title)
     else:

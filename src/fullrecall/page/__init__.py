@@ -8,6 +8,7 @@ from fullrecall._util import lazy
 
 if TYPE_CHECKING:  # the list of all exports: `lazy` reads it too
     from fullrecall.page.page import comparison_page as comparison_page
+    from fullrecall.page.page import diagnosed as diagnosed
     from fullrecall.page.page import report_page as report_page
     from fullrecall.page.single_file import document as document
 else:

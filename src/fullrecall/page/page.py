@@ -109,7 +109,7 @@ def report_page(
     """Return the page of `report` as HTML; see `Report.to_html`."""
     check_size(report)
     if diagnosis is None:
-        diagnosis = _diagnosed(report, measures)
+        diagnosis = diagnosed(report, measures)
     positions = [(nth,) for nth in range(len(report.methods))]
     subject = Subject({"": report}, columns(report.methods, positions, measures))
     summary = report.summary(*measures)
@@ -132,7 +132,7 @@ def comparison_page(
     check_size(comparison.before)
     check_size(comparison.after)
     if diagnosis is None:
-        diagnosis = _diagnosed(comparison.after, comparison.measures)
+        diagnosis = diagnosed(comparison.after, comparison.measures)
     methods = [score.method for score in comparison]
     positions = [comparison.score_indices[score.name] for score in comparison]
     subject = Subject(
@@ -144,10 +144,13 @@ def comparison_page(
     return _page(subject, diagnosis or None, title, comparison_notes(comparison), among=among)
 
 
-def _diagnosed(report: Evaluation, measures: Sequence[Measure]) -> Diagnosis:
-    """Return why targets were missed, at the k of the measure that the page opens with."""
+def diagnosed(report: Evaluation, measures: Sequence[Measure], **at_hand: Any) -> Diagnosis:
+    """Return why targets were missed, at the k of the measure that the page opens with.
+
+    `at_hand` is passed to `diagnose`: a corpus, a retriever.
+    """
     whole = not measures or any(method.headline in measures for method in report.methods)
-    return diagnose(report, k=None if whole else measures[0].top)
+    return diagnose(report, k=None if whole else measures[0].top, **at_hand)
 
 
 def _page(
