@@ -8,7 +8,6 @@ from fullrecall._util import lazy
 from fullrecall.errors import JudgeError as JudgeError
 
 if TYPE_CHECKING:  # the list of all exports: `lazy` reads it too
-    from fullrecall.judge.cascade import Cascade as Cascade
     from fullrecall.judge.judge import Ask as Ask
     from fullrecall.judge.judge import Citation as Citation
     from fullrecall.judge.judge import Flow as Flow
@@ -23,8 +22,9 @@ if TYPE_CHECKING:  # the list of all exports: `lazy` reads it too
     from fullrecall.judge.models.chat import Message as Message
     from fullrecall.judge.models.openai import OpenAIChatModel as OpenAIChatModel
     from fullrecall.judge.models.retries import Retries as Retries
-    from fullrecall.judge.panel import Panel as Panel
     from fullrecall.judge.prompts import Prompts as Prompts
+    from fullrecall.judge.several import Cascade as Cascade
+    from fullrecall.judge.several import Panel as Panel
     from fullrecall.judge.usage import Spent as Spent
     from fullrecall.judge.usage import Usage as Usage
 else:

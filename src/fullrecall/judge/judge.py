@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Generator, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain
@@ -150,22 +151,37 @@ class Judge(Protocol):
         ...
 
 
-def requiring_quotes(judge: Judge) -> Judge:
-    """Return a judge that asks once more for quotes; the same where it is none that can."""
-    stricter: Judge = getattr(judge, "requiring_quotes", lambda: judge)()
-    return stricter
+class FactByFact(ABC):
+    """A judge of compound claims, fact by fact; subclasses judge the facts."""
 
+    def attribute(
+        self,
+        targets: Sequence[str],
+        contexts: Sequence[str],
+        *,
+        question: str | None = None,
+        relation: Relation = "claim",
+    ) -> Flow[Sequence[Verdict]]:
+        """Return one verdict per target, in order; a compound claim is judged fact by fact."""
+        if relation != "claim":
+            return (yield from self._judged(targets, contexts, question, relation))
+        facts_of = [list(dict.fromkeys(facts)) for facts in map(language().facts, targets)]
+        facts = list(dict.fromkeys(chain.from_iterable(facts_of)))
+        judged = yield from self._judged(facts, contexts, question, relation)
+        verdict_of = dict(zip(facts, judged, strict=True))
+        return [
+            verdict_of[own[0]]
+            if len(own) == 1
+            else compound([replace(verdict_of[fact], fact=fact) for fact in own])
+            for own in facts_of
+        ]
 
-def fact_by_fact(
-    claims: Sequence[str], judged: Callable[[Sequence[str]], Flow[Sequence[Verdict]]]
-) -> Flow[list[Verdict]]:
-    """Return one verdict per claim; `judged` asks about facts, each once."""
-    facts_of = [list(dict.fromkeys(facts)) for facts in map(language().facts, claims)]
-    facts = list(dict.fromkeys(chain.from_iterable(facts_of)))
-    verdict_of = dict(zip(facts, (yield from judged(facts)), strict=True))
-    return [
-        verdict_of[own[0]]
-        if len(own) == 1
-        else compound([replace(verdict_of[fact], fact=fact) for fact in own])
-        for own in facts_of
-    ]
+    @abstractmethod
+    def _judged(
+        self,
+        targets: Sequence[str],
+        contexts: Sequence[str],
+        question: str | None,
+        relation: Relation,
+    ) -> Flow[Sequence[Verdict]]:
+        """Return one verdict per fact, or per question, in order."""

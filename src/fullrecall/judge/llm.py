@@ -15,7 +15,7 @@ from fullrecall.judge.exchange import Exchange, Matter, Verification, windows
 from fullrecall.judge.flow import side_by_side
 from fullrecall.judge.guard import Guard
 from fullrecall.judge.hints import seems_to_instruct, without_hints
-from fullrecall.judge.judge import Ask, Flow, Relation, SplitKind, Verdict, fact_by_fact
+from fullrecall.judge.judge import Ask, FactByFact, Flow, Relation, SplitKind, Verdict
 from fullrecall.judge.models.chat import ChatModel, ChatRequest, Completion
 from fullrecall.judge.replies import text_items
 from fullrecall.judge.reviews import rejudged, verified
@@ -32,7 +32,7 @@ _MOST_SPLITS = 10_000
 
 
 @dataclass(frozen=True)
-class LLMJudge(Exchange):
+class LLMJudge(Exchange, FactByFact):
     """Judges with a chat model: contexts first, targets numbered, one verdict for each.
 
     - `claims_per_call`: targets in one request; more are asked in several.
@@ -149,20 +149,6 @@ class LLMJudge(Exchange):
             while len(self._splits) > _MOST_SPLITS:
                 del self._splits[next(iter(self._splits))]
         return first
-
-    def attribute(
-        self,
-        targets: Sequence[str],
-        contexts: Sequence[str],
-        *,
-        question: str | None = None,
-        relation: Relation = "claim",
-    ) -> Flow[Sequence[Verdict]]:
-        """Return one verdict per target, in order; a compound claim is judged fact by fact."""
-        judged = partial(self._judged, contexts=contexts, question=question, relation=relation)
-        if relation == "claim":
-            return (yield from fact_by_fact(targets, judged))
-        return (yield from judged(targets))
 
     def _judged(
         self,

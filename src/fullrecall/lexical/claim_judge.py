@@ -5,11 +5,10 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
-from functools import partial
 from typing import ClassVar, NamedTuple
 
 from fullrecall.errors import JudgeError, ParameterError
-from fullrecall.judge.judge import Citation, Flow, Relation, SplitKind, Verdict, fact_by_fact
+from fullrecall.judge.judge import Citation, FactByFact, Flow, Relation, SplitKind, Verdict
 from fullrecall.lexical.clauses import facts_of, resolved
 from fullrecall.lexical.sentences import sentences, statements
 
@@ -52,7 +51,7 @@ def _order(verdict: Verdict) -> tuple[int, float]:
     return ("supported", None, "not_supported").index(verdict.label), -(verdict.support or 0.0)
 
 
-class ClaimJudge:
+class ClaimJudge(FactByFact):
     """A judge of claims alone: it splits by form, and cannot answer questions.
 
     Subclasses say how claims are judged, and name themselves for messages.
@@ -84,25 +83,20 @@ class ClaimJudge:
         yield from ()
         return facts_of(text) if kind == "claims" else sentences(text)
 
-    def attribute(
+    def _judged(
         self,
         targets: Sequence[str],
         contexts: Sequence[str],
-        *,
-        question: str | None = None,
-        relation: Relation = "claim",
+        question: str | None,
+        relation: Relation,
     ) -> Flow[Sequence[Verdict]]:
-        """Return one verdict per claim, in order; raises `JudgeError` for questions.
-
-        A compound claim is judged fact by fact; a pronoun has the subject of the claim before.
-        """
+        """Return one verdict per claim, in order; raises `JudgeError` for questions."""
         if relation == "question":
             raise JudgeError(
                 f"{self.called} cannot decide whether a question is answered: "
                 "pass judge=LLMJudge(…) or --judge openai:MODEL"
             )
-        judged = partial(self._attributed, contexts=contexts, question=question)
-        return (yield from fact_by_fact(resolved(targets), judged))
+        return self._attributed(resolved(targets), contexts, question)
 
     def relevance(
         self, contexts: Sequence[str], *, question: str | None, reference: str | None

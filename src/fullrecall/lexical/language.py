@@ -1,5 +1,6 @@
 """The rules of English that this room plugs into the kernel."""
 
+from fullrecall.judge.language import Language
 from fullrecall.lexical.clauses import facts_of_claim
 from fullrecall.lexical.mentions import mentions
 from fullrecall.lexical.quote_rules import objection, stand_alone, stating
@@ -8,8 +9,8 @@ from fullrecall.lexical.words.names import names
 from fullrecall.lexical.words.numbers import numbers
 
 
-class English:
-    """The functions of `fullrecall.judge.language.Language`."""
+class English(Language):
+    """The rules of this room, as the kernel asks for them."""
 
     facts = staticmethod(facts_of_claim)
     mentions = staticmethod(mentions)

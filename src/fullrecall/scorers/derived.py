@@ -19,7 +19,7 @@ from fullrecall._util.values import shown
 from fullrecall.errors import FullrecallError, JudgeError, ReportError
 from fullrecall.judge.flow import Done, advance
 from fullrecall.judge.judge import LABELS, Citation, Flow, Verdict, compound
-from fullrecall.judge.panel import median
+from fullrecall.judge.several import median
 from fullrecall.measures.findings import Evidence, Finding, VerdictPart
 from fullrecall.samples.corpus import STALE
 from fullrecall.samples.sample import Sample

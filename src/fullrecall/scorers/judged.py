@@ -14,10 +14,11 @@ from fullrecall._util.parameters import check_share
 from fullrecall._util.ports import plugged
 from fullrecall.errors import JudgeError, ParameterError
 from fullrecall.judge.flow import arun, run
-from fullrecall.judge.judge import LABELS, Citation, Flow, Judge, Verdict, requiring_quotes
+from fullrecall.judge.judge import LABELS, Citation, Flow, Judge, Verdict
 from fullrecall.judge.language import Aim, language
 from fullrecall.judge.models.chat import ChatModel
 from fullrecall.judge.quotes import Quotes
+from fullrecall.judge.several import requiring_quotes
 from fullrecall.measures.findings import CreditStep, Evidence, Finding, Target, VerdictPart
 from fullrecall.samples.sample import Sample
 from fullrecall.scorers.result import Method, Result

@@ -1,0 +1,208 @@
+"""Several judges, one verdict: a panel's median, or a second judge where the first is unsure."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections import Counter
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import Self, TypeAlias
+
+from fullrecall.errors import JudgeError, ParameterError
+from fullrecall.judge.flow import side_by_side
+from fullrecall.judge.judge import LABELS, FactByFact, Flow, Judge, Relation, SplitKind, Verdict
+
+_Asking: TypeAlias = Callable[[Judge, Sequence[int]], Flow[Sequence[Verdict]]]
+"""Asks one judge about some of the targets, or of the contexts, by their 0-based numbers."""
+
+
+class _Several(FactByFact):
+    """A judge made of several; subclasses say which of them decides."""
+
+    @property
+    @abstractmethod
+    def _members(self) -> Sequence[Judge]:
+        """The judges, in their order."""
+
+    @abstractmethod
+    def _decided(self, ask: _Asking, numbers: Sequence[int]) -> Flow[Sequence[Verdict]]:
+        """Return one verdict for each number."""
+
+    @property
+    def quotes_by_rules(self) -> bool:
+        """Whether rules alone decide if a quote is verified."""
+        return all(getattr(judge, "quotes_by_rules", False) for judge in self._members)
+
+    def split(
+        self, text: str, *, kind: SplitKind, question: str | None = None
+    ) -> Flow[Sequence[str]]:
+        """Return the parts by the first judge that gives some: all judge the same targets."""
+        *earlier, last = self._members
+        for judge in earlier:
+            try:
+                return (yield from judge.split(text, kind=kind, question=question))
+            except JudgeError:
+                continue
+        return (yield from last.split(text, kind=kind, question=question))
+
+    def _judged(
+        self,
+        targets: Sequence[str],
+        contexts: Sequence[str],
+        question: str | None,
+        relation: Relation,
+    ) -> Flow[Sequence[Verdict]]:
+        def ask(judge: Judge, numbers: Sequence[int]) -> Flow[Sequence[Verdict]]:
+            shown = [targets[number] for number in numbers]
+            return judge.attribute(shown, contexts, question=question, relation=relation)
+
+        return self._decided(ask, range(len(targets)))
+
+    def relevance(
+        self, contexts: Sequence[str], *, question: str | None, reference: str | None
+    ) -> Flow[Sequence[Verdict]]:
+        """Return one verdict per context, in order."""
+
+        def ask(judge: Judge, numbers: Sequence[int]) -> Flow[Sequence[Verdict]]:
+            shown = [contexts[number] for number in numbers]
+            verdicts = yield from judge.relevance(shown, question=question, reference=reference)
+            # A context cites itself: the judge may have been shown some of them alone.
+            return [_at(verdict, n) for verdict, n in zip(verdicts, numbers, strict=True)]
+
+        return self._decided(ask, range(len(contexts)))
+
+
+def _at(verdict: Verdict, place: int) -> Verdict:
+    """Return a verdict on one context with its citations at that context's place."""
+    return replace(
+        verdict,
+        citations=tuple(citation._replace(context=place) for citation in verdict.citations),
+        others=tuple(_at(other, place) for other in verdict.others),
+    )
+
+
+@dataclass(frozen=True)
+class Panel(_Several):
+    """Asks every judge about every target; the median of their labels decides.
+
+    Labels are ordered: contradicted, not_supported, partial, supported. A target is found at the
+    rank from which more than half of the judges find it. It is unscored where the median is open:
+    the two in the middle differ, or judges without a valid verdict could move it.
+    `Verdict.agreement` is the share of all judges that gave the label. The first judge splits
+    texts.
+    """
+
+    judges: Sequence[Judge]
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "judges", tuple(self.judges))
+        if len(self.judges) < 2:  # noqa: PLR2004 - one needs no other
+            raise ParameterError(f"a panel needs at least two judges, got {len(self.judges)}")
+
+    @property
+    def name(self) -> str:
+        """The names of all judges, in their order."""
+        return f"panel({', '.join(judge.name for judge in self.judges)})"
+
+    @property
+    def _members(self) -> Sequence[Judge]:
+        return self.judges
+
+    def requiring_quotes(self) -> Self:
+        """Return the same judges, asking once more for quotes where they can."""
+        return type(self)([requiring_quotes(judge) for judge in self.judges])
+
+    def _decided(self, ask: _Asking, numbers: Sequence[int]) -> Flow[Sequence[Verdict]]:
+        votes = yield from side_by_side([ask(judge, numbers) for judge in self.judges])
+        return [median(verdicts) for verdicts in zip(*votes, strict=True)]
+
+
+def median(verdicts: Sequence[Verdict]) -> Verdict:
+    """Return the verdict of a panel on one target; without a label where it has no majority."""
+    ranks = [LABELS.index(verdict.label) for verdict in verdicts if verdict.label is not None]
+    unknown = len(verdicts) - len(ranks)
+    # Judges without a verdict might have said anything: a median counts if all lowest and all
+    # highest answers of theirs leave it where it is.
+    votes = [sorted([*ranks, *[guess] * unknown]) for guess in (0, len(LABELS) - 1)]
+    half = len(verdicts) // 2
+    # Of an even number two stand in the middle.
+    middle = {rank for ordered in votes for rank in (ordered[half], ordered[-half - 1])}
+    if len(middle) > 1 or not ranks:
+        problems = "; ".join(sorted({verdict.problem for verdict in verdicts} - {""}))
+        reason = f"the panel has no majority{': ' + problems if problems else ''}"
+        most = Counter(ranks).most_common(1)[0][1] if ranks else 0
+        return Verdict(None, problem=reason, agreement=most / len(verdicts))
+    label = LABELS[middle.pop()]
+    share = sum(verdict.label == label for verdict in verdicts) / len(verdicts)
+    cited = [c for verdict in verdicts if verdict.label == label for c in verdict.citations]
+    contested = next((verdict.contested for verdict in verdicts if verdict.contested), "")
+    return Verdict(
+        label,
+        tuple(dict.fromkeys(cited)),
+        agreement=share,
+        votes=tuple(verdicts),
+        contested=contested,
+    )
+
+
+@dataclass(frozen=True)
+class Cascade(_Several):
+    """Asks `first` about every target, and `second` about those that the first is unsure about.
+
+    Unsure is a `support` within `unsure`, both ends included, and a target without a verdict, such
+    as a claim in another language. `first` must give `support`: `LexicalJudge` and
+    `CrossEncoderJudge` do. The first judge splits texts. Questions, which those two cannot judge,
+    all go to the second.
+
+    `Verdict.referred` marks the targets that the second judge decided; their `support` is the
+    first judge's. A summary counts them and their cost.
+    """
+
+    first: Judge
+    second: Judge
+    unsure: tuple[float, float] = (0.3, 0.65)
+
+    def __post_init__(self) -> None:
+        low, high = self.unsure
+        if not 0 <= low <= high <= 1:
+            raise ParameterError(f"must be (low, high) within [0, 1], got {self.unsure}", "unsure")
+
+    @property
+    def name(self) -> str:
+        """Both judges and the band."""
+        low, high = self.unsure
+        return f"cascade({self.first.name}, {self.second.name}, {low:g}-{high:g})"
+
+    @property
+    def _members(self) -> Sequence[Judge]:
+        return self.first, self.second
+
+    def requiring_quotes(self) -> Self:
+        """Return the same judges, asking once more for quotes where they can."""
+        first, second = map(requiring_quotes, self._members)
+        return replace(self, first=first, second=second)
+
+    def _decided(self, ask: _Asking, numbers: Sequence[int]) -> Flow[Sequence[Verdict]]:
+        """Return the first judge's verdicts, and the second's where it is unsure."""
+        try:
+            verdicts = list((yield from ask(self.first, numbers)))
+        except JudgeError:
+            verdicts = [Verdict(None)] * len(numbers)
+        low, high = self.unsure
+        unsure = [
+            number
+            for number, verdict in enumerate(verdicts)
+            if verdict.label is None
+            or (verdict.support is not None and low <= verdict.support <= high)
+        ]
+        if unsure:
+            asked = yield from ask(self.second, unsure)
+            for number, verdict in zip(unsure, asked, strict=True):
+                verdicts[number] = replace(verdict, support=verdicts[number].support, referred=True)
+        return verdicts
+
+
+def requiring_quotes(judge: Judge) -> Judge:
+    """Return a judge that asks once more for quotes; the same where it is none that can."""
+    stricter: Judge = getattr(judge, "requiring_quotes", lambda: judge)()
+    return stricter
