@@ -39,11 +39,11 @@ class Language:
         """Return the parts of a text that state nothing, each with `text` and `role`."""
         return ()
 
-    def names(self, text: str) -> tuple[Any, ...]:  # noqa: ARG002
+    def names(self, text: str, /) -> tuple[Any, ...]:  # noqa: ARG002
         """Return the names in a text, each with `start`, `end` and `keys`."""
         return ()
 
-    def numbers(self, text: str) -> tuple[Any, ...]:  # noqa: ARG002
+    def numbers(self, text: str, /) -> tuple[Any, ...]:  # noqa: ARG002
         """Return the numbers in a text, each with `value`, `text`, `start` and `end`."""
         return ()
 
@@ -51,7 +51,7 @@ class Language:
         """Yield where a text has the number or the date that an entity is."""
         yield from ()
 
-    def objection(  
+    def objection(
         self,
         target: str,  # noqa: ARG002
         context: str,  # noqa: ARG002
