@@ -37,10 +37,8 @@ _INTRANSITIVE = word_set("intransitive")
 _UNSURE = word_set("unsure")
 """Words that may reach over what follows "and": who denies, asks, conditions or reports."""
 _ENDS_SUBJECT = _PLACING | {"and", "that", "which", "who"}
-_NO_SUBJECT = _UNSURE | word_set("of others")
-_INTRODUCES = _PREPOSITIONS | _ADVERBS | word_set("connectives")
 _SINGULAR = {"are": "is", "were": "was", "have": "has", "do": "does"}
-_MOST_WORDS = 60  # of a sentence that is parted
+_MOST_WORDS = 18  # of a sentence that is parted: in a longer one "and" joins anything
 _FEWEST = 4  # words of a compound
 _MOST_SUBJECT = 8  # words
 _MOST_BEFORE_VERB = 6  # words of a second subject
@@ -116,7 +114,7 @@ def _with_subject(words: Sequence[str], subject: str) -> list[str]:
     near = {word.strip(",.").lower() for word in words[1:_NEAR_DUMMY]}
     if first in _PERSONAL and (first != "it" or _DUMMY.isdisjoint(near)):
         return [subject, *words[1:]]
-    if first in _POSSESSIVE and len(words) > 1:
+    if first in _POSSESSIVE:
         return [f"{subject}'" if subject.endswith("s") else f"{subject}'s", *words[1:]]
     return list(words)
 
@@ -133,10 +131,10 @@ def _facts(sentence: str, text: str) -> list[str]:
 def _parted(sentence: str) -> list[str]:
     """Return the simple sentences that a sentence joins, in order; itself if it is simple."""
     words = sentence.split()
-    if not _FEWEST <= len(words) <= _MOST_WORDS or words[0] in ("#", "|", ">"):
+    if not _FEWEST <= len(words) <= _MOST_WORDS:
         return [sentence]
     body = sentence.rstrip(".")
-    for rule in (_clauses, _described, _joined, _pair, _items):
+    for rule in (_clauses, _described, _joined, _items):
         pieces = [_sentence(piece) for piece in rule(body)]
         if len(pieces) > 1:
             return [fact for piece in pieces for fact in _parted(piece)]
@@ -158,14 +156,14 @@ def _clauses(body: str) -> list[str]:
 def _is_clause(text: str) -> bool:
     words = text.split()
     has_verb = any(_is_known_verb(word.strip(",.:").lower()) for word in words[1:])
-    return has_verb and words[0].lower() not in _NO_SUBJECT
+    return has_verb and words[0].lower() not in _UNSURE
 
 
 def _described(body: str) -> list[str]:
     """Return what describes a name or a subject, between commas or before it, as a sentence."""
     before, _, told = body.partition(", who ")
     named = list(takewhile(lambda word: word[:1].isupper(), reversed(before.split())))
-    if told and "," not in told and 0 < len(named) < len(before.split()):
+    if told and "," not in before + told and 0 < len(named) < len(before.split()):
         return [before, " ".join([*reversed(named), told])]
     introduced = _INTRODUCED.fullmatch(body)
     if introduced and _is_participle(introduced[1].split()):
@@ -177,10 +175,9 @@ def _described(body: str) -> list[str]:
     if match is None:
         return []
     subject, words, rest = match[1].split(), match[2].split(), match[3].split()
-    is_subject = len(subject) <= _MOST_SUBJECT and subject[0].lower() not in _PREPOSITIONS
-    if not is_subject or _verb_at(subject) or not _is_verb(["", *rest], 1):
+    if _verb_at(subject) or not _is_verb(["", *rest], 1):
         return []
-    if words[0] in ("which", "who") and len(words) > 1:
+    if words[0] in ("which", "who"):
         link = words[1:]
     elif _is_participle(words):
         link = ["was", *words]
@@ -194,8 +191,7 @@ def _described(body: str) -> list[str]:
 def _is_participle(words: Sequence[str]) -> bool:
     """Whether words begin as in "founded in 1998"."""
     first = words[0].lower()
-    is_past = first.endswith("ed") or first in _past_forms()
-    return len(words) > 1 and is_past and words[1] in _PREPOSITIONS
+    return (first.endswith("ed") or first in _past_forms()) and words[1:2] != ["with"]
 
 
 class _Joint(NamedTuple):
@@ -224,8 +220,7 @@ def _joined(body: str) -> list[str]:
     pieces = [words[joint.start : end] for joint, end in zip(joints, ends, strict=True)]
     first = words[: joints[0].end]
     # What follows the last verb may be the object of all: "wrote and produced the film".
-    shared = pieces[-1][1:] if joints[-1].shares else []
-    shared = shared if shared and shared[0].lower() in _DETERMINERS else []
+    shared = pieces[-1][1:] if "".join(pieces[-1][1:2]).lower() in _DETERMINERS else []
     for piece in ([first] if len(first) == verb + 1 else []) + [p for p in pieces if len(p) == 1]:
         last = piece[-1].rstrip(",")
         if last not in _INTRANSITIVE:
@@ -285,9 +280,8 @@ def _joint(words: Sequence[str], end: int, start: int, verb: int) -> _Joint | No
         return shared
     if not is_past or word in _INTRANSITIVE or _begins_object(following):
         return shared if is_past else None
-    is_complete = following.strip(",.").lower() in _PREPOSITIONS | {""} or words[at][-1] in ".,"
-    before = words[max(0, end - _HANGING) : end]
-    hangs = any(w.lower() in _ARTICLES for w in before) and not before[-1].endswith(",")
+    is_complete = following.strip(",.").lower() in _PREPOSITIONS | {""}
+    hangs = any(w.lower() in _ARTICLES for w in words[max(0, end - _HANGING) : end])
     if hangs and (words[verb] in _BE or not is_complete):
         return None  # "a fast and automated process", "the old and abandoned house"
     return shared._replace(auxiliary=_auxiliary(words[verb : verb + 3]) if is_complete else "")
@@ -319,29 +313,12 @@ def _has_own_subject(words: Sequence[str], start: int) -> bool:
 
 def _subject(words: Sequence[str], verb: int) -> str:
     """Return the words before the first verb; nothing where they are more than a subject."""
-    subject = words[:verb]
-    if subject[-1] in _ADVERBS or subject[-1].endswith("ly"):
-        subject = subject[:-1]
+    subject = words[: verb - words[verb - 1].endswith("ly")]
     bare_words = [word.lower().strip(",") for word in subject]
     if not subject or len(subject) > _MOST_SUBJECT or not _UNSURE.isdisjoint(bare_words):
         return ""
-    commas = sum(word.endswith(",") for word in subject)
-    is_introduced = commas == 1 and bare_words[0] in _PREPOSITIONS
-    return " ".join(subject) if not commas or is_introduced else ""
-
-
-def _pair(body: str) -> list[str]:
-    """Return the facts of "both A and B", of "neither A nor B", and of "A as well as B"."""
-    before, _, item = body.partition(" as well as ")
-    if item.strip() and _verb_at(before.split()):
-        return [before, f"{_shared(before.split(), item.split())} {item}"]
-    for opening, joining in ((" both ", " and "), (" neither ", " nor ")):
-        before, _, pair = body.rpartition(opening)
-        first, _, second = pair.rpartition(joining)
-        if first and second and _verb_at(before.split()):
-            denied = " no" if opening == " neither " else ""
-            return [f"{before}{denied} {first}", f"{before}{denied} {second}"]
-    return []
+    has_comma = any(word.endswith(",") for word in subject)
+    return " ".join(subject) if not has_comma or bare_words[0] in _PREPOSITIONS else ""
 
 
 def _items(body: str) -> list[str]:
@@ -373,7 +350,7 @@ def _of_subjects(chunks: Sequence[str]) -> list[str]:
     verb = _verb_at(words) or next((n for n, word in enumerate(words) if word in _SINGULAR), 0)
     subjects = [*chunks[:-1], " ".join(words[:verb])]
     firsts = [subject.split()[0] for subject in subjects if subject]
-    are_alike = len(set(map(_kind, firsts))) == 1 and firsts[0].lower() not in _INTRODUCES
+    are_alike = len(set(map(_kind, firsts))) == 1
     is_list = len(subjects) > 2 or _PAIR_OF_SUBJECTS.match(" and ".join(subjects))  # noqa: PLR2004
     if not verb or not are_alike or not is_list:
         return []
@@ -391,8 +368,6 @@ def _shared(first: Sequence[str], item: Sequence[str]) -> str:
 
 
 def _kind(word: str) -> str:
-    if any(map(str.isdigit, word)):
-        return "number"
     if word.lower() in _DETERMINERS | {"the"}:
         return "determiner"
     return "name" if any(map(str.isupper, word)) else "word"
@@ -432,8 +407,6 @@ def _is_present(word: str, following: str) -> bool:
 @remembered_words(16_384)
 def _is_known_verb(word: str) -> bool:
     """Whether a lower-case word may be a verb in any form: run, runs, ran, died."""
-    if word in _FINITE or word in _past_forms():
-        return True
     return stem(word) in _verb_stems() or stem(word.removesuffix("d")) in _verb_stems()
 
 

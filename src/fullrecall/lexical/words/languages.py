@@ -94,13 +94,9 @@ def reads_as_english(text: str, around: Iterable[str] = ()) -> bool:
     has them, and one beside an English word is a term.
     """
     own = _lower_words(text[:_READ])
-    if len(own & _telling()) >= _CERTAIN:
-        return True
     listed = set(filter(_is_listed, own))
     is_term = len(own) < _ENOUGH and len(own) <= 2 * len(listed) + _begins_listed(text)
     if is_term and not _ACCENTED.search(text):
-        return True
-    if len(own) >= _ENOUGH and len(listed) >= _LEAST * len(own):
         return True
     words, listed_around = set(own), set(listed)
     for _, other in zip(range(_CONTEXTS), around, strict=False):
@@ -219,20 +215,10 @@ def _begins_listed(text: str) -> bool:
     return first is not None and _is_listed(first[0])
 
 
-@cache
-def _telling() -> frozenset[str]:
-    """Return the English function words that no other listed language has; none short."""
-    return frozenset(
-        word
-        for word, codes in _by_sign("function_words").items()
-        if list(codes) == ["en"] and len(word) > 2  # noqa: PLR2004
-    )
-
-
 @remembered_words(65_536)
 def _is_listed(word: str) -> bool:
     lowered = word.lower()
-    return lowered in zipf_frequencies() or (lowered.isascii() and stem(lowered) in _stems())
+    return stem(lowered) in _stems()
 
 
 @cache
@@ -242,5 +228,5 @@ def _stems() -> frozenset[str]:
 
 def is_in_latin(text: str) -> bool:
     """Whether at least half of a text's letters are Latin."""
-    letters = [c for c in text[:_READ] if c.isalpha()]
+    letters = list(filter(str.isalpha, text[:_READ]))
     return 2 * sum(c < "\u0250" for c in letters) >= len(letters)
