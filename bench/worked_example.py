@@ -70,14 +70,19 @@ def main() -> None:
                 (verdict,), _ = run(judge.attribute([row["claim"]], row["contexts"]))
                 labels.append(verdict.label)
                 print(len(labels), row["label"], verdict.label, file=sys.stderr, flush=True)
-            told = list(zip(rows, labels, strict=True))
-            right = [
-                sum((label == "supported") == wanted for row, label in told if row["label"] == wanted and label)
-                for wanted in (0, 1)
+            cells = [
+                f"{sum(rights)} of {len(rights)}"
+                for rights in (
+                    [
+                        label is not None and (label == "supported") == wanted
+                        for row, label in zip(rows, labels, strict=True)
+                        if row["label"] == wanted
+                    ]
+                    for wanted in (0, 1)
+                )
             ]
-            of = [sum(row["label"] == wanted for row in rows) for wanted in (0, 1)]
-            valid = sum(label is not None for label in labels)
-            print(f"| {name} | {len(rows)} | {valid} | {right[0]} of {of[0]} | {right[1]} of {of[1]} |", flush=True)
+            valid = len(labels) - labels.count(None)
+            print(f"| {name} | {len(rows)} | {valid} | {' | '.join(cells)} |", flush=True)
             model.close()
 
 
