@@ -103,6 +103,31 @@ def test_even_ones_cannot_be_told_apart() -> None:
     assert found.needed is None or found.needed > 40
 
 
+def test_several_within_a_tolerance_are_named_the_cheapest_first(tmp_path: Path) -> None:
+    """Even ones are both named, one that is far behind is not; the file keeps the tolerance."""
+
+    def dear(question: str) -> list[Any]:
+        return [*search_of(0.8, "a")(question), {"id": "y", "text": "y" * 400}]
+
+    retrievers = {"dear": dear, "cheap": search_of(0.8, "b"), "bad": search_of(0.3, "c")}
+    file = tmp_path / "race.json"
+    found = choose(
+        questions(400), IdRecall(), retrievers, within=0.1, file=file, progress=False
+    )
+    assert found.winners == ("cheap", "dear")
+    assert (found.winner, found.needed, found["bad"].is_dropped) == ("cheap", None, True)
+    assert found.sentence.startswith(
+        "cheap, dear: no other is better by more than 0.1 in id_recall (95% confidence, "
+        "400 questions, at however many looks); the cheapest, cheap: id_recall "
+    )
+    assert found["bad"].questions < 400
+    with pytest.raises(ParameterError, match=r"within is 0\.1, not 0\.0: name another file"):
+        choose(questions(400), IdRecall(), retrievers, file=file, progress=False)
+    few = choose(questions(10), IdRecall(), retrievers, within=0.01, progress=False)
+    assert few.winners == ()
+    assert few.sentence.startswith("CANNOT TELL which has the best id_recall within 0.01 after 10")
+
+
 def test_async_functions_and_retrievers_are_asked_too() -> None:
     """A function, a coroutine function, and a `Retriever` take part side by side."""
 

@@ -71,6 +71,13 @@ def choose(
     ] = None,
     quiet: Annotated[bool, Option("--quiet", "-q", help="Show no progress.")] = False,
     as_json: options.JsonOption = False,
+    within: Annotated[
+        float,
+        Option(
+            metavar="0…1",
+            help="Difference that does not matter: name all that are within it, the cheapest first.",
+        ),
+    ] = 0.0,
     confidence: Annotated[float, Option(metavar="0…1", help="Confidence in the name.")] = 0.95,
     max_concurrency: Annotated[
         int, Option(metavar="N", help="Maximum concurrent calls; 1 measures seconds one by one.")
@@ -85,6 +92,7 @@ def choose(
 
     Examples:
       fullrecall choose questions.jsonl -r app.py:bm25 -r app.py:dense --k 10
+      fullrecall choose questions.jsonl -r app.py:bm25 -r app.py:dense --k 10 --within 0.02
       fullrecall choose questions.jsonl -r a=app:a -r b=app:b --state race.json
     """
     measures = options.measures_of(() if k is None else (k,), measure)
@@ -105,6 +113,7 @@ def choose(
             measures[0] if measures else None,
             file=state,
             progress=not (quiet or as_json),
+            within=within,
             confidence=confidence,
             max_concurrency=max_concurrency,
         )

@@ -1,7 +1,7 @@
 """Accounts that bet on the leader: which retriever is best, at one error rate for any looking.
 
 Each retriever a holds one account, with capital 1 at the start. Before each question a challenger L
-(whoever is furthest ahead of a) and a stake λ are fixed from earlier questions only; then
+(the one furthest ahead of a) and a stake λ are fixed from earlier questions only; then
 
     capital_a *= 1 + λ (X_L - X_a),    0 <= λ < 1
 
@@ -12,6 +12,17 @@ most, for any number of retrievers, any joint distribution of their values in [0
 looks and later calls, and a number of questions that depends on the data. Nothing is corrected for
 the number of retrievers; none may be withdrawn that others have bet on. Questions must be
 independent draws, in an order that does not depend on the answers.
+
+With a tolerance ε, each pair of retrievers holds an account that bets on w against a:
+
+    capital_aw *= 1 + λ (X_w + ε - X_a)
+
+Where a is better than w by more than ε, that is a nonnegative supermartingale, which ever reaches
+(R - 1) / alpha with probability alpha / (R - 1) at most. A retriever w is named once its accounts
+against all R - 1 others have reached that. Let a* be the one with the highest true mean: a name w
+that is worse by more than ε needs the account of a* and w, and there are R - 1 such w at most. So
+any name is wrong with probability alpha at most, again at any number of looks. A retriever that is
+no longer asked keeps its accounts as they are, and is not named: that errs nowhere.
 
 Source of the inequality: Ville, "Étude critique de la notion de collectif", 1939; of betting on
 differences of means: Waudby-Smith and Ramdas, "Estimating means of bounded random variables by
@@ -50,7 +61,8 @@ class Accounts:
     Arrays have a retriever in their last axis; `ahead`, `squares` and `together` have a pair [a, j]
     in their last two: the sum of X_j - X_a over the questions that both were asked, of its squares,
     and their number. Leading axes are races that run beside each other, as in simulations. `logs`
-    are logarithms of capitals, `starts` those at the start of the present call.
+    are logarithms of capitals, `starts` those at the start of the present call: one for each
+    retriever, or for each pair where a tolerance `within` is above 0.
     """
 
     logs: Floats
@@ -60,55 +72,74 @@ class Accounts:
     squares: Floats
     together: Floats
     alpha: float = 0.05
+    within: float = 0.0
 
     def __post_init__(self) -> None:
         """Read lists, as of a file; raise `ValueError` for arrays that do not fit together."""
         for name, value in vars(self).items():
-            if name != "alpha":
+            if name not in ("alpha", "within"):
                 setattr(self, name, np.array(value, bool if name == "surviving" else float))
-        shape = self.logs.shape
+        shape = self.surviving.shape
         pairs = (*shape, *shape[-1:])
-        fits = all(each.shape == shape for each in (self.starts, self.surviving))
+        own = pairs if self.within else shape
+        fits = all(each.shape == own for each in (self.logs, self.starts))
         if not fits or not all(
             each.shape == pairs for each in (self.ahead, self.squares, self.together)
         ):
             raise ValueError(f"accounts are not all of {shape[-1:]} retrievers")
 
     @classmethod
-    def open(cls, retrievers: int, alpha: float = 0.05, races: tuple[int, ...] = ()) -> Self:
-        """Return accounts with capital 1, one for each retriever, in as many races."""
+    def open(
+        cls,
+        retrievers: int,
+        alpha: float = 0.05,
+        within: float = 0.0,
+        races: tuple[int, ...] = (),
+    ) -> Self:
+        """Return accounts with capital 1, one for each retriever or pair, in as many races."""
         shape = (*races, retrievers)
-        logs, sums = np.zeros(shape), np.zeros((*shape, retrievers))
-        surviving = np.ones(shape, dtype=np.bool_)
-        return cls(logs, logs, surviving, sums, sums, sums, alpha)
+        sums = np.zeros((*shape, retrievers))
+        logs = sums if within else np.zeros(shape)
+        return cls(logs, logs, np.ones(shape, np.bool_), sums, sums, sums, alpha, within)
 
     @property
     def goal(self) -> float:
-        """The logarithm of the capital at which a retriever is dropped."""
-        return log(1 / self.alpha)
+        """The logarithm of the capital that an account must reach."""
+        return log((self.surviving.shape[-1] - 1 if self.within else 1) / self.alpha)
+
+    @property
+    def named(self) -> NDArray[np.bool_]:
+        """The retrievers that are named: the only one left, or all that are within the tolerance."""
+        if not self.within:
+            return self.surviving & (self.surviving.sum(-1, keepdims=True) == 1)
+        return self.surviving & self._won.all(axis=-2)
+
+    @property
+    def _won(self) -> NDArray[np.bool_]:
+        """The pairs [a, w] of which it is shown that a is not better by more than the tolerance."""
+        return (self.logs >= self.goal) | np.eye(self.surviving.shape[-1], dtype=np.bool_)
 
     def begin(self) -> None:
         """Start a call: a part of what each account has by now is kept for later ones."""
         self.starts = self.logs.copy()
 
-    def bets(self, left: int) -> tuple[NDArray[np.int64], Floats]:
-        """Return the challenger and the stake of each account for the next of `left` questions."""
+    def stakes(self, left: int) -> Floats:
+        """Return the stake of each account [a] on each challenger, for the next of `left`."""
         variance = (_PRIOR_SQUARES + self.squares) / (_PRIOR_QUESTIONS + self.together)
-        lead = self.ahead / np.sqrt(variance)
-        lead = np.where(self.surviving[..., None, :], lead, -np.inf)
-        retrievers = np.arange(lead.shape[-1])
-        lead[..., retrievers, retrievers] = -np.inf
-        challenger = lead.argmax(axis=-1)
-        against = challenger[..., None]
-        spread = np.take_along_axis(variance, against, -1)[..., 0]
+        lead = (self.ahead + self.within * self.together) / np.sqrt(variance)
+        are_asked = self.surviving[..., None] & self.surviving[..., None, :]
+        lead = np.where(are_asked & ~np.eye(lead.shape[-1], dtype=np.bool_), lead, -np.inf)
+        logs, starts = self.logs, self.starts
+        betting = lead > 0
+        if not self.within:  # one account for all challengers bets on the one furthest ahead
+            logs, starts = logs[..., None], starts[..., None]
+            betting &= np.arange(lead.shape[-1]) == lead.argmax(axis=-1)[..., None]
         # Waudby-Smith and Ramdas's sqrt(2 ln(1 / alpha) / (n variance)), of what is left of each.
         # It hangs on earlier questions only: else the capital is no supermartingale.
-        missing = np.maximum(0, self.goal - self.logs)
-        stake = np.minimum(LARGEST_STAKE, np.sqrt(2 * missing / (left * spread)))
-        stake = stake * np.maximum(0, 1 - RESERVE * np.exp(self.starts - self.logs))
-        betting = self.surviving & (missing > 0)
-        betting &= np.take_along_axis(lead, against, -1)[..., 0] > 0
-        return challenger, np.where(betting, stake, 0.0)
+        missing = np.maximum(0, self.goal - logs)
+        stake = np.minimum(LARGEST_STAKE, np.sqrt(2 * missing / (left * variance)))
+        stake = stake * np.maximum(0, 1 - RESERVE * np.exp(starts - logs))
+        return np.where(betting & (missing > 0), stake, 0.0)
 
     def learn(self, low: Floats, high: Floats, left: int) -> None:
         """Settle the bets on one question, of which `left` were left before it.
@@ -117,9 +148,10 @@ class Accounts:
         its worst and at its best: a challenger counts with the one, who is challenged with the
         other. Retrievers that were dropped have any finite value.
         """
-        challenger, stake = self.bets(left)
+        gains = low[..., None, :] + self.within - high[..., None]
         # Logarithms: a capital of many bets leaves the range of floats.
-        self.logs += np.log1p(stake * (np.take_along_axis(low, challenger, -1) - high))
+        won = np.log1p(self.stakes(left) * gains)
+        self.logs += won if self.within else won.sum(axis=-1)
         are_asked = self.surviving[..., None] & self.surviving[..., None, :]
         ahead = np.where(are_asked, low[..., None, :] - low[..., None], 0.0)
         self.ahead += ahead
@@ -127,16 +159,27 @@ class Accounts:
         self.together += are_asked
 
     def drop(self) -> None:
-        """Look: drop whoever's account has reached the goal. Nothing is dropped elsewhere."""
-        self.surviving &= self.logs < self.goal
+        """Look: drop retrievers whose account has reached the goal.
+
+        With a tolerance, those that need no further question: not better than any other that is
+        left, and by their values so far not to be named.
+        """
+        if not self.within:
+            self.surviving &= self.logs < self.goal
+            return
+        is_beaten = (self._won | ~self.surviving[..., None, :]).all(axis=-1)
+        others = np.where(self.surviving[..., None, :], self.ahead, 0.0)
+        is_behind = (others > self.within * self.together).any(axis=-1)
+        self.surviving &= ~(is_beaten & is_behind & ~self.named)
 
     def more(self) -> int | None:
-        """Return about how many more questions would leave one retriever, if the lead stays.
+        """Return about how many more questions would name one retriever, if the lead stays.
 
-        None where no number would: where none or one is left, and where the first two are even.
+        None where no number would: where one is named or none is left, and where the first two are
+        even.
         """
         survivors = np.flatnonzero(self.surviving)
-        if len(survivors) < 2:  # noqa: PLR2004 - nobody is left to be dropped
+        if self.named.any() or not len(survivors):
             return None
         pairs = np.ix_(survivors, survivors)
         behind = (self.ahead[pairs] / np.maximum(1.0, self.together[pairs])).max(axis=1)
@@ -146,10 +189,14 @@ class Accounts:
         needed = 0.0
         for other in survivors[survivors != leader]:
             count = self.together[other, leader]
-            lead = self.ahead[other, leader] / max(1.0, count)
-            if lead <= 0:
+            mean = self.ahead[other, leader] / max(1.0, count)
+            if mean + self.within <= 0 or not count:
                 return None
-            variance = self.squares[other, leader] / count - lead**2
-            chance = 1 - exp(-max(self.goal - self.logs[other], log(2)))
-            needed = max(needed, (NormalDist().inv_cdf(chance) + _POWER) ** 2 * variance / lead**2)
+            variance = self.squares[other, leader] / count - mean**2
+            capital = self.logs[other, leader] if self.within else self.logs[other]
+            if self.within and capital >= self.goal:
+                continue
+            chance = 1 - exp(-max(self.goal - capital, log(2)))
+            z = NormalDist().inv_cdf(chance) + _POWER
+            needed = max(needed, z**2 * variance / (mean + self.within) ** 2)
         return max(1, ceil(needed))

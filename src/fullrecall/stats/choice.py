@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from math import log
 from typing import Any
 
 from fullrecall._util.counts import counted
@@ -16,7 +17,10 @@ from fullrecall.show.shown import Shown
 from fullrecall.show.text import outward, shown
 from fullrecall.stats.bounds import Interval
 from fullrecall.stats.plain import plain_of
-from fullrecall.stats.question_cost import shown_seconds
+from fullrecall.stats.question_cost import FELT, shown_seconds
+
+_TOKEN_STEPS = 10
+"""Steps of tokens that count as equal, for each power of e."""
 
 
 @dataclass(frozen=True)
@@ -37,29 +41,53 @@ class Standing:
     unscored: int
     reason: str
     is_dropped: bool
+    is_named: bool
     tokens: float | None
     seconds: tuple[float, float] | None
+
+    def order(self) -> tuple[float, ...]:
+        """Return the key that sorts those that are named first, the cheapest first, then by mean.
+
+        Tokens that differ by less than about 10% count as equal: then the seconds decide, of which
+        those below 0.01 are equal.
+        """
+        if not self.is_named:
+            return (1 + self.is_dropped, -(self.mean or 0.0))
+        seconds = 0.0 if self.seconds is None else max(FELT, self.seconds[0])
+        return (0, round(_TOKEN_STEPS * log(1 + (self.tokens or 0.0))), seconds, -(self.mean or 0.0))
 
 
 @dataclass(frozen=True, repr=False)
 class Choice(NoTruth, Shown):
     """Which retriever is best by a measure; prints as a table under one sentence.
 
-    `winner` is the name of the only retriever that is left, None where several are; it is
-    wrong, in that another one has a higher true mean, with probability 1 - confidence at most, for
-    any number of retrievers and however often more questions are added. `needed` is about how many
+    `winners` are the names of the only retriever that is left, or of those that are `within` a
+    tolerance of the best, the cheapest first; `winner` is the first, None without any. A name is
+    wrong, in that another one has a true mean that is higher by more than `within`, with
+    probability 1 - confidence at most, for all names together, any number of retrievers, and
+    however often you look and add questions. `needed` is about how many
     more questions would settle it if the lead stays, None where no number would. `questions` were
     asked in `calls` calls: samples of one group are one question.
     """
 
-    winner: str | None
     needed: int | None
     label: str
     confidence: float
+    within: float
     questions: int
     calls: int
     standings: tuple[Standing, ...]
     notes: tuple[str, ...] = ()
+
+    @property
+    def winners(self) -> tuple[str, ...]:
+        """The names of the retrievers that are named, the cheapest first."""
+        return tuple(each.name for each in self.standings if each.is_named)
+
+    @property
+    def winner(self) -> str | None:
+        """The cheapest of `winners`; None without any."""
+        return next(iter(self.winners), None)
 
     @property
     def outcome(self) -> str:
@@ -82,16 +110,26 @@ class Choice(NoTruth, Shown):
                 way = (
                     f"{left} are left; about {self.needed:,} more would settle it if the lead stays"
                 )
-            return f"CANNOT TELL which has the best {self.label} after {questions}: {way}"
+            near = f" within {self.within:g}" if self.within else ""
+            return f"CANNOT TELL which has the best {self.label}{near} after {questions}: {way}"
         winner = self[self.winner]
         costs = [] if winner.tokens is None else [f"{winner.tokens:,.0f} tokens"]
         if winner.seconds is not None:
             costs.append(f"{shown_seconds(winner.seconds[0])} s per question")
         cost = ", ".join(costs)
-        sure = f"{self.confidence:.0%} confidence"
+        sure = f"{self.confidence:.0%} confidence, {questions}"
+        claim = f"no other has a better {self.label} ({sure})"
+        if self.within:
+            claim = (
+                f"no other is better by more than {self.within:g} in {self.label} ({sure}, at "
+                "however many looks)"
+            )
+        of = ""
+        if len(self.winners) > 1:
+            of = f"the cheapest, {winner.name}: "
         return (
-            f"{winner.name}: no other has a better {self.label} ({sure}, {questions})"
-            f"; {self.label} {_between(winner.interval)}{cost and f', {cost}'}"
+            f"{', '.join(self.winners)}: {claim}; {of}{self.label} "
+            f"{_between(winner.interval)}{cost and f', {cost}'}"
         )
 
     def __getitem__(self, name: str) -> Standing:
@@ -102,7 +140,8 @@ class Choice(NoTruth, Shown):
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain JSON values."""
-        return {"outcome": self.outcome, "sentence": self.sentence, **plain_of(self)}
+        names = plain_of(self, "outcome", "sentence", "winner", "winners")
+        return {**names, **plain_of(self)}
 
     @property
     def sheets(self) -> Sequence[Sheet]:
@@ -112,7 +151,7 @@ class Choice(NoTruth, Shown):
             Line(
                 each.name,
                 [
-                    Cell(shown(each.mean), "strong" if each.name == self.winner else ""),
+                    Cell(shown(each.mean), "strong" if each.is_named else ""),
                     _between(each.interval),
                     f"{each.questions:,}",
                     f"{each.unscored:,}",
@@ -136,7 +175,9 @@ class Choice(NoTruth, Shown):
     def _state(self, standing: Standing) -> str:
         if standing.is_dropped:
             return "dropped"
-        return "best" if standing.name == self.winner else "left"
+        if not standing.is_named:
+            return "left"
+        return f"within {self.within:g}" if self.within else "best"
 
     def __str__(self) -> str:
         return f"{self.sentence}\n\n{super().__str__()}"

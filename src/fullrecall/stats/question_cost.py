@@ -27,7 +27,7 @@ _AS_LONG = 0.25
 """Seconds that differ by less than this share are shown as one: calls vary by themselves."""
 
 
-_FELT = 0.01
+FELT = 0.01
 """Median seconds below which time is not shown: nobody waits for it."""
 
 
@@ -58,14 +58,14 @@ class QuestionCost(NamedTuple):
         parts = [f"{number} {'context' if number == '1' else 'contexts'}"]
         if self.tokens is not None:
             parts.append(f"about {self.tokens:,.0f} tokens")
-        if self.seconds is not None and self.seconds.p50 >= _FELT:
+        if self.seconds is not None and self.seconds.p50 >= FELT:
             parts.append(str(self.seconds))
         return ", ".join(parts)
 
 
 def shown_seconds(seconds: float) -> str:
     """Return seconds with two digits; those that nobody waits for are all one."""
-    return f"{seconds:.2g}" if seconds >= _FELT else f"<{_FELT:g}"
+    return f"{seconds:.2g}" if seconds >= FELT else f"<{FELT:g}"
 
 
 def question_cost(table: Table, measures: Iterable[Measure] = ()) -> QuestionCost | None:
@@ -127,7 +127,7 @@ def cost_change(before: QuestionCost | None, after: QuestionCost | None) -> str:
     ):
         if old is None or new is None or abs(old - new) <= share * max(old, new):
             continue
-        if quantity != "seconds" or max(old, new) >= _FELT:
+        if quantity != "seconds" or max(old, new) >= FELT:
             # Two digits, and no exponent: 330 and not 3.3e+02.
             times = f"{float(f'{new / old:.2g}'):,g}" if old else "any number of"
             parts.append(f"{times} times the {quantity} ({form.format(old, new)})")

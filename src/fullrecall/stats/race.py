@@ -25,7 +25,7 @@ from fullrecall.stats.question_cost import percentiles
 LOOKS = 16
 """Looks in each call, evenly spread: only then a retriever may be dropped."""
 
-_FORMAT = "fullrecall choice 3"
+_FORMAT = "fullrecall choice 4"
 
 
 class QuestionValue(NamedTuple):
@@ -154,11 +154,12 @@ class Race:
             self.accounts.drop()
 
     def choice(self, label: str, notes: Sequence[str] = ()) -> Choice:
-        """Return what is known by now; the winner is the only one that is left."""
-        surviving = self.surviving
-        winner = surviving[0] if len(surviving) == 1 else None
-        confidence = 1 - self.accounts.alpha
-        standings = [self._standing(name) for name in self.records]
+        """Return what is known by now."""
+        flags = self.accounts.named.tolist()
+        standings = [
+            self._standing(name, is_named=is_named)
+            for name, is_named in zip(self.records, flags, strict=True)
+        ]
         reasons = [
             f"{each.unscored:,} unscored of {each.name}, for or against which nothing counts: "
             f"{each.reason}"
@@ -166,17 +167,17 @@ class Race:
             if each.unscored
         ]
         return Choice(
-            winner,
-            None if winner is not None else self.accounts.more(),
+            self.accounts.more(),
             label,
-            round(confidence, 12),
+            round(1 - self.accounts.alpha, 12),
+            self.accounts.within,
             max(record.questions for record in self.records.values()),
             self.calls,
-            tuple(sorted(standings, key=lambda each: (each.is_dropped, -(each.mean or 0.0)))),
+            tuple(sorted(standings, key=Standing.order)),
             (*reasons, *notes),
         )
 
-    def _standing(self, name: str) -> Standing:
+    def _standing(self, name: str, *, is_named: bool) -> Standing:
         """Return what is known of a retriever; its interval holds together with all others."""
         record, is_dropped = self.records[name], name not in self.surviving
         # Bonferroni's share: the winner is the one with the best values, so that its interval must
@@ -194,6 +195,7 @@ class Race:
             record.unscored,
             record.reason,
             is_dropped,
+            is_named,
             record.tokens / record.with_tokens if record.with_tokens else None,
             percentiles(record.seconds),
         )
