@@ -111,9 +111,7 @@ def test_several_within_a_tolerance_are_named_the_cheapest_first(tmp_path: Path)
 
     retrievers = {"dear": dear, "cheap": search_of(0.8, "b"), "bad": search_of(0.3, "c")}
     file = tmp_path / "race.json"
-    found = choose(
-        questions(400), IdRecall(), retrievers, within=0.1, file=file, progress=False
-    )
+    found = choose(questions(400), IdRecall(), retrievers, within=0.1, file=file, progress=False)
     assert found.winners == ("cheap", "dear")
     assert (found.winner, found.needed, found["bad"].is_dropped) == ("cheap", None, True)
     assert found.sentence.startswith(

@@ -75,7 +75,7 @@ def choose(
         float,
         Option(
             metavar="0…1",
-            help="Difference that does not matter: name all that are within it, the cheapest first.",
+            help="Name all that are within so much of the best, the cheapest first.",
         ),
     ] = 0.0,
     confidence: Annotated[float, Option(metavar="0…1", help="Confidence in the name.")] = 0.95,
@@ -92,7 +92,7 @@ def choose(
 
     Examples:
       fullrecall choose questions.jsonl -r app.py:bm25 -r app.py:dense --k 10
-      fullrecall choose questions.jsonl -r app.py:bm25 -r app.py:dense --k 10 --within 0.02
+      fullrecall choose questions.jsonl -r app.py:a -r app.py:b --within 0.02
       fullrecall choose questions.jsonl -r a=app:a -r b=app:b --state race.json
     """
     measures = options.measures_of(() if k is None else (k,), measure)

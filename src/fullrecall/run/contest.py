@@ -176,7 +176,9 @@ def choose(
     if race is None:
         race = Race(rule, entrants, Accounts.open(len(entrants), alpha_of(confidence), within))
     else:
-        _check_same(race, rule | {"within": within, "confidence": alpha_of(alpha_of(confidence))}, entrants)
+        _check_same(
+            race, rule | {"within": within, "confidence": alpha_of(alpha_of(confidence))}, entrants
+        )
     limits = Limits(max_concurrency, timeout, deadline, retries, store, budget)
     options = EvaluateOptions(limits, progress=False, id_key=id_key)
     contest = _Contest(race, scorer, asked_for, retrievers, options, path, shown=progress)

@@ -109,9 +109,10 @@ class Accounts:
 
     @property
     def named(self) -> NDArray[np.bool_]:
-        """The retrievers that are named: the only one left, or all that are within the tolerance."""
+        """The retrievers that are named: the only one left, or all within the tolerance."""
         if not self.within:
-            return self.surviving & (self.surviving.sum(-1, keepdims=True) == 1)
+            is_alone: NDArray[np.bool_] = self.surviving.sum(axis=-1, keepdims=True) == 1
+            return self.surviving & is_alone
         return self.surviving & self._won.all(axis=-2)
 
     @property

@@ -54,7 +54,12 @@ class Standing:
         if not self.is_named:
             return (1 + self.is_dropped, -(self.mean or 0.0))
         seconds = 0.0 if self.seconds is None else max(FELT, self.seconds[0])
-        return (0, round(_TOKEN_STEPS * log(1 + (self.tokens or 0.0))), seconds, -(self.mean or 0.0))
+        return (
+            0,
+            round(_TOKEN_STEPS * log(1 + (self.tokens or 0.0))),
+            seconds,
+            -(self.mean or 0.0),
+        )
 
 
 @dataclass(frozen=True, repr=False)
