@@ -175,47 +175,44 @@ assert "The longest question" in page and "<p>7 characters</p>" in page
         {
             "run/folder.py": Edit(
                 "",
-                '''"""The ledger as a folder with a file for each record."""
+                '''"""The ledger as a folder with a file for each answer."""
 
-import time
-from concurrent.futures import Future
 from hashlib import sha256
 from pathlib import Path
-from threading import RLock
 
-from fullrecall.run.ledger import Entry, Ledger, Moment
+from fullrecall.run.ledger import Ledger
 
 
 class FolderLedger(Ledger):
-    """A ledger of the files in a folder, for one process."""
-
-    def __init__(self, path, job=""):
-        super().__init__(path, job)
-        self._lock = RLock()
+    """A ledger of the files in a folder, for one process, which has one thread for it."""
 
     def get(self, key):
-        """Return the record of an ask."""
+        """Return the answer to an ask."""
         file = self._file(key)
-        return Entry.of(file.read_text("utf-8")) if file.exists() else Entry()
+        return file.read_text("utf-8") if file.exists() else None
 
-    def amend(self, key, change, *, otherwise):
-        """Change a record under the lock."""
-        done = Future()
-        with self._lock:
-            entry, outcome = change(self.get(key), Moment(time.time()))
-            self._file(key).write_text(entry.text(), "utf-8")
-        done.set_result(outcome)
-        return done
+    def _lease(self, key, token):
+        """Grant each lease: no other process is there."""
+        return self.get(key) is None
 
-    def _save(self, answers):
-        """Raise: nothing is written again to a folder that took nothing."""
+    def _keep(self, key, value):
+        """Keep the first answer."""
+        if self.get(key) is None:
+            self._file(key).write_text(value, "utf-8")
+        return self.get(key)
+
+    def _forget(self, key, token):
+        """Leases are not kept."""
+
+    def _probe(self):
+        """Raise: what a folder did not take once is not written to it again."""
         raise OSError(f"{self.path} takes nothing")
+
+    def _disconnect(self):
+        """Nothing is open."""
 
     def _file(self, key):
         return Path(self.path, sha256(key.encode()).hexdigest())
-
-    def _close(self):
-        """Nothing is open."""
 ''',
             )
         },

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import json
 import multiprocessing
 import os
 import signal
@@ -212,9 +211,8 @@ class ServedMachine(RuleBasedStateMachine):
         self.lost += Counter({n: 1 for n in self.paid() - before if not self.kept(n)})
         if not wait:
             with self.server.client() as client:
-                for key in client.keys("fullrecall:{answer:*"):
-                    if json.loads(client.get(key))[0] is None:
-                        client.delete(key)
+                for key in client.keys("fullrecall:*:lease"):
+                    client.delete(key)
 
     @rule(numbers=KEYS, at=st.integers(1, 3))
     def lose(self, numbers: list[int], at: int) -> None:
@@ -279,7 +277,7 @@ class ServedMachine(RuleBasedStateMachine):
         with self.address.open() as opened:
             key = name_of(opened.account_key)
         with self.server.client() as client:
-            before = client.get(key)
+            before = client.dump(key)
         sent_at = []
 
         def lose(sent: int) -> None:
@@ -289,7 +287,7 @@ class ServedMachine(RuleBasedStateMachine):
                     if how == "evicted":
                         client.delete(*client.keys("fullrecall:*"))
                         return
-                    client.set(key, before)
+                    client.restore(key, 0, before, replace=True)
                     client.config_set("appendfsync", "everysec")
                 self.server.stop()
                 self.server.start("everysec")
@@ -357,8 +355,7 @@ class ServedMachine(RuleBasedStateMachine):
         """Whether the server has an answer to this claim."""
         (ask,) = next(scorer(Paid(self.ledger)).flow(samples([number])[0]))
         with self.server.client() as client:
-            text = client.get(name_of(completion_key(ask)))
-        return text is not None and json.loads(text)[0] is not None
+            return bool(client.exists(name_of(completion_key(ask))))
 
 
 ServedMachine.TestCase.settings = settings(

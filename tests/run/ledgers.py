@@ -7,7 +7,7 @@ from contextlib import closing
 from pathlib import Path
 
 from fullrecall.judge.models import Completion
-from fullrecall.run.ledger import Entry, Ledger
+from fullrecall.run.ledger import Ledger
 from fullrecall.run.request import completion_of, text_of
 from fullrecall.run.sqlite import reading
 
@@ -19,7 +19,7 @@ def keep(ledger: Ledger, key: str, completion: Completion, lease: str = "") -> F
 
 def kept(ledger: Ledger, key: str) -> Completion | None:
     """Return the completion under a key; None where there is none."""
-    value = ledger.get(key).value
+    value = ledger.get(key)
     return None if value is None else completion_of(value)
 
 
@@ -28,7 +28,8 @@ def answers_in(path: Path) -> list[str]:
     with closing(reading(path)) as connection:
         if not connection.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]:
             return []
-        records = connection.execute(
-            "SELECT key, record FROM asks WHERE key GLOB 'answer:*' ORDER BY key"
+        answers = connection.execute(
+            "SELECT key FROM asks WHERE key GLOB 'answer:*' "
+            "AND sum = crc32(CAST(key || value AS BLOB)) ORDER BY key"
         )
-        return [key for key, record in records if Entry.of(record).value is not None]
+        return [key for (key,) in answers]

@@ -4,13 +4,20 @@ from __future__ import annotations
 
 import asyncio
 import json
+import multiprocessing
 from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from fullrecall import ClaimRecall, LLMJudge, Sample
+from fullrecall import ClaimRecall, LLMJudge, Report, Sample, evaluate
 from fullrecall.judge.models import ChatRequest, Completion
+from fullrecall.run.address import Address
+from fullrecall.run.sqlite import SQLiteLedger
+
+BOUND = 60.0
+"""Seconds after which a step hangs: each takes milliseconds, on a busy machine too."""
+
 
 VERDICTS = json.dumps(
     {"verdicts": [{"id": 1, "verdict": "not_supported", "citations": [], "together": False}]}
@@ -58,3 +65,23 @@ class Paid:
             if self.ledger.exists()
             else Counter()
         )
+
+
+Store = SQLiteLedger | Path | Address
+
+
+def judge(numbers: list[int], model: Any, store: Store, **options: Any) -> Report:
+    """Return the report of samples that a model judged, kept in a store."""
+    return evaluate(samples(numbers), scorer(model), store=store, progress=False, **options)
+
+
+def exits(child: Callable[[], None]) -> int:
+    """Fork, run a function in the child, and return its exit code."""
+    process = multiprocessing.get_context("fork").Process(target=child)
+    process.start()
+    process.join(BOUND)
+    if process.is_alive():
+        process.kill()
+        process.join()
+    assert process.exitcode is not None
+    return process.exitcode

@@ -22,7 +22,6 @@ from tests.run.stored import CALLS, SAMPLES, answers, run, saved
 from fullrecall import IdRecall, Sample, aevaluate, evaluate
 from fullrecall.errors import ParameterError, StoreError
 from fullrecall.judge.models import ChatRequest, Completion
-from fullrecall.run.ledger import Entry
 from fullrecall.run.sqlite import SQLiteLedger, writing
 from fullrecall.scorers.result import Status
 
@@ -32,8 +31,8 @@ def test_a_damaged_row_is_asked_for_again(tmp_path: Path) -> None:
     store = tmp_path / "runs.sqlite"
     good = saved(run(store), tmp_path)
     with closing(sqlite3.connect(store)) as connection, connection:
-        connection.execute("UPDATE asks SET record = replace(record, 'A stands', 'X stands')")
-        connection.execute("UPDATE asks SET record = replace(record, 'supported', 'SUPPORTED')")
+        connection.execute("UPDATE asks SET value = replace(value, 'A stands', 'X stands')")
+        connection.execute("UPDATE asks SET value = replace(value, 'supported', 'SUPPORTED')")
     assert saved(run(store), tmp_path) == good
     report = run(store)
     assert report.spent is not None
@@ -53,7 +52,7 @@ def newer(path: Path) -> None:
     """Make a store of a later fullrecall."""
     SQLiteLedger(path).close()
     with closing(sqlite3.connect(path)) as connection, connection:
-        connection.execute("PRAGMA user_version = 5")
+        connection.execute("PRAGMA user_version = 6")
 
 
 def damaged(path: Path) -> None:
@@ -79,7 +78,7 @@ def cut_off(path: Path) -> None:
         (lambda path: path.write_text("x"), "nor any SQLite file"),
         (lambda path: path.write_bytes(b"SQLite format 3\x00" + b"junk" * 500), "damaged"),
         (other_sqlite, "not a store of fullrecall's"),
-        (newer, "version 5 .* knows 4: upgrade"),
+        (newer, "version 6 .* knows 5: upgrade"),
         (damaged, "damaged"),
         (cut_off, "damaged"),
     ],
@@ -183,11 +182,11 @@ def test_a_full_disk_ends_the_keeping_and_not_the_run(
     assert {row.results[0].status for row in report.rows} == {Status.SCORED}
     assert len(answers_in(path)) >= kept
     monkeypatch.undo()
-    # Leases that could not be ended are nobody's: the next run waits for none of them.
+    # Leases that could not be ended end by themselves: the next run waits for none for long.
     with closing(sqlite3.connect(path)) as connection:
-        records = connection.execute("SELECT key, record FROM asks").fetchall()
-    leased = [key for key, record in records if Entry.of(record).lease is not None]
+        leased = [key for (key,) in connection.execute("SELECT key FROM leases")]
     assert leased
+    monkeypatch.setattr("fullrecall.run.ledger.LEASE_SECONDS", 0.0)
     with SQLiteLedger(path) as ledger:
         assert all(ledger.lease(key)[1].result() for key in leased)
     assert saved(run(path), tmp_path) == saved(run(None), tmp_path)
@@ -308,7 +307,7 @@ def test_a_record_that_is_no_utf_8(tmp_path: Path) -> None:
         for key, answer in answers.items():
             keep(store, key, answer).result(60)
     with closing(sqlite3.connect(path)) as connection, connection:
-        connection.execute("UPDATE asks SET record = CAST(x'ff' AS TEXT) WHERE key = 'answer:1'")
+        connection.execute("UPDATE asks SET value = CAST(x'ff' AS TEXT) WHERE key = 'answer:1'")
     with SQLiteLedger(path) as store:
         assert {key for key in answers if kept(store, key) == answers[key]} == {
             "answer:0",

@@ -1,46 +1,135 @@
 """The ledger on a Redis server, for the workers of many machines.
 
-A record is one value. It is amended by a compare-and-set: read, changed here, and written if it is
-still what was read. A command that the client sends twice, since the connection broke before the
-answer came, finds its own token and changes nothing.
+Each change is one script that runs on the server, in one step. A command that the client sends
+twice, since the connection broke before the answer came, finds its own token and changes nothing.
 
 What is reported as kept is with the server; whether it outlives the server is up to its settings
-(`appendonly yes`). A server that may forget and was restarted ends the job whose account it has.
+(`appendonly yes`). A server that may forget and was restarted ends the job whose account it has: it
+has lost the scripts that a worker told it, too.
 """
 
 from __future__ import annotations
 
+import json
 import os
-import time
-from collections.abc import Callable, Mapping
-from concurrent.futures import Future, ThreadPoolExecutor
+from collections.abc import Mapping
 from contextlib import suppress
-from functools import lru_cache, partial
-from random import Random
-from typing import Any, TypeVar
+from functools import lru_cache
+from string import Template
+from typing import Any
 
 from fullrecall._util.extras import imported
 from fullrecall.errors import StoreError
 from fullrecall.judge.models.redaction import public_url
-from fullrecall.run.ledger import Entry, EntryChange, Ledger, Moment, answered
-
-T = TypeVar("T")
+from fullrecall.run import ledger, spending
+from fullrecall.run.ledger import AccountLostError, Ledger
 
 _KEEP_SECONDS = 7 * 24 * 3_600
-"""How long a server remembers what is no answer, if nobody amends it."""
+"""How long a server remembers an account that no worker changes."""
 
-_THREADS = 4
 _PATIENCE = 10.0  # seconds to wait for the server
 _PROBING = 1.0  # likewise, of one that was lost before
 _RETRIES = 5  # of a command, and of a connection for each: a server may take ten seconds to restart
+_VERSION = 7  # of Redis: older ones remember scripts over a restart
 
-_SET = """
-if (redis.call('GET', KEYS[1]) or '') ~= ARGV[1] then return 0 end
-if ARGV[2] == '' then redis.call('DEL', KEYS[1])
-elseif ARGV[3] == '' then redis.call('SET', KEYS[1], ARGV[2])
-else redis.call('SET', KEYS[1], ARGV[2], 'EX', ARGV[3]) end
+_LEASE = """
+local holder = redis.call('GET', KEYS[2])
+if redis.call('EXISTS', KEYS[1]) == 1 or (holder and holder ~= ARGV[1]) then return 0 end
+redis.call('SET', KEYS[2], ARGV[1], 'PX', ARGV[2])
 return 1
 """
+_FORGET = "if redis.call('GET', KEYS[2]) == ARGV[1] then redis.call('DEL', KEYS[2]) end"
+_KEEP = """
+redis.call('SET', KEYS[1], ARGV[1], 'NX')
+redis.call('DEL', KEYS[2])
+return redis.call('GET', KEYS[1])
+"""
+
+_SPEND = """
+local account, alive, a = KEYS[1], KEYS[2], cjson.decode(ARGV[3])
+local owner, life = unpack(redis.call('HMGET', account, 'owner', 'life'))
+if not owner then return '{"lost": "GONE"}' end
+if owner ~= ARGV[1] then return '{"lost": "ANOTHERS"}' end
+if life ~= '$LIFE' then return '{"lost": "FORGETFUL"}' end
+local time = redis.call('TIME')
+local now = time[1] + time[2] / 1e6
+
+local function get(kind) return tonumber(redis.call('HGET', account, kind) or 0) end
+local function add(kind, number) -- plus 0, since -0 is no integer there
+  redis.call('HINCRBY', account, kind, string.format('%.0f', number + 0))
+end
+local function put(kind, number)
+  redis.call('HSET', account, kind, string.format('%.17g', number))
+end
+local function size(prompt, answer)
+  local cost = (prompt * a.prices[1] + answer * a.prices[2]) * 1000
+  return math.ceil(prompt + answer), math.floor(cost + 0.5)
+end
+local function beyond(tokens, cost)
+  if a.bounds.tokens and get('tokens') + tokens > a.bounds.tokens then return 'tokens' end
+  if a.bounds.cost and get('cost') + cost > a.bounds.cost * 1e9 then return 'cost' end
+end
+
+local rules = {}
+function rules.reserve()
+  if redis.call('HEXISTS', account, 'hold:' .. a.name) == 1 then return {wait = 0} end
+  if a.bounds.calls and get('calls') >= a.bounds.calls then return {full = 'calls'} end
+  local tokens, cost = 0, 0
+  if a.bounds.tokens or a.bounds.cost then
+    local per_character, answer = get('per_character'), get('answer')
+    tokens, cost = size(
+      math.max(1, $PROMPT_AT_MOST * per_character) * a.length[2],
+      math.max($LONG_ANSWER, $ANSWER_AT_MOST * answer))
+    local others = redis.call('ZCOUNT', alive, now, '+inf')
+    if others > get('settled') or beyond(tokens, cost) then
+      if others > 0 then return {again = true} end
+      if per_character == 0 then per_character = $PER_CHARACTER end
+      if answer == 0 then answer = $ANSWER end
+      local full = beyond(size(a.length[1] * per_character, answer))
+      if full then return {full = full, cost = get('cost')} end
+    end
+  end
+  local turn = now
+  if a.bounds.rate then
+    turn = math.max(now, get('turn'))
+    put('turn', turn + 1 / a.bounds.rate)
+  end
+  add('calls', 1)
+  add('tokens', tokens)
+  add('cost', cost)
+  redis.call('HSET', account, 'hold:' .. a.name, cjson.encode({tokens, cost}))
+  redis.call('ZADD', alive, turn + a.seconds, a.name)
+  return {wait = turn - now}
+end
+function rules.settle()
+  local hold = redis.call('HGET', account, 'hold:' .. a.name)
+  if not hold then return {} end
+  redis.call('HDEL', account, 'hold:' .. a.name)
+  redis.call('ZREM', alive, a.name)
+  local tokens, cost = unpack(cjson.decode(hold))
+  add('tokens', -tokens)
+  add('cost', -cost)
+  for kind, number in pairs(a.amounts) do add(kind, number) end
+  for kind, number in pairs(a.largest) do put(kind, math.max(get(kind), number)) end
+  return {}
+end
+function rules.renew()
+  for _, name in ipairs(a.names) do redis.call('ZADD', alive, 'XX', now + a.seconds, name) end
+  return {}
+end
+function rules.read()
+  local counts = {}
+  for _, kind in ipairs(a.kinds) do counts[kind] = get(kind) end
+  return counts
+end
+
+local outcome = rules[ARGV[2]]()
+redis.call('EXPIRE', account, $KEEP_SECONDS)
+redis.call('EXPIRE', alive, $KEEP_SECONDS)
+return cjson.encode(outcome)
+"""
+
+_NUMBERS = ("PROMPT_AT_MOST", "LONG_ANSWER", "ANSWER_AT_MOST", "PER_CHARACTER", "ANSWER")
 
 
 @lru_cache(maxsize=8)
@@ -67,80 +156,94 @@ def _client(url: str, pid: int, *, probes: bool = False) -> Any:  # noqa: ARG001
 class RedisLedger(Ledger):
     """A ledger on the server at `url`; raises `StoreError` where it cannot be reached."""
 
+    threads = 4
+
     def __init__(self, url: str, job: str = "") -> None:
-        super().__init__(public_url(url), job)
         self._url = url
-        self._client = _client(url, os.getpid())
-        self._set = self._client.register_script(_SET)
-        self._chance = Random()  # noqa: S311 - how long to wait is no secret
-        self._life: tuple[str, str] | None = None
+        client = self._client = _client(url, os.getpid())
+        self._steps = {each: client.register_script(each) for each in (_LEASE, _FORGET, _KEEP)}
+        self._spending = ""
+        super().__init__(public_url(url), job)
         try:
-            self._client.ping()
+            client.ping()
         except Exception as error:  # noqa: BLE001 - of the client, of the network
             raise StoreError(f"the store {self.path} cannot be reached: {error}") from None
-        self._pool = ThreadPoolExecutor(_THREADS, thread_name_prefix="fullrecall-store")
 
-    def get(self, key: str) -> Entry:
-        """Return the record of an ask, an empty one where there is none or the server is lost."""
+    def get(self, key: str) -> str | None:
+        """Return the answer to an ask; None where there is none, or the server is lost."""
         self.check_open()
-        return self._tried(lambda: Entry.of(self._client.get(name_of(key)) or ""), Entry())
+        kept: str | None = self.tried(lambda: self._client.get(name_of(key)), None)
+        return kept
 
-    def amend(self, key: str, change: EntryChange[T], *, otherwise: T) -> Future[T]:
-        """Change a record; the future is done when the server has it."""
-        self.check_open()
-        return self._pool.submit(self._tried, lambda: self._amended(key, change), otherwise)
+    def _lease(self, key: str, token: str) -> bool:
+        return bool(self._step(_LEASE, key, token, round(ledger.LEASE_SECONDS * 1000)))
 
-    def _amended(self, key: str, change: EntryChange[T]) -> T:
-        name = name_of(key)
-        longest_wait = 0.002
-        while True:
-            # The time is the server's: the clocks of many machines disagree.
-            pipeline = self._client.pipeline(transaction=False)
-            before, (seconds, micros), server = pipeline.get(name).time().info("server").execute()
-            entry = Entry.of(before or "")
-            now = Moment(int(seconds) + int(micros) / 1e6, self._life_of(server["run_id"]))
-            changed, outcome = change(entry, now)
-            if changed == entry:
-                return outcome
-            keeps = changed.value is not None and not key.startswith("{")
-            after = "" if changed == Entry() else changed.text()
-            arguments = [before or "", after, "" if keeps else _KEEP_SECONDS]
-            if self._set(keys=[name], args=arguments):
-                return outcome
-            # Others may be faster, again and again: whoever was late waits a little, at random.
-            time.sleep(longest_wait * self._chance.random())
-            longest_wait = min(0.05, 2 * longest_wait)
+    def _forget(self, key: str, token: str) -> None:
+        self._step(_FORGET, key, token)
 
-    def _life_of(self, run: str) -> str:
-        """Return the ID of the server's current run, empty where it forgets nothing."""
-        if self._life is None or self._life[0] != run:
-            settings = {}
-            with suppress(Exception):  # a hosted server may not tell: then it may forget
-                settings = self._client.config_get("append*")
-            durable = settings.get("appendonly"), settings.get("appendfsync")
-            self._life = run, "" if durable == ("yes", "always") else run
-        return self._life[1]
+    def _keep(self, key: str, value: str) -> str:
+        return str(self._step(_KEEP, key, value))
 
-    def _tried(self, act: Callable[[], T], otherwise: T) -> T:
-        if self.problem:
-            return otherwise
-        from redis.exceptions import RedisError
+    def _step(self, script: str, key: str, *arguments: object) -> Any:
+        return self._steps[script](keys=_names(key, "lease"), args=arguments)
 
+    def _open_account(self, owner: str) -> None:
+        name = name_of(self.account_key)
+        self._client.hsetnx(name, "life", self._life())
+        self._client.hsetnx(name, "owner", owner)
+        self._client.expire(name, _KEEP_SECONDS)
+
+    def _spend(self, owner: str, rule: str, arguments: Mapping[str, Any]) -> dict[str, Any]:
+        from redis.exceptions import NoScriptError
+
+        names = _names(self.account_key, "alive")
+        values = [owner, rule, json.dumps({**arguments, "kinds": spending.COUNTS})]
         try:
-            return act()
-        except (RedisError, OSError) as error:
-            self.stop(f"the server cannot be reached: {error}")
-            return otherwise
+            outcome: dict[str, Any] = json.loads(
+                self._client.evalsha(self._spending, 2, *names, *values)
+            )
+        except NoScriptError:  # told first, and again after a restart
+            self._tell()
+            return self._spend(owner, rule, arguments)
+        if "lost" in outcome:
+            raise AccountLostError(getattr(spending, outcome["lost"]))
+        return outcome
 
-    def _save(self, answers: Mapping[str, str]) -> None:
+    def _tell(self) -> None:
+        """Tell the server the rules, of which each of its lives gets its own text."""
+        # Looked up after it is told: what is of an earlier life is never told to a later one.
+        life = self._life()
+        while True:
+            numbers = {name: getattr(spending, name) for name in _NUMBERS}
+            numbers |= {"LIFE": life, "KEEP_SECONDS": _KEEP_SECONDS}
+            self._spending = self._client.script_load(Template(_SPEND).substitute(numbers))
+            before, life = life, self._life()
+            if life == before:
+                return
+
+    def _life(self) -> str:
+        """Return the ID of the server's current run, empty where it forgets nothing."""
+        server = self._client.info("server")
+        if int(server["redis_version"].split(".")[0]) < _VERSION:
+            raise StoreError(f"a budget needs Redis {_VERSION}, got {server['redis_version']}")
+        settings = {}
+        with suppress(Exception):  # a hosted server may not tell: then it may forget
+            settings = self._client.config_get("append*")
+        durable = settings.get("appendonly"), settings.get("appendfsync")
+        return "" if durable == ("yes", "always") else str(server["run_id"])
+
+    def _probe(self) -> None:
         _client(self._url, os.getpid(), probes=True).ping()
-        for key, value in answers.items():
-            self._amended(key, partial(answered, value=value))
 
-    def _close(self) -> None:
-        self._pool.shutdown()
+    def _disconnect(self) -> None:
+        """Do nothing: the connections are those of all ledgers on this server."""
 
 
 def name_of(key: str) -> str:
     """Return the name of a record on a server; what is in braces decides the node of a cluster."""
     return f"fullrecall:{key}" if key.startswith("{") else f"fullrecall:{{{key}}}"
+
+
+def _names(key: str, beside: str) -> list[str]:
+    """Return the names of a record and of the one beside it."""
+    return [name_of(key), f"{name_of(key)}:{beside}"]

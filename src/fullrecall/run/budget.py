@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from math import isfinite
 from typing import NamedTuple
 
+from fullrecall._util.counts import counted
 from fullrecall._util.parameters import check_k
 from fullrecall.errors import ParameterError
 from fullrecall.judge.models.chat import ChatModel
@@ -81,14 +82,18 @@ class Budget:
             )
 
     @property
-    def has_bounds(self) -> bool:
-        """Whether anything is bounded."""
-        return self.calls is not None or self.rate is not None or self.is_measured
+    def bounds(self) -> dict[str, float]:
+        """What is bounded, by name."""
+        bounds = {name: getattr(self, name) for name in ("calls", "tokens", "cost", "rate")}
+        return {name: bound for name, bound in bounds.items() if bound is not None}
 
-    @property
-    def is_measured(self) -> bool:
-        """Whether what answers take is bounded."""
-        return self.tokens is not None or self.cost is not None
+    def exhausted(self, bound: str, cost: float) -> str:
+        """Return which bound is used up, with the cost so far."""
+        if bound == "calls":
+            return f"the budget of {counted(self.calls or 0, 'call')} is used up"
+        if bound == "tokens":
+            return f"the budget of {self.tokens:,} tokens is used up"
+        return f"the budget of {self.cost:g} is used up: the cost so far is {cost:.4g}"
 
     @property
     def owner(self) -> str:

@@ -1,136 +1,32 @@
 """The ledger: what was asked, who is at it, what came of it, and what a job has spent.
 
-One record for each ask: open, leased by whoever is about to pay for it, answered, or failed for
-good while others were answered. One more for the account of each job. The rules are here, as pure
-changes of one record. A backend reads a record, and amends it in one indivisible step: in a file of
-SQLite (`sqlite`), or on a Redis server (`redis`).
+An ask is open, leased by the run that is about to pay for it, or answered. Each change is one
+indivisible step of a backend: of a file of SQLite (`sqlite`), or of a Redis server (`redis`).
 """
 
 from __future__ import annotations
 
-import json
 import os
-import platform
 import secrets
 import threading
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
-from concurrent.futures import Future
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
-from dataclasses import astuple, dataclass, replace
-from functools import cache, partial
-from pathlib import Path
-from typing import Any, NamedTuple, Self, TypeAlias, TypeVar
+from functools import partial
+from typing import Any, Self, TypeVar
+from weakref import WeakSet
 
 from fullrecall.errors import StoreError
 
 T = TypeVar("T")
 
 LEASE_SECONDS = 15.0
-"""A lease that was not renewed for so long is nobody's: its owner is dead, or as good as that."""
-
-
-class Lease(NamedTuple):
-    """Who is about to pay for an ask: a process somewhere, until some time."""
-
-    token: str
-    scope: str
-    pid: int
-    until: float
-
-    def is_held(self, now: float) -> bool:
-        """Whether its owner may still be at it."""
-        if not now < self.until <= now + 2 * LEASE_SECONDS:  # beyond: the clock was set back
-            return False
-        if self.scope != process_scope():
-            return True
-        return self.token in _HELD if self.pid == os.getpid() else _lives(self.pid)
-
-
-_HELD: set[str] = set()
-"""The leases of this process that have not ended: one that a full disk left in a file has."""
-
-
-@dataclass(frozen=True, slots=True)
-class Entry:
-    """The record of one ask.
-
-    `value` is its answer, None while there is none. `failed`: it failed for good while others were
-    answered.
-    """
-
-    value: str | None = None
-    failed: bool = False
-    lease: Lease | None = None
-
-    def text(self) -> str:
-        """Return the record as text that `of` reads back; it is ASCII."""
-        return json.dumps(astuple(self))
-
-    @classmethod
-    def of(cls, text: str) -> Entry:
-        """Return the record that a text holds; what another program wrote is an empty one."""
-        with suppress(ValueError, TypeError):
-            value, failed, lease = json.loads(text)
-            return cls(value, failed, None if lease is None else Lease(*lease))
-        return cls()
-
-
-class Moment(NamedTuple):
-    """When a record is amended, and in which life of a server that may forget what it was told."""
-
-    seconds: float
-    life: str = ""
+"""A lease that was not renewed for so long has ended: its owner is dead, or as good as that."""
 
 
 class AccountLostError(StoreError):
-    """The account of a job is gone, or another's: nobody knows what was spent."""
-
-
-EntryChange: TypeAlias = Callable[[Entry, Moment], tuple[Entry, T]]
-"""What becomes of a record, and what is returned to whoever amends it."""
-
-
-def leased(entry: Entry, now: Moment, token: str) -> tuple[Entry, bool]:
-    """Grant a lease to one at a time, and to nobody where there is an answer."""
-    lease = entry.lease
-    is_taken = lease is not None and lease.token != token and lease.is_held(now.seconds)
-    if entry.value is not None or is_taken:
-        return entry, False
-    until = now.seconds + LEASE_SECONDS
-    return replace(entry, lease=Lease(token, process_scope(), os.getpid(), until)), True
-
-
-def renewed(entry: Entry, now: Moment, token: str) -> tuple[Entry, None]:
-    """Have a lease hold on."""
-    if entry.lease is None or entry.lease.token != token:
-        return entry, None
-    return replace(entry, lease=entry.lease._replace(until=now.seconds + LEASE_SECONDS)), None
-
-
-def forgotten(entry: Entry, _: Moment, token: str) -> tuple[Entry, None]:
-    """End a lease; whoever waits for it may ask, unless there is an answer."""
-    mine = entry.lease is not None and entry.lease.token == token
-    return (replace(entry, lease=None) if mine else entry), None
-
-
-def answered(entry: Entry, _: Moment, value: str) -> tuple[Entry, str]:
-    """Keep an answer, and end all leases. The first stays: all who asked go on with the same."""
-    if entry.value is not None:
-        return replace(entry, lease=None), entry.value
-    return Entry(value), value
-
-
-def failed(entry: Entry, _: Moment) -> tuple[Entry, None]:
-    """Remember that an ask failed for good while others were answered."""
-    return replace(entry, failed=True), None
-
-
-def opened(entry: Entry, now: Moment, owner: str) -> tuple[Entry, None]:
-    """Open an account."""
-    if entry.value is not None:
-        return entry, None
-    return Entry(json.dumps({"owner": owner, "life": now.life, "holds": {}})), None
+    """The account of a job is gone, or another's: no worker knows what was spent."""
 
 
 class Ledger(ABC):
@@ -142,6 +38,9 @@ class Ledger(ABC):
     and written once it takes them again: every few seconds it is tried, and when it is closed.
     """
 
+    threads = 1
+    """How many of its steps go on at a time."""
+
     def __init__(self, path: object, job: str = "") -> None:
         self.path = path
         self.job = job
@@ -149,82 +48,84 @@ class Ledger(ABC):
         self.is_final = False
         """Whether nothing is tried any more: its file is gone."""
         self.is_closed = False
+        self._begin()
+        _OPEN.add(self)
+
+    def _begin(self) -> None:
+        """Begin without leases and threads: in a new process, those of the parent are not ours."""
         self._leases: dict[str, str] = {}
         self._unsaved: dict[str, str] = {}
         self._saving = threading.Lock()
         self._renewing: threading.Thread | None = None
         self._ended = threading.Event()
+        self._pool = ThreadPoolExecutor(self.threads, thread_name_prefix="fullrecall-store")
 
     @abstractmethod
-    def get(self, key: str) -> Entry:
-        """Return the record of an ask, an empty one where there is none or it is damaged."""
-
-    @abstractmethod
-    def amend(self, key: str, change: EntryChange[T], *, otherwise: T) -> Future[T]:
-        """Change a record; once it is kept, the future is done with what the change returns.
-
-        It is `otherwise` where the ledger is lost.
-        """
+    def get(self, key: str) -> str | None:
+        """Return the answer to an ask; None where there is none, or it is damaged."""
 
     def lease(self, key: str) -> tuple[str, Future[bool]]:
         """Ask to be the one who pays for an ask: return a token, and whether it is granted.
 
-        A lease ends with `put` or `forget`, or some seconds after the death of this process.
+        A lease ends with `put` or `forget`, or some seconds after the death of this process. It is
+        granted where the ledger is lost.
         """
         token = secrets.token_hex(8)
         # Before it is granted: `close` ends it, whenever it comes.
         self._leases[token] = key
-        _HELD.add(token)
-        if self._renewing is None or not self._renewing.is_alive():
+        if self._renewing is None:
             # A thread: an event loop that is busy for seconds would let its leases run out.
             self._renewing = threading.Thread(target=self._renew, daemon=True)
             self._renewing.start()
-        granted = self.amend(key, partial(leased, token=token), otherwise=True)
-        granted.add_done_callback(partial(self._drop_refused, token))
+        granted = self._do(partial(self._lease, key, token), otherwise=True)
+        granted.add_done_callback(lambda done: done.result() or self._leases.pop(token, None))
         return token, granted
 
     def put(self, key: str, value: str, token: str = "") -> Future[str]:
-        """Keep the answer to an ask, and end its lease; return the answer that is kept."""
+        """Keep the answer to an ask, and end all leases; return the answer that was kept first."""
         self._leases.pop(token, None)
         self._unsaved[key] = value
-        kept = self.amend(key, partial(answered, value=value), otherwise=value)
-        kept.add_done_callback(partial(self._end, token, key))
+        kept = self._do(partial(self._keep, key, value), otherwise=value)
+        kept.add_done_callback(lambda _: self.problem or self._unsaved.pop(key, None))
         return kept
 
     def forget(self, key: str, token: str) -> Future[None]:
-        """End a lease without an answer."""
+        """End a lease without an answer: another run that waits for it may ask."""
         self._leases.pop(token, None)
-        ended = self.amend(key, partial(forgotten, token=token), otherwise=None)
-        ended.add_done_callback(lambda _: _HELD.discard(token))
-        return ended
+        return self._do(partial(self._forget, key, token), otherwise=None)
 
-    def remember_failure(self, key: str) -> Future[None]:
+    def remember_failure(self, key: str) -> None:
         """Remember that an ask failed for good while others were answered."""
-        return self.amend(key, failed, otherwise=None)
+        self.put(f"failed:{key}", "1")
+
+    def has_failed(self, key: str) -> bool:
+        """Whether an ask failed for good, in this run or in one before."""
+        return self.get(f"failed:{key}") is not None
 
     def open_account(self, owner: str) -> None:
         """Open the account of the job: who works on it finds it there, or sends nothing."""
-        self.amend(self.account_key, partial(opened, owner=owner), otherwise=None).result()
+        self._do(partial(self._open_account, owner), otherwise=None).result()
         if self.problem:
             raise StoreError(self.problem)
 
     def spend(
-        self, owner: str, change: Callable[[dict[str, Any], float], T]
-    ) -> Future[T | AccountLostError]:
-        """Change the job's account, and return the outcome; or that the account is lost."""
+        self, owner: str, rule: str, arguments: Mapping[str, Any]
+    ) -> Future[dict[str, Any] | AccountLostError]:
+        """Change the job's account by a rule, and return the outcome; or that it is lost."""
 
-        def amended(entry: Entry, now: Moment) -> tuple[Entry, T | AccountLostError]:
-            account = None if entry.value is None else json.loads(entry.value)
-            why = self._why_lost(account, owner, now)
-            if why or account is None:
-                return entry, AccountLostError(why)
-            outcome = change(account, now.seconds)
-            return replace(entry, value=json.dumps(account)), outcome
+        def spent() -> dict[str, Any] | AccountLostError:
+            try:
+                return self._spend(owner, rule, arguments)
+            except AccountLostError as error:
+                return AccountLostError(
+                    f"the account of this job in {self.path} {error}; nothing more is sent, and "
+                    "what was answered stays"
+                )
 
         lost = AccountLostError(
             f"the budget cannot be counted, and nothing more is sent: the store {self.path} is lost"
         )
-        return self.amend(self.account_key, amended, otherwise=lost)
+        return self._do(spent, otherwise=lost)
 
     @property
     def account_key(self) -> str:
@@ -240,15 +141,49 @@ class Ledger(ABC):
             self.forget(key, token)
         self._ended.set()
         self.is_closed = True
-        self._close()
+        self._pool.shutdown()
+        self._disconnect()
+
+    # --- what a backend does, each in one step; it raises where it is lost
 
     @abstractmethod
-    def _close(self) -> None:
-        """Write what waits, and close what is open."""
+    def _lease(self, key: str, token: str) -> bool:
+        """Grant a lease, or renew it, where there is neither an answer nor another's lease."""
 
     @abstractmethod
-    def _save(self, answers: Mapping[str, str]) -> None:
-        """Write answers to a ledger that took none before; raise where it takes none still."""
+    def _keep(self, key: str, value: str) -> str:
+        """Keep an answer if it is the first, and end all leases; return the first."""
+
+    @abstractmethod
+    def _forget(self, key: str, token: str) -> None:
+        """End a lease."""
+
+    def _open_account(self, owner: str) -> None:
+        """Open the account of the job, unless it is open."""
+        raise StoreError(f"{self!r} keeps no account of {owner}")
+
+    def _spend(self, owner: str, rule: str, arguments: Mapping[str, Any]) -> dict[str, Any]:
+        """Change the account by a rule; raise `AccountLostError` where it is gone or another's."""
+        raise AccountLostError(f"is not kept: {owner}, {rule}, {arguments}")
+
+    @abstractmethod
+    def _probe(self) -> None:
+        """Raise at once where it is still lost."""
+
+    @abstractmethod
+    def _disconnect(self) -> None:
+        """Close what is open, to be opened again when it is used."""
+
+    def hold(self) -> None:
+        """Hold still before a fork."""
+        self._saving.acquire()
+
+    def let_go(self, *, in_child: bool) -> None:
+        """Go on after a fork; in the child without the leases and threads of the parent."""
+        if in_child:
+            self._begin()
+        else:
+            self._saving.release()
 
     def save_again(self) -> None:
         """Write the answers that a full disk or a lost server did not take, if it does now."""
@@ -257,7 +192,9 @@ class Ledger(ABC):
         with self._saving:
             answers = dict(self._unsaved)
             try:
-                self._save(answers)
+                self._probe()
+                for key, value in answers.items():
+                    self._keep(key, value)
             except Exception:  # noqa: BLE001 - of SQLite, of the disk, of the network
                 return
             for key in answers:
@@ -280,66 +217,61 @@ class Ledger(ABC):
     def __repr__(self) -> str:
         return f"{type(self).__name__}({str(self.path)!r})"
 
-    def stop(self, why: str, *, is_final: bool = False) -> None:
+    def stop(self, error: BaseException, *, is_final: bool = False) -> None:
         """Remember the first reason why nothing is kept, for now or for good."""
         self.is_final = self.is_final or is_final
-        self.reason = self.reason or why
-        later = "" if is_final else ", unless they can be written later"
+        self.reason = self.reason or str(error) or type(error).__name__
+        later = "" if self.is_final else ", unless they can be written later"
         self.problem = self.problem or (
-            f"the store {self.path} keeps nothing from here on ({why}): the run continues, and new "
-            f"answers are in its results only{later}"
+            f"the store {self.path} keeps nothing from here on ({self.reason}): the run continues, "
+            f"and new answers are in its results only{later}"
         )
 
-    def _end(self, token: str, key: str, _: object) -> None:
-        """End a lease; an answer is saved unless there is a problem."""
-        _HELD.discard(token)
-        if not self.problem:
-            self._unsaved.pop(key, None)
+    def _do(self, step: Callable[[], T], otherwise: T) -> Future[T]:
+        """Do a step in a thread of the ledger's; its future has `otherwise` where it is lost."""
+        self.check_open()
+        done: Future[T] = Future()
+        # A future that runs cannot be cancelled: its reader may go, the step is done.
+        done.set_running_or_notify_cancel()
+        self._pool.submit(lambda: done.set_result(self.tried(step, otherwise)))
+        return done
 
-    def _drop_refused(self, token: str, granted: Future[bool]) -> None:
-        if not granted.result():
-            self._leases.pop(token, None)
-            _HELD.discard(token)
+    def tried(self, step: Callable[[], T], otherwise: T) -> T:
+        """Return the outcome of a step, `otherwise` where the ledger is lost, or is by now."""
+        if not self.problem:
+            try:
+                return step()
+            except Exception as error:  # noqa: BLE001 - of SQLite, of the disk, of the network
+                self.stop(error)
+        return otherwise
 
     def _renew(self) -> None:
         while not self._ended.wait(LEASE_SECONDS / 4):
             self.save_again()
             for token, key in list(self._leases.items()):
-                with suppress(StoreError):  # closed meanwhile
-                    self.amend(key, partial(renewed, token=token), otherwise=None)
-
-    def _why_lost(self, account: dict[str, Any] | None, owner: str, now: Moment) -> str:
-        where = f"the account of this job in {self.path}"
-        if account is None:
-            why = "is gone: it was evicted, deleted, or has expired"
-        elif account["owner"] != owner:
-            why = "is another's: its budget is not the one that this job was given"
-        elif account["life"] != now.life:
-            why = "may have lost what was spent last: the server was restarted, or is another one"
-        else:
-            return ""
-        return f"{where} {why}; nothing more is sent, and what was answered stays"
+                with suppress(StoreError, RuntimeError):  # closed meanwhile
+                    self._do(partial(self._lease, key, token), otherwise=True)
 
 
-@cache
-def process_scope() -> str:
-    """Return where a process ID is unique: the names of this machine and of its container."""
-    try:
-        space = str(Path("/proc/self/ns/pid").readlink())
-    except OSError:
-        space = ""
-    return f"{platform.node()} {space}"
+_OPEN: WeakSet[Ledger] = WeakSet()
+_HOLDING: list[Ledger] = []
 
 
-def _lives(pid: int) -> bool:
-    if os.name != "posix":
-        return True  # there is no harmless way to ask: the lease ends by itself
-    try:
-        os.kill(pid, 0)
-        status = Path(f"/proc/{pid}/stat").read_text(errors="replace")
-    except ProcessLookupError:
-        return False
-    except OSError:
-        return True  # it is another user's, or this system does not tell more
-    # A dead one, whose parent has not yet asked how it ended, is a zombie.
-    return status.rpartition(")")[2].split()[:1] not in (["Z"], ["X"])
+def _before_fork() -> None:
+    for ledger in list(_OPEN):
+        if not ledger.is_closed:
+            ledger.hold()
+            _HOLDING.append(ledger)
+
+
+def _after_fork(*, in_child: bool) -> None:
+    while _HOLDING:
+        _HOLDING.pop().let_go(in_child=in_child)
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(
+        before=_before_fork,
+        after_in_parent=partial(_after_fork, in_child=False),
+        after_in_child=partial(_after_fork, in_child=True),
+    )

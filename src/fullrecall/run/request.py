@@ -228,10 +228,10 @@ class Door:
         """Return what the store has, or what this run was replied; None where there is neither."""
         request.failed_before = request.key in self._failed
         if self._ledger is not None:
-            entry = self._ledger.get(request.key)
-            request.failed_before |= entry.failed
-            if entry.value is not None:
-                return completion_of(entry.value)
+            kept = self._ledger.get(request.key)
+            if kept is not None:
+                return completion_of(kept)
+            request.failed_before |= self._ledger.has_failed(request.key)
         return self._replies.get(request.key)
 
     async def _leased(self, request: _Request) -> Completion | None:

@@ -1,32 +1,31 @@
 """The ledger in SQLite: in a file that the threads and processes of a machine share.
 
-Records are amended by one thread, many in a transaction where many come together, and
-answers are on the disk when they are reported as kept: what a killed run had finished is there. A
-process that forks goes on with it on both sides.
+One thread of each process writes. Answers are on the disk when they are reported as kept: what a
+killed run had finished is there. A process that forks goes on with it on both sides.
 """
 
 from __future__ import annotations
 
 import errno
-import os
+import json
 import sqlite3
 import threading
 import time
 import zlib
-from collections.abc import Mapping, Sequence
-from concurrent.futures import Future
+from collections.abc import Callable, Mapping
 from contextlib import closing
-from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
-from weakref import WeakSet
 
 from fullrecall._util.whole_files import beside
 from fullrecall.errors import StoreError
-from fullrecall.run.ledger import Entry, EntryChange, Ledger, Moment, answered
+from fullrecall.run import ledger, spending
+from fullrecall.run.ledger import AccountLostError, Ledger
 
-VERSION = 4
+T = TypeVar("T")
+
+VERSION = 5
 _APPLICATION = 0x66524331  # "fRC1": SQLite's own field for whose file this is
 _WAY_OUT = "name another file, or move this one away"
 _HEADER = 100  # bytes that every file of SQLite has at least
@@ -34,7 +33,8 @@ PATIENCE = 30.0  # seconds to wait for another process's transaction, which take
 _CHECKED = 256 << 20  # bytes up to which the whole file is checked when it is opened
 
 _SCHEMA = (
-    "CREATE TABLE IF NOT EXISTS asks (key TEXT PRIMARY KEY, record TEXT, sum INTEGER)",
+    "CREATE TABLE IF NOT EXISTS asks (key TEXT PRIMARY KEY, value TEXT NOT NULL, sum INTEGER)",
+    "CREATE TABLE IF NOT EXISTS leases (key TEXT PRIMARY KEY, token TEXT, until REAL)",
     f"PRAGMA application_id = {_APPLICATION}",
     f"PRAGMA user_version = {VERSION}",
 )
@@ -130,8 +130,6 @@ def writing(path: Path) -> sqlite3.Connection:
     connection = connected(path)
     try:
         _retried(connection, "PRAGMA journal_mode = WAL")
-        # Synced at each commit, the log keeps what was reported as kept over a power cut.
-        connection.execute("PRAGMA synchronous = FULL")
         connection.execute("BEGIN IMMEDIATE")
         if _pragma(connection, "user_version") != VERSION:
             for statement in _SCHEMA:
@@ -152,6 +150,8 @@ def connected(path: Path, options: str = "?mode=rwc") -> sqlite3.Connection:
     )
     # What is no UTF-8 is damaged: its checksum says so where one matters.
     connection.text_factory = partial(str, encoding="utf-8", errors="replace")
+    # SQLite has no checksum of its own for the values of a row.
+    connection.create_function("crc32", 1, zlib.crc32, deterministic=True)
     return connection
 
 
@@ -173,13 +173,6 @@ def _pragma(connection: sqlite3.Connection, name: str) -> Any:
     return connection.execute(f"PRAGMA {name}").fetchone()[0]
 
 
-def checksum_of(*fields: object) -> int:
-    """Return a checksum: SQLite has none of its own for what a row holds."""
-    return zlib.crc32(repr(fields).encode())
-
-
-T = TypeVar("T")
-
 _GONE = "it was deleted or replaced while it was in use"
 
 _BOOTTIME = getattr(time, "CLOCK_BOOTTIME", None)  # goes on while the machine sleeps
@@ -193,23 +186,15 @@ def seconds() -> float:
     return time.monotonic() if _BOOTTIME is None else time.clock_gettime(_BOOTTIME)
 
 
-@dataclass(eq=False)
-class _Job:
-    """A change for the writer's next transaction, and who waits for it."""
-
-    key: str
-    change: EntryChange[Any]
-    otherwise: Any
-    future: Future[Any] = field(default_factory=Future)
-
-    def __post_init__(self) -> None:
-        # A future that runs cannot be cancelled: whoever waits may go, what is written stays.
-        self.future.set_running_or_notify_cancel()
-
-    def tell(self, value: Any) -> None:
-        """Let whoever waits go on."""
-        if not self.future.done():
-            self.future.set_result(value)
+_SOUND = "sum = crc32(CAST(key || value AS BLOB))"
+_GET = f"SELECT value FROM asks WHERE key = :key AND {_SOUND}"  # noqa: S608 - a constant
+_PUT = "INSERT OR REPLACE INTO asks VALUES (:key, :value, crc32(CAST(:key || :value AS BLOB)))"
+_LEASE = f"""
+INSERT INTO leases SELECT :key, :token, :now + :seconds WHERE NOT EXISTS ({_GET})
+ON CONFLICT (key) DO UPDATE SET token = excluded.token, until = excluded.until
+WHERE token = excluded.token OR until NOT BETWEEN :now AND :now + 2 * :seconds
+"""
+"""A lease that ends far in the future is from before the machine was started again."""
 
 
 class SQLiteLedger(Ledger):
@@ -223,136 +208,107 @@ class SQLiteLedger(Ledger):
 
     def __init__(self, path: str | Path, job: str = "") -> None:
         self._path = Path(path)
-        super().__init__(self._path, job)
-        self._jobs: list[_Job] = []
-        self._in_transaction: Sequence[_Job] = ()
-        self._lock = threading.RLock()
-        self._changed = threading.Condition(self._lock)
-        self._transacting = threading.Lock()
-        self._thread: threading.Thread | None = None
         self._reading: sqlite3.Connection | None = None
         self._writing: sqlite3.Connection | None = None
         self._file: tuple[int, int] | None = None
         check(self._path)
         _check_locks(self._path.parent)
+        super().__init__(self._path, job)
         try:
             self._writing = writing(self._path)
         except sqlite3.Error as error:
-            self._stop(error)
+            self.stop(error)
         self._file = _identity(self._path)
         if not self.problem or (self._path.exists() and self._path.stat().st_size):
             self._reading = reading(self._path)
-        _OPEN.add(self)
 
-    def get(self, key: str) -> Entry:
-        """Return the record of an ask, an empty one where there is none or it is damaged."""
+    def _begin(self) -> None:
+        super()._begin()
+        # The locks of a parent may be held by threads that do not exist here.
+        self._lock, self._transacting = threading.RLock(), threading.RLock()
+
+    def get(self, key: str) -> str | None:
+        """Return the answer to an ask; None where there is none, or it is damaged."""
         with self._lock:
             self.check_open()
             try:
                 if self._reading is None:
                     if self._file is None or _identity(self._path) != self._file:
-                        return Entry()
+                        return None
                     self._reading = reading(self._path)  # after a fork
-                return _entry(self._reading, key)
+                return _got(self._reading, key)
             except sqlite3.Error as error:
-                self._stop(error)
-                return Entry()
+                self.stop(error)
+                return None
 
-    def amend(self, key: str, change: EntryChange[T], *, otherwise: T) -> Future[T]:
-        """Change a record in the writer's next transaction."""
-        job = _Job(key, change, otherwise)
-        with self._lock:
-            self.check_open()
-            if self.problem:
-                job.tell(otherwise)
-                return job.future
-            self._jobs.append(job)
-            self._changed.notify_all()
-            if self._thread is None or not self._thread.is_alive():  # first, forked, or dead
-                self._thread = threading.Thread(
-                    target=self._serve, name="fullrecall-store", daemon=True
-                )
-                self._thread.start()
-        return job.future
+    def _lease(self, key: str, token: str) -> bool:
+        values = {"key": key, "token": token, "now": seconds(), "seconds": ledger.LEASE_SECONDS}
+        return self._transact(lambda made: made.execute(_LEASE, values).rowcount > 0)
 
-    def _close(self) -> None:
-        with self._lock:
-            self._changed.notify_all()
-            thread = self._thread
-        if thread is not None:
-            thread.join()
-        self._disconnect()
+    def _forget(self, key: str, token: str) -> None:
+        forget = "DELETE FROM leases WHERE key = ? AND token = ?"
+        self._transact(lambda made: made.execute(forget, (key, token)))
 
-    def _serve(self) -> None:
-        """Do what is enqueued until the ledger is closed; the one writer of this process."""
-        try:
-            while jobs := self._next():
-                with self._transacting:
-                    self._do(jobs)
-        except BaseException as error:  # noqa: BLE001 - whatever it is, nobody is to wait for ever
-            self._stop(error)
-            with self._lock:
-                self._abandon()
+    def _keep(self, key: str, value: str) -> str:
+        def keep(connection: sqlite3.Connection) -> str:
+            first = _got(connection, key)
+            if first is None:
+                connection.execute(_PUT, {"key": key, "value": value})
+            connection.execute("DELETE FROM leases WHERE key = ?", (key,))
+            return first or value
 
-    def _next(self) -> Sequence[_Job]:
-        """Return what is to be done together, once there is any; none once it is closed."""
-        with self._lock:
-            while not self._jobs and not self.is_closed:
-                self._changed.wait()
-            # One transaction is one sync of the disk, however many changes it holds.
-            self._in_transaction, self._jobs = self._jobs, []
-            return self._in_transaction
+        return self._transact(keep, is_synced=True)
 
-    def _do(self, jobs: Sequence[_Job]) -> None:
-        """Do jobs in one transaction and tell whoever waits; what fails stops the keeping."""
-        values = [job.otherwise for job in jobs]
-        if not self.problem:
+    def _open_account(self, owner: str) -> None:
+        self._keep(self.account_key, json.dumps(spending.opened(owner)))
+
+    def _spend(self, owner: str, rule: str, arguments: Mapping[str, Any]) -> dict[str, Any]:
+        def spend(connection: sqlite3.Connection) -> dict[str, Any]:
+            kept = _got(connection, self.account_key)
+            if kept is None:
+                raise AccountLostError(spending.GONE)
+            state = json.loads(kept)
+            if state["owner"] != owner:
+                raise AccountLostError(spending.ANOTHERS)
+            outcome = spending.RULES[rule](state, seconds(), **arguments)
+            connection.execute(_PUT, {"key": self.account_key, "value": json.dumps(state)})
+            return outcome
+
+        return self._transact(spend)
+
+    def _probe(self) -> None:
+        """Do nothing: what is written next shows whether the file takes it."""
+
+    def _transact(self, work: Callable[[sqlite3.Connection], T], *, is_synced: bool = False) -> T:
+        """Return what is done in one transaction; a power cut does not undo a synced one."""
+        with self._transacting:
+            # SQLite would go on writing to a deleted file, and report it as kept.
+            if _identity(self._path) != self._file:
+                raise StoreError(_GONE)
+            if self._writing is None:  # after a fork
+                self._writing = writing(self._path)
+            connection = self._writing
+            connection.execute(f"PRAGMA synchronous = {'FULL' if is_synced else 'NORMAL'}")
+            # Locked before it is read: a transaction that reads first and writes then may be
+            # refused, and two processes could both see an ask without a lease.
+            connection.execute("BEGIN IMMEDIATE")
             try:
-                values = self._commit(jobs)
-            except Exception as error:  # noqa: BLE001 - of SQLite, of the disk, of a value
-                self._stop(error)
-        for job, value in zip(jobs, values, strict=True):
-            job.tell(value)
-        self._in_transaction = ()
+                outcome = work(connection)
+                connection.execute("COMMIT")
+            except BaseException:
+                if connection.in_transaction:
+                    connection.execute("ROLLBACK")
+                raise
+            return outcome
 
-    def _commit(self, jobs: Sequence[_Job]) -> list[Any]:
-        # SQLite would go on writing to a deleted file, and report it as kept.
-        if _identity(self._path) != self._file:
-            raise StoreError(_GONE)
-        if self._writing is None:  # after a fork
-            self._writing = writing(self._path)
-        connection = self._writing
-        # Locked before it is read: a transaction that reads first and writes then may be refused,
-        # and two processes could both see an ask without a lease.
-        connection.execute("BEGIN IMMEDIATE")
-        try:
-            values = [_amended(connection, job.key, job.change) for job in jobs]
-            connection.execute("COMMIT")
-        except BaseException:
-            if connection.in_transaction:
-                connection.execute("ROLLBACK")
-            raise
-        return values
-
-    def _stop(self, error: BaseException) -> None:
+    def stop(self, error: BaseException, *, is_final: bool = False) -> None:
+        """Remember why nothing is kept: for good where the file is gone or damaged."""
         is_gone = self._file is not None and _identity(self._path) != self._file
-        why = _GONE if is_gone else str(error) or type(error).__name__
         is_damaged = isinstance(error, sqlite3.DatabaseError) and not isinstance(
             error, sqlite3.OperationalError
         )
-        self.stop(why, is_final=is_gone or is_damaged)
-
-    def _save(self, answers: Mapping[str, str]) -> None:
-        jobs = [_Job(key, partial(answered, value=value), value) for key, value in answers.items()]
-        with self._transacting:
-            self._commit(jobs)
-
-    def _abandon(self) -> None:
-        """Let all who wait go on: nobody does what they wait for."""
-        for job in (*self._in_transaction, *self._jobs):
-            job.tell(job.otherwise)
-        self._in_transaction = ()
-        self._jobs.clear()
+        is_final = is_final or is_gone or is_damaged
+        super().stop(StoreError(_GONE) if is_gone else error, is_final=is_final)
 
     def _disconnect(self) -> None:
         # The writer closes last: only a connection that may write tidies the log away.
@@ -362,73 +318,32 @@ class SQLiteLedger(Ledger):
         self._reading = self._writing = None
 
     def hold(self) -> None:
-        """Before a fork: hold still, with the file closed, since no connection may cross it."""
+        """Hold still before a fork, with the file closed.
+
+        A connection that is carried over a fork can damage the file (sqlite.org/howtocorrupt.html,
+        2.6).
+        """
+        super().hold()
         self._lock.acquire()
         self._transacting.acquire()
         self._disconnect()
 
     def let_go(self, *, in_child: bool) -> None:
-        """After a fork: go on; in the child without the writer, whose work is the parent's."""
-        self._transacting.release()
-        if in_child:
-            # The locks of the parent may be held by threads that do not exist here.
-            self._lock = threading.RLock()
-            self._changed = threading.Condition(self._lock)
-            self._thread = self._renewing = None
-            self._leases, self._unsaved = {}, {}
-            self._abandon()
-        else:
+        """Go on after a fork."""
+        super().let_go(in_child=in_child)
+        if not in_child:
+            self._transacting.release()
             self._lock.release()
 
 
-_OPEN: WeakSet[SQLiteLedger] = WeakSet()
-_HOLDING: list[SQLiteLedger] = []
-
-
-# A connection that is carried over a fork can damage the file (sqlite.org/howtocorrupt.html, 2.6).
-def _before_fork() -> None:
-    for ledger in list(_OPEN):
-        if not ledger.is_closed:
-            ledger.hold()
-            _HOLDING.append(ledger)
-
-
-def _after_fork(*, in_child: bool) -> None:
-    while _HOLDING:
-        _HOLDING.pop().let_go(in_child=in_child)
-
-
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(
-        before=_before_fork,
-        after_in_parent=lambda: _after_fork(in_child=False),
-        after_in_child=lambda: _after_fork(in_child=True),
-    )
-
-
-def _entry(connection: sqlite3.Connection, key: str) -> Entry:
-    """Return a record, an empty one where there is none or it does not have its checksum."""
-    row = connection.execute("SELECT record, sum FROM asks WHERE key = ?", (key,)).fetchone()
-    if row is None or checksum_of(key, row[0]) != row[1]:
-        return Entry()
-    return Entry.of(row[0])
-
-
-def _amended(connection: sqlite3.Connection, key: str, change: EntryChange[T]) -> T:
-    """Change a record; return what the change tells."""
-    entry = _entry(connection, key)
-    changed, outcome = change(entry, Moment(seconds()))
-    if changed == Entry():
-        connection.execute("DELETE FROM asks WHERE key = ?", (key,))
-    elif changed != entry:
-        record = changed.text()
-        row = (key, record, checksum_of(key, record))
-        connection.execute("INSERT OR REPLACE INTO asks VALUES (?, ?, ?)", row)
-    return outcome
+def _got(connection: sqlite3.Connection, key: str) -> str | None:
+    """Return a value; None where there is none, or it does not have its checksum."""
+    row = connection.execute(_GET, {"key": key}).fetchone()
+    return None if row is None else row[0]
 
 
 def _identity(path: Path) -> tuple[int, int] | None:
-    """Return what tells a file from another one of its name; None where there is none."""
+    """Return the device and number of a file; None where there is none."""
     try:
         status = path.stat()
     except OSError:

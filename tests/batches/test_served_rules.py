@@ -1,0 +1,101 @@
+"""The rules of an account on a server are those of `run.spending`, whatever comes in which order.
+
+Opt-in, `-m engines`: it needs `pip install redis` and Debian's redis-server.
+"""
+
+from __future__ import annotations
+
+import random
+from itertools import pairwise
+from typing import Any
+
+import pytest
+
+from fullrecall.batches.redis import RedisLedger
+from fullrecall.run import spending
+from fullrecall.run.ledger import AccountLostError
+
+pytestmark = pytest.mark.engines
+
+BOUNDS = (
+    {"calls": 20},
+    {"tokens": 40_000},
+    {"cost": 0.03},
+    {"calls": 25, "tokens": 90_000, "cost": 0.2},
+)
+
+
+@pytest.mark.parametrize("bounds", BOUNDS, ids="-".join)
+@pytest.mark.parametrize("seed", range(8))
+def test_the_server_and_python_agree(redis_url: str, bounds: dict[str, float], seed: int) -> None:
+    """Two hundred changes: the same outcome of each, and the same counts in the end."""
+    chance = random.Random(seed)
+    state, on_their_way = spending.opened("an owner"), list[str]()
+    with RedisLedger(redis_url, f"job {seed} {bounds}") as ledger:
+        ledger.open_account("an owner")
+
+        def both(rule: str, **arguments: Any) -> dict[str, Any]:
+            ours = spending.RULES[rule](state, 0.0, **arguments)
+            theirs = ledger.spend("an owner", rule, arguments).result()
+            assert isinstance(theirs, dict)
+            assert {**theirs, "again": None} == {**ours, "again": None}, (rule, arguments)
+            return ours
+
+        for number in range(200):
+            if on_their_way and chance.random() < 0.55:
+                name = on_their_way.pop(chance.randrange(len(on_their_way)))
+                prompt, answer = chance.randint(0, 3_000), chance.randint(0, 900)
+                prices = (1.5, 6.0)
+                size = spending.size_of(prompt, answer, prices)
+                amounts = {"settled": 1, "prompt_tokens": prompt, **size._asdict()}
+                largest = {"per_character": prompt / 3_000, "answer": float(answer)}
+                for _ in range(chance.randint(1, 2)):  # whose answer was lost comes again
+                    both("settle", name=name, amounts=amounts, largest=largest)
+                continue
+            length = (chance.randint(1, 5_000), chance.randint(1, 9_000))
+            asked: dict[str, Any] = {"name": str(number), "bounds": bounds, "length": length}
+            asked |= {"prices": (1.5, 6.0), "seconds": 60.0}
+            if "wait" in both("reserve", **asked):
+                on_their_way.append(str(number))
+            if chance.random() < 0.1 and on_their_way:
+                both("reserve", **{**asked, "name": on_their_way[0]})
+        assert both("read")["calls"] > 0
+
+
+def test_rates_renewals_and_ends_of_reserves(redis_url: str) -> None:
+    """Turns are given out one after the other; a reserve that has ended keeps no other waiting."""
+    asked: dict[str, Any] = {"bounds": {"rate": 0.5}, "length": (1, 1), "prices": (0.0, 0.0)}
+    with RedisLedger(redis_url, "a rate") as ledger:
+        ledger.open_account("o")
+
+        def ask(name: str, **changes: Any) -> Any:
+            arguments = {**asked, "name": name, "seconds": 60.0, **changes}
+            return ledger.spend("o", "reserve", arguments).result()
+
+        waits = [ask(str(number))["wait"] for number in range(4)]
+        gaps = [after - before for before, after in pairwise(waits)]
+        assert waits[0] == 0.0
+        assert gaps == pytest.approx([2.0] * 3, abs=1.0)
+    for seconds, answer in ((60.0, {"again": True}), (-1.0, {"wait": 0.0})):
+        with RedisLedger(redis_url, f"ends {seconds}") as ledger:
+            ledger.open_account("o")
+            bounds = {"tokens": 10**6}
+            assert ask("first", bounds=bounds, seconds=seconds) == {"wait": 0.0}
+            assert ask("second", bounds=bounds) == answer
+            ledger.spend("o", "renew", {"names": ["first", "none"], "seconds": 60.0}).result()
+            assert ask("third", bounds=bounds) == {"again": True}
+
+
+def test_an_account_that_is_gone_or_anothers(redis_url: str) -> None:
+    """Each is an error of its own, and changes nothing."""
+    with RedisLedger(redis_url, "lost") as ledger:
+        gone = ledger.spend("o", "read", {}).result()
+        ledger.open_account("o")
+        others = ledger.spend("other", "read", {}).result()
+        ledger.open_account("other")
+        ours = ledger.spend("o", "read", {}).result()
+    assert isinstance(gone, AccountLostError)
+    assert "is gone" in str(gone)
+    assert isinstance(others, AccountLostError)
+    assert "is another's" in str(others)
+    assert isinstance(ours, dict)

@@ -1,0 +1,220 @@
+"""A store that processes, threads and the workers of a job share: each answer is paid once."""
+
+from __future__ import annotations
+
+import asyncio
+import multiprocessing
+import os
+import random
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.run.ledgers import answers_in
+from tests.run.paid import BOUND, Paid, exits, judge
+
+from fullrecall import Budget, Report
+from fullrecall.run.account import spent_of
+from fullrecall.run.address import Address
+from fullrecall.run.ledger import LEASE_SECONDS
+from fullrecall.run.sqlite import SQLiteLedger
+
+posix = pytest.mark.skipif(sys.platform == "win32", reason="forks and signals as on POSIX systems")
+
+
+# --- two processes, three threads
+
+
+@posix
+def test_two_processes_pay_a_hundred_for_a_hundred(tmp_path: Path) -> None:
+    """Both ask the same hundred at the same time, sixteen at a time: each is paid once."""
+    root = Path(__file__).parents[2]
+    command = [sys.executable, "-c", PROGRAM.format(folder=str(root)), str(tmp_path)]
+    processes = [
+        subprocess.Popen([*command, str(seed)], stdout=subprocess.PIPE, text=True)
+        for seed in range(2)
+    ]
+    out = [process.communicate(timeout=BOUND)[0] for process in processes]
+    assert [process.returncode for process in processes] == [0, 0]
+    assert [told.split()[0] for told in out] == ["100", "100"]
+    assert Paid(tmp_path / "paid.txt").paid() == Counter(range(100))
+    assert all(int(told.split()[1]) > 0 for told in out), "neither waited for the other to end"
+
+
+PROGRAM = """
+import asyncio, random, sys, time
+from pathlib import Path
+sys.path.insert(0, {folder!r})
+from tests.run.paid import Paid, samples, scorer
+from fullrecall import evaluate
+folder, seed = Path(sys.argv[1]), int(sys.argv[2])
+(folder / f"ready{{seed}}").touch()
+while not all((folder / f"ready{{other}}").exists() for other in range(2)):
+    time.sleep(0.001)
+numbers = list(range(100))
+random.Random(seed).shuffle(numbers)
+model = Paid(folder / "paid.txt", lambda _: asyncio.sleep(0.01))
+report = evaluate(samples(numbers), scorer(model), store=folder / "s", progress=False)
+print(sum(row.results[0].score == 0.0 for row in report), model.sent)
+"""
+
+
+def test_three_threads_pay_a_hundred_for_a_hundred(tmp_path: Path) -> None:
+    """Each with a store of its own on one file."""
+
+    def one(seed: int) -> None:
+        numbers = list(range(100))
+        random.Random(seed).shuffle(numbers)
+        model = Paid(tmp_path / "paid.txt", lambda _: asyncio.sleep(0.002))
+        judge(numbers, model, tmp_path / "s")
+
+    threads = [threading.Thread(target=one, args=(seed,)) for seed in range(3)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(BOUND)
+    assert Paid(tmp_path / "paid.txt").paid() == Counter(range(100))
+
+
+def test_a_lease_ends_some_seconds_after_its_owner(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """One is granted at a time; it is renewed while its owner lives, and ends when it is over."""
+    now = [1_000.0]
+    monkeypatch.setattr("fullrecall.run.sqlite.seconds", lambda: now[0])
+    with SQLiteLedger(tmp_path / "s") as owner, SQLiteLedger(tmp_path / "s") as other:
+
+        def is_granted(ledger: SQLiteLedger, key: str = "an ask") -> bool:
+            token, granted = ledger.lease(key)
+            return granted.result(BOUND) and ledger.forget(key, token).result(BOUND) is None
+
+        token, granted = owner.lease("an ask")
+        assert granted.result(BOUND)
+        for _ in range(3):
+            now[0] += 0.9 * LEASE_SECONDS
+            assert not is_granted(other)
+            assert owner._lease("an ask", token), "renewed"
+        now[0] += 1.1 * LEASE_SECONDS
+        assert is_granted(other)
+        assert owner._lease("an ask", token)
+        now[0] -= 1e6
+        assert is_granted(other), "the machine was started again"
+        assert owner.lease("another")[1].result(BOUND)
+        owner.put("another", "its answer").result(BOUND)
+        assert not is_granted(other, "another"), "there is an answer"
+        assert owner.lease("a third")[1].result(BOUND)
+    with SQLiteLedger(tmp_path / "s") as other:
+        assert is_granted(other, "a third"), "it ended with its ledger"
+
+
+@posix
+def test_a_child_that_forks_in_the_middle_of_a_run_waits_for_nobody(tmp_path: Path) -> None:
+    """A pool that is made in a callback has children whose store works."""
+    codes = []
+    with SQLiteLedger(tmp_path / "s") as store:
+
+        def child() -> None:
+            judge([7, 8], Paid(tmp_path / "p"), store)
+
+        def fork(_: Any) -> None:
+            if not codes:
+                codes.append(exits(child))
+
+        judge([1, 2, 3], Paid(tmp_path / "p"), store, sink=fork)
+        assert codes == [0]
+        assert not store.problem
+    assert len(answers_in(tmp_path / "s")) == 5
+
+
+# --- what the workers of a machine share
+
+
+def shares(address: Address, budget: Budget, numbers: list[int], paid: Path) -> Report:
+    """Evaluate as one worker of a job."""
+    return judge(numbers, Paid(paid), address, budget=budget, max_concurrency=4)
+
+
+def opened(path: Path, budget: Budget) -> Address:
+    """Return the address of a new job whose account is open."""
+    address = Address(str(path), "job")
+    with address.open() as ledger:
+        ledger.open_account(budget.owner)
+    return address
+
+
+@posix
+@pytest.mark.parametrize("budget", [Budget(calls=25), Budget(tokens=375)], ids=["calls", "tokens"])
+def test_the_processes_of_a_machine_share_a_budget(tmp_path: Path, budget: Budget) -> None:
+    """Four of them, one of which is killed: what was paid is within it, and all of it is used."""
+    address, paid = opened(tmp_path / "s", budget), tmp_path / "p"
+    context = multiprocessing.get_context("fork")
+
+    def work(seed: int) -> None:
+        numbers = list(range(20 * seed, 20 * seed + 20))
+        shares(address, budget, numbers, paid)
+
+    def dies() -> None:
+        def die(sent: int) -> None:
+            if sent == 3:
+                os.kill(os.getpid(), signal.SIGKILL)
+
+        judge([90, 91, 92], Paid(paid, die), address, budget=budget, max_concurrency=1)
+
+    workers = [context.Process(target=work, args=(seed,)) for seed in range(3)]
+    workers.append(context.Process(target=dies))
+    for worker in workers:
+        worker.start()
+    for worker in workers:
+        worker.join(BOUND)
+    assert [worker.exitcode for worker in workers[:3]] == [0, 0, 0]
+    count = Paid(paid).paid().total()
+    assert count <= 25 + (budget.tokens is not None)
+    if budget.calls is not None:
+        with address.open() as ledger:
+            assert spent_of(ledger, budget).calls == 25
+        assert count >= 24, "the killed one's is counted, and was not paid"
+
+
+def test_the_threads_of_a_machine_share_a_rate(tmp_path: Path) -> None:
+    """Requests of two workers take turns: none comes before its time."""
+    budget = Budget(rate=100.0)
+    address, came = opened(tmp_path / "s", budget), []
+
+    def work(first: int) -> None:
+        model = Paid(tmp_path / "p", lambda _: came.append(time.monotonic()))
+        judge(list(range(first, first + 10)), model, address, budget=budget)
+
+    began = time.monotonic()
+    threads = [threading.Thread(target=work, args=(first,)) for first in (0, 10)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(BOUND)
+    assert len(came) == 20
+    assert max(came) - began >= 0.9 * 19 / 100
+
+
+def test_an_account_that_is_gone_or_anothers_ends_the_job(tmp_path: Path) -> None:
+    """Nothing is sent: nobody knows what was spent. The message says what happened."""
+    budget = Budget(calls=5)
+    address, paid = opened(tmp_path / "s", budget), tmp_path / "p"
+    others = Budget(calls=6)
+    for given, at, why in (
+        (others, address, "is another's"),
+        (budget, Address(str(tmp_path / "s"), "no job"), "is gone"),
+    ):
+        report = shares(at, given, [1, 2], paid)
+        assert [why in (row.results[0].reason or "") for row in report] == [True, True]
+    assert not paid.exists()
+    assert {row.results[0].score for row in shares(address, budget, [1, 2], paid)} == {0.0}
+    for file in tmp_path.glob("s*"):
+        file.unlink()
+    report = shares(address, budget, [3], paid)
+    assert "is gone" in (report.rows[0].results[0].reason or "")
+    assert Paid(paid).paid().total() == 2
