@@ -320,6 +320,10 @@ class FoundColumns:
             return self.relevant
         return self.relevant.kept(self.relevant.values <= self.cut(k)[self.relevant.rows])
 
+    def relevant_count(self, k: int | Integers | None) -> Integers:
+        """Return how many contexts of each row within the first `k` ranks support a target."""
+        return self.relevant_within(k).counts
+
     def rank_weights(self, k: int | None, weight: Callable[[int], float]) -> Lists:
         """Return the weight of the rank of each relevant context within the first `k` ranks."""
         relevant = self.relevant_within(k)

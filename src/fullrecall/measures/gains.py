@@ -19,12 +19,13 @@ _LARGEST_POWER = 512
 """The largest grade of a row is lowered to this one before it becomes a power of 2."""
 
 
-def discounted_gains(outcomes: FoundColumns, k: int | None, worths: Floats) -> tuple[Lists, Lists]:
+def discounted_gains(outcomes: FoundColumns, k: int | None, gain: str) -> tuple[Lists, Lists]:
     """Return the DCG terms of the contexts within `k`, and those of the ideal ranking.
 
-    `worths` has the gain of each target. The ideal ranking has the largest gain first, and each
-    missing target at a rank of its own.
+    The `gain` of a target is "linear" or "exponential" in its grade. The ideal
+    ranking has the largest gain first, and each missing target at a rank of its own.
     """
+    worths = outcomes.weights("grade") if gain == "linear" else exponential_grades(outcomes)
     rows, positions, gains = _gains(outcomes, worths)
     ideal = _ideal(outcomes, k, worths, rows, gains)
     added, ranks = _ranked(outcomes, k, rows, positions, gains)

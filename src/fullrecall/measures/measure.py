@@ -62,16 +62,33 @@ class Measure:
     needs_target: ClassVar[bool] = True
     """Whether it has a value only where there is a target."""
 
+    plain: ClassVar[bool] = False
+    """Whether its formula takes the plain numbers of one row (`FoundRow`) as it takes columns."""
+
     lower_is_better: ClassVar[bool] = False
     """Whether a lower mean is the better one."""
 
     def __init_subclass__(cls) -> None:
         # So that a user's measure is a value like ours, hashed and compared by its parameters.
         dataclass(frozen=True, kw_only=True, repr=False)(cls)
+        cls._own_hash, cls.__hash__ = cls.__hash__, Measure.__hash__  # type: ignore[attr-defined, method-assign]
+        if "formula" in vars(cls) or "count" in vars(cls):
+            cls.plain = bool(vars(cls).get("plain"))
         if "count" in vars(cls) and not cls.__module__.startswith(_OWN):
             from fullrecall.measures.own import check_class
 
             check_class(cls)
+
+    def __hash__(self) -> int:
+        return self._hash
+
+    @cached_property
+    def _hash(self) -> int:
+        # Once: a measure is the key under which its values are looked up.
+        return self._own_hash()  # type: ignore[attr-defined, no-any-return]
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {name: value for name, value in vars(self).items() if name != "_hash"}
 
     def __post_init__(self) -> None:
         if self.k is not None:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Literal, get_args
+from typing import TYPE_CHECKING, Any, Literal, get_args
 
 from fullrecall._util.parameters import check_choice, check_positive, check_share
 from fullrecall.errors import ParameterError
 from fullrecall.measures.measure import GradedMeasure, Measure
+from fullrecall.measures.row import FoundRow
 from fullrecall.measures.sets import RecallDenominator
 
 if TYPE_CHECKING:
@@ -23,10 +24,11 @@ class RRMeasure(GradedMeasure):
     """
 
     text = "rr"
+    plain = True
 
     def formula(self, outcomes: FoundColumns) -> Floats:
         """Return the reciprocal of the first relevant rank."""
-        within = 1.0 * (outcomes.relevant_within(self.top).counts > 0)
+        within = 1.0 * (outcomes.relevant_count(self.top) > 0)
         return outcomes.share(within, outcomes.first_relevant)
 
 
@@ -44,6 +46,7 @@ class APMeasure(GradedMeasure):
     denominator: RecallDenominator = "targets"
 
     text = "ap"
+    plain = True
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -64,6 +67,7 @@ class MeanPrecisionMeasure(GradedMeasure):
     """
 
     text = "mean_precision"
+    plain = True
 
     def formula(self, outcomes: FoundColumns) -> Floats:
         """Return the mean precision at the relevant ranks within the first k."""
@@ -88,6 +92,7 @@ class nDCGMeasure(Measure):  # noqa: N801 - the field's own spelling
     gain: Gain = "linear"
 
     text = "ndcg"
+    plain = True
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -96,12 +101,15 @@ class nDCGMeasure(Measure):  # noqa: N801 - the field's own spelling
     def formula(self, outcomes: FoundColumns) -> Floats:
         """Return the discounted gain over that of the ideal order."""
         # Gains by context, not by target: a context that supports two stands at one rank.
-        from fullrecall.measures import gains
+        row: Any = outcomes
+        if isinstance(row, FoundRow):
+            added, ideal = row.discounted_gains(self.top)
+        else:
+            from fullrecall.measures import gains
 
-        is_linear = self.gain == "linear"
-        worths = outcomes.weights("grade") if is_linear else gains.exponential_grades(outcomes)
-        added, ideal = gains.discounted_gains(outcomes, self.top, worths)
-        return outcomes.share(added.sums, ideal.sums)
+            added, ideal = gains.discounted_gains(row, self.top, self.gain)  # type: ignore[assignment]
+        share: Floats = row.share(added.sums, ideal.sums)
+        return share
 
 
 class RPrecisionMeasure(GradedMeasure):
@@ -112,11 +120,12 @@ class RPrecisionMeasure(GradedMeasure):
     """
 
     text = "r_precision"
+    plain = True
 
     def formula(self, outcomes: FoundColumns) -> Floats:
         """Return relevant contexts within rank R, over R."""
         most = outcomes.attainable(self.top)
-        return outcomes.share(outcomes.relevant_within(most).counts, outcomes.targets)
+        return outcomes.share(outcomes.relevant_count(most), outcomes.targets)
 
 
 class RBPMeasure(GradedMeasure):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Literal, get_args
+from typing import TYPE_CHECKING, Any, Literal, get_args
 
 from fullrecall._util.parameters import check_choice, check_positive
 from fullrecall.errors import ParameterError
@@ -33,6 +33,7 @@ class RecallMeasure(GradedMeasure):
     denominator: RecallDenominator = "targets"
 
     text = "recall"
+    plain = True
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -59,6 +60,7 @@ class PrecisionMeasure(GradedMeasure):
     denominator: Denominator = "retrieved"
 
     text = "precision"
+    plain = True
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -70,13 +72,14 @@ class PrecisionMeasure(GradedMeasure):
         # Of a list shorter than k, trec_eval's P_k counts the missing ranks as misses.
         if self.top is not None and self.denominator == "k":
             divisor = self.top * outcomes.lists
-        return outcomes.share(outcomes.relevant_within(self.top).counts, divisor)
+        return outcomes.share(outcomes.relevant_count(self.top), divisor)
 
 
 class F1Measure(PrecisionMeasure):
     """The harmonic mean of precision and recall (van Rijsbergen, 1979, with β = 1)."""
 
     text = "f1"
+    plain = True
 
     def formula(self, outcomes: FoundColumns) -> Floats:
         """Return 2PR / (P + R); 0.0 where both are."""
@@ -93,6 +96,7 @@ class FBetaMeasure(PrecisionMeasure):
     beta: float = 1.0
 
     text = "f_beta"
+    plain = True
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -109,10 +113,12 @@ class HitMeasure(GradedMeasure):
     """1.0 if any of the first k contexts supports a target, else 0.0."""
 
     text = "hit"
+    plain = True
 
     def formula(self, outcomes: FoundColumns) -> Floats:
         """Return whether the first relevant rank is within k."""
-        return (outcomes.relevant_within(self.top).counts > 0).astype(float)
+        is_hit: Any = outcomes.relevant_count(self.top) > 0
+        return 1.0 * is_hit  # type: ignore[no-any-return]
 
 
 class AllFoundMeasure(GradedMeasure):
@@ -122,11 +128,12 @@ class AllFoundMeasure(GradedMeasure):
     """
 
     text = "all_found"
+    plain = True
 
     def formula(self, outcomes: FoundColumns) -> Floats:
         """Return whether no target is left."""
-        all_found: Floats = (outcomes.found_within(self.top) == outcomes.targets).astype(float)
-        return all_found
+        all_found: Any = outcomes.found_within(self.top) == outcomes.targets
+        return 1.0 * all_found  # type: ignore[no-any-return]
 
 
 def recall(outcomes: FoundColumns, k: int | None, weight: Weight = "equal") -> Floats:

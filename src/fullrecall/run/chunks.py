@@ -4,18 +4,16 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from functools import partial
-from itertools import chain
+from itertools import chain, zip_longest
 from operator import itemgetter
 from typing import TYPE_CHECKING, Any
 
-from fullrecall.run.work import score_one
 from fullrecall.samples.sample import Sample, SampleLike
 from fullrecall.scorers.ids import IdRecall, id_columns
 from fullrecall.scorers.scorer import Scorer
 
 if TYPE_CHECKING:
-    from fullrecall.table.part import MemoryPart, Rescored
+    from fullrecall.table.part import ColumnResults, MemoryPart
 
 _LARGEST = 8_192
 _SECONDS = 0.05
@@ -76,20 +74,25 @@ def part_of(
     part = _of_mappings(chunk, scorers)
     if part is not None:
         return part
-    samples = [as_sample(item, first + nth) for nth, item in enumerate(chunk)]
+    samples: Any = chunk
+    if set(map(type, chunk)) != {Sample}:
+        samples = [as_sample(item, first + nth) for nth, item in enumerate(chunk)]
     columns = id_columns(samples)
-    scores = [
-        columns or columns_of([score_one(scorer, sample) for sample in samples])
-        for scorer in scorers
-    ]
-    return MemoryPart(samples, scores, _later(scorers, follows=columns is not None))
+    if columns is not None:
+        return MemoryPart(samples, [columns] * len(scorers), _following(scorers))
+    scored = [[scorer.score(sample) for sample in samples] for scorer in scorers]
+    notes = [[result.note for result in results] for results in scored]
+    return MemoryPart(samples, list(map(columns_of, scored)), _following(scorers, notes))
 
 
-def _later(scorers: Sequence[Scorer], *, follows: bool) -> list[Rescored]:
-    """Return what scores a sample again for whoever looks at its results."""
-    from fullrecall.table.part import Rescored
+def _following(
+    scorers: Sequence[Scorer], notes: Sequence[Sequence[str] | None] = ()
+) -> list[ColumnResults]:
+    """Return what makes the results of each scorer of its columns."""
+    from fullrecall.table.part import ColumnResults
 
-    return [Rescored(partial(score_one, scorer), follows) for scorer in scorers]
+    pairs = zip_longest(scorers, notes)
+    return [ColumnResults(scorer.method, own) for scorer, own in pairs]
 
 
 def _of_mappings(chunk: Sequence[SampleLike], scorers: Sequence[Scorer]) -> MemoryPart | None:
@@ -114,7 +117,7 @@ def _of_mappings(chunk: Sequence[SampleLike], scorers: Sequence[Scorer]) -> Memo
         fields.get("user_input", ()),
         fields.get("group", ()),
     )
-    return MemoryPart(samples, [scores] * len(scorers), _later(scorers, follows=True))
+    return MemoryPart(samples, [scores] * len(scorers), _following(scorers))
 
 
 def _columns_of(chunk: Sequence[Any]) -> dict[str, list[Any]] | None:

@@ -7,7 +7,7 @@ with gaps has turned into floats, and `"1.0" != "1"` would silently score 0.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from itertools import islice
 from operator import index
@@ -104,13 +104,25 @@ def bounded(items: Iterable[Any]) -> list[Any]:
 
 def as_listed_ids(value: object) -> tuple[str | None, ...]:
     """Return retrieved IDs in rank order; None where a context has no ID, or a blank one."""
-    ids = as_list(value, ordered=True)
-    if is_texts(ids) and all(ids):
-        return tuple(ids)
+    is_plain = type(value) is list or type(value) is tuple  # not copied before it is looked at
+    ids: Any = value if is_plain else as_list(value, ordered=True)
+    texts = as_texts(ids)
+    if texts is not None and all(texts):
+        return tuple(texts)
     return tuple([None if item is None else as_id(item) or None for item in ids])
 
 
-def is_texts(items: list[object]) -> TypeGuard[list[str]]:
+def as_texts(items: Sequence[object]) -> Sequence[str] | None:
+    """Return items that are all `str`, or all `int` and then as `str`; None for any others."""
+    if is_texts(items):
+        return items
+    try:
+        return list(map(str, items)) if set(map(type, items)) == {int} else None
+    except ValueError:  # a number of thousands of digits
+        return None
+
+
+def is_texts(items: Sequence[object]) -> TypeGuard[Sequence[str]]:
     """Return whether all items are `str`, in less time than looking at the type of each takes."""
     try:
         "".join(items)  # type: ignore[arg-type]

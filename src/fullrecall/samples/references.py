@@ -8,7 +8,7 @@ from uuid import UUID
 
 from fullrecall._util.values import shown
 from fullrecall.samples.context import ID, Context, as_context, as_number
-from fullrecall.samples.identifiers import as_id, as_list, each_of, is_texts
+from fullrecall.samples.identifiers import as_id, as_list, as_texts, each_of
 
 
 class Claim(NamedTuple):
@@ -41,32 +41,44 @@ class SingleIds(NamedTuple):
     grades: tuple[float, ...] | None = None
 
     @classmethod
-    def of(cls, references: Sequence[Reference] | None) -> SingleIds | None:
-        """Return references as single IDs; None where one has alternatives, or none are given."""
-        if references is None:
-            return None
+    def of(cls, references: Sequence[Reference]) -> SingleIds | None:
+        """Return references as single IDs; None where one has alternatives."""
         ids = [any_of[0] for any_of, _ in references if len(any_of) == 1]
         if len(ids) < len(references):
             return None
         grades = [grade for _, grade in references]
         return SingleIds(tuple(ids), tuple(grades) if set(grades) - {1.0} else None)
 
+    @property
+    def references(self) -> tuple[Reference, ...]:
+        """The same as references."""
+        if self.grades is None:
+            return tuple([Reference((name,)) for name in self.ids])
+        pairs = zip(self.ids, self.grades, strict=True)
+        return tuple([Reference((name,), grade) for name, grade in pairs])
 
-def as_reference_ids(value: object) -> tuple[Reference, ...]:
-    """Return distinct references, of equal ones that of the highest grade; no blank ones."""
+
+def as_reference_ids(value: object) -> SingleIds | tuple[Reference, ...]:
+    """Return distinct references, of equal ones that of the highest grade; no blank ones.
+
+    As single IDs where none has alternatives.
+    """
     if isinstance(value, Mapping):
         references = [Reference((as_id(key),), _grade(grade)) for key, grade in value.items()]
     else:
         items = _one_or_many(value)
-        if is_texts(items):  # nearly always, and told soonest
-            return tuple([Reference((name,)) for name in dict.fromkeys(items) if name])
+        texts = as_texts(items)
+        if texts is not None:  # nearly always, and told soonest
+            names = dict.fromkeys(texts)
+            names.pop("", None)
+            return SingleIds(tuple(names))
         references = each_of(items, _reference)
     best: dict[tuple[str, ...], Reference] = {}
     for any_of, grade in references:
         members = tuple(member for member in dict.fromkeys(any_of) if member)
         if members and (members not in best or best[members].grade < grade):
             best[members] = Reference(members, grade)
-    return tuple(best.values())
+    return SingleIds.of(tuple(best.values())) or tuple(best.values())
 
 
 def _reference(item: object) -> Reference:

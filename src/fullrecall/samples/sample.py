@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, TypeAlias
 
 from fullrecall._util.values import shown
 from fullrecall.errors import InputError
@@ -39,7 +41,7 @@ __all__ = [
 ]
 
 
-@dataclass(frozen=True, slots=True, init=False)
+@dataclass(frozen=True, init=False)
 class Sample:
     """One question with what was retrieved for it and what should have been; immutable.
 
@@ -69,24 +71,27 @@ class Sample:
     raises `InputError`, naming the field, for unknown names and for values of the wrong form.
     """
 
-    id: str | None
-    user_input: str | None
-    retrieved_contexts: tuple[Context, ...] | None
-    retrieved_context_ids: tuple[str | None, ...] | None
-    reference: str | None
-    reference_contexts: tuple[tuple[Context, ...], ...] | None
-    reference_context_ids: tuple[Reference, ...] | None
-    reference_claims: tuple[Claim, ...] | None
-    reference_entities: tuple[str, ...] | None
-    forbidden_ids: tuple[str, ...] | None
-    forbidden_contexts: tuple[Context, ...] | None
-    superseded: Mapping[str, str] | None
-    answerable: bool | None
-    judged: bool | None
-    response: str | None
-    group: str | None
-    retrieval: Retrieval | None
-    metadata: Mapping[str, Any]
+    id: str | None = None
+    user_input: str | None = None
+    retrieved_contexts: tuple[Context, ...] | None = None
+    retrieved_context_ids: tuple[str | None, ...] | None = None
+    reference: str | None = None
+    reference_contexts: tuple[tuple[Context, ...], ...] | None = None
+    reference_context_ids: tuple[Reference, ...] | None = None
+    reference_claims: tuple[Claim, ...] | None = None
+    reference_entities: tuple[str, ...] | None = None
+    forbidden_ids: tuple[str, ...] | None = None
+    forbidden_contexts: tuple[Context, ...] | None = None
+    superseded: Mapping[str, str] | None = None
+    answerable: bool | None = None
+    judged: bool | None = None
+    response: str | None = None
+    group: str | None = None
+    retrieval: Retrieval | None = None
+    metadata: Mapping[str, Any] = dataclasses.field(default_factory=dict)
+
+    single_ids: ClassVar[SingleIds | None] = None  # an instance has its own, beside its fields
+    """The reference IDs where none is an any-of group; None where there are groups, or none."""
 
     # Type checkers need a parameter for each field; Python takes the names of other tools too.
     if TYPE_CHECKING:
@@ -121,7 +126,7 @@ class Sample:
         def __init__(self, /, **arguments: Any) -> None:
             if not arguments.keys() <= _FIELDS.keys():
                 arguments = _translated(arguments)
-            values = dict(_NOTHING)
+            values = self.__dict__  # a frozen instance has no other way; the class has defaults
             problems: dict[str, str] = {}
             for name, value in arguments.items():
                 if value is not None:
@@ -133,21 +138,31 @@ class Sample:
                 named = [name for name in _FIELDS if name in problems]
                 problem = "; ".join(f"{name}: {problems[name]}" for name in named)
                 raise InputError(problem, field=named[0])
-            if values["metadata"] is None:
+            if "metadata" not in values:
                 values["metadata"] = {}
-            for put, value in zip(_SETTERS, values.values(), strict=True):
-                put(self, value)
-            if self.forbidden_ids or self.forbidden_contexts or self.superseded:
-                self._check_forbidden()
-            if self.retrieved_contexts is not None or self.retrieval is not None:
-                self._unite()
+            self._part_single_ids()
+            if not values.keys() <= _ONLY_IDS:
+                if self.forbidden_ids or self.forbidden_contexts or self.superseded:
+                    self._check_forbidden()
+                if self.retrieved_contexts is not None or self.retrieval is not None:
+                    self._unite()
+
+        @cached_property
+        def reference_context_ids(self) -> tuple[Reference, ...] | None:
+            """The references, made of single IDs when they are read."""
+            return None if self.single_ids is None else self.single_ids.references
+
+    def _part_single_ids(self) -> None:
+        """Keep references without alternatives as single IDs alone."""
+        if type(self.__dict__.get("reference_context_ids")) is SingleIds:
+            self.__dict__["single_ids"] = self.__dict__.pop("reference_context_ids")
 
     def _unite(self) -> None:
         """Bring together what contexts, their IDs, and the record of their retrieval say.
 
         Raises `InputError` where they differ.
         """
-        put, contexts = object.__setattr__, self.retrieved_contexts
+        values, contexts = self.__dict__, self.retrieved_contexts
         if contexts is not None and self.retrieved_context_ids is not None:
             contexts = _identified(contexts, self.retrieved_context_ids)
         record = self.retrieval
@@ -164,12 +179,12 @@ class Sample:
                 reference_ids = {own for group in references for own in group.any_of}
                 record = record.named(reference_ids.union(self.forbidden))
             contexts = record.contexts
-            put(self, "retrieval", record)
+            values["retrieval"] = record
             if self.response is None:
-                put(self, "response", record.response)
+                values["response"] = record.response
         if contexts is not None:
-            put(self, "retrieved_contexts", contexts)
-            put(self, "retrieved_context_ids", tuple([context.id for context in contexts]))
+            values["retrieved_contexts"] = contexts
+            values["retrieved_context_ids"] = tuple([context.id for context in contexts])
 
     def _check_forbidden(self) -> None:
         """Point references to their successors; raise `InputError` for one that is forbidden."""
@@ -184,7 +199,10 @@ class Sample:
                 Reference(tuple(self.superseded.get(name, name) for name in any_of), grade)
                 for any_of, grade in self.reference_context_ids
             ]
-            object.__setattr__(self, "reference_context_ids", as_reference_ids(renamed))
+            values = self.__dict__
+            values.pop("single_ids", None)
+            values["reference_context_ids"] = as_reference_ids(renamed)
+            self._part_single_ids()
         forbidden = set(self.forbidden)
         for name in (name for group in self.reference_context_ids for name in group.any_of):
             if name in forbidden:
@@ -202,17 +220,17 @@ class Sample:
         are not contexts.
         """
         # Past `__init__`: all but the retrieval has been checked, and each question comes here.
-        sample, put = object.__new__(Sample), object.__setattr__
-        for name in _FIELDS:
-            put(sample, name, None if name in _RETRIEVED else getattr(self, name))
-        put(sample, "metadata", dict(self.metadata))
+        sample = object.__new__(Sample)
+        values = sample.__dict__
+        values.update((name, own) for name, own in vars(self).items() if name not in _RETRIEVED)
+        values["metadata"] = dict(self.metadata)
         if isinstance(retrieval, Retrieval):
-            put(sample, "retrieval", retrieval)
+            values["retrieval"] = retrieval
             if retrieval.response is not None:
-                put(sample, "response", retrieval.response)
+                values["response"] = retrieval.response
         else:
             contexts = Sample(retrieved_contexts=list(retrieval)).retrieved_contexts
-            put(sample, "retrieved_contexts", contexts)
+            values["retrieved_contexts"] = contexts
         sample._unite()
         return sample
 
@@ -272,11 +290,6 @@ class Sample:
     def forbidden(self) -> tuple[str, ...]:
         """All IDs that must not be retrieved: `forbidden_ids`, and what is superseded."""
         return tuple(dict.fromkeys((*(self.forbidden_ids or ()), *(self.superseded or {}))))
-
-    @property
-    def single_ids(self) -> SingleIds | None:
-        """The reference IDs where none is an any-of group; None where there are groups, or none."""
-        return SingleIds.of(self.reference_context_ids)
 
     def to_dict(self) -> dict[str, Any]:
         """Return the fields that are given as plain JSON values; `Sample(**these)` is equal."""
@@ -405,20 +418,18 @@ _FIELDS: dict[str, _Field] = {
 }
 """Each field of a `Sample`, once."""
 
-_NOTHING = dict.fromkeys(_FIELDS)
-_SETTERS = [
-    vars(Sample)[name].__set__ for name in _FIELDS
-]  # in half the time of object.__setattr__
 _OTHER_NAMES = {other: name for name, field in _FIELDS.items() for other in field.other_names}
-_ID_FIELDS = frozenset(
+ID_FIELDS = frozenset(
     {"id", "user_input", "group", "retrieved_context_ids", "reference_context_ids"}
 )
+"""The fields of a sample that has nothing but its IDs, a question, and a group."""
+
+_ONLY_IDS = ID_FIELDS | {"single_ids", "metadata"}
 
 
 def has_only_ids(sample: Sample) -> bool:
     """Return whether a sample has nothing but its IDs, a question, and a group."""
-    others = (getattr(sample, name) for name in _FIELDS if name not in _ID_FIELDS)
-    return all(value in (None, {}) for value in others)
+    return vars(sample).keys() <= _ONLY_IDS and not sample.metadata
 
 
 _CARRIED = frozenset(

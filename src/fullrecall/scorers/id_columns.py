@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from operator import length_hint
+from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import NDArray
 
 from fullrecall.measures.found import SCORED, UNDEFINED, FoundColumns
 from fullrecall.measures.lists import Floats, Lists, narrow, offsets_of
+from fullrecall.scorers.scorer import first_positions
 
 _FEW = 400
 """Pairs of a retrieved and a reference ID in a row: with more, a dictionary is faster."""
@@ -56,17 +56,5 @@ def first_ranks(
     else:
         positions = []
         for row, names in pairs:
-            positions += _first_ranks_of(row, names)
+            positions += first_positions(row, names)
     return np.array(positions, np.int32)
-
-
-def _first_ranks_of(row: Sequence[str], names: Sequence[str]) -> Iterable[int]:
-    """Return the 1-based position of each name where it is first in a row, 0 where it is not."""
-    rank_of = dict.fromkeys(names, 0)
-    # Most of a row is not looked for, and is passed over without a step of Python. The iterator
-    # of a list or a tuple knows how much is left, and so where it stands.
-    size, rest = len(row), iter(row)
-    for name in filter(rank_of.__contains__, rest):
-        if not rank_of[name]:
-            rank_of[name] = size - length_hint(rest)
-    return rank_of.values()

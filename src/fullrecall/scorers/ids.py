@@ -4,15 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import chain
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
+from fullrecall.measures import CutBudget, Measure
 from fullrecall.measures.findings import CreditStep, Finding, Target
+from fullrecall.measures.row import FoundRow
 from fullrecall.samples.sample import Sample
+from fullrecall.scorers.result import Result, ResultSource, Status
 from fullrecall.scorers.scorer import (
     DeterministicScorer,
     Found,
     Unmeasured,
+    first_positions,
     first_ranks,
     require,
     require_retrieval,
@@ -35,6 +40,15 @@ class IdRecall(DeterministicScorer):
     kind: ClassVar[str] = "id_recall"
     labels: ClassVar[Collection[str]] = ("reference_context_ids",)
 
+    def _scored(self, sample: Sample) -> Result:
+        ids, single = sample.retrieved_context_ids, sample.single_ids
+        if not (single and ids and all(ids) and single.ids and single.grades is None):
+            return super()._scored(sample)
+        if sample.retrieval is not None or sample.answerable is False:
+            return super()._scored(sample)
+        row = FoundRow([*first_positions(ids, single.ids)], len(ids))
+        return Result.view(_IdSource(self, sample, row), 0, self._method, Status.SCORED, len(ids))
+
     def _find(self, sample: Sample) -> Found:
         require_retrieval(sample)
         references = require(sample.reference_context_ids, "reference_context_ids")
@@ -46,6 +60,39 @@ class IdRecall(DeterministicScorer):
             if grade > 0
         ]
         return Found(findings, len(ids), _missing_ids_note(ids) if None in rank_of else "")
+
+
+class _IdSource(ResultSource):
+    """The result of one sample of IDs alone, as plain numbers."""
+
+    def __init__(self, scorer: IdRecall, sample: Sample, found: FoundRow) -> None:
+        super().__init__()
+        self._scorer, self._sample, self._found = scorer, sample, found
+
+    def read(self, measure: Measure) -> Sequence[float | None]:
+        """Return a measure; its formula takes plain numbers, or the columns of one row."""
+        if measure.plain and not isinstance(measure.k, CutBudget):
+            value: float | None = measure.values(self._found)  # type: ignore[arg-type, assignment]
+            return (value,)
+        return (self._made.counted(measure),)
+
+    @cached_property
+    def _made(self) -> Result:
+        return self.made(0)
+
+    def made(self, row: int) -> Result:  # noqa: ARG002 - there is one
+        """Return the result with its findings."""
+        single, found = self._sample.single_ids, self._found
+        findings = [
+            _finding((name,), 1.0, (position,) if position else ())
+            for name, position in zip(single.ids if single else (), found.positions, strict=True)
+        ]
+        result = Result(self._scorer.method, Status.SCORED, tuple(findings), found.retrieved)
+        return result.asked_of(self._sample)
+
+    def sample(self, row: int) -> Sample:  # noqa: ARG002 - there is one
+        """Return the sample."""
+        return self._sample
 
 
 def _finding(members: tuple[str, ...], grade: float, ranks: Sequence[int]) -> Finding:
@@ -73,17 +120,14 @@ def id_columns(samples: Sequence[Sample]) -> FoundColumns | None:
     # A record may hold a failed call or several lists: only the scorer reads it.
     if any(each.retrieval is not None or each.answerable is False for each in samples):
         return None
-    retrieved = [ids for sample in samples if (ids := sample.retrieved_context_ids) is not None]
+    retrieved: list[Any] = [sample.retrieved_context_ids for sample in samples]
     single = [names for sample in samples if (names := sample.single_ids) is not None]
-    if len(retrieved) < len(samples) or len(single) < len(samples):
-        return None
-    lists = [[name for name in ids if name is not None] for ids in retrieved]
-    # A context without an ID keeps its rank, which a column of the other IDs would lose.
-    if list(map(len, lists)) != list(map(len, retrieved)):
+    # A context without an ID has a note, which no column has.
+    if None in retrieved or len(single) < len(samples) or not all(map(all, retrieved)):
         return None
     grades = None
     if any(names.grades is not None for names in single):
         grades = np.fromiter(
             chain.from_iterable(w.grades or [1.0] * len(w.ids) for w in single), np.float64
         )
-    return score_ids(lists, [names.ids for names in single], grades)
+    return score_ids(retrieved, [names.ids for names in single], grades)

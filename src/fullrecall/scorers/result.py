@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from enum import StrEnum
 from functools import cached_property
@@ -62,8 +63,25 @@ class Method:
 
 _NOTHING = Usage()
 
-Reading = Callable[[Measure], float | None]
-"""Reads a measure of one row of a table."""
+
+class ResultSource(ABC):
+    """Some results, of which views have no more than their numbers until somebody looks."""
+
+    def __init__(self) -> None:
+        self.values: dict[Measure, Sequence[float | None]] = {}
+        """Of each measure that was read the value of each row, None where it has none."""
+
+    @abstractmethod
+    def read(self, measure: Measure) -> Sequence[float | None]:
+        """Return the value of each row; None where it has none."""
+
+    @abstractmethod
+    def made(self, row: int) -> Result:
+        """Return the result of a row with its findings."""
+
+    @abstractmethod
+    def sample(self, row: int) -> Sample:
+        """Return the sample of a row."""
 
 
 @dataclass(frozen=True)
@@ -79,28 +97,65 @@ class Result:
 
     method: Method
     status: Status
-    findings: Sequence[Finding] = ()
-    retrieved: int = 0
-    note: str = ""
-    unmeasured: tuple[tuple[str, str], ...] = ()
-    usage: Usage = _NOTHING
-    ranks: tuple[int, ...] | None = None
-    _read: Reading | None = field(default=None, init=False, repr=False, compare=False)
-    """Reads measures of the table that this is a view of; None: they are counted here."""
-    _sample: Any = field(default=None, kw_only=True, repr=False, compare=False)
+    # Factories leave no default in the class: `__getattr__` is asked for what a view has not made.
+    findings: Sequence[Finding] = field(default_factory=tuple)
+    retrieved: int = field(default_factory=int)
+    note: str = field(default_factory=str)
+    unmeasured: tuple[tuple[str, str], ...] = field(default_factory=tuple)
+    usage: Usage = field(default_factory=lambda: _NOTHING)
+    ranks: tuple[int, ...] | None = field(default_factory=lambda: None)
+    _source: ResultSource | None = field(default=None, init=False, repr=False, compare=False)
+    """What this is a view of, and reads its measures of; None: they are counted here."""
+    _row: int = field(default=0, init=False, repr=False, compare=False)
+    _sample: Any = field(default_factory=lambda: None, kw_only=True, repr=False, compare=False)
     """What was scored, for measures that read it; `dataclasses.replace` keeps it."""
+
+    if not TYPE_CHECKING:  # checkers would take any name
+
+        def __getattr__(self, name: str) -> Any:
+            """Make what nobody has looked at of a view."""
+            source = self._source
+            if source is None or name not in _LATE:
+                raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+            if name == "_sample":
+                self.__dict__["_sample"] = source.sample(self._row)
+            else:
+                made = source.made(self._row)
+                own = {each: getattr(made, each) for each in _LATE if each != "_sample"}
+                self.__dict__.update(own)
+            return self.__dict__[name]
+
+    @classmethod
+    def view(
+        cls, source: ResultSource, row: int, method: Method, status: Status, retrieved: int
+    ) -> Result:
+        """Return the result of a row of `source`, whose findings are made when somebody looks."""
+        result = object.__new__(cls)
+        fields = {"method": method, "status": status, "retrieved": retrieved}
+        object.__setattr__(result, "__dict__", {**fields, "_source": source, "_row": row})
+        return result
 
     def __getitem__(self, measure: Measure) -> float | None:
         """Return a measure in [0, 1], None where the sample is unscored or it is undefined.
 
         Raises `ParameterError` for what is not a measure.
         """
+        source = self._source
+        if source is not None and type(measure).__hash__ is Measure.__hash__:
+            known = source.values.get(measure)
+            if known is not None:  # as mostly: read of another row before
+                return known[self._row]
         if not isinstance(measure, Measure):
             raise ParameterError(
                 f"expected a measure such as Recall @ 5 of fullrecall.measures, got {measure!r}"
             )
-        if self._read is not None:
-            return self._read(measure)
+        if source is None:
+            return self.counted(measure)
+        values = source.values[measure] = source.read(measure)
+        return values[self._row]
+
+    def counted(self, measure: Measure) -> float | None:
+        """Return a measure counted of the findings."""
         if self.status is Status.UNSCORED and not measure.of_sample:
             return None
         value = float(measure.values(self._outcomes)[0])
@@ -120,16 +175,16 @@ class Result:
     def __getstate__(self) -> dict[str, Any]:
         # Without the table and the sample that it is a view of: one result would pickle them all.
         state = {field.name: getattr(self, field.name) for field in fields(self)}
-        return {**state, "_read": None, "_sample": None}
+        return {**state, "_source": None, "_row": 0, "_sample": None}
 
     def asked_of(self, sample: Sample) -> Result:
         """Return this result with the sample that was scored."""
         object.__setattr__(self, "_sample", sample)
         return self
 
-    def read_by(self, read: Reading) -> Result:
+    def viewed(self, source: ResultSource, row: int) -> Result:
         """Return this result with its measures read of the table that it is a view of."""
-        object.__setattr__(self, "_read", read)
+        self.__dict__.update(_source=source, _row=row)
         return self
 
     @property
@@ -198,6 +253,10 @@ class Result:
         named = [*missed[:_NAMED], *([f"{len(missed) - _NAMED:,} more"] * (len(missed) > _NAMED))]
         lost = f"; missed: {', '.join(named)}" if named else ""
         return f"{self.named_score}: {_short(self.reason)}{lost}"
+
+
+_LATE = frozenset(each.name for each in fields(Result)) - {"method", "status", "_source", "_row"}
+"""What a view makes when somebody looks."""
 
 
 def _short(text: str) -> str:

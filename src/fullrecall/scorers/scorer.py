@@ -6,6 +6,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields
 from functools import cached_property
+from operator import length_hint
 from typing import Any, ClassVar, NamedTuple, Protocol, TypeVar, runtime_checkable
 
 from fullrecall.errors import InputError, ParameterError
@@ -20,6 +21,9 @@ T = TypeVar("T")
 
 UNOBSERVED = "no retrieval observed"
 """How the reason begins for a sample that has no list of contexts, not even an empty one."""
+
+NO_REFERENCES = "no reference items"
+"""The note of a result without targets, unless the scorer has another."""
 
 LATE = "the run's deadline passed before it was judged"
 INTERRUPTED = "the run was interrupted before it was judged"
@@ -114,7 +118,7 @@ class FindingScorer(ABC):
     def _outcome(self, found: Found, sample: Sample) -> Result:
         findings, retrieved, note, unmeasured = found
         if not findings:
-            note = note or "no reference items"
+            note = note or NO_REFERENCES
             return Result(self._method, Status.UNDEFINED, retrieved=retrieved, note=note)
         record = sample.retrieval
         if record is not None:
@@ -164,6 +168,9 @@ class DeterministicScorer(FindingScorer):
         # One comparison is all that the usual call, of a `Sample`, pays for it.
         if type(sample) is not Sample or sample_fields:
             sample = as_sample(sample, sample_fields)
+        return self._scored(sample)
+
+    def _scored(self, sample: Sample) -> Result:
         try:
             require_answerable(sample)
             return self._outcome(self._find(sample), sample).asked_of(sample)
@@ -241,6 +248,18 @@ def first_ranks(values: Iterable[T]) -> dict[T, int]:
     for rank, value in enumerate(values, start=1):
         rank_of.setdefault(value, rank)
     return rank_of
+
+
+def first_positions(row: Sequence[str | None], names: Iterable[str]) -> Iterable[int]:
+    """Return the 1-based position of each distinct name where it is first in a row, 0 for none."""
+    position_of: dict[str | None, int] = dict.fromkeys(names, 0)
+    # Most of a row is not looked for, and is passed over without a step of Python. The iterator
+    # of a list or a tuple knows how much is left, and so where it stands.
+    size, rest = len(row), iter(row)
+    for name in filter(position_of.__contains__, rest):
+        if not position_of[name]:
+            position_of[name] = size - length_hint(rest)
+    return position_of.values()
 
 
 def require(value: T | None, name: str) -> T:

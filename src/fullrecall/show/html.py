@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import cache
-from importlib.resources import files
 from typing import TYPE_CHECKING, Any
 
 from fullrecall.show.sheet import Bar, Cell, Sheet, cell_of
@@ -66,6 +65,8 @@ def _macros() -> Any:
 
     environment = Environment(autoescape=True, trim_blocks=True)
     environment.filters |= {"visible": visible, "cell": _cell, "on_axis": _on_axis}
+    from importlib.resources import files  # with archives and temporary files
+
     source = (files("fullrecall.show") / "files" / "sheet.html").read_text("utf-8")
     return environment.from_string(source).module
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 import json
 from abc import ABC, abstractmethod
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from itertools import chain
@@ -15,14 +16,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fullrecall.measures import Measure
-from fullrecall.measures.findings import Target
-from fullrecall.measures.found import UNSCORED, FoundColumns
+from fullrecall.measures.findings import Finding, Target
+from fullrecall.measures.found import SCORED, UNSCORED, FoundColumns
 from fullrecall.measures.lists import Integers, count_sums, offsets_of
 from fullrecall.measures.of_samples import Forbidden, SampleColumns
 from fullrecall.samples.calls import failures
-from fullrecall.samples.sample import Sample
+from fullrecall.samples.sample import ID_FIELDS, Sample
 from fullrecall.scorers.id_samples import IdSamples
-from fullrecall.scorers.result import Result, Status
+from fullrecall.scorers.result import Method, Result, Status
+from fullrecall.scorers.scorer import NO_REFERENCES
 from fullrecall.table.funnel import funnel_counts
 
 TIED = "fullrecall.tied_ranks"
@@ -42,18 +44,40 @@ def columns_of(results: Sequence[Result]) -> FoundColumns:
 
 
 @dataclass(frozen=True)
-class Rescored:
-    """Results of which only columns are kept: scoring the sample again gives the whole.
+class ColumnResults:
+    """Results that follow from their columns, the reference IDs, and a note for each row.
 
-    `follows`: the results of scored rows follow from columns and reference IDs, without a note.
+    `notes`: None where rows without a target have one that says so, and the others none.
     """
 
-    score: Callable[[Sample], Result]
-    follows: bool = False
+    method: Method
+    notes: Sequence[str] | None = None
+
+    def result(self, sample: Sample, columns: FoundColumns, row: int) -> Result:
+        """Return the result of a row."""
+        is_scored = columns.status[row] == SCORED
+        note = "" if is_scored else NO_REFERENCES
+        if self.notes is not None:
+            note = self.notes[row]
+        if is_scored:
+            return result_of(self.method, sample, columns, row, note)
+        status = tuple(Status)[int(columns.status[row])]
+        return Result(self.method, status, retrieved=int(columns.retrieved[row]), note=note)
 
 
-Results: TypeAlias = Sequence[Result] | Rescored
-"""The results of one score: made one by one, or again when somebody looks."""
+Results: TypeAlias = Sequence[Result] | ColumnResults
+"""The results of one score: made one by one, or made of its columns when somebody looks."""
+
+
+def result_of(method: Method, sample: Sample, columns: FoundColumns, row: int, note: str) -> Result:
+    """Return the result of a row of columns: its targets are the sample's reference IDs."""
+    status = tuple(Status)[int(columns.status[row])]
+    references = [each for each in sample.reference_context_ids or () if each.grade > 0]
+    blank = [Finding(Target(*each)) for each in references[: columns.targets[row]]]
+    findings = tuple(columns.placed(row, blank))
+    ranks = tuple(columns.ranks.of_row(row)) if columns.ranks is not None else ()
+    united = ranks if sample.ranks is not None else None
+    return Result(method, status, findings, int(columns.retrieved[row]), note, ranks=united)
 
 
 class Part(SampleColumns, ABC):
@@ -89,6 +113,10 @@ class Part(SampleColumns, ABC):
     @abstractmethod
     def result(self, row: int, score: int) -> Result:
         """Return the result of a row."""
+
+    def kept_results(self, score: int) -> Sequence[Result] | None:  # noqa: ARG002 - in memory
+        """Return the results of a score where they are kept, None where reading makes them."""
+        return None
 
     def cells(self, name: str) -> Sequence[Any]:
         """Return the "id", "group", "user_input", or "metadata" of each sample."""
@@ -178,14 +206,31 @@ class MemoryPart(Part):
     def __len__(self) -> int:
         return len(self.kept_samples)
 
-    def may_have(self, *columns: str) -> bool:  # noqa: ARG002 - all, or none
-        """Return whether any sample may have something in one of these columns of a file."""
-        return not isinstance(self.kept_samples, IdSamples)
-
-    def cells(self, name: str) -> Sequence[str | None]:
-        """Return the "id", "group", or "user_input" of each sample."""
+    @cached_property
+    def _filled(self) -> AbstractSet[str]:
+        """The fields that any sample has."""
         samples = self.kept_samples
-        return samples.cells(name) if isinstance(samples, IdSamples) else super().cells(name)
+        if isinstance(samples, IdSamples):
+            return ID_FIELDS
+        fields = set[str]().union(*map(vars, samples))
+        return fields if any(sample.metadata for sample in samples) else fields - {"metadata"}
+
+    def may_have(self, *columns: str) -> bool:
+        """Return whether any sample has something in one of these columns of a file."""
+        fields = ("retrieved_contexts" if column == "contexts" else column for column in columns)
+        return not self._filled.isdisjoint(fields)
+
+    def samples(self) -> Iterator[Sample]:
+        """Yield all samples."""
+        return iter(self.kept_samples)
+
+    def cells(self, name: str) -> Sequence[Any]:
+        """Return the "id", "group", "user_input", or "metadata" of each sample."""
+        samples = self.kept_samples
+        if isinstance(samples, IdSamples):
+            return samples.cells(name)
+        is_filled = name in self._filled or name == "metadata"
+        return [getattr(sample, name) for sample in samples] if is_filled else [None] * len(samples)
 
     def columns(self, score: int) -> FoundColumns:
         """Return the columns of the score at this index."""
@@ -198,16 +243,23 @@ class MemoryPart(Part):
     def result(self, row: int, score: int) -> Result:
         """Return the result of a row."""
         kept = self.kept[score]
-        return kept.score(self.sample(row)) if isinstance(kept, Rescored) else kept[row]
+        if not isinstance(kept, ColumnResults):
+            return kept[row]
+        return kept.result(self.sample(row), self.columns(score), row)
+
+    def kept_results(self, score: int) -> Sequence[Result] | None:
+        """Return the results of a score where they were made one by one."""
+        kept = self.kept[score]
+        return None if isinstance(kept, ColumnResults) else kept
 
     def judged(self, score: int) -> bool:
         """Return whether any result of this score may have verdicts."""
-        return not isinstance(self.kept[score], Rescored)
+        return not isinstance(self.kept[score], ColumnResults)
 
     def follows(self, score: int) -> bool:
-        """Return whether the results of scored rows follow from columns and reference IDs."""
+        """Return whether the results of scored rows follow without a note."""
         kept = self.kept[score]
-        return isinstance(kept, Rescored) and kept.follows
+        return isinstance(kept, ColumnResults) and kept.notes is None
 
     def target_digests(self, score: int) -> NDArray[np.uint64]:
         """Return a number for the targets of each row; see `Table.target_digests`."""
@@ -230,8 +282,8 @@ def _target_names(samples: Sequence[Sample]) -> Sequence[str]:
     """Return the reference IDs of all samples that are targets, where results follow."""
     if isinstance(samples, IdSamples):
         return samples.references.names
-    references = chain.from_iterable(sample.reference_context_ids or () for sample in samples)
-    return [name for any_of, grade in references if grade > 0 for name in any_of]
+    single = (sample.single_ids for sample in samples)
+    return list(chain.from_iterable(names.ids for names in single if names is not None))
 
 
 class Selection(Part):

@@ -3,18 +3,43 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 
 from fullrecall.samples.sample import Sample
 from fullrecall.scorers.result import Result
 
+if TYPE_CHECKING:
+    from fullrecall.table.part import Part
 
-@dataclass(frozen=True, slots=True, repr=False)
+
+@dataclass(frozen=True, repr=False)
 class Row:
     """One sample with the results of all scorers, in their order. `position` counts from 1."""
 
     position: int
     sample: Sample
     results: tuple[Result, ...]
+
+    @classmethod
+    def view(cls, position: int, results: tuple[Result, ...], part: Part, index: int) -> Row:
+        """Return a row of a part, whose sample is made when somebody looks."""
+        row = object.__new__(cls)
+        fields = {"position": position, "results": results, "_part": part, "_index": index}
+        object.__setattr__(row, "__dict__", fields)
+        return row
+
+    if not TYPE_CHECKING:  # checkers would take any name
+
+        def __getattr__(self, name: str) -> Any:
+            """Make the sample that nobody has looked at."""
+            if name != "sample" or "_part" not in vars(self):
+                raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+            sample = self.__dict__["sample"] = self._part.sample(self._index)
+            return sample
+
+    def __getstate__(self) -> dict[str, Any]:
+        # Without the part: one row would pickle them all.
+        return {"position": self.position, "sample": self.sample, "results": self.results}
 
     @property
     def label(self) -> str:

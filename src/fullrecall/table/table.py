@@ -6,7 +6,6 @@ from bisect import bisect_right
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
-from math import isnan
 from operator import attrgetter
 from typing import Any, overload
 
@@ -22,6 +21,7 @@ from fullrecall.scorers.result import Method, Result
 from fullrecall.table.groups import Group, codes_of, groups_of, may_repeat
 from fullrecall.table.part import MemoryPart, Part, Selection
 from fullrecall.table.row import Row
+from fullrecall.table.views import ScoreView
 
 _MOST_BYTES = 2**24
 """Bytes of the values that are kept of all measures."""
@@ -48,6 +48,7 @@ class Table(Sequence[Row]):
         self._values = Cache(_MOST_BYTES)
         self._views: dict[int, Row] = {}
         self._last: tuple[tuple[int, int], FoundColumns] | None = None
+        self._last_views: tuple[int, list[ScoreView]] | None = None
         self._stand_alone: bool | None = None
         self._group_codes: Integers | None = None
         for part in parts:
@@ -82,8 +83,11 @@ class Table(Sequence[Row]):
 
     def __iter__(self) -> Iterator[Row]:
         for part_index, part in enumerate(tuple(self.parts)):
+            if self._size <= _MOST_VIEWS:
+                yield from map(partial(self._row, part_index), range(len(part)))
+                continue
             for index in range(len(part)):
-                yield self._row(part_index, index)
+                yield self._new_row(part_index, index)
 
     @property
     def parts(self) -> Sequence[Part]:
@@ -202,7 +206,8 @@ class Table(Sequence[Row]):
 
     def result(self, row: int, score: int) -> Result:
         """Return the result of a row; its measures are read of the columns."""
-        return self._view(*self._located(row), score)
+        part_index, index = self._located(row)
+        return self._views_of(part_index)[score].result(index)
 
     def row(self, row: int) -> Row:
         """Return the view of a row; its `position` counts from 1."""
@@ -249,13 +254,18 @@ class Table(Sequence[Row]):
             values[outcomes.status == UNSCORED] = np.nan
         return values
 
-    def _view(self, part_index: int, index: int, score: int) -> Result:
-        result = self._parts[part_index].result(index, score)
-        return result.read_by(partial(self._value, part_index, index, score))
-
-    def _value(self, part_index: int, index: int, score: int, measure: Measure) -> float | None:
-        value = float(self._read(part_index, score, measure)[index])
-        return None if isnan(value) else value
+    def _views_of(self, part_index: int) -> list[ScoreView]:
+        """Return the views of the scores of a part; those of the last one are kept."""
+        last = self._last_views  # another thread may look at another part
+        if last is None or last[0] != part_index:
+            views = [
+                ScoreView(
+                    self._parts[part_index], score, method, partial(self._read, part_index, score)
+                )
+                for score, method in enumerate(self.methods)
+            ]
+            last = self._last_views = part_index, views
+        return last[1]
 
     def _row(self, part_index: int, index: int) -> Row:
         """Return the view of a row; of a table that is small, the same one each time."""
@@ -267,12 +277,9 @@ class Table(Sequence[Row]):
         return self._views[row]
 
     def _new_row(self, part_index: int, index: int) -> Row:
-        sample = self._parts[part_index].sample(index)
-        results = [
-            self._view(part_index, index, score).asked_of(sample)
-            for score in range(len(self.methods))
-        ]
-        return Row(self._starts[part_index] + index + 1, sample, tuple(results))
+        results = tuple([view.result(index) for view in self._views_of(part_index)])
+        position = self._starts[part_index] + index + 1
+        return Row.view(position, results, self._parts[part_index], index)
 
     def _located(self, row: int) -> tuple[int, int]:
         """Return the index of the part that has a row, and the row's index there."""

@@ -18,12 +18,11 @@ import pyarrow.compute as pc
 from fullrecall._util.dataframes import encodable
 from fullrecall.files.reports.plain import as_line, head_of
 from fullrecall.files.reports.records import Default, plain_result, plain_sample
-from fullrecall.measures.findings import Finding, Target
 from fullrecall.measures.found import SCORED, FoundColumns
 from fullrecall.samples.sample import Sample
 from fullrecall.scorers.id_samples import IdSamples
-from fullrecall.scorers.result import Method, Result, Status
-from fullrecall.table.part import MemoryPart, Part
+from fullrecall.scorers.result import Method, Status
+from fullrecall.table.part import MemoryPart, Part, result_of
 
 VERSION = 2
 
@@ -133,17 +132,6 @@ def sample_of(cells: dict[str, Any], user_columns: Sequence[str] = ()) -> Sample
     if extra:
         fields["metadata"] = {**extra, **(fields.get("metadata") or {})}
     return Sample(**{name: value for name, value in fields.items() if value is not None})
-
-
-def derived(method: Method, sample: Sample, outcomes: FoundColumns, row: int, note: str) -> Result:
-    """Return a result that has no details: its targets are the sample's reference IDs."""
-    status = tuple(Status)[int(outcomes.status[row])]
-    references = [each for each in sample.reference_context_ids or () if each.grade > 0]
-    blank = [Finding(Target(*each)) for each in references[: outcomes.targets[row]]]
-    findings = tuple(outcomes.placed(row, blank))
-    ranks = tuple(outcomes.ranks.of_row(row)) if outcomes.ranks is not None else ()
-    united = ranks if sample.ranks is not None else None
-    return Result(method, status, findings, int(outcomes.retrieved[row]), note, ranks=united)
 
 
 def _sample_columns(part: Part, default: Default) -> dict[str, Any]:
@@ -299,7 +287,7 @@ def _cold(
             verdicts[row] = [_readable(each.verdict) for each in result.findings]
             verdicts[row] += ["unmeasured"] * len(result.unmeasured)
         # Only where the columns do not give the result again: most rows need no JSON.
-        if derived(method, part.sample(row), outcomes, row, reasons[row] or "") != result:
+        if result_of(method, part.sample(row), outcomes, row, reasons[row] or "") != result:
             content = plain_result(result, None if np.isnan(values[row]) else float(values[row]))
             details[row] = json.dumps(content, allow_nan=False)
     return {"_reason": reasons, "_verdict": verdicts, "_details": details}

@@ -23,7 +23,7 @@ from fullrecall.scorers.derived import Derivation
 from fullrecall.scorers.ids import IdRecall, id_columns
 from fullrecall.scorers.result import Method, Result
 from fullrecall.table.origin import Origin
-from fullrecall.table.part import MemoryPart, Rescored, Results, columns_of
+from fullrecall.table.part import ColumnResults, MemoryPart, Results, columns_of
 
 
 class Contradiction(ReportError):  # noqa: N818 - what a reader makes a `ReportError` of
@@ -56,7 +56,7 @@ class Proof:
         if type(self._derivation.scorer) is IdRecall and _GIVEN.issuperset(statuses):
             columns = id_columns(samples)
         if columns is not None:
-            return MemoryPart(samples, [columns], [Rescored(self._score, follows=True)])
+            return MemoryPart(samples, [columns], [ColumnResults(self._method)])
         results = []
         for row, (sample, status, read) in enumerate(zip(samples, statuses, saved, strict=True)):
             try:

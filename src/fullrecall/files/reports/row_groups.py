@@ -22,7 +22,7 @@ from fullrecall.measures.found import SCORED, FoundColumns, steps_of
 from fullrecall.measures.lists import Integers, Lists, count_sums, offsets_of
 from fullrecall.samples.sample import Sample
 from fullrecall.scorers.result import Method, Result, Status
-from fullrecall.table.part import Part, name_hashes
+from fullrecall.table.part import Part, name_hashes, result_of
 
 _MOST_BYTES = 24 * 2**20
 """Columns that are kept at a time, of all row groups of a report.
@@ -131,7 +131,7 @@ class RowGroup(Part):
         details = cells.get(f"{method.name}_details")
         if details is None:
             note = cells.get(f"{method.name}_reason") or ""
-            return columns.derived(method, self.sample(row), self.columns(score), row, note)
+            return result_of(method, self.sample(row), self.columns(score), row, note)
         with located(f"{self._path}: {method.name}_details of row {row}"):
             return ResultRecord.read(mapping(details)).as_found(method)
 

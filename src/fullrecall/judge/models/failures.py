@@ -10,7 +10,6 @@ import re
 from collections.abc import Collection, Iterator, Mapping
 from contextlib import suppress
 from datetime import UTC, datetime
-from email.utils import parsedate_to_datetime
 from math import inf
 
 from fullrecall.judge.models.chat import Completion, Failure
@@ -176,6 +175,8 @@ def _wait(error: BaseException) -> float | None:
 
 def _date(value: object) -> datetime | None:
     """Return a date of HTTP, in any of its three forms (RFC 9110, 5.6.7); None for other values."""
+    from email.utils import parsedate_to_datetime  # with sockets and codecs: seldom needed
+
     with suppress(ValueError, TypeError, OverflowError):
         date = parsedate_to_datetime(str(value))
         return date if date.tzinfo is not None else date.replace(tzinfo=UTC)

@@ -1,0 +1,87 @@
+"""One sample's outcome as plain numbers: what a formula reads where arrays would cost more."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Sequence
+from math import fsum, log2
+
+
+class Terms(list[float]):
+    """The terms that a row's value is made of."""
+
+    @property
+    def counts(self) -> int:
+        """How many there are."""
+        return len(self)
+
+    @property
+    def sums(self) -> float:
+        """Their sum, rounded once."""
+        return fsum(self)
+
+
+class FoundRow:
+    """Where one sample's targets are found, each of grade and size 1, by one context or by none.
+
+    Has what `FoundColumns` has by the same names, for formulas of measures that are `plain`.
+    """
+
+    grade = size = None
+    lists = 1
+
+    def __init__(self, positions: Sequence[int], retrieved: int) -> None:
+        """Take the 1-based position of each target, 0 for one that is not found."""
+        self.positions = positions
+        self.retrieved = retrieved
+        self.targets = len(positions)
+        self._found = sorted(filter(None, positions))
+
+    def graded(self, min_grade: float) -> FoundRow:
+        """Return the targets whose grade is at least `min_grade`: all, or none."""
+        return self if min_grade <= 1.0 else FoundRow((), self.retrieved)
+
+    def attainable(self, k: int | None) -> int:
+        """Return how many targets `k` ranks can hold."""
+        return self.targets if k is None else min(self.targets, k)
+
+    def contexts_within(self, k: int | None) -> int:
+        """Return how many contexts are within the first `k` ranks."""
+        return self.retrieved if k is None else min(self.retrieved, k)
+
+    def found_within(self, k: int | None) -> int:
+        """Return how many targets are found within the first `k` ranks."""
+        return len(self._found) if k is None else bisect_right(self._found, k)
+
+    relevant_count = found_within
+
+    def credit_sums(self, k: int | None, weights: None = None) -> int:
+        """Return the credit within the first `k` ranks."""
+        return self.found_within(k)
+
+    @property
+    def first_relevant(self) -> int:
+        """The rank of the first context that supports a target, 0 if there is none."""
+        return self._found[0] if self._found else 0
+
+    def precisions(self, k: int | None) -> Terms:
+        """Return the precision down to each relevant context within `k`."""
+        within = self._found[: self.found_within(k)]
+        return Terms([hits / position for hits, position in enumerate(within, start=1)])
+
+    rising_precisions = precisions
+
+    def discounted_gains(self, k: int | None) -> tuple[Terms, Terms]:
+        """Return the DCG terms within `k`, and those of the ideal ranking; each target gains 1."""
+        within = self._found[: self.found_within(k)]
+        ideal = range(1, self.attainable(k) + 1)
+        added, best = (Terms([1.0 / log2(rank + 1) for rank in ranks]) for ranks in (within, ideal))
+        return added, best
+
+    def share(self, part: float, whole: float) -> float:
+        """Return `part / whole`, at most 1.0, and 0.0 where the whole is 0."""
+        return min(part / whole, 1.0) if whole else 0.0
+
+    def defined(self, value: float, otherwise: float | None, *, needs_target: bool) -> float | None:
+        """Return the value; without a target `otherwise`, if one is needed."""
+        return value if self.targets or not needs_target else otherwise

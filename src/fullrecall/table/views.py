@@ -1,0 +1,49 @@
+"""Results of the rows of a part: their numbers are those of the columns, the rest is made later."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import numpy as np
+
+from fullrecall.measures import Measure
+from fullrecall.measures.lists import Floats
+from fullrecall.samples.sample import Sample
+from fullrecall.scorers.result import Method, Result, ResultSource, Status
+from fullrecall.table.part import Part
+
+
+class ScoreView(ResultSource):
+    """One score of a part, whose results are views: measures are read as Python numbers."""
+
+    def __init__(
+        self, part: Part, score: int, method: Method, read: Callable[[Measure], Floats]
+    ) -> None:
+        super().__init__()
+        columns, statuses = part.columns(score), tuple(Status)
+        self._part, self._score, self._method, self._read = part, score, method, read
+        self._statuses = [statuses[code] for code in columns.status.tolist()]
+        self._retrieved = columns.retrieved.tolist()
+        self._kept = part.kept_results(score)
+
+    def result(self, row: int) -> Result:
+        """Return the result of a row; one that was kept is the same each time."""
+        if self._kept is not None:
+            return self._kept[row].viewed(self, row)
+        return Result.view(self, row, self._method, self._statuses[row], self._retrieved[row])
+
+    def read(self, measure: Measure) -> Sequence[float | None]:
+        """Return the value of each row; None where it has none."""
+        values = self._read(measure)
+        read: list[float | None] = values.tolist()
+        for row in np.flatnonzero(np.isnan(values)).tolist():
+            read[row] = None
+        return read
+
+    def made(self, row: int) -> Result:
+        """Return the result of a row with its findings."""
+        return self._part.result(row, self._score)
+
+    def sample(self, row: int) -> Sample:
+        """Return the sample of a row."""
+        return self._part.sample(row)
