@@ -11,7 +11,7 @@ from fullrecall._util.dataframes import Backend, frame_of
 from fullrecall._util.garbage import uncollected
 from fullrecall._util.parameters import public
 from fullrecall.errors import ParameterError
-from fullrecall.judge.models.retries import MOST
+from fullrecall.judge.usage import MOST
 from fullrecall.measures import Measure
 from fullrecall.run.evaluate import EvaluateOptions, aevaluated, evaluated
 from fullrecall.run.limits import Limits

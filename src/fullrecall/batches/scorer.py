@@ -23,8 +23,8 @@ from fullrecall.files.frames import without_gaps
 from fullrecall.files.paths import path_of
 from fullrecall.files.plans import FIELDS, Given, ReadPlan, named_plan, snake
 from fullrecall.files.rows import Rename
-from fullrecall.judge.models.retries import MOST, Retries
-from fullrecall.judge.usage import Spent
+from fullrecall.judge.models.retries import Retries
+from fullrecall.judge.usage import MOST, Spent
 from fullrecall.run.address import Address
 from fullrecall.run.budget import Budget, checked
 from fullrecall.run.evaluate import (

@@ -8,6 +8,9 @@ from typing import Any, NamedTuple
 
 from fullrecall._util.counts import counted
 
+MOST = 4
+"""How often a request is sent again, unless it is said."""
+
 
 class Usage(NamedTuple):
     """The requests that something rests on, and the tokens that the models counted.

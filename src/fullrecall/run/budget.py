@@ -6,13 +6,15 @@ import hashlib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from math import isfinite
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from fullrecall._util.counts import counted
 from fullrecall._util.parameters import check_k
 from fullrecall.errors import ParameterError
-from fullrecall.judge.models.chat import ChatModel
 from fullrecall.scorers.scorer import Scorer
+
+if TYPE_CHECKING:
+    from fullrecall.judge.models.chat import ChatModel
 
 _FASTEST = 1e6
 """Requests per second: more are no bound."""
@@ -131,6 +133,8 @@ def checked(budget: Budget | None, scorers: Iterable[Scorer] = ()) -> Budget:
 
 def models_of(part_of_scorer: object) -> list[ChatModel]:
     """Return the models that a scorer, a judge or a panel of judges asks, as far as they show."""
+    from fullrecall.judge.models.chat import ChatModel
+
     if isinstance(part_of_scorer, ChatModel) and not hasattr(part_of_scorer, "attribute"):
         return [part_of_scorer]
     parts = [getattr(part_of_scorer, name, None) for name in ("judge", "by", "model")]

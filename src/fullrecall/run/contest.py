@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Any
 from fullrecall._util.ending import ending
 from fullrecall._util.parameters import check_share
 from fullrecall.errors import FullrecallError, ParameterError
-from fullrecall.judge.models.retries import MOST, Retries
+from fullrecall.judge.models.retries import Retries
+from fullrecall.judge.usage import MOST
 from fullrecall.measures import Measure, as_shares
 from fullrecall.measures.costs import tokens_of
 from fullrecall.run.address import StoreLike

@@ -8,9 +8,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from fullrecall._util.parameters import check_k, check_seconds
-from fullrecall.judge.models.retries import MOST, Retries
+from fullrecall.judge.usage import MOST
 
 if TYPE_CHECKING:
+    from fullrecall.judge.models.retries import Retries
     from fullrecall.run.address import StoreLike
     from fullrecall.run.budget import Budget
 
@@ -33,8 +34,12 @@ class Limits:
         check_k(self.max_concurrency, "max_concurrency")
         for name in ("timeout", "deadline"):
             check_seconds(getattr(self, name), name)
-        if not isinstance(self.retries, Retries):
-            check_k(self.retries, "retries", least=0)
+        if type(self.retries) is not int:
+            from fullrecall.judge.models.retries import Retries
+
+            if isinstance(self.retries, Retries):
+                return
+        check_k(self.retries, "retries", least=0)
 
     @property
     def in_flight(self) -> int:
@@ -43,6 +48,8 @@ class Limits:
 
     def retrying(self) -> Retries:
         """Return how failed requests are sent again."""
+        from fullrecall.judge.models.retries import Retries
+
         return self.retries if isinstance(self.retries, Retries) else Retries(self.retries)
 
 

@@ -13,8 +13,8 @@ from typing import Any, NamedTuple
 from fullrecall._util.parameters import check_k
 from fullrecall.errors import InputError
 from fullrecall.judge.judge import Judge
-from fullrecall.judge.models.retries import MOST, Retries
-from fullrecall.judge.usage import Usage
+from fullrecall.judge.models.retries import Retries
+from fullrecall.judge.usage import MOST, Usage
 from fullrecall.lexical import falsified
 from fullrecall.report import Report, evaluate
 from fullrecall.run.address import StoreLike

@@ -18,8 +18,8 @@ from fullrecall.files.rows import in_file
 from fullrecall.files.sheets import sheet_rows
 from fullrecall.judge.flow import side_by_side
 from fullrecall.judge.judge import Flow, Judge
-from fullrecall.judge.models.retries import MOST, Retries
-from fullrecall.judge.usage import Spent
+from fullrecall.judge.models.retries import Retries
+from fullrecall.judge.usage import MOST, Spent
 from fullrecall.run.address import StoreLike
 from fullrecall.run.budget import Budget, models_of
 from fullrecall.run.drivers import retrieved

@@ -19,8 +19,8 @@ from fullrecall.files.documents import Documents, DocumentsLike, documents_of, i
 from fullrecall.judge.evidence import Folded, verbatim
 from fullrecall.judge.judge import Flow
 from fullrecall.judge.models.chat import ChatModel
-from fullrecall.judge.models.retries import MOST, Retries
-from fullrecall.judge.usage import Spent
+from fullrecall.judge.models.retries import Retries
+from fullrecall.judge.usage import MOST, Spent
 from fullrecall.run.address import StoreLike
 from fullrecall.run.budget import Budget
 from fullrecall.run.evaluate import EvaluateOptions

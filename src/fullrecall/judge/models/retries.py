@@ -11,9 +11,7 @@ from fullrecall._util.parameters import check_k
 from fullrecall.errors import ParameterError
 from fullrecall.judge.models.chat import Completion, Failure
 from fullrecall.judge.models.failures import shortened
-
-MOST = 4
-"""How often a request is sent again, unless it is said."""
+from fullrecall.judge.usage import MOST
 
 MOST_CHARACTERS = 200_000
 """Of a reply that is read: twenty verdicts with their quotes, after long thoughts, take a quarter.
