@@ -23,6 +23,8 @@ def served(*, context: int, tokens: int) -> Iterator[str]:
     parameters.n_parallel = 1
     parameters.n_predict = tokens
     parameters.warmup = False
+    # Two threads wait for each other by spinning: beside other work a reply takes minutes.
+    parameters.cpuparams.n_threads = parameters.cpuparams_batch.n_threads = 1
     parameters.hostnames = ["127.0.0.1"]
     parameters.port = 0
     server = xllamacpp.Server(parameters)

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
+from typing import TypeVar
+
+T = TypeVar("T")
 
 _CHECK: ContextVar[Callable[[], None] | None] = ContextVar("check", default=None)
 
@@ -17,6 +20,14 @@ def pause() -> None:
     check = _CHECK.get()
     if check is not None:
         check()
+
+
+def paused(elements: Iterable[T], each: int = 1_000) -> Iterator[T]:
+    """Yield elements, with a pause after so many."""
+    for number, element in enumerate(elements):
+        if number % each == 0:
+            pause()
+        yield element
 
 
 def watch(check: Callable[[], None]) -> None:

@@ -17,6 +17,7 @@ from itertools import takewhile
 from typing import NamedTuple
 
 from fullrecall._util.caches import remembered_words
+from fullrecall._util.pieces import paused
 from fullrecall.lexical.sentences import TextPart, begins_item, commands, parts, statements
 from fullrecall.lexical.words.data import lines, word_set
 from fullrecall.lexical.words.frequencies import zipf_frequencies
@@ -62,7 +63,7 @@ def facts_of(text: str) -> list[str]:
     """
     stated = frozenset(statements(text))
     return resolved(
-        [fact for part in _with_lead_in(parts(text), stated) for fact in _facts(part, text)]
+        [fact for part in _with_lead_in(parts(text), stated) for fact in paused(_facts(part, text))]
     )
 
 
@@ -96,7 +97,7 @@ def resolved(claims: Sequence[str]) -> list[str]:
     """
     subject = ""
     made = []
-    for claim in claims:
+    for claim in paused(claims):
         words = claim.split()
         replaced = _with_subject(words, subject) if subject and words else words
         if replaced == words:

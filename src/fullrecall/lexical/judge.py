@@ -6,12 +6,16 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
+from fullrecall._util.pieces import paused
 from fullrecall.judge.judge import Flow, Verdict
 from fullrecall.lexical.claim_judge import ClaimJudge
+from fullrecall.lexical.sentences import MOST_CHARACTERS
 from fullrecall.lexical.support import judged
 from fullrecall.lexical.words.languages import is_in_latin, judged_language, name_of
 from fullrecall.lexical.words.names import names
 from fullrecall.lexical.words.tokens import read_words
+
+_LONGEST_CLAIM = 20_000  # characters
 
 
 @dataclass(frozen=True)
@@ -48,9 +52,17 @@ class LexicalJudge(ClaimJudge):
         self, targets: Sequence[str], contexts: Sequence[str], question: str | None
     ) -> Flow[Sequence[Verdict]]:
         yield from ()
-        return [self._verdict(target, contexts, question) for target in targets]
+        return [self._verdict(target, contexts, question) for target in paused(targets, 1)]
 
     def _verdict(self, claim: str, contexts: Sequence[str], question: str | None) -> Verdict:
+        longest = max(map(len, contexts), default=0)
+        for kind, length, most in (
+            ("claim", len(claim), _LONGEST_CLAIM),
+            ("context", longest, MOST_CHARACTERS),
+        ):
+            if length > most:
+                problem = f"a {kind} of at most {most:,} characters is read, got one of {length:,}"
+                return Verdict(None, problem=problem)
         language = judged_language(claim, [*contexts, question or ""])
         if language != "en":
             return _unmeasured(f"this claim is {name_of(language)}")

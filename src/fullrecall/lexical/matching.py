@@ -13,6 +13,7 @@ from itertools import pairwise
 from typing import NamedTuple
 
 from fullrecall._util.caches import remembered
+from fullrecall._util.pieces import paused
 from fullrecall.lexical.words.tokens import SHARED_PREFIX, Word, alike, read_words
 
 # A sentence ends at . ! ? before a space and what can begin one; at the stops of scripts that
@@ -58,7 +59,7 @@ def read_passage(text: str) -> ParsedText:
     sentence_of: list[int] = []
     positions_of: defaultdict[str, list[int]] = defaultdict(list)
     passed = 0
-    for position, word in enumerate(words):
+    for position, word in enumerate(paused(words)):
         # Words and cuts both ascend: the search goes on where it stood.
         passed, before = bisect_right(cuts, word.start, lo=passed), passed
         if not firsts or passed > before or position - firsts[-1] >= _LONGEST_SENTENCE:
@@ -144,7 +145,7 @@ def match_of(claim: ParsedText, contexts: Sequence[ParsedText]) -> ClaimMatch:
     positions: list[dict[int, list[int]]] = []
     for number, passage in enumerate(contexts):
         here: dict[int, list[int]] = {}
-        for index, unit in enumerate(units):
+        for index, unit in enumerate(paused(units, 20)):
             for position, credit in occurrences(unit, passage):
                 cover = covers.setdefault(Sentence(number, passage.sentence_of[position]), {})
                 cover[index] = max(credit, cover.get(index, 0.0))

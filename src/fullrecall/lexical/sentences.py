@@ -12,6 +12,8 @@ from collections.abc import Iterator, Sequence
 from itertools import pairwise
 from typing import Literal, NamedTuple, TypeAlias
 
+from fullrecall._util.pieces import pause
+from fullrecall.errors import JudgeError
 from fullrecall.lexical.words.data import word_set
 from fullrecall.lexical.words.languages import language_among
 
@@ -46,6 +48,9 @@ _DASHED = re.compile(r"(?<![ \t])[ \t]++(?=[-–*] )")
 _BESIDE = 8  # characters before the number of an item that show whether it begins one
 _BEFORE_ITEM = re.compile(r"(?:^|[:;,.)]|\band)$")
 _AFTER_ITEM = re.compile(r"[,;](?: and)?$")
+MOST_CHARACTERS = 1_000_000
+"""Of a text that is split, or read by the built-in judge: more takes too long."""
+_PIECE = 20_000  # characters that the splitter reads at a time
 _LONGEST_HEADING = 12  # words of a heading that is marked by the line below it, or by bold type
 _HEADING_LEVELS = 6
 _ENDS = (".", "!", "。", "！")
@@ -82,6 +87,11 @@ def omitted(text: str) -> list[TextPart]:
 
 def parts(text: str) -> list[TextPart]:
     """Return the parts of `text`, in order, each with its role; rules of dashes are none."""
+    if len(text) > MOST_CHARACTERS:
+        raise JudgeError(
+            f"a text of at most {MOST_CHARACTERS:,} characters is split into sentences, got one of "
+            f"{len(text):,}: cut it into passages"
+        )
     code = language_among(text, ()) or "en"
     listed: list[TextPart] = []
     for block, role in _blocks(_with_items(text).splitlines()):
@@ -224,14 +234,35 @@ def begins_item(stripped: str) -> bool:
     return len(marker) <= 7 and _MARKER.fullmatch(marker) is not None  # noqa: PLR2004 - "(xviii)"
 
 
-def _sentences(text: str, language: str) -> Iterator[str]:
-    """Yield the sentences of a paragraph, each with the list marker that it begins with."""
+def _segments(text: str, language: str) -> Iterator[str]:
+    """Yield a text cut by the splitter, which reads a piece at a time: its time is quadratic."""
     from sentencex import segment
 
+    begun: list[str] = []  # pieces in which the sentence that they begin does not end
+    start = 0
+    while start < len(text):
+        pause()
+        *whole, last = segment(language, text[start : start + _PIECE])
+        if whole:
+            yield "".join([*begun, whole[0]])
+            yield from whole[1:]
+            begun = []
+        is_open = start + _PIECE < len(text)
+        if whole and is_open:
+            start += sum(map(len, whole))  # the last one may go on: it is read again
+        else:
+            begun.append(last)
+            start += _PIECE
+    if begun:
+        yield "".join(begun)
+
+
+def _sentences(text: str, language: str) -> Iterator[str]:
+    """Yield the sentences of a paragraph, each with the list marker that it begins with."""
     # The splitter takes "1." for a sentence, and ends one after an abbreviation such as "art.".
     pending = ""  # a marker that waits for its sentence
     whole = ""  # a sentence that may go on
-    for raw in segment(language, text):
+    for raw in _segments(text, language):
         part = f"{pending} {raw.strip()}".strip()
         pending = ""
         if not any(map(str.isalnum, part)):

@@ -7,6 +7,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
+from fullrecall._util.pieces import paused
 from fullrecall.errors import ParameterError
 from fullrecall.judge.language import language
 from fullrecall.measures.findings import CreditStep, Evidence, Finding, Target
@@ -54,19 +55,14 @@ class EntityRecall(DeterministicScorer):
         named = require(sample.reference_entities, "reference_entities")
         entities = {entity.casefold(): entity for entity in named}
         names_of = {name.casefold(): tuple(group) for group in self.aliases or () for name in group}
-        # Two names of one thing are one target.
-        targets = dict.fromkeys(
-            _first(entities, names_of.get(key, (entity,))) for key, entity in entities.items()
-        )
+        # Two names of one thing are one target, under the name that the reference names first.
+        targets: dict[tuple[str, ...], tuple[str, ...]] = {}
+        for key, entity in entities.items():
+            group = names_of.get(key, (entity,))
+            targets.setdefault(group, tuple(dict.fromkeys((entity, *group))))
         ranks = first_ranks(texts)
-        return Found([_finding(names, ranks) for names in targets], len(texts))
-
-
-def _first(entities: Mapping[str, str], group: Sequence[str]) -> tuple[str, ...]:
-    """Return the names of one thing, the one that the reference names first."""
-    keys = {name.casefold() for name in group}
-    named = next(entity for key, entity in entities.items() if key in keys)
-    return tuple(dict.fromkeys((named, *group)))
+        found = [_finding(names, ranks) for names in paused(targets.values(), 10)]
+        return Found(found, len(texts))
 
 
 def _finding(names: tuple[str, ...], ranks: Mapping[str, int]) -> Finding:

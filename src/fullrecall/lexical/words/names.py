@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from fullrecall._util.caches import remembered
+from fullrecall._util.pieces import paused
 from fullrecall.lexical.words.frequencies import weight, zipf_frequencies
 from fullrecall.lexical.words.languages import function_words
 from fullrecall.lexical.words.numbers import CALENDAR
@@ -51,7 +52,7 @@ def names(text: str) -> tuple[Name, ...]:
 def _runs(text: str, words: Sequence[Word]) -> list[tuple[int, list[Word]]]:
     """Return capitalized words side by side, or joined as in "J. K. Rowling", and their place."""
     runs: list[tuple[int, list[Word]]] = []
-    for position, word in enumerate(words):
+    for position, word in enumerate(paused(words)):
         if not _is_capitalized(word):
             continue
         if runs and _are_joined(text, runs[-1][1][-1], word):

@@ -13,6 +13,7 @@ from collections.abc import Iterator
 from typing import Literal, NamedTuple, TypeAlias, get_args
 
 from fullrecall._util.caches import remembered, remembered_words
+from fullrecall._util.pieces import paused
 from fullrecall.lexical.words.data import languages, words_of
 from fullrecall.lexical.words.languages import language_of
 from fullrecall.lexical.words.tokens import read_words
@@ -57,7 +58,7 @@ def denials(text: str, language: str | None = None) -> tuple[Denial, ...]:
     starts = [start for start, _ in exempt]
     ends = [match.start() for match in _CLAUSE_END.finditer(text)] + [len(text)]
     listed = []
-    for start, end, kind in sorted(_denying(text, spoken)):
+    for start, end, kind in paused(sorted(_denying(text, spoken))):
         phrase = bisect_right(starts, start) - 1
         if phrase < 0 or exempt[phrase][1] <= start:
             listed.append(Denial(start, end, kind, ends[bisect_left(ends, min(end, len(text)))]))
@@ -81,7 +82,9 @@ def denied_keys(text: str) -> frozenset[str]:
     if not negations:
         return frozenset()
     words = [
-        word for word in read_words(text) if word.tells and not denying_kind(word.written, "en")
+        word
+        for word in paused(read_words(text))
+        if word.tells and not denying_kind(word.written, "en")
     ]
     starts = [word.start for word in words]
     denied: set[str] = set()
@@ -103,7 +106,7 @@ def _denying(text: str, language: str) -> Iterator[tuple[int, int, DenialKind]]:
                 for match in re.finditer(re.escape(sign), text):
                     yield match.start(), match.end(), kind
         return
-    for match in _WORD.finditer(text):
+    for match in paused(_WORD.finditer(text)):
         kind_of = denying_kind(match[0].lower(), language)
         if kind_of is not None:
             yield match.start(), match.end(), kind_of

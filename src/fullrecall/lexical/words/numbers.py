@@ -13,6 +13,7 @@ from itertools import pairwise
 from typing import Literal, NamedTuple, TypeAlias
 
 from fullrecall._util.caches import remembered
+from fullrecall._util.pieces import paused
 from fullrecall.lexical.words.data import table
 
 Bound: TypeAlias = Literal["", "about", "at least", "at most"]
@@ -145,7 +146,7 @@ def months(text: str) -> frozenset[str]:
     """Return the months that a text names, in lower case: "may" only with a capital, in a date."""
     tokens = _tokens(text)
     named = set()
-    for at, token in enumerate(tokens):
+    for at, token in enumerate(paused(tokens)):
         month = token.lower if token.lower in MONTHS else _SHORT_MONTHS.get(token.lower, "")
         if not month or not token.text[0].isupper():
             continue
@@ -188,7 +189,7 @@ def _unit(word: str) -> tuple[str, str] | None:
 def _tokens(text: str) -> tuple[_Token, ...]:
     markers = {match.end() for match in _MARKER.finditer(text)}
     tokens: list[_Token] = []
-    for match in _TOKEN.finditer(text):
+    for match in paused(_TOKEN.finditer(text)):
         kind = match.lastgroup or "other"
         if kind == "digits" and match.end() + 1 in markers:
             kind = "other"
@@ -205,7 +206,7 @@ class _NumberReader:
 
     def numbers(self) -> Iterator[Number]:
         read_to = 0
-        for at, token in enumerate(self._tokens):
+        for at, token in enumerate(paused(self._tokens)):
             if token.start < read_to or token.kind not in ("digits", "word"):
                 continue
             number = self._in_digits(at) if token.kind == "digits" else self._in_words(at)

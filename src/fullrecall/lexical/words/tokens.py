@@ -14,6 +14,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from fullrecall._util.caches import remembered, remembered_words
+from fullrecall._util.pieces import paused
 from fullrecall.lexical.words.data import lines, table
 from fullrecall.lexical.words.frequencies import weight
 from fullrecall.lexical.words.numbers import value_of
@@ -68,7 +69,7 @@ def read_words(text: str) -> tuple[Word, ...]:
 
 
 def _words(text: str) -> Iterator[Word]:
-    for match in _TOKEN.finditer(text):
+    for match in paused(_TOKEN.finditer(text)):
         start, end = match.span()
         written = match.group()
         if match.lastgroup == "unspaced" and end - start > 1:
