@@ -226,6 +226,7 @@ def evaluate(
     progress: bool = True,
     sink: Sink | None = None,
     output: str | Path | None = None,
+    replace: bool = False,
     corpus: CorpusLike | None = None,
     view: View = "contexts",
     id_key: IdKey | None = None,
@@ -257,11 +258,15 @@ def evaluate(
       made, also where no scorer asks a model.
     - `budget`: what the run may spend; beyond it, samples are unscored.
     - `progress`: show a bar on standard error, every 30 seconds where that is no terminal.
-    - `output`: rows are written here as they come, and the report is that of the file; a killed
-      run leaves what it had written. A name that ends in ".parquet" becomes a directory of Parquet
-      files, for more samples than memory holds; one that ends in ".jsonl" is one file, which is
-      read into memory in the end.
-    - `sink`: called with each sample's `Row`, in order, as soon as the rows before it are there.
+    - `output`: rows are written here as they come, and the report is that of the file. A run that
+      was killed or stopped leaves the rows that it had written, but for those of the last 20
+      seconds; the same call goes on at the first row that the run left unscored. Rows of another
+      run (other samples, scorers, corpus or view) are refused, unless `replace` is True,
+      and so is a complete report where a `retriever` would be asked. A name that ends in
+      ".parquet" becomes a directory of Parquet files, for more samples than memory holds; one that
+      ends in ".jsonl" is one file, which is read into memory in the end.
+    - `sink`: called with each newly scored sample's `Row`, in order, as soon as the rows before it
+      are there.
     - `corpus`: what the retriever searches: whatever `fullrecall.read.documents_of` takes (a
       folder, a file, documents, contexts), or a `CorpusIndex` of it. It is read once, before
       anything is scored. A sample whose label is stale in the corpus is unscored, with that reason,
@@ -283,8 +288,8 @@ def evaluate(
     one on which a scorer raised. `report.spent` tells what the run sent and paid.
 
     Raises `ParameterError` for an argument out of its range and for two scorers of one name.
-    Raises `StoreError` for a store that cannot be opened, and `ReportError` for an `output` that
-    exists or has another suffix, and `InputError` for a `corpus` that cannot be read, before
+    Raises `StoreError` for a store that cannot be opened, and `ReportError` for an `output` of
+    another run or with another suffix, and `InputError` for a `corpus` that cannot be read, before
     anything is scored.
     Raises, with what had been scored until then as its `report`: `InputError` for an item that is
     not a sample, `RunStopped` where a model answers nobody, `Interrupted` at Ctrl-C, and whatever
@@ -296,6 +301,7 @@ def evaluate(
         progress=progress,
         sink=sink,
         output=output,
+        replace=replace,
         corpus=corpus,
         view=view,
         id_key=id_key,
@@ -319,6 +325,7 @@ async def aevaluate(
     progress: bool = True,
     sink: Sink | None = None,
     output: str | Path | None = None,
+    replace: bool = False,
     corpus: CorpusLike | None = None,
     view: View = "contexts",
     id_key: IdKey | None = None,
@@ -336,6 +343,7 @@ async def aevaluate(
         progress=progress,
         sink=sink,
         output=output,
+        replace=replace,
         corpus=corpus,
         view=view,
         id_key=id_key,

@@ -54,13 +54,16 @@ def test_saved_rows_are_those_of_evaluate(file: Callable[..., Path], tmp_path: P
 def test_a_file_that_is_no_report_is_not_overwritten(
     file: Callable[..., Path], tmp_path: Path
 ) -> None:
-    """A slip in --output costs no file; an earlier report is replaced where that is asked for."""
+    """A slip in --output costs no file; another run's report is replaced only by --replace."""
     path, precious, saved = file(SAMPLES), tmp_path / "notes.txt", tmp_path / "report.jsonl"
     precious.write_text("mine")
     assert run("evaluate", path, "--output", precious).exit_code == 2
     assert precious.read_text() == "mine"
-    for expected, more in ((0, ()), (2, ()), (0, ("--replace",))):
-        assert run("evaluate", path, "--output", saved, *more).exit_code == expected
+    for more in ((), (), ("--replace",)):
+        assert run("evaluate", path, "--output", saved, *more).exit_code == 0
+    other = run("evaluate", path, "--output", saved, "--scorer", "text_recall")
+    assert other.exit_code == 2
+    assert "pass --replace to replace it" in " ".join(other.stderr.split())
     assert run("evaluate", path, "--output", precious, "--replace").exit_code == 2
     assert precious.read_text() == "mine"
     assert len(Report.load(saved)) == 4

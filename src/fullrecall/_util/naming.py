@@ -19,6 +19,8 @@ def parameter(name: str, value: object = None) -> str:
     if not _as_options:
         return f"{name}=" if value is None else f"{name}={value!r}"
     option = f"--{name.replace('_', '-')}"
+    if value is True:
+        return option
     if isinstance(value, Mapping):
         value = ",".join(f"{old}={new or ''}" for old, new in value.items())
     return option if value is None else f"{option} {value}"

@@ -219,13 +219,13 @@ def evaluate(
             "-o",
             metavar="REPORT",
             help="Save the report, as samples are scored, for the other commands: .jsonl, or "
-            ".parquet for a directory of any size.",
+            ".parquet for a directory of any size. A run that was killed or stopped goes on here.",
         ),
     ] = None,
     replace: Annotated[
         bool,
         showing_option(
-            "--replace", help="Replace the report that --output names, if there is one."
+            "--replace", help="Replace the report that --output names, and score all anew."
         ),
     ] = False,
     as_json: Annotated[
@@ -281,9 +281,8 @@ def evaluate(
     if corpus is not None and not corpus.exists():
         raise options.bad_option("--corpus", f"no file or folder {corpus}")
     if output is not None:
-        way_out = "pass --replace to replace it, or name another file"
         inputs = [*files, run, references]
-        check_output(output, endings=REPORTS, inputs=inputs, replace=replace, way_out=way_out)
+        check_output(output, endings=REPORTS, inputs=inputs, replace=True)
     budget = _budget(budget_calls, budget_tokens, judge)
     to_ask = None if retriever is None else retriever_of(retriever)
     reading: Any = {"rows": rows, "field": field, "rename": rename, "format": format}
@@ -330,6 +329,7 @@ def evaluate(
         "timeout": timeout,
         "deadline": deadline,
         "store": store,
+        "replace": replace,
     }
     samples = chain([first], samples)
     report, stopped = scored(samples, scorers, settings, output=output)

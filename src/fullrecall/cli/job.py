@@ -33,9 +33,6 @@ def scored(
     report, stopped = Report([scorer.method for scorer in scorers]), None
     try:
         if output is not None:
-            from fullrecall.files.reports.saved import remove  # which loads all that saves
-
-            remove(output)  # `evaluate` refuses an output that exists; --replace was looked at
             options["output"] = output
         # What a retriever prints is no output: --json prints nothing else.
         with redirect_stdout(sys.stderr):

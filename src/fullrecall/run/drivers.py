@@ -37,11 +37,11 @@ _GRACE_SECONDS = 5.0
 
 
 class _SampleReader:
-    """Draws samples, counted from 1; an exception of theirs is kept until nothing is in flight."""
+    """Draws samples with their positions; keeps an exception of theirs until none is in flight."""
 
-    def __init__(self, samples: Iterable[Sample]) -> None:
+    def __init__(self, samples: Iterable[Sample], first: int) -> None:
         self.error: Exception | None = None
-        self._samples = enumerate(samples, start=1)
+        self._samples = enumerate(samples, start=first)
 
     def draw(self) -> tuple[int, Sample] | None:
         """Return the next position and sample; None at the end, and after an exception."""
@@ -71,7 +71,7 @@ def rows_of(samples: Iterable[Sample], run: Run) -> Generator[Row]:
     """
     from fullrecall.run.address import opened
 
-    reader = _SampleReader(samples)
+    reader = _SampleReader(samples, run.first)
     with opened(run.limits.store) as ledger:
         while not run.interruption.is_asked and (drawn := reader.draw()) is not None:
             work = run.work(*drawn)
@@ -141,7 +141,7 @@ async def arows_of(samples: Iterable[Sample], run: Run) -> AsyncGenerator[Row]:
         called = partial(contextvars.copy_context().run, function, *arguments)
         return await loop.run_in_executor(thread, called)
 
-    reader = _SampleReader(samples)
+    reader = _SampleReader(samples, run.first)
     opening = opened(run.limits.store)
     try:
         # Away from the loop: opening and closing a ledger wait for the disk.

@@ -16,10 +16,13 @@ from dataclasses import dataclass, field, replace
 from operator import length_hint
 from typing import TYPE_CHECKING, Any, Generic, TypeAlias, cast, get_args
 
+from fullrecall._util import naming
+from fullrecall._util.counts import counted
 from fullrecall._util.dataframes import is_frame
 from fullrecall._util.ending import ending
 from fullrecall._util.parameters import check_choice
-from fullrecall.errors import FullrecallError, InputError, Interrupted, ParameterError
+from fullrecall._util.warning import warn
+from fullrecall.errors import FullrecallError, InputError, Interrupted, ParameterError, ReportError
 from fullrecall.measures import Measure
 from fullrecall.run.interruption import interruptible
 from fullrecall.run.limits import Limits
@@ -42,6 +45,7 @@ if TYPE_CHECKING:
     from fullrecall.run.retrievers import RetrieverLike
     from fullrecall.run.work import Run
     from fullrecall.table.part import Part
+    from fullrecall.table.table import Table
 
 Sink: TypeAlias = Callable[[Row], object]
 CorpusLike: TypeAlias = "DocumentsLike | CorpusIndex"
@@ -57,6 +61,7 @@ class EvaluateOptions:
     progress: bool = True
     sink: Sink | None = None
     output: str | Path | None = None
+    replace: bool = False
     corpus: CorpusLike | None = None
     view: View = "contexts"
     id_key: IdKey | None = None
@@ -88,7 +93,10 @@ def evaluated(
 
     samples, run = _run(samples, scorers, options)
     run.corpus = corpus_index(options.corpus, samples)
-    with interruptible() as run.interruption, _reporting(run, options, samples, make) as scored:
+    total = length_hint(samples)
+    kept, samples = _unfinished(samples, run, options)
+    reporting = _reporting(run, options, total, make, kept)
+    with interruptible() as run.interruption, reporting as scored:
         if run.asks_nobody and options.reads_no_row and takes_chunks(run.scorers):
             _score_chunks(samples, run, scored)
         else:
@@ -162,11 +170,13 @@ async def aevaluated(
     from fullrecall.run.drivers import arows_of
 
     samples, run = _run(samples, scorers, options)
-    if options.corpus is not None:
-        import asyncio
+    import asyncio
 
+    if options.corpus is not None:
         run.corpus = await asyncio.to_thread(corpus_index, options.corpus, samples)
-    with _reporting(run, options, samples, make) as scored:
+    total = length_hint(samples)
+    kept, samples = await asyncio.to_thread(_unfinished, samples, run, options)
+    with _reporting(run, options, total, make, kept) as scored:
         async with aclosing(arows_of(as_samples(samples), run)) as rows:
             async for row in rows:
                 scored.add(row)
@@ -177,10 +187,15 @@ class _Scored(Generic[AnyEvaluation]):
     """Where scored rows go: into the report, or into the file that it then reads."""
 
     def __init__(
-        self, report: AnyEvaluation, meter: Meter | None, options: EvaluateOptions
+        self,
+        report: AnyEvaluation,
+        meter: Meter | None,
+        options: EvaluateOptions,
+        after: int | None,
     ) -> None:
         self.report = report
-        self.count = 0
+        self.count = after or 0
+        self._after = after
         self._meter = meter
         self._options = options
         self._writer: RowWriter | None = None
@@ -213,7 +228,7 @@ class _Scored(Generic[AnyEvaluation]):
             return
         from fullrecall.files.reports import saved as files
 
-        writer = files.writer(path, self.report.methods, self.report.origin)
+        writer = files.writer(path, self.report.methods, self.report.origin, after=self._after)
         try:
             with writer as self._writer:
                 yield
@@ -223,16 +238,23 @@ class _Scored(Generic[AnyEvaluation]):
 
 @contextmanager
 def _reporting(
-    run: Run, options: EvaluateOptions, samples: object, make: type[AnyEvaluation]
+    run: Run,
+    options: EvaluateOptions,
+    total: int,
+    make: type[AnyEvaluation],
+    kept: Table | None,
 ) -> Iterator[_Scored[AnyEvaluation]]:
     """Yield what takes the rows of the report; whatever ends the run goes with the report."""
     from fullrecall.run.progress import Meter
 
     report = make([scorer.method for scorer in run.scorers])
-    corpus = None if run.corpus is None else run.corpus.fingerprint
-    report.origin = Origin(corpus, run.view)
-    meter = Meter(run, total=length_hint(samples) or None)
-    scored = _Scored(report, meter if options.progress else None, options)
+    report.origin = _origin(run)
+    meter = Meter(run, total=total or None)
+    for part in () if kept is None else kept.parts:
+        meter.add_part(part, len(report.methods))
+    scored = _Scored(
+        report, meter if options.progress else None, options, None if kept is None else len(kept)
+    )
     try:
         with closing(meter), scored.writing():
             yield scored
@@ -251,6 +273,68 @@ def _reporting(
         raise
     finally:
         report.spent = replace(run.spent, seconds=run.seconds)
+
+
+def _origin(run: Run) -> Origin:
+    """Return what the scores of a run depend on beside samples and scorers."""
+    return Origin(None if run.corpus is None else run.corpus.fingerprint, run.view)
+
+
+def _unfinished(
+    samples: Iterable[SampleLike], run: Run, options: EvaluateOptions
+) -> tuple[Table | None, Iterable[SampleLike]]:
+    """Return the rows that an earlier run of the same samples finished, and the samples left.
+
+    Raises `ReportError` where the output has rows of other samples.
+    """
+    if options.output is None:
+        return None, samples
+    from fullrecall.files.reports import saved as files
+
+    if options.replace:
+        files.clear(options.output)
+        return None, samples
+    kept = files.finished(options.output, [scorer.method for scorer in run.scorers], _origin(run))
+    if kept is None:
+        return None, samples
+    asked = as_samples(samples)
+    for position, row in enumerate(kept, start=1):
+        sample = next(asked, None)
+        if sample is None or not _is_same_question(row.sample, sample, run):
+            raise ReportError(
+                f"{options.output} has other samples, the first at position {position}: "
+                f"{files.way_out()}"
+            )
+    if run.retriever is not None and kept.stopped is None:
+        # It may have changed since, and nothing in the file would tell.
+        raise ReportError(
+            f"{options.output} is complete, and a retriever would be asked: {files.way_out()}"
+        )
+    if run.retriever is not None and len(kept):
+        anew = naming.parameter("replace", value=True)
+        warn(
+            f"{options.output} keeps {counted(len(kept), 'row')} of an earlier run with their "
+            f"contexts; {anew} asks the retriever anew"
+        )
+    run.first = len(kept) + 1
+    return kept.table, asked
+
+
+def _is_same_question(done: Sample, asked: Sample, run: Run) -> bool:
+    """Whether a row of an earlier run has the sample that this run would score."""
+    names: tuple[str, ...] = _ASKED
+    if run.retriever is None and run.view == "contexts":
+        asked = asked.collapsed() if run.collapse else asked
+        names += ("retrieved_contexts", "retrieved_context_ids")
+    return all(getattr(done, name) == getattr(asked, name) for name in names)
+
+
+_ASKED = (
+    "id", "group", "user_input", "answerable", "judged", "reference", "reference_contexts",
+    "reference_context_ids", "reference_claims", "reference_entities", "forbidden_ids",
+    "forbidden_contexts", "superseded",
+)  # fmt: skip
+"""Fields in which the samples of a continued run are the same."""
 
 
 def as_samples(samples: Iterable[SampleLike]) -> Generator[Sample]:

@@ -90,6 +90,8 @@ class Run:
     """Which list of each record is scored."""
     collapse: bool = False
     """Whether retrieved contexts of one ID are one."""
+    first: int = 1
+    """The position of the first sample to score; those before it are rows already."""
     retriever: Retriever | None = None
     """What is asked for each sample's retrieval; None where samples have theirs."""
     is_given_up: bool = field(default=False, init=False)

@@ -23,6 +23,7 @@ from fullrecall.measures.findings import CreditStep, Evidence, Finding, Target, 
 from fullrecall.samples.sample import Sample
 from fullrecall.scorers.result import Method, Result
 from fullrecall.scorers.scorer import (
+    NOT_JUDGED,
     FindingScorer,
     Found,
     Unanswerable,
@@ -95,7 +96,7 @@ class JudgedScorer(FindingScorer):
             reasons = "; ".join(sorted({why for _, why in judged.unmeasured}))
             return replace(
                 self._unscored(
-                    Unmeasured(f"{len(judged.unmeasured)} of {total} not judged: {reasons}")
+                    Unmeasured(f"{len(judged.unmeasured)} of {total} {NOT_JUDGED}: {reasons}")
                 ),
                 findings=tuple(judged.findings),
                 retrieved=judged.retrieved,
@@ -189,7 +190,7 @@ class JudgedScorer(FindingScorer):
                 findings.append(finding)
         contested = [verdict.contested for verdict in verdicts if verdict.contested]
         notes = [
-            f"{len(unmeasured)} not judged" if unmeasured else "",
+            f"{len(unmeasured)} {NOT_JUDGED}" if unmeasured else "",
             f"{len(contested)} contested: {'; '.join(sorted(set(contested)))}" if contested else "",
         ]
         return Found(findings, contexts.count, "; ".join(filter(None, notes)), tuple(unmeasured))

@@ -30,6 +30,12 @@ INTERRUPTED = "the run was interrupted before it was judged"
 BAD_ROW = "bad row"
 """Why a run left a sample unscored, whatever a scorer would find; the last one begins a reason."""
 
+NOT_JUDGED = "not judged"
+"""The part of a reason that says that claims have no verdict."""
+
+OVER_BUDGET = "the budget of"
+"""How the reason begins for what a run's budget did not pay."""
+
 
 @runtime_checkable
 class Scorer(Protocol):

@@ -132,7 +132,7 @@ def test_nothing_is_replaced_silently(name: str, tmp_path: Path) -> None:
     before = content(path)
     with pytest.raises(ReportError, match="exists: pass replace=True"):
         report.save(path)
-    with pytest.raises(ReportError, match="exists"):
+    with pytest.raises(ReportError, match="scores by other scorers"):
         evaluate(made.samples(5), IdRecall(), output=path, progress=False)
     assert content(path) == before
     made.report(12).save(path, replace=True)

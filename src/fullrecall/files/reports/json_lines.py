@@ -17,6 +17,7 @@ from pydantic import Field
 from fullrecall._util.garbage import uncollected
 from fullrecall._util.warning import warn
 from fullrecall.errors import ReportError
+from fullrecall.files.reports.locks import lock
 from fullrecall.files.reports.plain import (
     as_line,
     changed,
@@ -60,10 +61,32 @@ class JsonLinesWriter(RowWriter):
         """Open the file."""
         head = {**head_of(self.methods, VERSION), **self.origin._asdict()}
         # Buffered by the line: a killed run has lost nothing that it scored.
-        self._file = self.path.open("x", 1, encoding="utf-8", newline="\n")
+        self._open("x")
         self._rows = 0
         self._digest = sha256()
         self._write_lines(head)
+
+    def resume(self, rows: int) -> None:
+        """Open the file, and drop all lines but the head and those of the first rows."""
+        self._open("r+")
+        self._rows = rows
+        self._digest = sha256()
+        end = 0
+        with self.path.open("rb") as file:
+            for line in islice(file, rows + 1):
+                self._digest.update(line)
+                end += len(line)
+        self._file.seek(end)
+        self._file.truncate()
+
+    def _open(self, mode: str) -> None:
+        file = self.path.open(mode, 1, encoding="utf-8", newline="\n")
+        try:
+            lock(file.fileno(), self.path)
+        except ReportError:
+            file.close()
+            raise
+        self._file = file
 
     def put(self, part: Part) -> None:
         """Write rows, some of them at a time."""

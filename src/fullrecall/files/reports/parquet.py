@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import json
+import os
+import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache, partial
 from hashlib import sha256
 from pathlib import Path
+from time import monotonic
 from typing import Any
 
 import numpy as np
@@ -19,12 +22,13 @@ from fullrecall._util.values import shown
 from fullrecall.errors import ReportError
 from fullrecall.files.reports import columns
 from fullrecall.files.reports.json_lines import methods_of
+from fullrecall.files.reports.locks import lock
 from fullrecall.files.reports.plain import changed, located, mapping, parsed
 from fullrecall.files.reports.plan import assembled
 from fullrecall.files.reports.proof import Contradiction, Proof, difference, proofs_of
 from fullrecall.files.reports.records import BaseRecord
 from fullrecall.files.reports.row_groups import Files, RowGroup
-from fullrecall.files.reports.row_writer import RowWriter
+from fullrecall.files.reports.row_writer import MOST_SECONDS, RowWriter
 from fullrecall.files.reports.signature import KIND, MANIFEST
 from fullrecall.measures.lists import Integers
 from fullrecall.samples.retrieval import View
@@ -81,13 +85,49 @@ class ParquetWriter(RowWriter):
 
     def begin(self) -> None:
         """Make the directory, whose manifest says that there is no end yet."""
+        self.path.mkdir()
+        self._start([], 0)
+        self._write_manifest(_NO_END)
+
+    def resume(self, rows: int) -> None:
+        """Take over the files of the first rows; drop the others."""
+        written = _Source.at(self.path).manifest
+        if written is None:
+            raise ReportError(f"{self.path} has no {MANIFEST}: no run wrote it")
+        ends = np.cumsum([file.rows for file in written.files])
+        whole = int(np.searchsorted(ends, rows, side="right"))
+        self._start(written.files[:whole], rows)
+        # Under names of their own: a run that is killed here leaves the report as it was.
+        self._next = max((int(file.name[5:-8]) + 1 for file in written.files), default=0)
+        missing = rows - sum(file.rows for file in self._files)
+        if missing:
+            first = pq.read_table(self.path / written.files[whole].name).slice(0, missing)
+            self._tables.append(first.cast(columns.schema(self.methods)))
+            self._rows = missing
+            self._put_first(missing)
+        self._write_manifest(_NO_END)
+        kept = {file.name for file in self._files}
+        for path in self.path.glob("part-*"):
+            if path.name not in kept:
+                path.unlink()
+
+    def _start(self, files: list[PartFile], rows: int) -> None:
+        """Begin after the rows of some files."""
+        self._next = len(files)
+        self._descriptor = None
+        if sys.platform != "win32":
+            self._descriptor = os.open(self.path, os.O_RDONLY)
+            try:
+                lock(self._descriptor, self.path)
+            except ReportError:
+                self.close()
+                raise
         self._head = columns.head(self.methods)
-        self._files: list[PartFile] = []
-        self._count = 0  # rows that came so far
+        self._files = files
+        self._count = rows  # rows that came so far
         self._tables: list[pa.Table] = []
         self._rows = self._bytes = 0  # of these tables: a stream brings many small ones
-        self.path.mkdir()
-        self._write_manifest(_NO_END)
+        self._written_at = monotonic()
 
     def put(self, part: Part) -> None:
         """Take rows, and write a file whenever there are enough."""
@@ -101,7 +141,7 @@ class ParquetWriter(RowWriter):
             # Whole groups whatever came at a time: the same rows give files of the same bytes.
             if self._rows >= GROUP_ROWS:
                 self._put_first(GROUP_ROWS)
-            elif self._bytes >= _GROUP_BYTES:
+            elif self._bytes >= _GROUP_BYTES or monotonic() - self._written_at > MOST_SECONDS:
                 self._put_first(self._rows)
 
     def finish(self) -> None:
@@ -113,7 +153,10 @@ class ParquetWriter(RowWriter):
         self._write_manifest(self.stopped)
 
     def close(self) -> None:
-        """Leave what is there: each file was closed as it was written."""
+        """Let another run write here."""
+        if self._descriptor is not None:
+            os.close(self._descriptor)
+            self._descriptor = None
 
     def _put_first(self, rows: int) -> None:
         """Write a file of so many of the rows that wait, the first ones."""
@@ -121,13 +164,15 @@ class ParquetWriter(RowWriter):
         table, rest = waiting.slice(0, rows).combine_chunks(), waiting.slice(rows)
         self._tables = [rest] if rest.num_rows else []
         self._rows, self._bytes = rest.num_rows, rest.nbytes
-        name = f"part-{len(self._files):05}.parquet"
+        name = f"part-{self._next:05}.parquet"
         hidden = self.path / f".{name}"
         with _writer(hidden, table.schema) as writer:
             writer.write_table(table, row_group_size=max(1, table.num_rows))
         digest = sha256(hidden.read_bytes()).hexdigest()
         hidden.replace(self.path / name)  # at once: a file of a report is never half
+        self._next += 1
         self._files.append(PartFile(name=name, rows=table.num_rows, sha256=digest))
+        self._written_at = monotonic()
         self._write_manifest(_NO_END)
 
     def _write_manifest(self, stopped: str | None) -> None:

@@ -6,6 +6,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from contextlib import nullcontext, suppress
 from pathlib import Path
+from time import monotonic
 from types import TracebackType
 from typing import Self
 
@@ -16,13 +17,17 @@ from fullrecall.scorers.result import Method, Result
 from fullrecall.table.origin import UNKNOWN, Origin
 from fullrecall.table.part import MemoryPart, Part
 
+MOST_SECONDS = 20.0
+"""Seconds for which rows wait: a killed run with a slow judge loses no more."""
+
 
 class RowWriter(ABC):
     """Writes rows as they come; use it as a context manager.
 
+    With `after` rows it goes on in the report at its path: those rows stay, later ones are dropped.
     `stopped` is what the end says of a run that ended early; an error within the context says it
-    too. Methods raise `OSError` where a file cannot take a row, and `ReportError` for metadata that
-    JSON would change or cannot hold.
+    too. Raises `ReportError` where another run writes to its path. Methods raise `OSError` where a
+    file cannot take a row, and `ReportError` for metadata that JSON would change or cannot hold.
     """
 
     stopped: str | None = None
@@ -36,17 +41,26 @@ class RowWriter(ABC):
         origin: Origin = UNKNOWN,
         *,
         default: Default = None,
+        after: int | None = None,
     ) -> None:
         self.path = Path(path)
         self.methods = methods
         self.origin = origin
         self.default = default
+        self._settled_at = monotonic()
         self._waiting: list[tuple[Sample, Sequence[Result]]] = []
-        self.begin()
+        if after is None:
+            self.begin()
+        else:
+            self.resume(after)
 
     @abstractmethod
     def begin(self) -> None:
         """Make what rows are written to."""
+
+    @abstractmethod
+    def resume(self, rows: int) -> None:
+        """Open the report at the path, and drop all but its first rows."""
 
     def add(self, part: Part) -> None:
         """Write rows that were scored together."""
@@ -56,11 +70,13 @@ class RowWriter(ABC):
     def write(self, sample: Sample, results: Sequence[Result]) -> None:
         """Write one row."""
         self._waiting.append((sample, results))
-        if len(self._waiting) >= self.together:
+        late = monotonic() - self._settled_at > MOST_SECONDS
+        if len(self._waiting) >= self.together or late:
             self.settle()
 
     def settle(self) -> None:
         """Write the rows that wait."""
+        self._settled_at = monotonic()
         if self._waiting:
             waiting, self._waiting = self._waiting, []
             samples, results = zip(*waiting, strict=True)

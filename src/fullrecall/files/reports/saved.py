@@ -11,6 +11,9 @@ from itertools import filterfalse
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
+from fullrecall._util import naming
 from fullrecall._util.extras import pyarrow
 from fullrecall._util.parameters import as_path
 from fullrecall._util.values import shown
@@ -19,9 +22,14 @@ from fullrecall.errors import ParameterError, ReportError
 from fullrecall.files.reports import json_lines
 from fullrecall.files.reports.row_writer import RowWriter
 from fullrecall.files.reports.signature import is_own, is_report
+from fullrecall.measures.found import UNSCORED
 from fullrecall.scorers.result import Method
+from fullrecall.scorers.scorer import INTERRUPTED, LATE, NOT_JUDGED, OVER_BUDGET
 from fullrecall.stats.evaluation import AnyEvaluation, Evaluation
 from fullrecall.table.origin import UNKNOWN, Origin
+
+_ENDINGS = (LATE, INTERRUPTED, OVER_BUDGET)
+"""Reasons of samples that a run did not get to."""
 
 SUFFIXES = (".jsonl", ".parquet")
 """How the names of saved reports end."""
@@ -65,16 +73,73 @@ def remove(path: Path) -> None:
     path.rmdir()
 
 
-def writer(path: str | Path, methods: Sequence[Method], origin: Origin = UNKNOWN) -> RowWriter:
-    """Return what writes the rows of a run as they come, to what is not there yet.
+def way_out() -> str:
+    """Return the ways out where a path has a report."""
+    return f"pass {naming.parameter('replace', value=True)} to replace it, or name another file"
 
-    A name that ends in ".parquet" becomes a directory of files, each of which is whole. `origin`
-    is that of the report. Raises
-    `ReportError` for another suffix, and for a path that exists.
+
+def writer(
+    path: str | Path,
+    methods: Sequence[Method],
+    origin: Origin = UNKNOWN,
+    *,
+    after: int | None = None,
+) -> RowWriter:
+    """Return what writes the rows of a run as they come, `after` the first rows of a report.
+
+    Without `after`, the path must not exist. A name that ends in ".parquet" becomes a directory of
+    files, each of which is whole. `origin` is that of the report. Raises `ReportError` for another
+    suffix, for a path that exists, and while another run writes there.
     """
     path = as_path(path, "output")
-    _check_target(path, replace=False)
-    return _writer_class(path)(path, methods, origin, default=str)
+    _check_target(path, replace=after is not None)
+    return _writer_class(path)(path, methods, origin, default=str, after=after)
+
+
+def finished(path: str | Path, methods: Sequence[Method], origin: Origin) -> Evaluation | None:
+    """Return the rows that an earlier run has finished in its output, None where nothing is there.
+
+    These are the rows before the first one that the run left unscored at its end: by a deadline, a
+    budget, an interruption, or a model that did not answer. `stopped` is None where all rows of a
+    complete report are finished. Raises `ReportError` for the output of another run, and for a
+    path at which something else is.
+    """
+    path = as_path(path, "output")
+    if not os.path.lexists(path):
+        return None
+    _check_own(path)
+    report = open_report(path, Evaluation)
+    if list(report.methods) != list(methods):
+        raise ReportError(f"{path} has scores by other scorers or parameters: {way_out()}")
+    if report.origin != origin:
+        raise ReportError(f"{path} has scores over another corpus or view: {way_out()}")
+    rows = _finished_rows(report)
+    if rows < len(report):
+        report.table = report.table.selected(np.arange(rows))
+        report.stopped = report.stopped or f"{rows:,} rows are finished"
+    return report
+
+
+def _finished_rows(report: Evaluation) -> int:
+    """Return how many rows come before the first that the run left unscored."""
+    rows = len(report)
+    for score in range(len(report.methods)):
+        unscored = np.flatnonzero(report.table.status(score) == UNSCORED).tolist()
+        notes = {row: report.table.result(row, score).note for row in unscored}
+        ended = (row for row in unscored if any(why in notes[row] for why in _ENDINGS))
+        rows = min(rows, next(ended, rows))
+        # At the end of a run that was stopped, its model did not answer any more.
+        while report.stopped is not None and NOT_JUDGED in notes.get(rows - 1, ""):
+            rows -= 1
+    return rows
+
+
+def clear(path: str | Path) -> None:
+    """Remove the report at a path, if there is one; raise `ReportError` for anything else."""
+    path = as_path(path, "output")
+    if os.path.lexists(path):
+        _check_own(path)
+        remove(path)
 
 
 def load(path: str | Path, make: type[AnyEvaluation]) -> AnyEvaluation:
@@ -133,6 +198,15 @@ def _parquet() -> Any:
     return parquet
 
 
+def _check_own(path: Path) -> None:
+    """Raise `ReportError` unless a report, or an empty file, is at a path."""
+    _check_target(path, replace=True)
+    if not path.exists():
+        raise ReportError(f"{path} exists: it is a link to a file that does not")
+    if not is_report(path) and (path.is_dir() or path.stat().st_size):
+        raise ReportError(f"{path} is no saved report: name another file")
+
+
 def _check_target(path: Path, *, replace: bool) -> None:
     """Raise `ReportError` for a name that says no form, and for a path at which something is.
 
@@ -144,7 +218,7 @@ def _check_target(path: Path, *, replace: bool) -> None:
             "and to_markdown write other files"
         )
     if os.path.lexists(path) and not replace:
-        raise ReportError(f"{path} exists: pass replace=True to replace it, or name another file")
+        raise ReportError(f"{path} exists: {way_out()}")
     if path.is_dir() and not is_report(path):
         raise ReportError(f"{path} is a directory of other files: name another one")
     names = (each.name for each in path.iterdir()) if path.is_dir() else ()

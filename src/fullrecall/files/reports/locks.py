@@ -1,0 +1,28 @@
+"""Locks of reports that are being written."""
+
+from __future__ import annotations
+
+import sys
+from contextlib import suppress
+from pathlib import Path
+
+from fullrecall.errors import ReportError
+
+
+def lock(descriptor: int, path: Path) -> None:
+    """Lock an open file or directory until it is closed.
+
+    Raises `ReportError` where another run holds the lock. Where the system or the file system has
+    no such locks, nothing is locked.
+    """
+    if sys.platform == "win32":
+        return
+    import fcntl
+
+    try:
+        with suppress(NotImplementedError):
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        raise ReportError(f"another run writes to {path}: wait for its end") from None
+    except OSError:  # a file system without locks
+        return
