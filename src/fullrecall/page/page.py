@@ -144,13 +144,20 @@ def comparison_page(
     return _page(subject, diagnosis or None, title, comparison_notes(comparison), among=among)
 
 
-def diagnosed(report: Evaluation, measures: Sequence[Measure], **at_hand: Any) -> Diagnosis:
+def diagnosed(
+    report: Evaluation,
+    measures: Sequence[Measure],
+    *,
+    corpus: Any = None,
+    retriever: Any = None,
+) -> Diagnosis:
     """Return why targets were missed, at the k of the measure that the page opens with.
 
-    `at_hand` is passed to `diagnose`: a corpus, a retriever.
+    `corpus` and `retriever` are those of `diagnose`.
     """
     whole = not measures or any(method.headline in measures for method in report.methods)
-    return diagnose(report, k=None if whole else measures[0].top, **at_hand)
+    k = None if whole else measures[0].top
+    return diagnose(report, k=k, corpus=corpus, retriever=retriever)
 
 
 def _page(
