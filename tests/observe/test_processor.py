@@ -132,3 +132,21 @@ def test_documents_that_the_application_reports_count(documents: Any) -> None:
     found = as_retriever(application.processor.observed(ask)).retrieve(Sample(user_input="q"))
     assert [context.id or context.label for context in found.contexts or ()] == ["a", "b"]
     assert [(call.source, call.query) for call in found.calls] == [("record", "q")]
+
+
+def test_tools_of_an_application() -> None:
+    """A function reads the documents of one tool; another tool retrieves nothing."""
+    app = Application()
+    processor = RetrievalProcessor(
+        tool_documents={"kb": lambda text: text.split(";")}, other_tools=["weather"]
+    )
+    app.provider.add_span_processor(processor)
+    with processor.capture() as seen:
+        root = app.start("q")
+        for name, output in (("kb", "d1;d2"), ("weather", "Sunny and mild all day long. " * 9)):
+            tool = app.start(name, root)
+            tool.set_attribute("openinference.span.kind", "TOOL")
+            tool.set_attribute("output.value", output)
+            tool.end()
+        root.end()
+    assert ids_of(seen) == ["d1", "d2"]

@@ -22,8 +22,10 @@ from fullrecall.cli.scorers import ScorerName, scorer_option, scorers_of
 from fullrecall.cli.source import (
     FieldOption,
     FormatOption,
+    OtherToolsOption,
     RenameOption,
     RowsOption,
+    ToolDocumentsOption,
     joined_with,
     reading_option,
     samples_of,
@@ -199,6 +201,8 @@ def evaluate(
             "documents.",
         ),
     ] = False,
+    other_tools: OtherToolsOption = None,
+    tool_documents: ToolDocumentsOption = None,
     rows: RowsOption = None,
     field: FieldOption = None,
     rename: RenameOption = None,
@@ -285,7 +289,14 @@ def evaluate(
         check_output(output, endings=REPORTS, inputs=inputs, replace=True)
     budget = _budget(budget_calls, budget_tokens, judge)
     to_ask = None if retriever is None else retriever_of(retriever)
-    reading: Any = {"rows": rows, "field": field, "rename": rename, "format": format}
+    reading: Any = {
+        "rows": rows,
+        "field": field,
+        "rename": rename,
+        "format": format,
+        "other_tools": other_tools,
+        "tool_documents": tool_documents,
+    }
     reading["id_key"] = id_key if to_ask is None else None
     read_files: list[FileSamples] = []
     samples: Iterable[Sample]

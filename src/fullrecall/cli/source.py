@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
 from typer import Option
 
 from fullrecall import read as datasets
+from fullrecall.cli.addresses import loaded
 from fullrecall.cli.options import bad_option
 from fullrecall.errors import InputError
 from fullrecall.samples.sample import Sample
@@ -50,6 +51,21 @@ FormatOption: TypeAlias = Annotated[
         "jsonl for standard input.",
     ),
 ]
+OtherToolsOption: TypeAlias = Annotated[
+    list[str] | None,
+    reading_option(
+        metavar="TOOL",
+        help="Traces: a tool that returns text but retrieves nothing. Repeatable.",
+    ),
+]
+ToolDocumentsOption: TypeAlias = Annotated[
+    list[str] | None,
+    reading_option(
+        metavar="TOOL=MODULE:NAME",
+        help="Traces: Python function that returns the documents in a tool's result. Repeatable. "
+        "Default: hits in lists, in envelopes, and in JSON text of these.",
+    ),
+]
 
 
 def samples_of(
@@ -60,6 +76,8 @@ def samples_of(
     rename: Sequence[str] | None = None,
     format: str | None = None,  # noqa: A002 - the option's name
     id_key: str | None = None,
+    other_tools: Sequence[str] | None = None,
+    tool_documents: Sequence[str] | None = None,
 ) -> FileSamples:
     """Return the samples of a file, read as the options say."""
     return datasets.read(
@@ -69,7 +87,21 @@ def samples_of(
         rename=_pairs("--rename", (pair for text in rename or () for pair in text.split(","))),
         format=format,
         id_key=id_key,
+        other_tools=other_tools or (),
+        tool_documents=functions_of(tool_documents),
     )
+
+
+def functions_of(texts: Sequence[str] | None) -> dict[str, Any]:
+    """Return the function of each tool, of texts such as `search_kb=app.py:hits`."""
+    option = "--tool-documents"
+    functions = {}
+    for text in texts or ():
+        tool, equals, address = text.partition("=")
+        if not (tool and equals):
+            raise bad_option(option, f"must be TOOL=MODULE:NAME, got {text!r}")
+        functions[tool] = loaded(address, option)
+    return functions
 
 
 def fields_of(texts: Sequence[str] | None) -> dict[str, str | None]:

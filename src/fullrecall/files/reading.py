@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Iterator, Mapping
+from collections.abc import Callable, Collection, Generator, Iterator, Mapping
 from contextlib import closing
 from itertools import chain
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from fullrecall._util.naming import parameter
 from fullrecall._util.parameters import as_path
@@ -20,6 +20,9 @@ from fullrecall.files.text_files import STANDARD_INPUT, FilePath, existing_file
 from fullrecall.observe.sources import is_span_row
 from fullrecall.samples.hits import IdKey
 from fullrecall.samples.sample import Sample
+
+if TYPE_CHECKING:
+    from fullrecall.observe.reading import ToolDocuments
 
 
 class FileSamples(Iterator[Sample]):
@@ -53,6 +56,8 @@ def read(
     format: str | None = None,  # noqa: A002 - the file's format
     rename: Rename | None = None,
     id_key: IdKey | None = None,
+    other_tools: Collection[str] = (),
+    tool_documents: ToolDocuments = None,
 ) -> FileSamples:
     """Return the samples of a file, one at a time.
 
@@ -74,6 +79,7 @@ def read(
       leaves the column out).
     - `id_key`: where a retrieved context has its ID: a dotted path, a template
       (`{source}#{page}`), or a function of it.
+    - `other_tools`, `tool_documents`: those of `from_spans`, for files of traces.
 
     Columns that no field takes become metadata. A cell of CSV that holds a list is JSON, a list as
     Python prints it, or IDs separated by one of `;`, `|`, a comma or a line break; an empty one is
@@ -108,7 +114,8 @@ def read(
     is_table = kind in ("csv", "tsv", "parquet")
     planned = PlannedRows(given, id_key=id_key, cell=cell, file=name, is_table=is_table)
     opened = rows_of_file(name, kind, given.left_out)
-    return FileSamples(in_file(name, _samples(opened, given, planned, id_key)), planned)
+    tools = {"other_tools": other_tools, "tool_documents": tool_documents}
+    return FileSamples(in_file(name, _samples(opened, given, planned, id_key, tools)), planned)
 
 
 def plan_of(
@@ -171,7 +178,11 @@ def _check_columns(given: Given, holds: str) -> None:
 
 
 def _samples(
-    rows: FileRows, given: Given, planned: PlannedRows, id_key: IdKey | None
+    rows: FileRows,
+    given: Given,
+    planned: PlannedRows,
+    id_key: IdKey | None,
+    tools: Mapping[str, Any],
 ) -> Iterator[Sample]:
     """Yield the samples of rows, or of spans."""
     with closing(rows):
@@ -183,6 +194,9 @@ def _samples(
             from fullrecall.files.traces import samples_of_spans
             from fullrecall.observe.trace import TraceReading
 
-            yield from samples_of_spans(chain([first], rows), TraceReading(id_key=id_key))
+            reading = TraceReading(id_key=id_key, **tools)
+            yield from samples_of_spans(chain([first], rows), reading)
             return
+        for option in filter(tools.get, tools):
+            raise ParameterError(f"{parameter(option)} is for traces, and this file holds samples")
         yield from planned.samples(chain([first], rows))

@@ -57,7 +57,7 @@ def from_spans(
         id_key=id_key,
         failed_calls=failed_calls,
         other_tools=other_tools,
-        tool_documents=tool_documents or {},
+        tool_documents=tool_documents,
     )
     if not isinstance(spans, (str, os.PathLike)):
         return samples_of_spans(enumerate(rows_of(spans), start=1), reading)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager, suppress
 from contextvars import ContextVar
 from inspect import iscoroutinefunction
@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from fullrecall.errors import MissingExtraError, ParameterError
 from fullrecall.observe.captured import Captured
+from fullrecall.observe.reading import ToolDocuments
 from fullrecall.observe.reported import on_record
 from fullrecall.observe.span import of_sdk
 from fullrecall.observe.step import Step
@@ -40,6 +41,7 @@ class RetrievalProcessor(SpanProcessor):
 
     - `id_key`: the key of a document's metadata that has its ID.
     - `failed_calls`: "unscored", or "score" for what other calls returned.
+    - `other_tools`, `tool_documents`: those of `from_spans`.
 
     Needs OpenTelemetry's SDK (`fullrecall[otel]`) and an instrumentor, such as
     openinference-instrumentation-langchain. Thread-safe. Spans outside of `capture` and `observed`
@@ -51,8 +53,15 @@ class RetrievalProcessor(SpanProcessor):
         *,
         id_key: str | None = None,
         failed_calls: FailedCalls = "unscored",
+        other_tools: Collection[str] = (),
+        tool_documents: ToolDocuments = None,
     ) -> None:
-        self._reading = TraceReading(id_key=id_key, failed_calls=failed_calls)
+        self._reading = TraceReading(
+            id_key=id_key,
+            failed_calls=failed_calls,
+            other_tools=other_tools,
+            tool_documents=tool_documents,
+        )
         self._captures: dict[str, SpanCapture] = {}  # by the ID of each span that goes on
 
     def on_start(self, span: Span, parent_context: Context | None = None) -> None:  # noqa: ARG002

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Hashable, Iterable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import Any, TypeAlias, get_args
 
 from fullrecall._util.parameters import check_choice
@@ -37,13 +37,12 @@ class StepReading:
 
     failed_calls: FailedCalls = "unscored"
     other_tools: Collection[str] = ()
-    tool_documents: Mapping[str, Callable[[Any], object]] = field(default_factory=dict)
+    tool_documents: ToolDocuments = None
 
     def __post_init__(self) -> None:
         check_choice(self.failed_calls, "failed_calls", get_args(FailedCalls))
-        if not isinstance(self.tool_documents, Mapping) or not all(
-            map(callable, self.tool_documents.values())
-        ):
+        functions = self.tool_documents or {}
+        if not isinstance(functions, Mapping) or not all(map(callable, functions.values())):
             raise ParameterError(
                 f"must be functions by the names of tools, got {self.tool_documents!r}",
                 "tool_documents",
@@ -125,7 +124,8 @@ class StepReading:
 
     def _with_hits(self, step: Step) -> Step:
         """Return a tool with the documents that the user's function finds in its result."""
-        read = self.tool_documents.get(step.name) if step.kind == "tool" else None
+        functions = self.tool_documents or {}
+        read = functions.get(step.name) if step.kind == "tool" else None
         if read is None or step.error is not None or step.ended is None:
             return step
         try:

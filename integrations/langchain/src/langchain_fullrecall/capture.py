@@ -90,7 +90,7 @@ def capture_retrievals(
         name=name,
         failed_calls=failed_calls,
         other_tools=other_tools,
-        tool_documents=tool_documents or {},
+        tool_documents=tool_documents,
     )
     recorder = LangChainRecorder(outer=capturing.get())
     token = capturing.set(recorder)

@@ -117,7 +117,7 @@ class RecallStringEvaluator(RunEvaluator):
             name=name,
             failed_calls=failed_calls,
             other_tools=other_tools,
-            tool_documents=tool_documents or {},
+            tool_documents=tool_documents,
             documents_key=documents_key,
         )
         self._documents_key = documents_key

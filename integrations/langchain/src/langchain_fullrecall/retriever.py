@@ -91,7 +91,7 @@ def observed(
         name=name,
         failed_calls=failed_calls,
         other_tools=other_tools,
-        tool_documents=tool_documents or {},
+        tool_documents=tool_documents,
         documents_key=documents_key,
     )
     return ObservedLangChainRetriever(runnable_of(retriever), reading, config, as_input)

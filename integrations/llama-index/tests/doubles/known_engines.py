@@ -33,6 +33,17 @@ class Echo(BaseRetriever):
         return self._retrieve(query_bundle)
 
 
+class Brings(BaseRetriever):
+    """Brings nodes of these IDs."""
+
+    def __init__(self, *ids: str) -> None:
+        self.ids = ids
+        super().__init__()
+
+    def _retrieve(self, query_bundle: QueryBundle) -> list[NodeWithScore]:
+        return [NodeWithScore(node=TextNode(id_=own, text=f"About {own}.")) for own in self.ids]
+
+
 class First(BaseNodePostprocessor):
     """Keeps the first node."""
 

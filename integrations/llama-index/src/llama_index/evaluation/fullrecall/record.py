@@ -80,7 +80,7 @@ def reading_of(
         reader=reader,
         failed_calls=failed_calls,
         other_tools=other_tools,
-        tool_documents=tool_documents or {},
+        tool_documents=tool_documents,
     )
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Iterator
 from contextlib import contextmanager
 from copy import copy
+from functools import partial
 from inspect import isasyncgenfunction, isawaitable, iscoroutinefunction
 from typing import Any, NamedTuple, TypeAlias
 
@@ -12,6 +13,7 @@ from llama_index.core.agent.workflow import AgentOutput, AgentWorkflow, BaseWork
 from llama_index.core.async_utils import asyncio_run
 from llama_index.core.base.base_query_engine import BaseQueryEngine
 from llama_index.core.base.base_retriever import BaseRetriever
+from llama_index.core.base.llms.types import ChatMessage
 from llama_index.core.chat_engine.types import BaseChatEngine
 from llama_index.core.indices.base import BaseIndex
 from llama_index.core.memory import ChatMemoryBuffer
@@ -23,7 +25,8 @@ from fullrecall import Context, Retrieval, Sample
 from fullrecall.diagnosis import IdWatch
 from fullrecall.errors import InputError, ParameterError
 from fullrecall.observe import ROOT, ToolDocuments, joined
-from fullrecall.run.retrievers import as_retrieval
+from fullrecall.observe.messages import message_of
+from fullrecall.run.retrievers import as_retrieval, history_of, takes_history
 from fullrecall.samples.context import ID
 from fullrecall.samples.hits import IdKey
 from fullrecall.samples.identifiers import is_texts
@@ -49,7 +52,10 @@ LlamaIndexObservable: TypeAlias = (
 """A retriever, an index, a query engine, a chat engine, an agent or another workflow; or a
 function of the question, sync or async."""
 
-_AskMethod: TypeAlias = Callable[[Any, str], Any]
+_AGENTS = (BaseWorkflowAgent, AgentWorkflow)
+_CHAT_HISTORY = "chat_history"
+_ROLES = {"human": "user", "ai": "assistant"}
+"""LlamaIndex's words for LangChain's, which messages are read by."""
 
 
 def observed(
@@ -81,8 +87,11 @@ def observed(
     - `tool_documents`: by the name of a tool, a function that returns the documents in its result.
       Default: hits in lists, in envelopes such as {"results": […]}, and in JSON text of these.
 
-    Each question is asked of a chat engine, and of an agent, in a conversation of its own. A
-    streamed answer of an engine is not read, and has no text; what a generator yields is read.
+    Each question is asked of a chat engine, and of an agent, in a conversation of its own. What a
+    sample has of it, in `metadata["history"]`, goes before the question: to chat engines and agents
+    as `chat_history`, to a workflow whose start event has such a field or `history`, and to a
+    function with a parameter `history`. A streamed answer of an engine is not read, and has no
+    text; what a generator yields is read.
     What the thing itself returns comes first: nodes, texts, dicts or `Context`s. Where nothing is
     known, the sample is unscored. Warns once where a sample's expected IDs are those of another
     `id_key`.
@@ -128,16 +137,18 @@ class ObservedLlamaIndexRetriever:
             retrieval: Retrieval = asyncio_run(self.aretrieve(sample))
             return retrieval
         question = _question(sample)
+        history = _before(sample, self._ways.history)
         with self._recording(question) as recorder:
-            answer = _read_out(self._ways.ask(self._retriever, question))
+            answer = _read_out(self._ways.ask(question, **history))
             recorder.log.end_call(answer)
         return self._read(sample, answer, recorder)
 
     async def aretrieve(self, sample: Sample, /) -> Retrieval:
         """Return the same as `retrieve`, without blocking where the thing itself does not."""
         question = _question(sample)
+        history = _before(sample, self._ways.history)
         with self._recording(question) as recorder:
-            answer = self._ways.aask(self._retriever, question)
+            answer = self._ways.aask(question, **history)
             if isawaitable(answer):
                 answer = await answer
             if isinstance(answer, AsyncIterator):
@@ -200,31 +211,33 @@ class ObservedLlamaIndexRetriever:
 
 
 class _Ways(NamedTuple):
-    """How a thing is asked a question: in this thread, where it can be; and awaited."""
+    """How a thing is asked: in this thread, where it can be; and awaited.
 
-    ask: _AskMethod | None
-    aask: _AskMethod
+    `history` is the argument that takes the conversation before the question.
+    """
+
+    ask: Callable[..., Any] | None
+    aask: Callable[..., Any]
+    history: str | None = None
 
 
 def _ways(retriever: object, argument: str | None) -> _Ways:
     if argument is not None and not isinstance(retriever, Workflow):
         raise ParameterError(f"argument is for workflows, {got(retriever)}")
     if isinstance(retriever, BaseRetriever):
-        return _Ways(lambda it, text: it.retrieve(text), lambda it, text: it.aretrieve(text))
+        return _Ways(retriever.retrieve, retriever.aretrieve)
     if isinstance(retriever, BaseQueryEngine):
-        return _Ways(lambda it, text: it.query(text), lambda it, text: it.aquery(text))
+        return _Ways(retriever.query, retriever.aquery)
     if isinstance(retriever, BaseChatEngine):
-        return _Ways(
-            lambda it, text: _alone(it).chat(text), lambda it, text: _alone(it).achat(text)
-        )
+        return _Ways(partial(_chat, retriever), partial(_achat, retriever), _CHAT_HISTORY)
     if isinstance(retriever, Workflow):
-        name = argument or _argument(retriever)
-        return _Ways(None, lambda it, text: it.run(**{name: text}))
+        return _Ways(None, partial(_run, retriever, argument), _history_field(retriever))
     if callable(retriever):
         call = getattr(retriever, "func", retriever)  # functools.partial
         own = getattr(type(call), "__call__", None)  # noqa: B004 - of an instance
         is_async = any(map(_is_async, (call, own)))
-        return _Ways(None if is_async else _called, lambda it, text: it(text))
+        history = "history" if takes_history(retriever) else None
+        return _Ways(None if is_async else partial(_called, retriever), retriever, history)
     raise ParameterError(
         f"expected a retriever, an engine, an agent or a function of the question, {got(retriever)}"
     )
@@ -234,8 +247,8 @@ def _is_async(function: object) -> bool:
     return iscoroutinefunction(function) or isasyncgenfunction(function)
 
 
-def _called(function: Callable[[str], Any], question: str) -> object:
-    answer = function(question)
+def _called(function: Callable[..., Any], question: str, **history: Any) -> object:
+    answer = function(question, **history)
     if not isawaitable(answer):
         return answer
     close = getattr(answer, "close", None)
@@ -249,6 +262,14 @@ def _read_out(answer: object) -> object:
     return joined(list(answer)) if isinstance(answer, Iterator) else answer
 
 
+def _chat(engine: BaseChatEngine, question: str, **history: Any) -> object:
+    return _alone(engine).chat(question, **history)
+
+
+async def _achat(engine: BaseChatEngine, question: str, **history: Any) -> object:
+    return await _alone(engine).achat(question, **history)
+
+
 def _alone(engine: BaseChatEngine) -> BaseChatEngine:
     """Return a chat engine with the same parts and a history of its own, which is empty."""
     alone = copy(engine)
@@ -257,12 +278,44 @@ def _alone(engine: BaseChatEngine) -> BaseChatEngine:
     return alone
 
 
+def _run(workflow: Workflow, argument: str | None, question: str, **history: Any) -> Any:
+    arguments: Any = {argument or _argument(workflow): question, **history}
+    return workflow.run(**arguments)
+
+
 def _argument(workflow: Workflow) -> str:
-    if isinstance(workflow, (BaseWorkflowAgent, AgentWorkflow)):
+    if isinstance(workflow, _AGENTS):
         return "user_msg"
     event: type[StartEvent] = workflow.start_event_class
-    required = [name for name, field in event.model_fields.items() if field.is_required()]
-    return required[0] if len(required) == 1 else "query"
+    required = {name for name, field in event.model_fields.items() if field.is_required()}
+    required -= {_CHAT_HISTORY, "history"}
+    return required.pop() if len(required) == 1 else "query"
+
+
+def _history_field(workflow: Workflow) -> str | None:
+    """Return the field of a workflow's start event that takes the conversation before."""
+    if isinstance(workflow, _AGENTS):
+        return _CHAT_HISTORY
+    names = (_CHAT_HISTORY, "history")
+    return next((name for name in names if name in workflow.start_event_class.model_fields), None)
+
+
+def _before(sample: Sample, argument: str | None) -> dict[str, list[Any]]:
+    """Return the messages before a sample's question, as the argument that takes them."""
+    history = history_of(sample)
+    if argument is None or not (history or argument == "history"):
+        return {}
+    if argument == "history":
+        return {argument: history}  # as the sample has them
+    read = [message_of(each) for each in history if not isinstance(each, ChatMessage)]
+    if not read:
+        return {argument: history}
+    messages = [
+        ChatMessage(role=_ROLES.get(each.role, each.role), content=each.text)
+        for each in read
+        if each is not None
+    ]
+    return {argument: messages}
 
 
 def _question(sample: Sample) -> str:
