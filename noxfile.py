@@ -61,6 +61,7 @@ OLDEST = {
         "langgraph-prebuilt==1.0.0",
         "pydantic==2.9.2",  # LangSmith's runs fail with 2.9.0
         "bm25s>=0.2.14",
+        "mypy>=1.15",
         "pyright[nodejs]>=1.1.414",
         "numpy",  # for the in-memory vector store of langchain-core
     ),
