@@ -406,7 +406,7 @@ def test_the_adapters_import_from_faces() -> None:
         ("scorers.Result", False),
         ("scorers.result.Result", True),
         ("diagnosis.id_hint", False),
-        ("diagnosis.id_levels.id_hint", True),
+        ("diagnosis.ids.fields.id_hint", True),
         ("samples.identifiers.as_id", False),
     ],
 )

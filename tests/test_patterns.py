@@ -47,7 +47,7 @@ AT_RUN_TIME: Mapping[str, Mapping[str, Any]] = {
 BOUNDED: Mapping[tuple[str, str], str] = {
     ("fullrecall.demo.stdlib", r"\[<weakref"): "reads signatures of Python's own library",
     (
-        "fullrecall.diagnosis.rewrites",
+        "fullrecall.diagnosis.ids.words",
         r"[\W_]++",
     ): "is matched in full, over 512 characters at most",
 }

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from fullrecall import Context, Retrieval, Sample
-from fullrecall.diagnosis.id_levels import IdLevelWarning, IdWatch, id_hint
+from fullrecall.diagnosis.ids.fields import IdLevelWarning, IdWatch, id_hint
 
 
 def sample(references: Any, *retrieved: Context) -> Sample:

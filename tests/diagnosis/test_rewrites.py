@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 
 from fullrecall import Context, IdRecall, Report, Sample, evaluate
 from fullrecall._util import naming
-from fullrecall.diagnosis.id_levels import Rewrite, rewrite_of
-from fullrecall.diagnosis.rewrites import IdMatch, matches_of
+from fullrecall.diagnosis.ids.fields import Rewrite, rewrite_of
+from fullrecall.diagnosis.ids.matching import IdMatch, matches_of
 from fullrecall.samples.hits import contexts_of
 
 RIVERS = (
@@ -103,6 +103,36 @@ KINDS: dict[str, tuple[Spell, Spell, str]] = {
         lambda w, n: f"{w}-{n}.md",
         lambda w, n: f"wiki:{w}-{n}",
         "'.md'",
+    ),
+    "infix .md": (
+        lambda w, n: f"kb/{w}-{n}#{n % 4}",
+        lambda w, n: f"kb/{w}-{n}.md#{n % 4}",
+        "infix 'md'",
+    ),
+    "infix with a template": (
+        lambda w, n: f"kb/{w}-{n}#{n % 4}",
+        lambda w, n: f"https://e.org/kb/{w}-{n}.html:chunk:{n % 4}",
+        "infix 'html chunk'",
+    ),
+    "version folder": (
+        lambda w, n: f"kb/{w}-{n}#{n % 4}",
+        lambda w, n: f"kb/2024-05-01/{w}-{n}#{n % 4}",
+        "infix '2024 05 01'",
+    ),
+    "another order": (
+        lambda w, n: f"kb/{w}-{n}#{n % 4}",
+        lambda w, n: f"{n % 4}|kb/{w}-{n}",
+        "order of the words",
+    ),
+    "numbers from 1": (
+        lambda w, n: f"kb/{w}-{n}#{n % 4}",
+        lambda w, n: f"kb/{w}-{n}#{n % 4 + 1}",
+        "numbers (from 0 or from 1)",
+    ),
+    "numbers from 1 in a template": (
+        lambda w, n: f"kb/{w}-{n}#{n % 4}",
+        lambda w, n: f"kb/{w}-{n}.md:part:{n % 4 + 1}",
+        "infix 'md part', numbers (from 0 or from 1)",
     ),
     "white space": (lambda w, n: f"{w}{n}", lambda w, n: f" {w}{n} ", "white space"),
 }
@@ -238,6 +268,10 @@ UNKNOWN: dict[str, tuple[Spell, Spell]] = {
     ),
     "other numbers": (lambda w, n: f"{n}", lambda w, n: f"{n + 7_001}"),
     "reversed words": (lambda w, n: f"{w}{n}", lambda w, n: f"{w[::-1]}x{n * 31}"),
+    "other parts": (
+        lambda w, n: f"{w}-{n}#{n % 4}",
+        lambda w, n: f"{w}-{n}#{(n + 1 + n // 4 % 3) % 4}",
+    ),
     "numbers that are all over": (lambda w, n: f"{n % 9}", lambda w, n: f"k{n * 11}z{n * 7}"),
 }
 

@@ -8,7 +8,7 @@ from functools import cached_property
 from typing import NamedTuple
 
 from fullrecall.diagnosis.corpus import MIN_RUN, Corpus, Held
-from fullrecall.diagnosis.ids import Alias, IdEvidence
+from fullrecall.diagnosis.ids.evidence import Alias, IdEvidence
 from fullrecall.diagnosis.likeness import difference, duplicates, similarity
 from fullrecall.measures.findings import Finding
 from fullrecall.run.drivers import Inquiry
@@ -71,17 +71,19 @@ class Alike(NamedTuple):
     rank: int
 
 
-@dataclass(frozen=True)
+@dataclass
 class SearchScope:
     """What a diagnosis may look into.
 
-    `deep_lists` has what the retriever returned for rows that were asked for more, by position.
+    `texts` says how the retrieved texts differ from those of the corpus. `deep_lists` has what the
+    retriever returned for rows that were asked for more, by position.
     """
 
     corpus: Corpus
     retriever: Inquiry | None
     deep_k: int
     ids: IdEvidence
+    texts: str = ""
     deep_lists: dict[int, Sequence[Context]] = field(default_factory=dict)
 
 

@@ -42,6 +42,8 @@ class Cause(StrEnum):
     """The retriever returned an empty list."""
     LOOKALIKE = "lookalike"
     """A text like it, which differs in a number, a name or a negation, was retrieved instead."""
+    NOT_SEARCHED = "not_searched"
+    """The corpus has it, and no list of any question has anything of its document or folder."""
     NEVER_RETRIEVED = "never_retrieved"
     """The corpus has it, and no list that was looked at does."""
     NOT_IN_CORPUS = "not_in_corpus"
@@ -58,8 +60,8 @@ FIXES: Mapping[Cause, str] = {
     "outdated), or correct the reference.",
     Cause.REFERENCE_ABSTAINS: "Remove the claim: mark the question as unanswerable and score the "
     "response in place of recall.",
-    Cause.ID_MISMATCH: "Write IDs in one way on both sides, or read them from the field that has "
-    "them: {id_key}.",
+    Cause.ID_MISMATCH: "Write IDs in one way on both sides (an index that is filled again must "
+    "keep them), or read them from the field that has them: {id_key}.",
     Cause.WRONG_ID_LEVEL: "Compare IDs of one level: read them from another field, {id_key}, or "
     "name others in the references.",
     Cause.CROWDED_OUT: "Drop duplicates before the list is cut, or remove them from the index.",
@@ -78,6 +80,7 @@ FIXES: Mapping[Cause, str] = {
     Cause.NOTHING_RETRIEVED: "Check filters, score thresholds, and the index that is asked.",
     Cause.LOOKALIKE: "Tell versions apart: put date, product, or version into the text or a "
     "metadata filter. Do not accept one for the other.",
+    Cause.NOT_SEARCHED: "Index these documents again, or drop the filter that leaves them out.",
     Cause.NEVER_RETRIEVED: "Bring question and text nearer: hybrid search, query rewriting, "
     "another embedding, or context in the chunk. A larger k alone may not help.",
     Cause.NOT_IN_CORPUS: "Index it: the ingestion dropped it, or the references name what was "

@@ -49,6 +49,18 @@ class Corpus:
         self.has_texts = any(passage.characters for passage in self._passages)
 
     @cached_property
+    def _by_text(self) -> dict[str, list[str]]:
+        by_text: dict[str, list[str]] = {}
+        for own_id, context in self.by_id.items():
+            by_text.setdefault(letters_of(context.text), []).append(own_id)
+        return by_text
+
+    def of_text(self, text: str | None) -> str | None:
+        """Return the ID of the one context that has a text, white space aside."""
+        ids = self._by_text.get(letters_of(text), ()) if text else ()
+        return ids[0] if len(ids) == 1 else None
+
+    @cached_property
     def _blocks(self) -> _Blocks:
         return _Blocks([passage.characters for passage in self._passages], self._min_run)
 
@@ -69,6 +81,11 @@ class Corpus:
         beside = {n for at in search.overlaps for n in (at - 1, at + 1) if n in numbers}
         search.look(sorted(beside), edges=True)
         return [Held(self.contexts[n], part) for n, part in sorted(search.overlaps.items())]
+
+
+def letters_of(text: str | None) -> str:
+    """Return a text without white space."""
+    return "".join((text or "").split())
 
 
 @dataclass

@@ -27,9 +27,9 @@ from fullrecall.stats.plain import plain, plain_of
 class Diagnosis(Shown):
     """What to change, and the causes of all misses of a report. Iterates over the misses.
 
-    `changes` are ranked by the recall that they would bring, the largest gain first. `scores` are
-    the labels of the scorers that measure recall, with a miss or without; `samples` counts those
-    that were diagnosed: the report's, or some drawn at random of the `drawn_from` that it has.
+    `changes` that cost no context come first, then those that gain most for each context. `scores`
+    are the labels of the scorers that measure recall, with a miss or without; `samples` counts
+    those that were diagnosed: the report's, or some drawn at random of the `drawn_from` it has.
     """
 
     misses: Sequence[Diagnosed]
@@ -93,7 +93,7 @@ class Diagnosis(Shown):
     def to_markdown(self, path: str | Path | None = None, *, misses: int = 3) -> str:
         """Return, and write to `path`, the diagnosis in GitHub's Markdown, for a pull request.
 
-        The changes by their gain, the causes, and `misses` of each cause. Raises `ParameterError`
+        The changes, the causes, and `misses` of each cause. Raises `ParameterError`
         for `misses` below 0.
         """
         from fullrecall.show import markdown

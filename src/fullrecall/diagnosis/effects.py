@@ -34,6 +34,10 @@ class ChangeKind(StrEnum):
     """Compare IDs of the level that the references have."""
     DROP_DUPLICATES = "drop_duplicates"
     """Drop repeated contexts before the list is cut."""
+    EARLIER_STAGE = "earlier_stage"
+    """Return the list of an earlier stage in place of the last one's."""
+    SEARCH_ALL = "search_all"
+    """Search the documents that no list has: index them, or drop a filter."""
 
 
 class Cost(NamedTuple):
@@ -85,6 +89,12 @@ class Change:
     cost: Cost | None = None
 
     @property
+    def per_context(self) -> tuple[bool, float]:
+        """Whether it costs no context, and the gain; else the gain for each context more."""
+        more = 0.0 if self.cost is None else self.cost.contexts_after - self.cost.contexts_before
+        return (True, self.gain) if more <= _FREE else (False, self.gain / more)
+
+    @property
     def is_shown(self) -> bool:
         """Whether the gain is large enough to count, and its interval leaves out 0."""
         return self.gain >= LEAST and self.interval.low > 0
@@ -123,6 +133,9 @@ def _times(factor: float) -> str:
     digits = 2 if abs(factor - 1) < 0.05 else 1  # noqa: PLR2004 - half of the last digit
     return f"{factor:.{digits}f} times".replace(".0 ", " ")
 
+
+_FREE = 0.05
+"""More contexts per question that are no cost."""
 
 LEAST = 0.0005
 """A mean gain below this is none."""
@@ -213,7 +226,9 @@ class Baseline:
         return [each for each in budgets_to(budget.unit, most) if each.amount > budget.amount]
 
     def changes(self, proposals: Sequence[Proposal]) -> tuple[Change, ...]:
-        """Return the proposals that are shown to gain something, the largest gain first.
+        """Return the proposals that are shown to gain something, by their gain for their cost.
+
+        Those that cost no context come first, then those that gain most for each context.
 
         The intervals of all proposals for one score hold together: each is made at a confidence of
         1 - 0.05 / their number (Bonferroni), those that gain nothing counted in.
@@ -227,7 +242,7 @@ class Baseline:
             if change is not None:
                 cost = None if proposal.lists is None else self._cost(proposal.lists)
                 changes.append(replace(change, cost=cost))
-        return tuple(sorted(changes, key=lambda change: -change.gain))
+        return tuple(sorted(changes, key=lambda change: change.per_context, reverse=True))
 
     def _change(self, proposal: Proposal, score_index: int, proposals: int) -> Change | None:
         """Return what a proposal does to one score; None where that is not known of any row."""
@@ -243,7 +258,7 @@ class Baseline:
         )
         # More contexts, and more ways to write an ID, lose nothing, unless a list is not that
         # of the record: of a retriever that has changed since.
-        adds = proposal.kind is not ChangeKind.DROP_DUPLICATES
+        adds = proposal.kind not in {ChangeKind.DROP_DUPLICATES, ChangeKind.EARLIER_STAGE}
         cannot_lose = adds and not (gains < 0).any()
         confidence = 1 - (1 - CONFIDENCE) / proposals
         interval = gained.interval(confidence, least=0.0 if cannot_lose else -1.0)

@@ -10,7 +10,13 @@ from fullrecall.diagnosis.causes import Cause, Diagnosed, Explained
 from fullrecall.diagnosis.corpus import Corpus, IndexedContexts
 from fullrecall.diagnosis.diagnosis import Diagnosis
 from fullrecall.diagnosis.effects import Baseline, recall_at
-from fullrecall.diagnosis.ids import id_evidence, id_proposals
+from fullrecall.diagnosis.ids.evidence import id_evidence, id_proposals
+from fullrecall.diagnosis.indexing import (
+    change_of_texts,
+    index_proposals,
+    not_searched,
+    with_unsearched,
+)
 from fullrecall.diagnosis.proposals import proposals
 from fullrecall.diagnosis.rescoring import rescoring
 from fullrecall.diagnosis.rules import beyond_budget, explained
@@ -33,11 +39,11 @@ def diagnose(
     retriever: RetrieverLike | None = None,
     deep_k: int = 100,
 ) -> Diagnosis:
-    """Return what to change, by the recall that it would bring, and why each target was missed.
+    """Return what to change, by its gain for its cost, and why each target was missed.
 
     Changes are computed from the record, sample by sample: a larger k, IDs written in one way or
-    read at another level, lists without duplicates. What the record cannot tell is not promised.
-    What a stage has, `evaluate` of `Sample.at_stage` tells.
+    read at another level, lists without duplicates, the list of an earlier stage. One is an
+    estimate, and says so: documents that no list has are then found as often as others.
 
     Of causes there is one for each miss, with its evidence. What the report holds is looked at
     first: ranks beyond k, the judge's evidence, the stages of each recorded retrieval, the IDs
@@ -72,12 +78,22 @@ def diagnose(
         id_evidence(report, indexed),
     )
     baseline = Baseline(report, k, rescoring(report))
-    misses = tuple(_misses(baseline, search))
+    search.texts = change_of_texts(indexed, baseline.lists)
+    misses = list(_misses(baseline, search))
     if search.retriever is not None:
         search.retriever.close()
-    proposed = [*proposals(baseline, search.deep_lists), *id_proposals(baseline, search.ids)]
+    absent = {}
+    if not search.texts and not search.ids.in_lists:
+        whole = [*baseline.lists_at(None), *search.deep_lists.values()]
+        absent = not_searched(indexed, whole)
+    misses = with_unsearched(misses, absent)
+    proposed = [
+        *proposals(baseline, search.deep_lists),
+        *id_proposals(baseline, search.ids),
+        *index_proposals(baseline, misses, absent),
+    ]
     scores = tuple(baseline.labels.values())
-    return Diagnosis(misses, scores, len(report), baseline.changes(proposed), size)
+    return Diagnosis(tuple(misses), scores, len(report), baseline.changes(proposed), size)
 
 
 _MOST = 20_000

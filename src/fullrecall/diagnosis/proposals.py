@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import chain
 
 from fullrecall.diagnosis.effects import Baseline, ChangeKind, Proposal, Values
 from fullrecall.diagnosis.likeness import duplicates
@@ -23,10 +24,11 @@ def proposals(baseline: Baseline, deep_lists: DeepLists) -> Iterator[Proposal]:
     if baseline.rescored:
         yield from _retrieving_more(baseline, deep_lists)
         yield from _without_duplicates(baseline, deep_lists)
+        yield from _of_stages(baseline)
 
 
 def _larger_k(baseline: Baseline) -> Iterator[Proposal]:
-    """Yield a larger k within the lists: twice k, and what brings about all that they have."""
+    """Yield larger ks within the lists, by doubling, up to what brings about all they have."""
     k = baseline.k
 
     def proposal(larger: Cut) -> Proposal:
@@ -88,7 +90,7 @@ def _retrieving_more(baseline: Baseline, deep_lists: DeepLists) -> Iterator[Prop
 
 
 def _enough(proposals: Iterable[Proposal]) -> Iterator[Proposal]:
-    """Yield the second of proposals of ever more contexts, and the first that does what all do."""
+    """Yield proposals of ever more contexts, up to the first that does what all do."""
     listed = list(proposals)
     if len(listed) < 2:  # noqa: PLR2004 - nothing larger
         return
@@ -97,9 +99,7 @@ def _enough(proposals: Iterable[Proposal]) -> Iterator[Proposal]:
     enough = next(
         n for n, mean in enumerate(means) if all(mean[p] >= most[p] - _NEAR for p in most)
     )
-    yield listed[1]
-    if enough > 1:
-        yield listed[enough]
+    yield from listed[1 : max(enough, 1) + 1]
 
 
 def _without_duplicates(baseline: Baseline, deep_lists: DeepLists) -> Iterator[Proposal]:
@@ -117,6 +117,21 @@ def _without_duplicates(baseline: Baseline, deep_lists: DeepLists) -> Iterator[P
     if any(new is not old for new, old in zip(lists, baseline.lists, strict=True)):
         action = "drop duplicates before the list is cut"
         yield Proposal(ChangeKind.DROP_DUPLICATES, action, baseline.over(lists), lists)
+
+
+def _of_stages(baseline: Baseline) -> Iterator[Proposal]:
+    """Yield the list of each earlier stage, cut to the length of the last one's."""
+    stages = [
+        {} if row.sample.ranks else {stage.name: stage.contexts for stage in row.sample.stages}
+        for row in baseline.rows
+    ]
+    for name in dict.fromkeys(chain.from_iterable(stages)):
+        lists = [
+            recorded if recorded is None or name not in of else of[name][: len(recorded)]
+            for of, recorded in zip(stages, baseline.lists, strict=True)
+        ]
+        action = f"return the list of {name} as it is, without the stages after it"
+        yield Proposal(ChangeKind.EARLIER_STAGE, action, baseline.over(lists), lists)
 
 
 def _keys(contexts: Sequence[Context]) -> list[str | None]:

@@ -248,9 +248,7 @@ def not_in_corpus(case: Case) -> Explained | None:
     if case.judged:
         return None
     if wanted.id is not None and corpus.by_id:
-        if case.is_in_corpus:
-            return None
-        return Explained(Cause.NOT_IN_CORPUS, f"no context of the corpus has the ID {wanted.id!r}")
+        return None if case.is_in_corpus else _without_id(case, wanted.id)
     if wanted.passage is None or not corpus.has_texts:
         return None
     share = case.share_in_corpus
@@ -258,6 +256,13 @@ def not_in_corpus(case: Case) -> Explained | None:
         return None
     amount = f"only {share:.0%}" if share else "none"
     return Explained(Cause.NOT_IN_CORPUS, f"{amount} of its text is in the corpus")
+
+
+def _without_id(case: Case, own_id: str) -> Explained:
+    if case.examined.search.ids.is_foreign:
+        detail = "the corpus has no expected ID of the report: it was chunked or named anew"
+        return Explained(Cause.ID_MISMATCH, detail)
+    return Explained(Cause.NOT_IN_CORPUS, f"no context of the corpus has the ID {own_id!r}")
 
 
 def failed_call(case: Case) -> Explained | None:
@@ -275,6 +280,14 @@ def nothing_retrieved(case: Case) -> Explained | None:
         return None
     detail = "the retriever returned an empty list"
     return Explained(Cause.NOTHING_RETRIEVED, detail, case.deep_rank)
+
+
+def texts_changed(case: Case) -> Explained | None:
+    """The index has other texts than the corpus: what it searches is not what was to be found."""
+    texts, own_id = case.examined.search.texts, case.wanted.id
+    if not texts or own_id not in case.corpus.by_id or own_id is None:
+        return None
+    return Explained(Cause.TEXT_DIFFERS, f"the index changed its texts: {texts}")
 
 
 def searched(case: Case) -> Explained | None:
@@ -340,6 +353,7 @@ RULES: tuple[CauseRule, ...] = (
     not_in_corpus,
     failed_call,
     nothing_retrieved,
+    texts_changed,
     searched,
     lookalike,
     in_the_corpus,

@@ -7,18 +7,15 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from itertools import chain
-from math import exp, log
 from typing import Any, NamedTuple
 
 from fullrecall._util.naming import parameter
-from fullrecall.diagnosis.rewrites import Groups, differences, matches_of
+from fullrecall.diagnosis.ids.differences import differences
+from fullrecall.diagnosis.ids.matching import CHANCE, Groups, matches_of, tail
 from fullrecall.samples.context import ID, Context
 from fullrecall.samples.identifiers import as_id
 from fullrecall.samples.retrieval import Retrieval
 from fullrecall.samples.sample import Sample
-
-_CHANCE = 0.001
-"""How often a hint may come of IDs that have nothing to do with each other."""
 
 _FEW_SAMPLES = 10
 """Below so many samples a count tells little: there it is enough that every reference fits."""
@@ -244,17 +241,7 @@ def _has_references(pool: AbstractSet[str], references: Sequence[Groups]) -> boo
     if hits * 2 < len(needed) or not hits:
         return False
     density = len(numbers) / (max(numbers | set(map(int, needed))) + 1)
-    return _tail(hits, len(needed), density) <= _CHANCE
-
-
-def _tail(hits: int, count: int, share: float) -> float:
-    """Return Hoeffding's bound on at least `hits` of `count` events that have mean `share`."""
-    seen = hits / count
-    if seen <= share:
-        return 1.0
-    surprise = seen * log(seen / share)
-    surprise += (1 - seen) * log((1 - seen) / (1 - share)) if seen < 1 else 0.0
-    return exp(-count * surprise)
+    return tail(hits, len(needed), density) <= CHANCE
 
 
 def _is_chance(samples: Sequence[tuple[AbstractSet[str], Groups]]) -> bool:
@@ -282,7 +269,7 @@ def _is_chance(samples: Sequence[tuple[AbstractSet[str], Groups]]) -> bool:
         having = set().union(*holding)
         fitting += number in having
         share += len(having | {number}) / count**2
-    return _tail(fitting, count, share) > _CHANCE
+    return tail(fitting, count, share) > CHANCE
 
 
 def is_telling(own_id: str) -> bool:

@@ -15,8 +15,9 @@ from fullrecall._util.naming import parameter
 from fullrecall.diagnosis.causes import Cause, Explained
 from fullrecall.diagnosis.corpus import Corpus
 from fullrecall.diagnosis.effects import Baseline, ChangeKind, Proposal
-from fullrecall.diagnosis.id_levels import id_fields, is_telling
-from fullrecall.diagnosis.rewrites import IdMatch, differences, matches_of
+from fullrecall.diagnosis.ids.differences import IdMatch, differences
+from fullrecall.diagnosis.ids.fields import id_fields, is_telling
+from fullrecall.diagnosis.ids.matching import matches_of
 from fullrecall.samples.context import Context
 from fullrecall.scorers import IdRecall
 from fullrecall.stats.evaluation import Evaluation
@@ -26,12 +27,13 @@ from fullrecall.table.row import Row
 class Alias(NamedTuple):
     """Another ID that stands for an expected one: what that explains, and how it was found.
 
-    `origin` is the match of both, or the field that has the expected one, as `id_key` takes it.
+    `origin` is the match of both, or the field that has the expected one, as `id_key` takes it;
+    None where the texts are equal.
     `explained` is None where expected IDs of this level do match in other samples, so that it is
     the corpus that was given with IDs of another level: no cause of a miss.
     """
 
-    origin: IdMatch | str
+    origin: IdMatch | str | None
     explained: Explained | None
 
 
@@ -40,20 +42,29 @@ class IdEvidence(NamedTuple):
 
     `in_lists` has them by the position of the row and the expected ID, `in_corpus` by the expected
     ID where only the corpus has it, `matches` the IDs that stand for each expected one anywhere.
+    `of_text` returns the ID that the corpus has for a text. `is_foreign` tells that the corpus has
+    no expected ID of many: it was chunked or named anew.
     """
 
     in_lists: Mapping[tuple[int, str], Alias]
     in_corpus: Mapping[str, Alias]
     matches: Mapping[str, Sequence[IdMatch]]
+    of_text: Callable[[str | None], str | None]
+    is_foreign: bool
 
 
-def _alias(origin: IdMatch | str, other_id: str | None, rank: int | None = None) -> Alias:
+def _alias(origin: IdMatch | str | None, other_id: str | None, rank: int | None = None) -> Alias:
     """Return the alias that a match is, or the context of another ID whose field has it.
 
     `rank` is its place in the list, None where only the corpus has it.
     """
     context = f"the context at rank {rank}" if rank else "a context of the corpus"
-    if isinstance(origin, str):
+    if origin is None:
+        cause, detail = (
+            Cause.ID_MISMATCH,
+            f"{context} has exactly its text, and the ID {other_id!r}",
+        )
+    elif isinstance(origin, str):
         cause = Cause.WRONG_ID_LEVEL if origin == "source" else Cause.ID_MISMATCH
         field = "as its source" if origin == "source" else f"at {parameter('id_key', origin)}"
         detail = f"{context} has it {field}, and {other_id!r} as its ID"
@@ -92,9 +103,38 @@ def id_evidence(report: Evaluation, corpus: Corpus) -> IdEvidence:
             if match is not None and (position, own_id) not in in_lists:
                 rank = ranks[match.retrieved]
                 in_lists[position, own_id] = _alias(match, match.retrieved, rank)
+    for key, alias in _of_texts(missing_ids, report, corpus).items():
+        in_lists.setdefault(key, alias)
     unindexed_ids = set().union(*missing_ids.values()) - corpus.by_id.keys()
     in_corpus = _in_corpus(unindexed_ids, corpus, matches, levels_meet=levels_meet)
-    return IdEvidence(in_lists, in_corpus, matches)
+    expected = set(chain.from_iterable(chain.from_iterable(references)))
+    is_foreign = len(expected) >= _MANY and expected.isdisjoint(corpus.by_id)
+    return IdEvidence(in_lists, in_corpus, matches, corpus.of_text, is_foreign)
+
+
+_MANY = 10
+"""Expected IDs that a corpus lacks one and all only if it has other ones."""
+
+
+def _of_texts(
+    missing: Mapping[int, Sequence[str]], report: Evaluation, corpus: Corpus
+) -> dict[tuple[int, str], Alias]:
+    """Return the expected IDs whose text was retrieved under another ID, if most IDs differ so.
+
+    Single copies under other IDs are near duplicates: only an index that was filled again has
+    half of all texts under other IDs.
+    """
+    aliases: dict[tuple[int, str], Alias] = {}
+    renamed = known = 0
+    for position, row in enumerate(report.rows if corpus.has_texts else ()):
+        for rank, context in enumerate(row.sample.contexts or (), start=1):
+            expected = corpus.of_text(context.text)
+            if expected is not None:
+                known += 1
+                renamed += expected != context.id
+                if expected != context.id and expected in missing.get(position, ()):
+                    aliases.setdefault((position, expected), _alias(None, context.id, rank))
+    return aliases if renamed * 2 > known else {}
 
 
 def _in_corpus(
@@ -118,7 +158,7 @@ def _in_corpus(
         if match is not None:
             aliases[expected_id] = _alias(match, match.retrieved)
     for expected_id, alias in aliases.items():
-        if levels_meet and (isinstance(alias.origin, str) or alias.origin.part):
+        if levels_meet and not (isinstance(alias.origin, IdMatch) and alias.origin.part is None):
             aliases[expected_id] = alias._replace(explained=None)
     return aliases
 
@@ -132,7 +172,7 @@ def _in_fields(
     ID in half of the samples at least.
     """
     aliases: dict[tuple[int, str], Alias] = {}
-    hits: Counter[IdMatch | str] = Counter()
+    hits: Counter[IdMatch | str | None] = Counter()
     for position, own_ids in missing.items():
         for rank, context in enumerate(contexts[position], start=1):
             if not context.metadata and context.source not in own_ids:
@@ -177,10 +217,14 @@ def id_proposals(baseline: Baseline, ids: IdEvidence) -> Iterator[Proposal]:
         return [name for name in names if document_of.get(name, name) == document]
 
     origins = [alias.origin for alias in ids.in_lists.values()]
-    matches = [origin for origin in origins if not isinstance(origin, str)]
+    matches = [origin for origin in origins if isinstance(origin, IdMatch)]
+    if None in origins:
+        action = "give texts the IDs that the corpus has for them: they have new ones"
+        names: IdNames = lambda _, context: filter(None, [ids.of_text(context.text)])  # noqa: E731
+        yield from _renaming(baseline, ChangeKind.NORMALIZE_IDS, action, names)
     same = [match for match in matches if match.part is None]
     if same:
-        action = f"write IDs in one way: ignore {differences(same)}"
+        action = f"write IDs in one way: they differ in {differences(same)}"
         yield from _renaming(baseline, ChangeKind.NORMALIZE_IDS, action, in_one_form)
     for path in dict.fromkeys(origin for origin in origins if isinstance(origin, str)):
         action = f"read IDs from {path!r} (id_key)"

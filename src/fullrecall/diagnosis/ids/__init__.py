@@ -1,0 +1,1 @@
+"""Everything about IDs that are written differently in the references and in what was retrieved."""

@@ -1,0 +1,223 @@
+"""An ID read word by word, and what is left of it without the words of a template."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from functools import lru_cache
+from itertools import chain, islice
+from typing import Literal, NamedTuple, TypeAlias
+from urllib.parse import unquote
+
+ComparedBy: TypeAlias = Literal["words", "letters", "any order"]
+"""What is compared of two IDs."""
+
+
+_WORD = re.compile(r"\d+|[^\W\d_]+")
+# A bar stays between two numbers alone: "1-23" and "12-3" are two documents.
+_NEEDLESS = re.compile(r"(?<!\d)\||\|(?!\d)")
+_HUMP = re.compile(r"(?<=[a-z])(?=[A-Z])")
+_SCHEME = re.compile(r"(?:[a-z][a-z0-9+.-]*://(?:www\.)?|www\.|file:)", re.IGNORECASE)
+_FRACTION = re.compile(r"\d+(\.0+)")
+_PART = (
+    "chunk|part|page|section|sec|seg|segment|node|split|passage|paragraph|para|block|piece|"
+    "sentence|row|slide|window|line|p|c|s|l|abs|absatz|art|artikel|seite|teil|zeile|partie|parte|"
+    "article|artículo|página|párrafo|pagina"
+)
+SLASHES = ("/", "\\")
+
+_LONGEST = 512
+"""Characters of an ID that are looked at: longer ones are texts, and compared as they are."""
+
+_MOST_WORDS = 32
+
+PATH, CHUNK, EXTENSION, NUMBER = "path", "chunk", "extension", "number"
+
+# Possessive (`++`): a part without a number would else be tried at every length, quadratically.
+ENDS = {
+    CHUNK: re.compile(
+        rf"(?:[^\w#?]*?(?:#|\?|::).+|[\W_]++(?:{_PART})[\W_]*+\d++(?:[\W_]++\d++)*+)",
+        re.IGNORECASE | re.DOTALL,
+    ),
+    EXTENSION: re.compile(r"\.[A-Za-z][A-Za-z0-9]{0,5}"),
+    NUMBER: re.compile(r"[\W_]++\d++"),
+}
+"""How IDs go on behind that of their document: `#3`, `/chunk-7`, `_p2`; `.md`; `-3`."""
+
+IdCut: TypeAlias = tuple[str, str]
+"""What is cut off before and after the words of an ID: "path", then an end; "" for nothing."""
+
+WHOLE: IdCut = ("", "")
+
+
+class Words(NamedTuple):
+    """An ID read word by word: `keys` are compared, `spans` say where each stands in `text`."""
+
+    text: str
+    keys: tuple[str, ...]
+    spans: tuple[tuple[int, int], ...]
+
+    def part(self, first: int, last: int) -> Words:
+        """Return some of the words, in the same text."""
+        return Words(self.text, self.keys[first:last], self.spans[first:last])
+
+    @property
+    def before(self) -> str:
+        """What stands in the text before the first word."""
+        return self.text[: self.spans[0][0]] if self.spans else ""
+
+    @property
+    def after(self) -> str:
+        """What stands in the text after the last word."""
+        return self.text[self.spans[-1][1] :] if self.spans else ""
+
+    @property
+    def core(self) -> str:
+        """The text from the first word to the last."""
+        return self.text[len(self.before) : len(self.text) - len(self.after)]
+
+    @property
+    def spaced(self) -> str:
+        """The words as they are written, with spaces in place of what separates them."""
+        return " ".join(self.text[start:end] for start, end in self.spans)
+
+    @property
+    def inner(self) -> str:
+        """The words that were left out between the first and the last, joined by spaces."""
+        kept = {start for start, _ in self.spans}
+        first, last = (self.spans[0][0], self.spans[-1][0]) if self.spans else (0, 0)
+        between = (span for span in words_of(self.text).spans if first < span[0] < last)
+        return " ".join(self.text[start:end] for start, end in between if start not in kept)
+
+    @property
+    def key(self) -> str:
+        """What is compared of the words: two numbers stay two, whatever separates them."""
+        return _NEEDLESS.sub("", "|".join(self.keys))
+
+    def compared(self, by: ComparedBy) -> str:
+        """Return the key, that of the words in any order, or the letters of a UUID's dashes."""
+        if by == "letters":
+            return "".join(self.text[start:end] for start, end in self.spans).casefold()
+        return self.key if by == "words" else "|".join(sorted(self.keys))
+
+    def moved(self, step: int) -> str:
+        """Return the key with another last number; empty where there is no number."""
+        at = next((at for at in reversed(range(len(self.keys))) if self.keys[at].isdigit()), None)
+        if at is None or len(self.keys) < 2:  # noqa: PLR2004 - a number alone counts nothing
+            return ""
+        number = str(int(self.keys[at]) + step)
+        return self._replace(keys=(*self.keys[:at], number, *self.keys[at + 1 :])).key
+
+    def cores(self, cut: IdCut) -> Iterator[Words]:
+        """Yield what is left without what a cut takes off; nothing where the ID has none of it."""
+        before, after = cut
+        size = len(self.keys)
+        starts, ends = [0], [size]
+        if before:
+            starts = [
+                at for at in range(1, size) if self.text[: self.spans[at][0]].endswith(SLASHES)
+            ]
+        if after:
+            ends = [
+                at
+                for at, (_, end) in enumerate(self.spans[:-1], start=1)
+                if end < self.spans[at][0] and ENDS[after].fullmatch(self.text, end)
+            ]
+        for first in starts:
+            for last in ends:
+                if first < last:
+                    yield self.part(first, last)
+
+
+@lru_cache(maxsize=65_536)  # every rule asks for the same IDs again
+def words_of(own_id: str) -> Words:
+    """Return the words and numbers of an ID: lower case, without zeros in front, nor a scheme."""
+    text = own_id[:_LONGEST]
+    if "%" in text:
+        text = unquote(text)
+    if not text.isascii():
+        text = unicodedata.normalize("NFKC", text)
+    text = text.strip()
+    scheme, fraction = _SCHEME.match(text), _FRACTION.fullmatch(text)
+    begin = scheme.end() if scheme else 0
+    end = fraction.start(1) if fraction else len(text)
+    keys: list[str] = []
+    spans: list[tuple[int, int]] = []
+    for match in islice(_WORD.finditer(text, begin, end), _MOST_WORDS):
+        word, start = match[0], match.start()
+        if word.isdigit():
+            keys.append(word.lstrip("0") or "0")
+            spans.append(match.span())
+            continue
+        for part in (word,) if word.islower() or word.isupper() else _HUMP.split(word):
+            keys.append(part.casefold())
+            spans.append((start, start + len(part)))
+            start += len(part)
+    return Words(text, tuple(keys), tuple(spans))
+
+
+Places: TypeAlias = frozenset[tuple[int, str]]
+"""Words with their places in an ID."""
+
+MANY = 10
+"""So many IDs must have a number in one place before it is one of their template."""
+
+FEWEST = 3
+"""So many distinct references must fit before what is not certain is a rewrite."""
+
+
+class Template(NamedTuple):
+    """Words that all IDs of one side have, and hardly any of the other: a template's, not a name's.
+
+    `first` and `last` are the places, counted from either end, where all have one word; `words`
+    are those that all have anywhere.
+    """
+
+    first: Places = frozenset()
+    last: Places = frozenset()
+    words: frozenset[str] = frozenset()
+
+    @classmethod
+    def of(cls, ours: Iterable[str], theirs: Iterable[str]) -> Template:
+        """Return the words of `ours` that `theirs` lack."""
+        own = [words_of(own_id).keys for own_id in ours]
+        other = [words_of(own_id).keys for own_id in theirs]
+        if len(own) < FEWEST or len(other) < FEWEST:
+            return cls()
+        counts = Counter(chain.from_iterable(map(set, other)))
+        has_more = len(own) >= MANY and min(map(len, own)) > min(map(len, other))
+
+        def is_theirs(word: str) -> bool:
+            # Chapter 2 has the number of version 2: its place and the words around it must do.
+            return not has_more if word.isdigit() else counts[word] * 10 > len(other)
+
+        def fixed(lists: Sequence[tuple[str, ...]], others: Sequence[tuple[str, ...]]) -> Places:
+            columns = enumerate(zip(*lists, strict=False))
+            alike = ((at, column[0]) for at, column in columns if len(set(column)) == 1)
+            return frozenset(
+                (at, word)
+                for at, word in alike
+                if not is_theirs(word) and any(keys[at : at + 1] != (word,) for keys in others)
+            )
+
+        backwards = [keys[::-1] for keys in own], [keys[::-1] for keys in other]
+        shared = frozenset.intersection(*map(frozenset, own))
+        everywhere = frozenset(w for w in shared if not w.isdigit() and not is_theirs(w))
+        return cls(fixed(own, other), fixed(*backwards), everywhere)
+
+    def left_out(self, words: Words) -> Words:
+        """Return an ID without these words; all of it where none would be left."""
+        size = len(words.keys)
+        places = enumerate(zip(words.keys, words.spans, strict=True))
+        kept = [(key, span) for at, (key, span) in places if not self._has(key, at, size)]
+        if not kept or len(kept) == size:
+            return words
+        keys, spans = zip(*kept, strict=True)
+        return Words(words.text, keys, spans)
+
+    def _has(self, key: str, at: int, size: int) -> bool:
+        if at == size - 1 and key.isdigit():
+            return False  # the number of a part, though all parts may have the same
+        return (at, key) in self.first or (size - 1 - at, key) in self.last or key in self.words

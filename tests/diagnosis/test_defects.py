@@ -1,0 +1,133 @@
+"""What the lists of a whole report show: an index filled again, cut, or searched in part."""
+
+from __future__ import annotations
+
+import sys
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from fullrecall import Context, IdRecall, Retrieval, Sample, evaluate
+from fullrecall.diagnosis import Cause, ChangeKind, Diagnosis, diagnose
+from fullrecall.samples.calls import Call
+
+WORDS = "amur danube elbe ganges indus jordan kolyma loire mekong niger oder parana".split()
+
+
+def text_of(document: int, part: int) -> str:
+    """Return a text of its own for each chunk."""
+    word = WORDS[document % 12]
+    return f"The {word} of year {document} has {part * 17 + document} bends; {word} no {part} ends."
+
+
+CORPUS = [
+    Context(text_of(d, n), id=f"{'ab'[d % 2]}/doc-{d}#{n}") for d in range(20) for n in range(5)
+]
+
+
+def diagnosed(found: Any, **options: Any) -> Diagnosis:
+    """Return the diagnosis of 50 questions; `found` returns their lists by the target's place."""
+    samples = [
+        Sample(user_input=f"q{n}", expected_ids=[CORPUS[2 * n].id]).with_retrieval(found(2 * n))
+        for n in range(50)
+    ]
+    report = evaluate(samples, IdRecall(), progress=False)
+    return diagnose(report, **{"corpus": CORPUS, **options})
+
+
+def around(place: int) -> list[Context]:
+    """Return the target's chunk behind one that has nothing to do with it."""
+    return [CORPUS[(place + 37) % 100], CORPUS[place]]
+
+
+def test_an_index_that_was_filled_again() -> None:
+    """The texts are those of the corpus, the IDs are new: no duplicates, and the gain is told."""
+    found = diagnosed(lambda n: [Context(c.text, id=f"{hash(c.text):x}") for c in around(n)])
+    assert found.counts() == {Cause.ID_MISMATCH: 50}
+    assert "has exactly its text" in found.misses[0].detail
+    (change,) = found.changes
+    assert (change.kind, change.gain) == (ChangeKind.NORMALIZE_IDS, 1.0)
+
+
+def test_a_single_copy_under_another_id_is_a_duplicate() -> None:
+    """Where most texts have the corpus' IDs, the index was not filled again."""
+    copy = Context(CORPUS[0].text, id="copy")
+    found = diagnosed(lambda n: around(n) if n else [copy])
+    assert found.counts() == {Cause.NEAR_DUPLICATE: 1}
+
+
+def test_texts_that_the_index_cut() -> None:
+    """Most retrieved texts are the beginning of the corpus' text of their ID."""
+    found = diagnosed(
+        lambda n: [Context(c.text[:20], id=c.id) for c in around(n)[: 1 + n % 4 // 2]]
+    )
+    assert found.counts() == {Cause.TEXT_DIFFERS: 25}
+    assert "retrieved texts are the beginning of their text in the corpus" in found.misses[0].detail
+    # Chunks of a document under its ID begin like it no more than one of them does.
+    parts = diagnosed(
+        lambda n: [Context(c.text[a : a + 9], id=c.id) for c in around(n)[:1] for a in (0, 9)]
+    )
+    assert Cause.TEXT_DIFFERS not in parts.counts()
+
+
+@pytest.mark.parametrize("enough", [True, False])
+def test_a_folder_that_no_list_has(*, enough: bool) -> None:
+    """A filter leaves out a half: named by its folder, with the gain of searching it too."""
+    searched = [c for c in CORPUS if c.id.startswith("a/")]
+
+    def lists(n: int) -> list[Context]:
+        target = CORPUS[n : n + 1] if CORPUS[n] in searched else []
+        return [*target, *[searched[(n + 3 * more) % 50] for more in range(5)]]
+
+    found = diagnosed(lists if enough else lambda n: lists(n)[:0] if n else lists(n))
+    if enough:
+        assert found.counts() == {Cause.NOT_SEARCHED: 20}
+        assert found.misses[0].detail == "in the corpus, but no list has anything of 'b/'"
+        (change,) = found.changes
+        assert change.action == "search what no list has: 'b/' (gain: as other targets)"
+        assert change.gain == pytest.approx(0.4)
+    else:
+        assert Cause.NOT_SEARCHED not in found.counts()
+
+
+def test_the_list_before_a_stage_was_better() -> None:
+    """The list of the search is proposed, cut to as many contexts; it costs none."""
+
+    def reversed_(n: int) -> Retrieval:
+        first = tuple(around(n))
+        return Retrieval(
+            first[:1],
+            calls=[Call("rerank", "q", first[:1], children=(Call("s", "q", first[::-1]),))],
+        )
+
+    found = diagnosed(reversed_)
+    (change,) = found.changes
+    assert change.kind is ChangeKind.EARLIER_STAGE
+    assert (change.gain, change.per_context) == (1.0, (True, 1.0))
+    assert "the list of s as it is" in change.action
+
+
+def test_a_corpus_that_was_chunked_anew_lacks_no_document() -> None:
+    """None of many expected IDs is there: the IDs are other ones, not the documents missing."""
+    corpus = [Context(c.text[:30], id=f"chunk {n}") for n, c in enumerate(CORPUS)]
+    found = diagnosed(lambda n: [corpus[n]], corpus=corpus)
+    assert found.counts() == {Cause.ID_MISMATCH: 50}
+
+
+@pytest.mark.long
+def test_planted_defects_are_named() -> None:
+    """Of the benchmark's twenty defects at least 16 are named, and none misnamed."""
+    folder = str(Path(__file__).parents[2] / "bench")
+    sys.path.insert(0, folder)
+    try:
+        bench = import_module("diagnosis_defects")
+        outcomes = list(bench.outcomes(bench.Collection(bench.chunks_of(bench.made_up()))))
+    finally:
+        sys.path.remove(folder)
+        sys.modules.pop("diagnosis_defects", None)
+    states = [outcome.state for outcome in outcomes]
+    assert len(states) == 20
+    assert states.count("named") >= 16
+    assert "MISNAMED" not in states
