@@ -66,10 +66,10 @@ def test_a_doubt_is_an_error_with_the_plan(columns: dict[str, Any], line: dict[s
 def test_unknown_columns_are_listed_with_the_way_out() -> None:
     """The message names all columns, and the fields that are missing."""
     with pytest.raises(InputError) as caught:
-        one({"Frage": "Wo?", "Antwort": "Hier"})
+        one({"Inquisitum": "Ubi", "Dictum": "Hic"})
     says = caught.value.problem
-    assert "columns: Frage, Antwort\n" in says
-    assert "fields={'user_input': 'Frage', 'reference_context_ids': '?'}" in says
+    assert "columns: Inquisitum, Dictum\n" in says
+    assert "fields={'user_input': '?', 'reference_context_ids': '?'}" in says
 
 
 def test_langsmith_as_json_lines_and_csv(tmp_path: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +11,7 @@ import pytest
 from fullrecall import IdRecall, Sample, evaluate
 from fullrecall.errors import InputError
 from fullrecall.measures import Recall
-from fullrecall.read import from_rows, plan_of, read
+from fullrecall.read import from_rows, plan_of, read, write_jsonl
 
 
 def ids(row: dict[str, Any], **options: Any) -> list[str]:
@@ -94,3 +95,100 @@ def test_chunks_of_one_document_are_one_context() -> None:
     assert recall("b", id_key="doc") == 0.0
     assert recall("b", id_key="doc", collapse=True) == 1.0
     assert recall("a#2", id_key="{doc}#{page}") == 1.0
+
+
+def plan_for(rows: Any, tmp_path: Path) -> Any:
+    """Return the plan of a JSON file, or the error."""
+    path = tmp_path / "rows.json"
+    path.write_text(json.dumps(rows), encoding="utf-8")
+    return plan_of(path)
+
+
+@pytest.mark.parametrize(
+    ("values", "doubts"),
+    [
+        (["doc_114", "doc_9"], 0),  # one series
+        (["covid-19", "shop-owner"], 1),
+        ([4411, 4417], 1),
+        ([["kb-1", "kb-2"], ["kb-3"]], 0),
+    ],
+)
+def test_a_reference_that_holds_ids_is_not_an_answer(
+    values: list[Any], doubts: int, tmp_path: Path
+) -> None:
+    """IDs of one series or in lists are references; else the plan asks."""
+    rows = [{"question": f"Who {n}?", "reference": value} for n, value in enumerate(values)]
+    plan = plan_for(rows, tmp_path)
+    assert len(plan.doubts) == doubts
+    assert plan.line == {"user_input": "question", "reference_context_ids": "reference"}
+    ours = plan_for([{"user_input": "Who?", "reference": values[0]}], tmp_path)
+    is_read_as_answer = ours.fields.get("reference") == "reference"
+    assert is_read_as_answer == isinstance(values[0], int)  # one number may be an answer
+
+
+def test_an_answer_beside_reference_ids_may_look_like_one(tmp_path: Path) -> None:
+    """So `write_jsonl` writes a null for the IDs."""
+    samples = [Sample(user_input="Who?", reference="doc_1")]
+    write_jsonl(samples, tmp_path / "own.jsonl")
+    assert list(read(tmp_path / "own.jsonl")) == samples
+    row = {"question": "Who?", "reference": "covid-19", "expected_ids": ["a"]}
+    assert plan_for([row], tmp_path).fields["reference"] == "reference"
+
+
+def test_rows_in_several_lists_are_all_read(tmp_path: Path) -> None:
+    """Those of two documents, or of two splits; deeper ones are asked for."""
+    rows = [{"question": "Who?", "expected_ids": ["a"]}]
+    assert plan_for({"first": rows, "second": rows}, tmp_path).rows == "*"
+    assert len(list(read(tmp_path / "rows.json"))) == 2
+    with pytest.raises(InputError, match=r"data.first\[\] or data.second\[\]: pass rows="):
+        plan_for({"data": {"first": rows, "second": rows}}, tmp_path)
+
+
+def test_an_offset_is_not_a_place_in_a_document(tmp_path: Path) -> None:
+    """A template joins pages and sections alone."""
+    snippet = {"document": "a.html", "offsetInBeginSection": 3, "text": "The text that is meant."}
+    plan = plan_for([{"question": "Who?", "snippets": [snippet]}], tmp_path)
+    assert plan.fields["reference_context_ids"] == "snippets[].document"
+
+
+@pytest.mark.parametrize(
+    ("row", "path"),
+    [
+        ({"pregunta": "¿Quién?", "documento_fuente": "a.pdf"}, "documento_fuente"),
+        ({"问题": "谁", "参考文档": ["doc-8"]}, "参考文档"),
+        ({"data.question": "Who?", "data.gold.ids": ["a"]}, '"data.gold.ids"'),
+        (
+            {"query": "Who?", "candidates": [{"pid": "a", "label": 1}]},
+            "candidates[].{id: pid, grade: label}",
+        ),
+    ],
+)
+def test_names_in_other_languages_and_with_dots(
+    row: dict[str, Any], path: str, tmp_path: Path
+) -> None:
+    """Each word is translated; of a flattened name the last part counts."""
+    plan = plan_for([row], tmp_path)
+    assert plan.certain
+    assert plan.fields["reference_context_ids"] == path
+
+
+@pytest.mark.parametrize(
+    "columns",
+    [
+        {"passages": ["Trout are fish.", "Carp are too."], "correct_passage": 1},
+        {"doc1": "d4", "doc2": "d9"},
+        {"retrieved_ground_truth": ["p-3"]},
+        {"expect": {"articles": ["KB001"], "must_mention": ["nine"]}},
+    ],
+)
+def test_references_of_an_unusual_form_are_asked_for(
+    columns: dict[str, Any], tmp_path: Path
+) -> None:
+    """A position in a list, numbered columns, a contradictory name, an object of several lists."""
+    assert "reference_context_ids" in plan_for([{"question": "Who?", **columns}], tmp_path).line
+
+
+def test_lists_that_no_field_takes_are_asked_for(tmp_path: Path) -> None:
+    """A file with a question and no references is read only if nothing may be references."""
+    assert not plan_for([{"question": "Who?", "authorities": ["A 1", "B 2"]}], tmp_path).certain
+    assert plan_for([{"question": "Who?", "tags": ["A 1", "B 2"]}], tmp_path).certain

@@ -106,6 +106,9 @@ def _csv(path: str, _: object, delimiter: str | None = None) -> FileRows:
     """Yield the rows of a CSV file with a header; a cell that is blank is None."""
     with closing(csv_records(path, delimiter)) as records:
         line, header = next(records, (0, []))
+        # A title of the spreadsheet is alone in its row.
+        while len(header) - sum(not cell.strip() for cell in header) == 1 < len(header) - 1:
+            line, header = next(records, (line, []))
         header = [column.strip() for column in header]
         twice = sorted({column for column in header if header.count(column) > 1})
         if twice:

@@ -12,6 +12,7 @@ from fullrecall._util import naming
 from fullrecall._util.dataframes import is_missing
 from fullrecall.errors import InputError, ParameterError
 from fullrecall.files.cells import ID_FIELDS, TRUTHS, cell_of, opened
+from fullrecall.files.foreign_names import english_words
 from fullrecall.files.formats import RawRow
 from fullrecall.files.paths import (
     MISSING,
@@ -27,13 +28,19 @@ from fullrecall.samples.sample import Sample
 
 
 def words_of(name: str) -> list[str]:
-    """Return the words of a column's name, in lower case: `expectedOutput`, `Gold Chunk`."""
+    """Return the words of a column's name, in English: `expectedOutput`, `Gold Chunk`."""
     apart = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", " ", name)
-    return [word for word in re.split(r"[^0-9a-z]+", apart.lower()) if word]
+    return english_words(apart)
 
 
 def snake(name: str) -> str:
-    """Return a column's name as that of a field would be: `expected_output`, `gold_chunk`."""
+    """Return a column's name as that of a field would be: `expected_output`, `gold_chunk`.
+
+    Of a name that says where a nested value lay (`inputs.question`) it is the last part.
+    """
+    before, _, last = name.rpartition(".")
+    if before and last and not before.lower().startswith("meta"):
+        return snake(last)
     return "_" * name.startswith("_") + "_".join(words_of(name)) + "_" * name.endswith("_")
 
 

@@ -9,8 +9,9 @@ from typing import Any, TypeAlias, TypeVar
 from fullrecall._util.values import shown
 from fullrecall.errors import InputError
 from fullrecall.files.cells import TRUTHS
+from fullrecall.files.columns import looks_gold
 from fullrecall.files.formats import FORMATS, Format, RawRow, format_of
-from fullrecall.files.guess import RowBelow, guessed, looks_gold, rows_in
+from fullrecall.files.guess import guessed
 from fullrecall.files.judgments import JudgmentTable
 from fullrecall.files.paths import MISSING, Each, condition_of, path_of
 from fullrecall.files.plans import (
@@ -22,6 +23,7 @@ from fullrecall.files.plans import (
     doubtful,
     snake,
 )
+from fullrecall.files.row_paths import RowBelow, rows_in
 from fullrecall.samples.hits import IdKey, check_id_key
 from fullrecall.samples.sample import Sample
 
@@ -234,6 +236,8 @@ def _is_ours(row: object) -> bool:
     if not isinstance(row, Mapping):
         return isinstance(row, Sample)
     has_sides = any(str(FIELDS.get(name)).startswith(("retriev", "refer")) for name in row)
+    if "reference" in row and row.keys().isdisjoint(REFERENCES[:2]):  # it may have IDs
+        return False
     return row.keys() <= FIELDS.keys() and (has_sides or "answer" not in row)
 
 
@@ -272,16 +276,25 @@ def _spread(
 def rows_at(record: object, path: str) -> Iterator[object]:
     """Yield the rows of a record at a path, each with the plain columns of the records above it.
 
-    `*` is each value of a mapping; its key is the column `key`.
+    `*` is each value of a mapping, or each object of those that are lists of objects; its key is
+    the column `key`.
     """
     if path == "*":
-        for key, value in record.items() if isinstance(record, Mapping) else ():
+        values = record if isinstance(record, Mapping) else {}
+        lists = {key: value for key, value in values.items() if _are_objects(value)}
+        for key, row in ((key, row) for key, value in lists.items() for row in value):
+            yield {"key": key, **row}
+        for key, value in values.items() if not lists else ():
             is_row = isinstance(value, Mapping) and not all(
                 isinstance(grade, (int, float)) for grade in value.values()
             )
             yield {"key": key, **value} if is_row else {"key": key, "value": value}
         return
     yield from _below(record, path_of(path).steps, {})
+
+
+def _are_objects(value: object) -> bool:
+    return isinstance(value, list) and bool(value) and isinstance(value[0], Mapping)
 
 
 def _below(value: Any, steps: Sequence[Any], above: Mapping[str, Any]) -> Iterator[object]:

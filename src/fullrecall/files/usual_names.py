@@ -19,7 +19,8 @@ ANSWERS = tuple(
     reference ground_truth ground_truths reference_answer expected_answer gold_answer
     golden_answer gt_answer correct_answer ideal_answer target_answer expected_output
     expected_response reference_response reference_output gold_answers expected generation_gt
-    ideal answer answers
+    ideal answer answers answer_expected answer_correct answer_reference
+    a
 """.split()
 )
 RESPONSES = tuple(
@@ -40,7 +41,7 @@ INPUTS = tuple(
 )
 OUTPUTS = tuple(
     """
-    outputs expected_output expected_outputs expectations expected ground_truth reference
+    outputs expected_output expected_outputs expectations expected expect ground_truth reference
     reference_outputs answer gold target
 """.split()
 )
@@ -73,8 +74,8 @@ TEST_SETS = tuple(
 """Columns of generated test sets, whose `contexts` are references."""
 GOLD = frozenset(
     """
-    judged judgments qrels
-    gold golden gt truth expected relevant evidence evidences support supporting positive
+    judged judgments judgements qrels pos
+    gold golden gt truth expected expect relevant evidence evidences support supporting positive
     positives reference references citation citations correct target required answer
 """.split()
 )
@@ -90,7 +91,7 @@ DOCUMENTS = frozenset(
 """Words in the names of columns that may hold references."""
 OTHERS = frozenset(
     """
-    retrieved retrieval haystack negative negatives forbidden excluded wrong keyword keywords
+    retrieved retrieval haystack neg negative negatives forbidden excluded wrong keyword keywords
     phrase phrases term terms refusal type types kind note notes category subset reason
     reasoning count counts rank ranks number num n score scores behavior behaviour flag contains
     tool tools distractor distractors by model prediction predictions dataset adversarial alias
@@ -110,6 +111,12 @@ PLACES = frozenset(
     page pages section sections paragraph line lines slide slides chapter pagenum
 """.split()
 )
+OFFSETS = frozenset(
+    """
+    offset begin start end count length size total of
+""".split()
+)
+"""Words of a name that is not a place's, whatever its other words."""
 CLAIM_WORDS = frozenset(
     """
     fact facts claim claims nugget nuggets
@@ -125,7 +132,7 @@ ID_KEYS = tuple(
     """
     chunk_id doc_id docid document_id passage_id node_id corpus_id corpus-id doc_uri doc_name
     document_name file_name filename file_path filepath url uri link path file document doc _id
-    id title source source_id name
+    id pid title source source_id name ref
 """.split()
 )
 TEXT_KEYS = tuple(
@@ -136,7 +143,7 @@ TEXT_KEYS = tuple(
 )
 GRADE_KEYS = tuple(
     """
-    grade gain relevance rel relevance_grade query_relevance_label label
+    grade gain relevance rel relevance_grade query_relevance_label label rating
 """.split()
 )
 STARTS = tuple(
@@ -152,7 +159,7 @@ ENDS = tuple(
 
 NOUNS = DOCUMENTS | frozenset(
     """
-    judged judgments qrels
+    judged judgments judgements qrels pos positive positives
     id ids evidence evidences citation citations reference references fact facts claim claims
     session sessions retrieval ctx ctxs node nodes support supporting
 """.split()

@@ -11,6 +11,7 @@ from typing import Any
 
 from fullrecall._util.parameters import as_path
 from fullrecall.errors import InputError, ParameterError
+from fullrecall.files.columns import is_id_like
 from fullrecall.files.documents import DocumentsLike, documents_of
 from fullrecall.files.frames import from_rows
 from fullrecall.files.text_files import FilePath
@@ -194,7 +195,13 @@ def write_jsonl(samples: Iterable[Sample | Mapping[str, Any]], path: FilePath) -
 
 def _line(sample: Sample, number: int) -> str:
     try:
-        return json.dumps(sample.to_dict(), ensure_ascii=False) + "\n"
+        return json.dumps(_unmistakable(sample.to_dict()), ensure_ascii=False) + "\n"
     except (TypeError, ValueError, RecursionError) as error:
         problem = f"metadata holds what JSON has no form for: {error}"
         raise InputError(problem, line=number, field="metadata") from None
+
+
+def _unmistakable(fields: dict[str, Any]) -> dict[str, Any]:
+    """Return a row, with a null for the reference IDs where its answer looks like one of them."""
+    is_open = IDS not in fields and is_id_like(fields.get("reference"))
+    return {**fields, IDS: None} if is_open else fields

@@ -1,0 +1,137 @@
+"""Columns of a file: the words of their names, and the forms of their values."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import Any
+
+from fullrecall._util.dataframes import is_missing
+from fullrecall.files import usual_names as usual
+from fullrecall.files.cells import has_mark, items_of, opened, parts_of
+from fullrecall.files.paths import MISSING
+from fullrecall.files.plans import snake, words_of
+
+ASKING = ("?", "\uff1f", "\u061f")
+"""Question marks: that of ASCII, the full-width one, and the Arabic one."""
+
+_ENDS = (".", "!", "\u2026", "\u3002", "\uff01", *ASKING)
+_FEWEST_WORDS = 8
+_FEWEST_UNSPACED = 12
+_UNSPACED = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\u0e00-\u0e7f]")
+"""A letter of Chinese, Japanese or Thai."""
+
+_ID_LIKE = re.compile(r"(?=.*\d)(?=.*[^\W\d_])(?:\w+[-_:/.#])+\w+|[a-z]+(?:[-_][a-z]+)+")
+_NUMBERED = re.compile(
+    r"([^\W\d]+[-_:/.#])\d+|(?=.*\d)[0-9a-f]{8}(?:-?[0-9a-f]{4}){3}-?[0-9a-f]{12}"
+)
+"""An ID of a name and a number, or a random one."""
+
+
+def looks_gold(name: str) -> bool:
+    """Return whether a column's name is that of references."""
+    words = frozenset(words_of(name))
+    return bool(words & usual.GOLD) and not words & usual.OTHERS
+
+
+class ColumnValues:
+    """A column, or a part of one: its path, the words of its name, and its values."""
+
+    def __init__(self, path: str, name: str, values: list[Any], *, is_gold: bool = False) -> None:
+        self.path, self.name, self.values = path, snake(name), values
+        self.words = frozenset(word.rstrip("0123456789") or word for word in words_of(name))
+        self.is_gold = is_gold or bool(self.words & usual.GOLD)
+        items = (item for value in values for item in items_of(value))
+        self.items = [part for item in items for part in parts_of(item)]
+
+    @property
+    def each(self) -> str:
+        """The path of each of its items."""
+        return f"{self.path}[]" if self.has_lists else self.path
+
+    @property
+    def has_lists(self) -> bool:
+        """Whether one of its values is a list."""
+        return any(isinstance(opened(value), (list, tuple)) for value in self.values)
+
+    def is_all(self, kind: type | tuple[type, ...]) -> bool:
+        """Return whether it has items, all of a type."""
+        return bool(self.items) and all(isinstance(item, kind) for item in self.items)
+
+    @property
+    def are_flags(self) -> bool:
+        """Whether its items are true or false."""
+        texts = {str(item).lower() for item in self.items}
+        return bool(texts) and (texts <= {"true", "false"} or texts <= {"yes", "no"})
+
+    @property
+    def are_numbers(self) -> bool:
+        """Whether its items are numbers."""
+        return bool(self.items) and not self.are_flags and all(map(is_number, self.items))
+
+    @property
+    def form(self) -> str:
+        """What its items are: "ids", "texts", or "" where that is not clear."""
+        if not self.items or not self.is_all((str, int)) or self.are_flags:
+            return ""
+        if self.words & usual.TITLES and not any(map(ends_sentence, self.items)):
+            return "ids"
+        forms = {form_of(item) for item in self.items}
+        if forms <= {"ids"} or (forms == {"ids", ""} and not self.words & usual.TEXT_WORDS):
+            return "ids"
+        if forms <= {"texts", ""} and ("texts" in forms or self.words & usual.TEXT_WORDS):
+            return "texts"
+        return "ids" if forms == {""} and self.words & (usual.DOCUMENTS - usual.TEXT_WORDS) else ""
+
+
+def has_value(value: Any) -> bool:
+    """Return whether a path found anything but an empty list."""
+    return value is not MISSING and not (isinstance(value, list) and not value)
+
+
+def given_values(values: Sequence[Any]) -> list[Any]:
+    """Return the values that are given, and the lists and objects that texts of them are."""
+    given = (value for value in values if not is_missing(value))
+    return [opened(value) for value in given if not isinstance(value, str) or value]
+
+
+def is_pair(item: Any) -> bool:
+    """Return whether an item is a text and a number."""
+    return len(item) == 2 and isinstance(item[0], str) and type(item[1]) in (int, float)  # noqa: PLR2004
+
+
+def is_number(item: object) -> bool:
+    """Return whether an item is a number, or a text of one."""
+    if isinstance(item, str):
+        return bool(re.fullmatch(r"-?\d+(\.\d+)?", item.strip()))
+    return isinstance(item, (int, float)) and not isinstance(item, bool)
+
+
+def form_of(item: object) -> str:
+    """Return the form of an item: "ids", "texts", or "" for a short text that may be either."""
+    if not isinstance(item, str):
+        return "ids"
+    words = item.split()
+    unspaced = len(_UNSPACED.findall(item))
+    if unspaced and not has_mark(item):  # its words have no blanks between them
+        return "texts" if ends_sentence(item) or unspaced >= _FEWEST_UNSPACED else ""
+    if has_mark(item) or (len(words) == 1 and len(item) <= 200):  # noqa: PLR2004 - an ID's length
+        return "ids"
+    return "texts" if len(words) >= _FEWEST_WORDS or ends_sentence(item) else ""
+
+
+def ends_sentence(item: object) -> bool:
+    """Return whether an item is a text that ends as a sentence does."""
+    return isinstance(item, str) and item.rstrip()[-1:] in _ENDS
+
+
+def is_id_like(item: object) -> bool:
+    """Return whether an item is a text such as IDs are, and few answers: `doc-14`, `shop_owner`."""
+    return isinstance(item, str) and bool(_ID_LIKE.fullmatch(item))
+
+
+def are_numbered(items: Sequence[Any]) -> bool:
+    """Return whether items are IDs of one series, such as `doc_1` and `doc_14`, or random ones."""
+    found = [_NUMBERED.fullmatch(item) if isinstance(item, str) else None for item in items]
+    names = {each and each[1] for each in found}
+    return len(set(items)) > 1 and all(found) and len(names) == 1

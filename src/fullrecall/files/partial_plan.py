@@ -1,0 +1,93 @@
+"""A plan in the making: the columns of rows, the fields that have a path, and the doubts."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from fullrecall.files.cells import TRUTHS
+from fullrecall.files.columns import ColumnValues, given_values, is_number
+from fullrecall.files.formats import RawRow
+from fullrecall.files.paths import condition_of, path_of, quoted
+from fullrecall.files.plans import Doubt, Given
+
+HEAD = 50
+"""Values of a column that are looked at."""
+
+
+class PartialPlan:
+    """The columns of rows, the paths of fields so far, and the fields in doubt."""
+
+    def __init__(self, rows: Sequence[RawRow], given: Given) -> None:
+        self.rows, self.given = rows, given
+        self.doubts: list[Doubt] = []
+        self.names = list(
+            dict.fromkeys(name for row in rows for name in row if isinstance(name, str))
+        )
+        self.fields = {
+            field: path
+            for field, path in given.fields.items()
+            if columns_at(field, path) <= set(self.names) or field in TRUTHS
+        }
+        self.above = frozenset().union(*(getattr(row, "above", ()) for row in rows))
+        self.left_out = {name for name in self.names if self._is_index(name)} | given.left_out
+        used = frozenset().union(*(columns_at(field, path) for field, path in given.fields.items()))
+        self.columns = {
+            name: ColumnValues(quoted(name), name, self._values(name))
+            for name in self.names
+            if name not in self.left_out and name not in used
+        }
+
+    def _values(self, name: str) -> list[Any]:
+        return given_values([row.get(name) for row in self.rows[:HEAD]])
+
+    def _is_index(self, name: str) -> bool:
+        """Return whether a column is the index that pandas writes."""
+        numbered = all(is_number(value) for value in self._values(name))
+        return numbered and bool(re.fullmatch(r"|Unnamed: 0(\.1)*|__index_level_0__", name))
+
+    def put(self, field: str, path: str) -> None:
+        """Take a path for a field that has none yet."""
+        if field not in self.given.unguessed:
+            self.fields.setdefault(field, path)
+
+    def taken(self) -> set[str]:
+        """Return the paths that fields have."""
+        return set(self.fields.values())
+
+    def free(self) -> list[ColumnValues]:
+        """Return the columns that no field has taken."""
+        taken = self.taken()
+        return [column for column in self.columns.values() if column.path not in taken]
+
+    def named(self, names: Sequence[str]) -> Iterator[ColumnValues]:
+        """Yield the free columns of these names, in the order of the names."""
+        by_name = {column.name: column for column in reversed(self.free())}
+        yield from (by_name[name] for name in names if name in by_name)
+
+    def parts(self, column: ColumnValues, *, is_gold: bool = False) -> list[ColumnValues]:
+        """Return the keys of a column of objects as columns."""
+        objects = [value for value in column.values if isinstance(value, Mapping)]
+        names = dict.fromkeys(key for value in objects for key in value if isinstance(key, str))
+        values = {key: [value.get(key) for value in objects] for key in names}
+        return [
+            ColumnValues(
+                f"{column.path}.{quoted(key)}", key, given_values(values[key]), is_gold=is_gold
+            )
+            for key in names
+        ]
+
+    def doubt(self, field: str, why: str, *paths: str) -> None:
+        """Leave a field open, with the reason and the paths that may hold it."""
+        if not any(each.field == field for each in self.doubts):
+            self.fields.pop(field, None)
+            self.doubts.append(Doubt(field, why, paths))
+
+
+def columns_at(field: str, text: str) -> frozenset[str]:
+    """Return the columns that a field's path takes away from the metadata."""
+    if field not in TRUTHS:
+        return path_of(text).columns
+    condition = condition_of(text)
+    return condition.path.columns if condition.pattern is None else frozenset()

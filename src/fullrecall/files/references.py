@@ -1,0 +1,364 @@
+"""The references and the retrieval of rows: columns of IDs, texts, objects, pages and spans."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from fullrecall.files import usual_names as usual
+from fullrecall.files.cells import has_mark, items_of
+from fullrecall.files.columns import (
+    ColumnValues,
+    are_numbered,
+    form_of,
+    is_id_like,
+    is_number,
+    is_pair,
+)
+from fullrecall.files.formats import RawRow
+from fullrecall.files.partial_plan import PartialPlan, columns_at
+from fullrecall.files.paths import MISSING, path_of, quoted
+from fullrecall.files.plans import FIELDS, REFERENCES, snake, words_of
+
+IDS, TEXTS, CLAIMS = "reference_context_ids", "reference_contexts", "reference_claims"
+
+_FLAG = re.compile(r"(is_)?(support\w*|selected|relevant|gold|positive|evidence)$", re.IGNORECASE)
+
+
+class ReferencesPlan(PartialPlan):
+    """A plan in the making that finds the columns with references, and with what was retrieved."""
+
+    def references(self) -> None:
+        """Take the columns of references and of the retrieved contexts, or doubt them."""
+        names = {snake(name) for name in self.names}
+        has_answer = "." not in self.fields.get("reference", ".")
+        others = {"answer", "reference_claims", "reference_entities", *usual.RESPONSES}
+        is_open = has_answer and not names & others
+        if self.fields.get("retrieved_contexts") == "contexts" and is_open:
+            why = "contexts may be what was retrieved (retrieved_contexts), or what should be"
+            self.fields.pop("retrieved_contexts")
+            self.doubt(TEXTS, why, "contexts")
+        contexts = [each for each in self.free() if each.name == "context" and each.items]
+        for column in contexts:
+            self._context(column)
+        free = [
+            each
+            for each in self.free()
+            if each not in contexts and each.name not in (*usual.IDS, "metadata")
+        ]
+        self._retrieved(free)
+        free = [each for each in free if each.path not in self.taken()]
+        if IDS in self.fields and TEXTS in self.fields:
+            return
+        self.take(free, is_alone=not any(name in self.fields for name in REFERENCES[:2]))
+        known = {*FIELDS, *usual.ANSWERS, "context"}
+        used = frozenset().union(*(columns_at(*pair) for pair in self.fields.items()))
+        near = [each for each in self.free() if each.name not in known | used]
+        for column in near:
+            from difflib import get_close_matches  # which few files need
+
+            meant = get_close_matches(column.name, FIELDS, n=1, cutoff=0.85)
+            if meant and f"{column.name}s" not in meant and FIELDS[meant[0]] not in self.fields:
+                self.doubt(FIELDS[meant[0]], f"{column.path} may be mistyped", column.path)
+        if IDS not in self.fields and not any(each.field == IDS for each in self.doubts):
+            self._left()
+            for column in self.columns.values():
+                if column.name != "metadata":
+                    continue
+                named = [part for part in self.parts(column) if self._is_reference(part)]
+                parts = [part for part in named if part.form == "ids"]
+                if len(parts) == 1:
+                    self.doubt(IDS, "the metadata may have the references", parts[0].path)
+
+    def _left(self) -> None:
+        """Doubt the references where only columns of lists or objects may hold them."""
+        if self.doubts or not {*REFERENCES, "answerable"}.isdisjoint(self.fields):
+            return
+        lists = [
+            each
+            for each in self.free()
+            if (each.has_lists or each.is_all(Mapping)) and not each.words & usual.OTHERS
+            if each.name not in (*usual.TURNS, *usual.INPUTS, "metadata", "meta", "tags")
+        ]
+        paths = [
+            path for each in lists if each.is_all(Mapping) for path in _of_objects(each).values()
+        ]
+        paths += [each.path for each in lists if not (each.is_all(Mapping) and _of_objects(each))]
+        if paths and not any(name.startswith("retriev") for name in self.fields):
+            self.doubt(IDS, f"{' or '.join(paths)} may hold references", *paths)
+
+    def is_test_set(self) -> bool:
+        """Return whether a column is one of those that generators of test sets write."""
+        return bool(set(map(snake, self.names)) & set(usual.TEST_SETS))
+
+    def may_be_ids(self, column: ColumnValues) -> bool:
+        """Return whether a column named like an answer holds IDs."""
+        if column.words & {"answer", "answers", "generation", "output", "response"}:
+            return False
+        if column.form != "ids":
+            return False
+        several = any(
+            isinstance(value, (list, tuple)) and len(value) > 1 for value in column.values
+        )
+        if several or all(has_mark(str(item)) for item in column.items):
+            return True
+        if any(self._is_reference(each) for each in self.columns.values() if each is not column):
+            return False
+        is_reference = column.name in ("reference", "references")
+        has_numbers = is_reference and column.are_numbers and len(set(column.items)) > 1
+        return all(map(is_id_like, column.items)) or has_numbers
+
+    def is_bare(self, column: ColumnValues) -> bool:
+        """Return whether a column of one word each may hold answers or IDs: `gold`, `expected`."""
+        if not column.words <= usual.BARE or not column.items or column.form != "ids":
+            return False
+        return not all(has_mark(str(item)) for item in column.items)
+
+    def _context(self, column: ColumnValues) -> None:
+        """Take `context` as a reference in the rows of test sets; else it may be either side's."""
+        if self.is_test_set():
+            self.put(TEXTS, column.path)
+        else:
+            why = f"{column.path} may be what was retrieved, or what should be"
+            self.doubt(TEXTS, why, column.path)
+
+    def _retrieved(self, columns: Sequence[ColumnValues]) -> None:
+        """Take the columns of what was retrieved."""
+        for column in columns:
+            if column.words & {"retrieved", "hits"} and not column.words & (usual.GOLD | {"gt"}):
+                if column.form == "ids":
+                    self.put("retrieved_context_ids", column.path)
+                elif column.is_all(Mapping) and _of_objects(column).keys() == {IDS}:
+                    self.put("retrieved_context_ids", _of_objects(column)[IDS])
+                elif column.form == "texts" or column.is_all(Mapping):
+                    self.put("retrieved_contexts", column.path)
+
+    def take(self, columns: Sequence[ColumnValues], *, is_alone: bool) -> None:
+        """Take the columns that hold references: those named so, else those named as documents."""
+        spans = self._flat_span(columns)
+        places = [each for each in columns if each.words & usual.PLACES and each.are_numbers]
+        named = [each for each in columns if self._is_reference(each) and each not in places]
+        gold = [each for each in named if each.is_gold]
+        documents = [each for each in named if not each.is_gold]
+        if spans is not None:
+            self.put(TEXTS, spans)
+            return
+        if (chosen := next(self._chosen(columns), None)) is not None:
+            self.doubt(IDS, f"{chosen[0]} may be a position in {chosen[1]}")
+            return
+        ids: list[str] = []
+        texts: list[str] = []
+        unclear: list[str] = []
+        told = [each for each in gold if self._is_told(each, is_alone=is_alone)]
+        for column in told:
+            self._sort(column, ids, texts, unclear)
+        if any(each.field == TEXTS for each in self.doubts):
+            documents = [each for each in documents if self._is_sure(each)]
+        if not ids and (places or not texts):
+            ids = self._of_documents(documents, texts, unclear, is_placed=bool(places))
+        if places and is_alone:
+            self._placed(places, ids)
+            ids = []
+        known = {IDS, TEXTS} & self.fields.keys()
+        if not (ids or texts or unclear or known) and is_alone:
+            sure = [each for each in columns if each.form == "ids" and self._is_sure(each)]
+            untold = [each for each in gold if each not in told and each.is_all((str, int))]
+            sure = [each for each in sure if not each.words & usual.OTHERS]
+            may = sure if "reference" in self.fields else untold or sure
+            unclear = [each.path for each in may]
+        self._settle(IDS, ids, unclear)
+        self._settle(TEXTS, texts, [])
+
+    @staticmethod
+    def _chosen(columns: Sequence[ColumnValues]) -> Iterator[tuple[str, str]]:
+        """Yield columns of positions, each with the list in which it may choose an item."""
+        lists = [each for each in columns if each.has_lists and not each.is_gold]
+        for column in columns:
+            is_position = column.words & {"correct", "index", "idx", "label", "answer", "gold"}
+            if is_position and column.is_all(int) and not column.has_lists:
+                yield from (
+                    (column.path, each.path)
+                    for each in lists
+                    if len(each.values) == len(column.items)
+                    and all(
+                        isinstance(value, list) and 0 <= number <= len(value)
+                        for number, value in zip(column.items, each.values, strict=True)
+                    )
+                )
+
+    def _of_documents(
+        self, columns: list[ColumnValues], texts: list[str], unclear: list[str], *, is_placed: bool
+    ) -> list[str]:
+        """Return the path of the IDs that columns named as documents hold, or doubt it."""
+        ids: list[str] = []
+        for column in columns:
+            self._sort(column, ids, [] if texts else texts, unclear)
+        is_sure = len(ids) == 1 and not unclear and any(map(self._is_sure, columns))
+        if ids and not is_sure and not is_placed:
+            why = f"{' or '.join(ids)} may be the references, or a remark"
+            self.doubt(IDS, why, *ids)
+            return []
+        return ids
+
+    def _is_told(self, column: ColumnValues, *, is_alone: bool) -> bool:
+        """Return whether a name with the words of references tells that it holds documents."""
+        if self._is_sure(column) or not is_alone:
+            return True
+        if column.name in usual.ANSWERS and not column.has_lists:
+            return are_numbered(column.items)
+        return bool(column.words & usual.NOUNS) and not self.is_bare(column)
+
+    def _is_sure(self, column: ColumnValues) -> bool:
+        return all(has_mark(str(item)) for item in column.items) or column.is_all(Mapping)
+
+    def _is_reference(self, column: ColumnValues) -> bool:
+        if column.words & usual.OTHERS and not {"gt", "truth"} & column.words:
+            return False
+        if column.are_flags or (column.is_all(float)):
+            return False
+        return column.is_gold or bool(column.words & usual.DOCUMENTS) or _are_judged(column)
+
+    def _sort(
+        self, column: ColumnValues, ids: list[str], texts: list[str], unclear: list[str]
+    ) -> None:
+        """Add the paths of a column to those of IDs, of texts, or of columns that are not clear."""
+        if column.words & usual.CLAIM_WORDS and column.is_all(str):
+            self.put(CLAIMS, column.path)
+        elif column.is_all(Mapping):
+            found = _of_objects(column)
+            ids += [found[IDS]] if IDS in found else []
+            texts += [found[TEXTS]] if TEXTS in found else []
+            unclear += [] if found else [column.path]
+        elif column.is_all((list, tuple)):
+            self.sort_lists(column, ids, unclear)
+        elif column.are_numbers and not any(isinstance(value, list) for value in column.values):
+            known = {"id", "ids", "doc", "docs", "chunk", "chunks", "source", "sources"}
+            ids += [column.path] if column.words & known else []
+        elif column.items:
+            {"ids": ids, "texts": texts}.get(column.form, unclear).append(column.path)
+
+    def sort_lists(self, column: ColumnValues, ids: list[str], unclear: list[str]) -> None:
+        """Add the path of a column of lists: any-of groups, or documents with a number each."""
+        inner = [part for item in column.items for part in item]
+        if all(map(is_pair, column.items)):
+            each, joined = f"{column.path}[][0]", f"{column.path}[].{{[0]}}#{{[1]}}"
+            if column.name.startswith("supporting_fact"):  # there the numbers are of sentences
+                ids.append(each)
+            else:
+                why = f"{column.path} has documents with a page each, or with another number"
+                self.doubt(IDS, why, joined, each)
+        elif inner and all(isinstance(i, (str, int)) and form_of(i) == "ids" for i in inner):
+            ids.append(column.path)
+        else:
+            unclear.append(column.path)
+
+    def _placed(self, places: list[ColumnValues], ids: list[str]) -> None:
+        """Join a page with its document."""
+        place = places[0]
+        named = [path for path in ids if path_of(path).template is None]
+        if len(named) == 1:
+            self.put(IDS, f"{{{named[0]}}}#{{{place.path}[]}}")
+        else:
+            why = f"{place.path} means nothing without its document"
+            self.doubt(IDS, why, *(f"{{{path}}}#{{{place.path}[]}}" for path in named))
+
+    def _settle(self, field: str, paths: list[str], unclear: list[str]) -> None:
+        """Take the only path for a field, or doubt it."""
+        if field in self.fields or (not paths and not unclear):
+            return
+        if len(paths) == 1 and not unclear:
+            self.put(field, paths[0])
+        elif paths:
+            self.doubt(field, f"{' and '.join([*paths, *unclear])} may hold it", *paths, *unclear)
+        elif unclear and TEXTS not in self.fields:
+            why = f"{' and '.join(unclear)} may hold IDs, texts ({TEXTS}), or answers (reference)"
+            like_ids = [path for path in unclear if self._are_like_ids(path)]
+            self.doubt(field, why, *(like_ids if len(like_ids) == len(unclear) else ()))
+
+    def _are_like_ids(self, path: str) -> bool:
+        """Return whether the values at a path have the marks of files, or digits, as IDs do."""
+        values = [path_of(path).value(row) for row in self.rows]
+        items = [item for value in values if value is not MISSING for item in items_of(value)]
+        return all(
+            form_of(item) == "ids" and (re.search(r"\d|\.\w", str(item)) or is_id_like(item))
+            for item in items
+        )
+
+    def _flat_span(self, columns: Sequence[ColumnValues]) -> str | None:
+        """Return the span that four columns of a row say, if they do."""
+        by_name = {column.name: column.path for column in columns}
+        start, end = (
+            next((by_name[n] for n in names if n in by_name), None)
+            for names in (usual.STARTS, usual.ENDS)
+        )
+        text = next((by_name[n] for n in usual.TEXT_KEYS if n in by_name and n != "answer"), None)
+        document = next((by_name[n] for n in usual.ID_KEYS if n in by_name), None)
+        if start is None or end is None or text is None or document is None:
+            return None
+        return f"{{text: {text}, source: {document}, start: {start}, end: {end}}}"
+
+
+def _are_judged(column: ColumnValues) -> bool:
+    """Return whether a column has documents with a flag or a whole number as the grade of each."""
+    if not column.is_all(Mapping) or not any(isinstance(each, list) for each in column.values):
+        return False
+    grades = [
+        value
+        for item in column.items
+        for key, value in item.items()
+        if snake(str(key)) in usual.GRADE_KEYS or _FLAG.match(str(key))
+    ]
+    return len(grades) >= len(column.items) and all(isinstance(grade, int) for grade in grades)
+
+
+def _of_objects(column: ColumnValues) -> dict[str, str]:
+    """Return the paths of IDs and of texts in a column of objects."""
+    first: dict[str, Any] = {}
+    for item in column.items:
+        first |= {key: value for key, value in item.items() if value is not None}
+    flag = next(
+        (key for key in first if _FLAG.match(str(key)) and str(first[key]).lower() in _FLAGS), None
+    )
+    each = f"{column.path}[{flag}]" if flag else f"{column.path}[]"
+    names = {snake(str(key)): str(key) for key in first}
+    key, place, text, grade = (
+        next((names[n] for n in choices if n in names), None)
+        for choices in (usual.ID_KEYS, _places(first), usual.TEXT_KEYS, usual.GRADE_KEYS)
+    )
+    if text is not None and not isinstance(first[text], str):
+        text = None
+    span = first.get("span")
+    start, end = (
+        next((names[n] for n in c if n in names), None) for c in (usual.STARTS, usual.ENDS)
+    )
+    ends = ("span[0]", "span[1]") if isinstance(span, list) else (start, end)
+    if key and text and None not in ends:
+        document = key if key != text else names.get("source", key)
+        return {
+            TEXTS: f"{each}.{{text: {text}, source: {document}, start: {ends[0]}, end: {ends[1]}}}"
+        }
+    found = {}
+    if key is not None and grade is not None and is_number(first[grade]) and not flag:
+        found[IDS] = f"{each}.{{id: {quoted(key)}, grade: {quoted(grade)}}}"
+    elif key is not None:
+        is_whole = place is None or key in ("chunk_id", "passage_id", "node_id", "url", "link")
+        joined = f"{{{key}}}#{{{place}{'[]' if isinstance(first.get(place or ''), list) else ''}}}"
+        found[IDS] = f"{each}.{quoted(key) if is_whole else joined}"
+    if text is not None and text != key and not (flag and key == "title"):
+        found[TEXTS] = f"{each}.{quoted(text)}"
+    return found
+
+
+_FLAGS = frozenset({"true", "false", "0", "1"})
+
+
+def _places(item: RawRow) -> list[str]:
+    """Return the keys of an object that say a place in a document."""
+    keys = [snake(str(key)) for key in item if _is_place(frozenset(words_of(str(key))))]
+    return [key for key in keys if not key.endswith(("text", "title", "_full_page"))]
+
+
+def _is_place(words: frozenset[str]) -> bool:
+    """Return whether a name is a place's: `page`, `evidence_page_num`, not `endOffsetInSection`."""
+    return bool(words & usual.PLACES) and not words & usual.OFFSETS

@@ -1,0 +1,131 @@
+"""Where a file has its rows: the path of the records that have a question each."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+from fullrecall._util.naming import parameter
+from fullrecall.errors import InputError
+from fullrecall.files import usual_names as usual
+from fullrecall.files.cells import opened
+from fullrecall.files.columns import form_of, is_number, looks_gold
+from fullrecall.files.formats import FORMATS, RawRow, format_of
+from fullrecall.files.paths import quoted
+from fullrecall.files.plans import FIELDS, snake, words_of
+
+_DEEPEST = 4
+"""Lists within lists among which rows are looked for."""
+
+_MOST_LISTS = 50
+"""Lists of one level that are looked at."""
+
+
+class RowBelow(dict[str, Any]):
+    """A row within a record, with the columns of the records above it, which are in `above`."""
+
+    def __init__(self, above: Mapping[str, Any], own: Mapping[str, Any]) -> None:
+        super().__init__({**above, **own})
+        self.above = above.keys() - own.keys()
+
+
+def rows_in(records: Sequence[Any]) -> str | None:
+    """Return the path at which records have their rows; None where they are the rows."""
+    first = next((record for record in records if isinstance(record, Mapping)), {})
+    if first.keys() <= FIELDS.keys() or _has_question(first):
+        return None
+    if (name := format_of(first)) is not None:
+        return FORMATS[name].rows
+    if _are_judged(first) or (len(records) == 1 and _are_questions(first)):
+        return "*"
+    lists = _lists(first)
+    asked = [each for each in lists if _has_question(each.row) or format_of(each.row)]
+    if not asked:
+        is_only = len(lists) == 1 and (len(records) == 1 or snake(lists[0].name) in usual.TURNS)
+        return lists[0].path if is_only else None
+    beside = [each.path for each in asked if each.above == asked[0].above]
+    if len(beside) == 1:
+        return asked[0].path
+    if not asked[0].above and len(records) == 1:
+        return "*"
+    raise InputError(f"rows may lie at {' or '.join(beside)}: pass {parameter('rows')}")
+
+
+def _has_question(row: RawRow) -> bool:
+    named = {snake(name): value for name, value in row.items() if isinstance(name, str)}
+    names = {
+        name
+        for name, value in named.items()
+        if name not in usual.TURNS
+        or (isinstance(opened(value), list) and not _have_references(opened(value)))
+    }
+    parts = (row[name] for name in row if isinstance(name, str) and snake(name) in usual.INPUTS)
+    nested = any(isinstance(opened(part), Mapping) and part for part in parts)
+    return nested or any(name in names for name in usual.QUESTIONS)
+
+
+def _have_references(turns: list[Any]) -> bool:
+    """Return whether each turn of a conversation has references, and is a row therefore."""
+    return any(
+        looks_gold(str(name)) for turn in turns if isinstance(turn, Mapping) for name in turn
+    )
+
+
+class _List(NamedTuple):
+    """A list of objects: the path of the record that has it, its name, and its first object."""
+
+    above: str
+    name: str
+    row: RawRow
+
+    @property
+    def path(self) -> str:
+        return f"{self.above}{quoted(self.name)}[]"
+
+
+def _lists(row: RawRow) -> list[_List]:
+    """Return the lists of objects within a row, upper first."""
+    found: list[_List] = []
+    level: list[tuple[str, Any]] = [("", row)]
+    for _ in range(_DEEPEST):
+        below: list[tuple[str, Any]] = []
+        for above, record in level:
+            for name, value in record.items():
+                if not isinstance(name, str):
+                    continue
+                if isinstance(value, Mapping):
+                    below.append((f"{above}{quoted(name)}.", value))
+                items = value if isinstance(value, list) else []
+                first = next((item for item in items if isinstance(item, Mapping)), None)
+                if first is not None:
+                    found.append(_List(above, name, first))
+                    below.append((f"{found[-1].path}.", first))
+        level = below[:_MOST_LISTS]
+    return found
+
+
+def _are_judged(row: RawRow) -> bool:
+    """Return whether a record is relevance judgments: documents of each query, by its ID."""
+    names = {snake(str(name)) for name in row}
+    values = list(row.values())
+    if names & {*FIELDS, *usual.QUESTIONS, *usual.ANSWERS} or not values or any(map(_is_role, row)):
+        return False
+    listed = all(
+        isinstance(v, list)
+        and v
+        and all(form_of(i) == "ids" and isinstance(i, (str, int)) for i in v)
+        for v in values
+    )
+    graded = all(isinstance(v, Mapping) and v and all(map(is_number, v.values())) for v in values)
+    return listed or graded
+
+
+def _is_role(name: object) -> bool:
+    return bool(
+        frozenset(words_of(str(name))) & (usual.GOLD | usual.DOCUMENTS | {"retrieved", "ids"})
+    )
+
+
+def _are_questions(row: RawRow) -> bool:
+    """Return whether a record has a question, with its references, by each ID."""
+    return bool(row) and all(isinstance(v, Mapping) and _has_question(v) for v in row.values())
