@@ -245,5 +245,9 @@ class _Guess(ReferencesPlan):
 
 
 def _are_asked(column: ColumnValues) -> bool:
-    """Return whether all items of a column are questions."""
-    return column.is_all(str) and all(item.rstrip()[-1:] in ASKING for item in column.items)
+    """Return whether all items of a column, at least two, are questions."""
+    return (
+        len(column.items) > 1
+        and column.is_all(str)
+        and all(item.rstrip()[-1:] in ASKING for item in column.items)
+    )
