@@ -359,7 +359,6 @@ def compare(
     /,
     *measures: Measure,
     confidence: float = ...,
-    range: float = ...,
     slices: str | None = ...,
 ) -> Comparison: ...
 @overload
@@ -369,7 +368,6 @@ def compare(
     *measures: Measure,
     baseline: str | None = ...,
     confidence: float = CONFIDENCE,
-    range: float = 1.0,
 ) -> Comparisons: ...
 @public
 def compare(
@@ -379,7 +377,6 @@ def compare(
     *measures: Measure,
     baseline: str | None = None,
     confidence: float = CONFIDENCE,
-    range: float = 1.0,  # noqa: A002 - the word that users know
     slices: str | None = None,
 ) -> Comparison | Comparisons:
     """Compare two reports of the same samples, sample by sample and target by target.
@@ -389,20 +386,19 @@ def compare(
     `measures` of each score (default: its headline, and that at k = 1, 3, 5, 10): the mean
     difference with its interval, whether that shows a change for the better or the worse and how
     many samples would settle it, the p-value of the same test, wins, ties and losses, and the
-    samples that changed.
+    samples that changed. Where that cannot tell, `likely` is what a t-test says, approximately.
+    Lists that are the same, or only extend those before, decide by fact.
 
     `compare({"bm25": a, "dense": b, "hybrid": c}, Recall @ 5)` compares any number of reports with
     the first, or with the one that `baseline` names: better and worse are then said with one error
     rate for all of them (Holm).
 
     - `confidence`: of the intervals, between 0 and 1. Default: 0.95.
-    - `range`: the largest change of a sample that is possible, above 0 and at most 1, if you know
-      one beforehand: intervals are narrower then.
     - `slices`: a field of the samples, such as "kind": the two reports are also compared over the
       samples of each of its values, `comparison.slices["value"]`.
 
     Raises `ReportError` where it is ambiguous which samples or scores belong together,
-    `ParameterError` for a value out of range and for changes beyond `range`.
+    `ParameterError` for a value out of range.
     """
     if isinstance(before, Mapping):
         from fullrecall.stats.comparisons import Comparisons
@@ -412,7 +408,7 @@ def compare(
 
         first_measure = [] if after is None else [cast("Measure", after)]
         return Comparisons(
-            before, *first_measure, *measures, baseline=baseline, confidence=confidence, range=range
+            before, *first_measure, *measures, baseline=baseline, confidence=confidence
         )
     if baseline is not None:
         raise ParameterError("baseline names one of several reports: pass {name: report, …}")
@@ -423,6 +419,5 @@ def compare(
         cast("Report", after),
         *measures,
         confidence=confidence,
-        range=range,
         slices=slices,
     )

@@ -250,7 +250,6 @@ class TestFigures:
         ("parameters", "message"),
         [
             ({"confidence": 95}, "confidence must be a number between 0 and 1"),
-            ({"range": 0}, "range must be above 0 and at most 1"),
         ],
     )
     def test_parameters_out_of_range(self, parameters: Any, message: str) -> None:
@@ -412,7 +411,6 @@ class TestCommand:
             (["{before}", "{samples}"], "is not a saved report"),
             (["{before}", "{after}", "--confidence", "2"], "must be a number"),
             (["{before}", "{after}", "--confidence", "95"], "between 0 and 1"),
-            (["{before}", "{after}", "--range", "0"], "above 0"),
             (["{before}"], "AFTER"),
         ],
     )

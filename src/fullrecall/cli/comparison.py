@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated
 
-from typer import Argument, Option
+from typer import Argument
 
 from fullrecall.cli import options
 from fullrecall.cli.console import show_result
@@ -34,13 +34,6 @@ def compare(
     markdown: options.MarkdownOption = None,
     as_json: options.JsonOption = False,
     confidence: options.ConfidenceOption = 0.95,
-    range: Annotated[  # noqa: A002 - the option's name
-        float,
-        Option(
-            metavar="0…1",
-            help="Largest change of a sample that is possible, if you know one beforehand.",
-        ),
-    ] = 1.0,
     slices: options.SlicesOption = None,
 ) -> None:
     """Compare saved reports of the same questions.
@@ -63,7 +56,7 @@ def compare(
     comparison: Comparison | Comparisons
     if len(loaded) == 2:  # noqa: PLR2004 - before and after
         comparison = comparison_of(
-            loaded[0], loaded[1], *measures, confidence=confidence, range=range, slices=slices
+            loaded[0], loaded[1], *measures, confidence=confidence, slices=slices
         )
         sheets = [*comparison.sheets, *(flips_sheet(score, flips) for score in comparison)]
         in_markdown = comparison.to_markdown(flips=flips)
@@ -71,7 +64,7 @@ def compare(
         if slices is not None:
             raise options.bad_option("--slices", "needs two reports")
         by_name = dict(zip(names_of(reports), loaded, strict=True))
-        comparison = comparison_of(by_name, *measures, confidence=confidence, range=range)
+        comparison = comparison_of(by_name, *measures, confidence=confidence)
         sheets = list(comparison.sheets)
         in_markdown = markdown_writer.text_of("Context recall, report by report", *sheets)
     if markdown is not None:

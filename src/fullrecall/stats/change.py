@@ -2,7 +2,8 @@
 
 The interval is Gaffke's, two-sided, of paired differences (`fullrecall.stats.bounds`): it holds
 for every distribution of the differences and every number of independent groups. Better and worse
-are said where it leaves out 0, and nowhere else.
+are said where it leaves out 0, and nowhere else. Where it does not, Student's t-test may say which
+is likely: an approximation, which errs where losses are rare and large.
 """
 
 from __future__ import annotations
@@ -10,13 +11,12 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from functools import cached_property
-from math import ceil
+from math import ceil, sqrt
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from fullrecall._util.truth import NoTruth
-from fullrecall.errors import ParameterError
 from fullrecall.measures import Measure
 from fullrecall.measures.lists import Floats
 from fullrecall.stats.bounds import (
@@ -31,17 +31,20 @@ from fullrecall.stats.bounds import (
 )
 from fullrecall.stats.pairs import ScorePairs, changes, gained_and_lost
 from fullrecall.stats.plain import plain_of
+from fullrecall.stats.special import t_tails
 from fullrecall.stats.totals import Totals
 
-_ROUNDING = 1e-9
-"""How far a difference may exceed the range, as a mean of a group may by rounding."""
+_FEWEST_LIKELY = 30
+"""Groups below which the t-test is not asked."""
 
 
 class Direction(StrEnum):
-    """What an interval of a change shows."""
+    """What is shown of a change: by an interval, or by the lists themselves as a fact."""
 
     BETTER = "better"
     WORSE = "worse"
+    SAME = "same"
+    NOT_WORSE = "not_worse"
     CANNOT_TELL = "cannot_tell"
 
 
@@ -75,11 +78,13 @@ class Difference(NoTruth):
     `before`, `after` and `difference` are means over `groups`, a sample without a group being one;
     None without samples. `interval` has the true mean change in it with the comparison's
     confidence, whatever the distribution of the changes (`fullrecall.stats.bounds`); `outcome` is
-    better or worse where it leaves out 0, else CANNOT TELL, and `needed` is then how many samples
-    with these changes would settle it, None where no number would. `p` is the p-value of "the mean
-    did not change" that belongs to the interval; `p_adjusted` the same by Holm's method for all
+    better or worse where it leaves out 0; the same where all lists are, and not worse where each
+    list only extends the one before, by fact; else CANNOT TELL, and `needed` is then how many
+    samples with these changes would settle it, None where no number would. `p` is the p-value of
+    "the mean did not change" that belongs to the interval; `p_adjusted` the same by Holm's method for all
     measures that were asked for, which then decides `outcome`; None for the curve over k that is
-    shown unasked.
+    shown unasked. `p_t` is that of Student's t-test, adjusted alike, from 30 groups on; `likely`
+    is its approximate answer where the outcome is CANNOT TELL, None where it has none.
     """
 
     measure: Measure
@@ -93,10 +98,21 @@ class Difference(NoTruth):
     needed: int | None = None
     p: float | None = None
     p_adjusted: float | None = None
+    p_t: float | None = None
     totals: Totals = field(repr=False, compare=False)
     values: tuple[Floats, Floats] = field(repr=False, compare=False)
     """The measure of each pair before and after, NaN where it is not compared."""
     pairs: ScorePairs = field(repr=False, compare=False)
+
+    @property
+    def likely(self) -> Direction | None:
+        """Better or worse by the t-test, where every law cannot tell."""
+        if self.outcome is not Direction.CANNOT_TELL or self.interval is None or self.p_t is None:
+            return None
+        if self.p_t > alpha_of(self.interval.confidence):
+            return None
+        falls = (self.difference or 0.0) < 0
+        return Direction.WORSE if falls != self.measure.lower_is_better else Direction.BETTER
 
     @property
     def wins(self) -> int:
@@ -131,32 +147,35 @@ class Difference(NoTruth):
         gained, lost = gained_and_lost(*self.pairs.results(pair), self.measure)
         return Flip(row.label, row.sample.user_input, before, after, gained, lost)
 
-    def corrected(self, p: float) -> Difference:
-        """Return the difference with an adjusted p-value, which then decides its outcome."""
+    def corrected(self, p: float, p_t: float) -> Difference:
+        """Return the difference with adjusted p-values, the first of which decides its outcome."""
         if self.interval is None:
             return self
         is_shown = p <= alpha_of(self.interval.confidence)
         outcome = self.outcome if is_shown else Direction.CANNOT_TELL
-        return replace(self, p_adjusted=p, outcome=outcome)
+        p_likely = None if self.p_t is None else p_t
+        return replace(self, p_adjusted=p, p_t=p_likely, outcome=outcome)
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain JSON values."""
         names = ("measure", "samples", "groups", "before", "after", "difference", "interval")
-        more = ("outcome", "needed", "p", "p_adjusted", "wins", "ties", "losses", "flips")
+        more = (
+            "outcome",
+            "needed",
+            "p",
+            "p_adjusted",
+            "p_t",
+            "likely",
+            "wins",
+            "ties",
+            "losses",
+            "flips",
+        )
         return plain_of(self, *names, *more)
 
 
-def difference(
-    measure: Measure,
-    pairs: ScorePairs,
-    *,
-    confidence: float,
-    range: float,  # noqa: A002 - the word that users know
-) -> Difference:
-    """Return what a measure of pairs shows, with an interval and a p-value of its own.
-
-    Raises `ParameterError` for changes out of the range; see `fullrecall.compare`.
-    """
+def difference(measure: Measure, pairs: ScorePairs, *, confidence: float) -> Difference:
+    """Return what a measure of pairs shows, with an interval and p-values of its own."""
     values = pairs.values(measure)
     before, after, totals = map(pairs.totals, (*values, changes(*values)))
     known = Difference(
@@ -174,26 +193,20 @@ def difference(
         return known
     sign = -1 if measure.lower_is_better else 1  # a rise of what is better lower is a loss
     group_changes, counts = totals.group_values(least=-1.0)
-    gains = sign * group_changes
-    wrong = gains[np.abs(gains) > range + _ROUNDING]
-    if len(wrong):
-        bad = float(wrong[0])
-        raise ParameterError(f"must be from {-range:g} to {range:g}, got {bad!r}", "differences")
-    low, high = bracketed(np.clip(gains, -range, range), counts, least=-range, most=range)
+    low, high = bracketed(sign * group_changes, counts, least=-1.0, most=1.0)
     alpha = alpha_of(confidence) / 2
-    ends = lower_bound(low, alpha, least=-range), upper_bound(high, alpha, most=range)
+    ends = lower_bound(low, alpha, least=-1.0), upper_bound(high, alpha)
     outcome, needed = Direction.CANNOT_TELL, None
     if ends[0] > 0:
         outcome = Direction.BETTER
     elif ends[1] < 0:
         outcome = Direction.WORSE
     elif totals.mean:
-        side = low if sign * totals.mean > 0 else high
-        groups = groups_needed(side, 0.0, alpha, least=-range, most=range)
+        groups = groups_needed(low if sign * totals.mean > 0 else high, 0.0, alpha, least=-1.0)
         # Groups are what counts, samples what a user can add.
         needed = groups and ceil(groups * known.samples / known.groups)
     # Twice the smaller side: the same test as the interval, so that both say the same of 0.
-    sides = mean_above(low, 0.0, least=-range), mean_below(high, 0.0, most=range)
+    sides = mean_above(low, 0.0, least=-1.0), mean_below(high, 0.0)
     least, most = sorted(sign * end for end in ends)
     return replace(
         known,
@@ -201,4 +214,14 @@ def difference(
         outcome=outcome,
         needed=needed,
         p=min(1.0, 2 * min(sides)),
+        p_t=_t_test(group_changes, counts, totals.mean),
     )
+
+
+def _t_test(group_changes: Floats, counts: Floats, mean: float) -> float | None:
+    """Return the p-value of "the mean is 0" by Student's t-test; None for few or equal changes."""
+    df = float(counts.sum()) - 1
+    squares = float(counts @ (group_changes - mean) ** 2)
+    if df + 1 < _FEWEST_LIKELY or not squares:
+        return None
+    return t_tails(df, mean / sqrt(squares / df / (df + 1)))

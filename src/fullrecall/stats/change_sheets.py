@@ -7,19 +7,36 @@ from collections.abc import Mapping
 from fullrecall._util.counts import counted
 from fullrecall.show.sheet import Cell, CellLike
 from fullrecall.show.text import chance, shown, signed, signed_between
+from fullrecall.stats.bounds import Interval
 from fullrecall.stats.change import Difference, Direction
 
 _VERDICTS: Mapping[Direction, Cell] = {
     Direction.BETTER: Cell("Better", "good"),
     Direction.WORSE: Cell("Worse", "bad"),
+    Direction.SAME: Cell("Unchanged", "unsure"),
+    Direction.NOT_WORSE: Cell("Not worse", "good"),
     Direction.CANNOT_TELL: Cell("CANNOT TELL", "unsure"),
 }
+
+_FACTS: Mapping[Direction, str] = {
+    Direction.SAME: "all lists are the same",
+    Direction.NOT_WORSE: "every list after begins with the one before",
+}
+
+LIKELY_NOTE = (
+    "likely: by Student's t-test, an approximation that errs more often than it says where losses "
+    "are rare and large; no gate decides by it"
+)
+"""What a reader must know of "likely better"."""
 
 
 def verdict_of(difference: Difference) -> Cell:
     """Return better or worse as the outcome has it; unchanged where no sample changed."""
     if difference.samples and not difference.wins and not difference.losses:
-        return Cell("Unchanged", "unsure")
+        return _VERDICTS[Direction.SAME]
+    if difference.likely is not None:
+        likely = f"likely {difference.likely} (t-test, approximate)"
+        return Cell(f"CANNOT TELL for every law; {likely}", "unsure")
     return _VERDICTS[difference.outcome]
 
 
@@ -35,15 +52,22 @@ def change_sentence(label: str, difference: Difference) -> str:
         f"{signed(change)} ({sure} {signed_between(interval)}, "
         f"{counted(difference.samples, 'sample')})"
     )
-    if verdict_of(difference) is not _VERDICTS[Direction.CANNOT_TELL]:
-        return text
+    return f"{text}{_addition(difference, interval)}"
+
+
+def _addition(difference: Difference, interval: Interval) -> str:
+    """Return the fact that decides a change, or what would settle it; "" where it is shown."""
+    if difference.outcome in _FACTS:
+        return f"; by fact: {_FACTS[difference.outcome]}"
+    is_unchanged = verdict_of(difference) is _VERDICTS[Direction.SAME]
+    if is_unchanged or difference.outcome is not Direction.CANNOT_TELL:
+        return ""
     # The interval is at its own confidence, the outcome at one error rate for all measures.
     if not interval.low <= 0 <= interval.high:
-        return f"{text}; not shown at one error rate for all that was compared (Holm)"
+        return "; not shown at one error rate for all that was compared (Holm)"
     if difference.needed is None:
-        return f"{text}; more samples with this mean change would not settle it"
-    needed = counted(difference.needed, "sample")
-    return f"{text}; about {needed} with these changes would settle it"
+        return "; more samples with this mean change would not settle it"
+    return f"; about {counted(difference.needed, 'sample')} with these changes would settle it"
 
 
 def difference_heads(confidence: float) -> list[str]:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import cached_property
 from itertools import chain
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from fullrecall._util.counts import counted
 from fullrecall._util.garbage import uncollected
@@ -24,8 +24,9 @@ from fullrecall.show.sheet import Line, Section, Sheet
 from fullrecall.show.shown import Shown
 from fullrecall.show.text import first_of, one_line
 from fullrecall.stats.bounds import CONFIDENCE
-from fullrecall.stats.change import Direction, difference
+from fullrecall.stats.change import Difference, Direction, difference
 from fullrecall.stats.change_sheets import (
+    LIKELY_NOTE,
     change_sentence,
     difference_cells,
     difference_heads,
@@ -46,11 +47,15 @@ from fullrecall.stats.score_comparison import (
 )
 from fullrecall.stats.score_sheets import measure_lines, partial
 from fullrecall.stats.slices import parted
+from fullrecall.stats.smallest_k import may_fall
 from fullrecall.table.groups import codes_of
 from fullrecall.table.row import Row
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+
+_LISTS_READ = 10_000
+"""Samples of which it is looked whether both reports have the same lists."""
 
 
 class Comparison(NoTruth, Shown, ByName[ScoreComparison]):
@@ -67,7 +72,6 @@ class Comparison(NoTruth, Shown, ByName[ScoreComparison]):
         after: Evaluation,
         *measures: Measure,
         confidence: float = CONFIDENCE,
-        range: float = 1.0,  # noqa: A002 - the word that users know
         slices: str | None = None,
     ) -> None:
         for report in (before, after):
@@ -75,9 +79,6 @@ class Comparison(NoTruth, Shown, ByName[ScoreComparison]):
         self.before, self.after = before, after
         self.measures = as_shares(measures)
         self.confidence = check_share(confidence, "confidence", whole=False)
-        if not 0 < range <= 1:
-            raise ParameterError(f"must be above 0 and at most 1, got {range!r}", "range")
-        self.range = range
         self.score_indices, self.unmatched = same_methods(before.methods, after.methods)
         self.pairing = paired(before.table, after.table)
         check_questions(before.table, after.table, self.pairing)
@@ -87,7 +88,7 @@ class Comparison(NoTruth, Shown, ByName[ScoreComparison]):
             self._compared(ScorePairs(before.table, after.table, self.pairing, indices, groups))
             for indices in self.score_indices.values()
         ]
-        self.named = {score.name: score for score in adjusted(scores, all_asked=bool(measures))}
+        self.decide(adjusted(scores, all_asked=bool(measures)))
         self.by = slices
         self.slices = {} if slices is None else self._sliced(slices)
         """The same comparison over the samples of each value of the field `by`. Their intervals
@@ -103,15 +104,39 @@ class Comparison(NoTruth, Shown, ByName[ScoreComparison]):
                 self.after.selected(others.get(value, ())),
                 *self.measures,
                 confidence=confidence,
-                range=self.range,
             )
             for value in sorted(rows)
         }
 
+    def decide(self, scores: Iterable[ScoreComparison]) -> None:
+        """Take over scores with adjusted p-values; a fact goes before what they do not show."""
+        self.named = {
+            score.name: replace(
+                score,
+                measured={
+                    measure: replace(each, outcome=self._fact(score, each) or each.outcome)
+                    for measure, each in score.items()
+                },
+            )
+            for score in scores
+        }
+
+    def _fact(self, score: ScoreComparison, change: Difference) -> Direction | None:
+        """Return what the lists show of a change without any statistics; None for nothing."""
+        if score.gaps or change.losses or not change.samples:
+            return None
+        if not change.wins and self.lists == "same":
+            return Direction.SAME
+        # A measure that reads a longer list never lower is no worse for any such question.
+        is_open = change.outcome is Direction.CANNOT_TELL and change.measure.unit is None
+        if is_open and not may_fall(change.measure) and self.lists == "extended":
+            return Direction.NOT_WORSE
+        return None
+
     def _compared(self, pairs: ScorePairs) -> ScoreComparison:
         method = self.before.methods[pairs.scores[0]]
         differences = {
-            measure: difference(measure, pairs, confidence=self.confidence, range=self.range)
+            measure: difference(measure, pairs, confidence=self.confidence)
             for measure in self.measures or default_measures(method)
         }
         return ScoreComparison(method, differences, pairs.unpaired(), pairs.differing)
@@ -132,15 +157,22 @@ class Comparison(NoTruth, Shown, ByName[ScoreComparison]):
         return before, after
 
     @cached_property
-    def same_lists(self) -> bool:
-        """Whether both reports have the same samples, each with the same retrieved list."""
-        if len(self.pairing.only_before) or len(self.pairing.only_after):
-            return False
-        sides = (self.before.table, self.pairing.before), (self.after.table, self.pairing.after)
-        before, after = (
-            [table.sample(row).contexts for row in rows.tolist()] for table, rows in sides
-        )
-        return before == after and None not in before
+    def lists(self) -> Literal["same", "extended", "other"]:
+        """Whether both reports have the same samples, each with the same list or one that goes on.
+
+        Those of more than 10,000 samples are not looked at: there the test alone decides.
+        """
+        rows = self.pairing
+        if len(rows.only_before) or len(rows.only_after) or len(rows.before) > _LISTS_READ:
+            return "other"
+        goes_on = False
+        for row, other in zip(rows.before.tolist(), rows.after.tolist(), strict=True):
+            before = self.before.table.sample(row).contexts
+            after = self.after.table.sample(other).contexts
+            if before is None or after is None or after[: len(before)] != before:
+                return "other"
+            goes_on = goes_on or len(after) > len(before)
+        return "extended" if goes_on else "same"
 
     @property
     def drift(self) -> tuple[str, ...]:
@@ -216,7 +248,7 @@ class Comparison(NoTruth, Shown, ByName[ScoreComparison]):
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain JSON values."""
-        names = ("paired_by", "only_before", "only_after", "unmatched", "confidence", "range")
+        names = ("paired_by", "only_before", "only_after", "unmatched", "confidence")
         before, after = self.costs
         return {
             **plain_of(self, *names, "sentences"),
@@ -360,6 +392,8 @@ def comparison_notes(comparison: Comparison) -> list[str]:
         if labels:
             first = first_of(labels, NAMED, 40)
             notes.append(f"{len(labels):,} only in the report {side}: {first}")
+    if any(each.likely for score in comparison for each in score.values()):
+        notes.append(LIKELY_NOTE)
     if comparison.unmatched:
         notes.append(f"scored in one report only: {', '.join(comparison.unmatched)}")
     return notes

@@ -17,7 +17,7 @@ from fullrecall.show.shown import Shown
 from fullrecall.show.text import NOTHING, one_line, shown
 from fullrecall.stats.bounds import CONFIDENCE
 from fullrecall.stats.change import Difference
-from fullrecall.stats.change_sheets import change_cells, change_sentence, verdict_of
+from fullrecall.stats.change_sheets import LIKELY_NOTE, change_cells, change_sentence, verdict_of
 from fullrecall.stats.comparison import Comparison
 from fullrecall.stats.evaluation import Evaluation
 from fullrecall.stats.named import ByName
@@ -43,7 +43,6 @@ class Comparisons(NoTruth, Shown, ByName[Comparison]):
         *measures: Measure,
         baseline: str | None = None,
         confidence: float = CONFIDENCE,
-        range: float = 1.0,  # noqa: A002 - the word that users know
     ) -> None:
         if len(reports) < 2:  # noqa: PLR2004 - one has nothing beside it
             raise ParameterError(f"must be at least 2, got {len(reports)}", "reports")
@@ -57,7 +56,7 @@ class Comparisons(NoTruth, Shown, ByName[Comparison]):
         self.reports = {self.baseline: first, **reports}
         self.measures = measures
         self.named = {
-            name: Comparison(first, report, *measures, confidence=confidence, range=range)
+            name: Comparison(first, report, *measures, confidence=confidence)
             for name, report in reports.items()
             if name != self.baseline
         }
@@ -65,7 +64,7 @@ class Comparisons(NoTruth, Shown, ByName[Comparison]):
         scores = [score for comparison in self for score in comparison]
         adjusted_scores = iter(adjusted(scores, all_asked=bool(measures)))
         for comparison in self:
-            comparison.named = {name: next(adjusted_scores) for name in comparison.named}
+            comparison.decide([next(adjusted_scores) for _ in comparison])
         self.scores = tuple(
             method
             for method in first.methods
@@ -142,6 +141,8 @@ def runs_sheet(runs: Comparisons) -> Sheet:
             for sentence in comparison.drift
         ),
     ]
+    if any(score.main.likely for comparison in runs for score in comparison):
+        notes.append(LIKELY_NOTE)
     lines = [Line(one_line(name, 60), shown_of) for name, shown_of in cells.items()]
     heads.append("a question costs")
     return Sheet(heads, [Section("mean", lines)], notes, lead=lead)

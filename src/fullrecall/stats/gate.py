@@ -37,6 +37,7 @@ from fullrecall.stats.bounds import (
     mean_below,
     upper_bound,
 )
+from fullrecall.stats.change import Direction
 from fullrecall.stats.comparison import Comparison
 from fullrecall.stats.evaluation import Evaluation, check_evaluation
 from fullrecall.stats.named import index_of
@@ -55,7 +56,7 @@ class Question(NamedTuple):
     Values are from `least`, -1 for changes, to 1. `measured` are the totals without gaps, `worst`
     and `best` the values with every gap filled in; `due` counts the samples that should have a
     value. `drift` says what else than the retriever may have changed it: then it is not failed.
-    `unchanged` is a fact: both reports have the same lists with the same values.
+    `fact` says why the lists themselves show that it is no worse than the baseline, "" otherwise.
     """
 
     label: str
@@ -67,7 +68,7 @@ class Question(NamedTuple):
     due: int
     at_most: bool = False
     drift: str = ""
-    unchanged: bool = False
+    fact: str = ""
 
     @property
     def rule(self) -> str:
@@ -260,11 +261,7 @@ class Gate:
                 totals.samples + score.gaps,
                 measure.lower_is_better,
                 "; ".join(comparison.drift),
-                # More samples pass by the test alone, and their lists would be read one by one.
-                not score.gaps
-                and not score[measure].wins + score[measure].losses
-                and totals.samples <= _LISTS_READ
-                and comparison.same_lists,
+                _FACTS.get(score[measure].outcome, ""),
             )
 
     def _checks(self, questions: Sequence[Question]) -> list[Check]:
@@ -291,13 +288,13 @@ class Gate:
 
     def _checked(self, question: Question, p_pass: float, p_fail: float, *, rules: int) -> Check:
         """Return what comes of a rule, and why."""
-        if question.unchanged:
+        alpha, change = alpha_of(self.confidence), question.measured.mean or 0.0
+        if question.fact and (p_pass > alpha or not change):
             samples = question.measured.samples
-            lists = f"all lists of {counted(samples, 'sample')} are the same"
-            reason = f"{question.label} is 0: {lists}"
+            lists = f"all lists of {counted(samples, 'sample')} {question.fact}"
+            reason = f"{question.label} is {question.shown(change) if change else 0}: {lists}"
             reason += question.drift and f"; but {question.drift}"
-            return Check(question.rule, Outcome.PASS, reason, 0.0, samples=samples, coverage=1.0)
-        alpha = alpha_of(self.confidence)
+            return Check(question.rule, Outcome.PASS, reason, change, samples=samples, coverage=1.0)
         outcome, needed, missing = Outcome.PASS, None, ""
         if p_pass > alpha:
             fails = p_fail <= alpha and not question.drift
@@ -365,8 +362,11 @@ class Gate:
         return needed, f"about {counted(needed, 'sample')} with these values would settle it"
 
 
-_LISTS_READ = 10_000
-"""Samples of which it is looked whether both reports have the same lists."""
+_FACTS: Mapping[Direction, str] = {
+    Direction.SAME: "are the same",
+    Direction.NOT_WORSE: "begin with the baseline's",
+}
+"""What is a fact about all lists, by the outcome of a change."""
 
 
 def _check_rule(rule: object, margin: float | None) -> None:

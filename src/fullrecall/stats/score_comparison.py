@@ -74,13 +74,18 @@ def adjusted(scores: Sequence[ScoreComparison], *, all_asked: bool) -> tuple[Sco
     most, however they depend on each other. Each interval remains that of its change alone.
     """
     tested = [list(score.values()) if all_asked else [score.main] for score in scores]
-    p_values = iter(holm([1.0 if each.p is None else each.p for each in chain(*tested)]))
+    every = list(chain(*tested))
+    p_values = zip(
+        holm([1.0 if each.p is None else each.p for each in every]),
+        holm([1.0 if each.p_t is None else each.p_t for each in every]),
+        strict=True,
+    )
     return tuple(
         replace(
             score,
             measured={
                 **score.measured,
-                **{each.measure: each.corrected(next(p_values)) for each in differences},
+                **{each.measure: each.corrected(*next(p_values)) for each in differences},
             },
         )
         for score, differences in zip(scores, tested, strict=True)

@@ -54,6 +54,11 @@ def t_quantile(df: float, confidence: float) -> float:
     return sqrt(df * share / rest)
 
 
+def t_tails(df: float, t: float) -> float:
+    """Return the probability that Student's t with `df` degrees of freedom is `t` away from 0."""
+    return beta_cdf(df / 2, 0.5, df / (df + t * t))
+
+
 def gamma_cdf(shape: float, x: float) -> float:
     """Return the probability that a gamma variable of this `shape` > 0 and scale 1 is at most x."""
     if x <= 0:
