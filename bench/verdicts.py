@@ -18,6 +18,7 @@ from sign_flips import sign_flip_p
 
 from fullrecall.stats.accounts import Accounts
 from fullrecall.stats.bounds import Counts, mean_above, mean_below
+from fullrecall.stats.change import FEWEST_LIKELY
 from fullrecall.stats.race import LOOKS
 
 ALPHA = 0.05
@@ -44,46 +45,50 @@ NULLS: Mapping[str, Draw] = {
     "two-point: +.5 for 2/3, -1 for 1/3": points((0.5, -1), (2 / 3, 1 / 3)),
     "rare losses: +.02 for 98%, -.98 for 2%": points((0.02, -0.98), (0.98, 0.02)),
     "groups of 1 to 6, large ones lose more": groups,
+    "even: 10% gain .5, 10% lose .5": points((0.5, -0.5, 0), (0.1, 0.1, 0.8)),
+    "rare gains: -.05 for 95%, +.95 for 5%": points((-0.05, 0.95), (0.95, 0.05)),
+    "thirds: 30% gain 1/3, 10% lose 1": points((1 / 3, -1, 0), (0.3, 0.1, 0.6)),
+    "spread: beta(.3, .7) less .3": lambda rng, draws, n: rng.beta(0.3, 0.7, (draws, n)) - 0.3,
 }
 """Laws of differences whose mean is 0."""
 
-GAINS: Mapping[str, tuple[Draw, float]] = {
-    "10% gain .5, 2% lose .5": (points((0.5, -0.5, 0), (0.1, 0.02, 0.88)), 1.0),
-    "8% gain 1, 2% lose 1": (points((1, -1, 0), (0.08, 0.02, 0.9)), 1.0),
-    "20% gain .5, 10% lose .5": (points((0.5, -0.5, 0), (0.2, 0.1, 0.7)), 1.0),
-    "30% gain .1, 10% lose .1": (points((0.1, -0.1, 0), (0.3, 0.1, 0.6)), 1.0),
-    "the same, with range=0.1": (points((0.1, -0.1, 0), (0.3, 0.1, 0.6)), 0.1),
+GAINS: Mapping[str, Draw] = {
+    "10% gain .5, 2% lose .5": points((0.5, -0.5, 0), (0.1, 0.02, 0.88)),
+    "8% gain 1, 2% lose 1": points((1, -1, 0), (0.08, 0.02, 0.9)),
+    "20% gain .5, 10% lose .5": points((0.5, -0.5, 0), (0.2, 0.1, 0.7)),
+    "30% gain .1, 10% lose .1": points((0.1, -0.1, 0), (0.3, 0.1, 0.6)),
 }
-"""Laws of differences whose mean is above 0, and the range that the user declares."""
+"""Laws of differences whose mean is above 0."""
 
 
 class Rejected(NamedTuple):
-    """The share of draws in which each rule says that the mean changed."""
+    """The share of draws in which each rule says that the mean changed.
+
+    `likely` is that of `Difference.likely`: where K cannot tell, the t-test from 30 questions on.
+    """
 
     k: float
-    t: float
+    likely: float
     flips: float
 
 
-def rejected(differences: Any, largest: float = 1.0) -> Rejected:
+def rejected(differences: Any) -> Rejected:
     """Return how often each rule rejects "the mean did not change", at 5%, two-sided."""
     answers: dict[bytes, tuple[bool, bool]] = {}
     said = []
-    for row in np.sort(differences, axis=1):
+    for row in np.round(np.sort(differences, axis=1), 3):
         key = row.tobytes()
         if key not in answers:
             counts = Counts.of(row.tolist())
-            sides = (
-                mean_above(counts, 0.0, least=-largest),
-                mean_below(counts, 0.0, most=largest),
-            )
+            sides = mean_above(counts, 0.0, least=-1.0), mean_below(counts, 0.0)
             answers[key] = min(sides) <= ALPHA / 2, sign_flip_p(row) <= ALPHA
         said.append(answers[key])
     mean, spread = differences.mean(axis=1), differences.std(axis=1, ddof=1)
     n = differences.shape[1]
     t = np.abs(mean) > stdtrit(n - 1, 1 - ALPHA / 2) * spread / np.sqrt(n)
-    k, flips = np.mean(said, axis=0)
-    return Rejected(float(k), float(t.mean()), float(flips))
+    sure, flips = np.array(said).T
+    likely = t & ~sure & (n >= FEWEST_LIKELY)
+    return Rejected(float(sure.mean()), float(likely.mean()), float(flips.mean()))
 
 
 def values_of(law: str, rng: Any, shape: tuple[int, ...], means: Any) -> Any:
@@ -159,17 +164,17 @@ LEADS: Mapping[str, tuple[Sequence[float], int]] = {
 
 def print_compare(sizes: Sequence[int] = (10, 30, 100, 300), draws: int = 2_000) -> None:
     """Print how often each rule says that a mean changed."""
-    heads = "| n | compare's interval leaves out 0 | t-test | sign flips |"
+    heads = "| n | shown | likely | sign flips |"
     print(f"| no change of the mean {heads}\n|---|---:|---:|---:|---:|")
     for title, law in NULLS.items():
         for n in sizes:
             found = rejected(law(np.random.default_rng(n), draws, n))
-            print(f"| {title} | {n} | {found.k:.1%} | {found.t:.1%} | {found.flips:.1%} |")
+            print(f"| {title} | {n} | {found.k:.1%} | {found.likely:.1%} | {found.flips:.1%} |")
     print(f"\n| a change {heads}\n|---|---:|---:|---:|---:|")
-    for title, (law, largest) in GAINS.items():
+    for title, law in GAINS.items():
         for n in [size for size in sizes if size >= 100] or sizes:
-            found = rejected(law(np.random.default_rng(n), draws, n), largest)
-            print(f"| {title} | {n} | {found.k:.0%} | {found.t:.0%} | {found.flips:.0%} |")
+            found = rejected(law(np.random.default_rng(n), draws, n))
+            print(f"| {title} | {n} | {found.k:.0%} | {found.likely:.0%} | {found.flips:.0%} |")
 
 
 def print_choose(sizes: Sequence[int] = (10, 30, 100, 300), draws: int = 2_000) -> None:
@@ -190,7 +195,56 @@ def print_choose(sizes: Sequence[int] = (10, 30, 100, 300), draws: int = 2_000) 
         print(f"| {title} | {found.best:.0%} | {found.worse:.1%} | {found.used:.0%} |")
 
 
+LEVELS: Mapping[str, Callable[[Any, tuple[int, ...], float], Any]] = {
+    "0 or 1": lambda rng, shape, mean: (rng.random(shape) < mean).astype(float),
+    "0 or .95": lambda rng, shape, mean: np.where(rng.random(shape) < mean / 0.95, 0.95, 0.0),
+    "beta(.1 m, .1 - .1 m)": lambda rng, shape, mean: rng.beta(0.1 * mean, 0.1 - 0.1 * mean, shape),
+    "halves": lambda rng, shape, mean: (rng.random((*shape, 2)) < mean).mean(-1),
+    "beta(8 m, 8 - 8 m)": lambda rng, shape, mean: rng.beta(8 * mean, 8 - 8 * mean, shape),
+    "m, or .07 off": lambda rng, shape, mean: mean + 0.07 * rng.integers(-1, 2, shape),
+    "thirds": lambda rng, shape, mean: (rng.random((*shape, 3)) < mean).mean(-1),
+    "rare losses": lambda rng, shape, mean: np.where(rng.random(shape) < 0.03, 0.0, mean / 0.97),
+}
+"""Laws of values of a retriever with a mean m."""
+
+
+def named_within(law: str, count: int, n: int, within: float, draws: int = 1_000) -> Any:
+    """Return how often a retriever beyond the tolerance is named at any of 40 looks, and the best.
+
+    The best has a mean of .93; each other one is worse by a hair more than the tolerance.
+    """
+    rng = np.random.default_rng([n, count, sum(map(ord, law))])
+    accounts = Accounts.open(count, within=within, races=(draws,))
+    means = [0.93, *[0.93 - within - 1e-6] * (count - 1)]
+    wrong, best = np.zeros(draws, np.bool_), np.zeros(draws, np.bool_)
+    for _ in range(2):  # two calls of 20 looks
+        accounts.begin()
+        for left in range(n // 2, 0, -1):
+            values = np.stack([LEVELS[law](rng, (draws,), mean) for mean in means], axis=-1)
+            accounts.learn(values, values, left)
+            if left % (n // 40) == 0 or left == 1:
+                accounts.drop()
+                wrong |= accounts.named[:, 1:].any(axis=1)
+                best |= accounts.named[:, 0]
+    return wrong.mean(), best.mean()
+
+
+def print_within(n: int = 200, draws: int = 1_000) -> None:
+    """Print how often `choose(within=…)` names a retriever beyond the tolerance, and the best."""
+    heads = [f"{count}, within {within:g}" for count in (2, 4) for within in (0.02, 0.05)]
+    print(f"| values, {n} questions | {' | '.join(heads)} |\n|---|---:|---:|---:|---:|")
+    for law in LEVELS:
+        cells = [
+            "{:.1%} / {:.0%}".format(*named_within(law, count, n, within, draws))
+            for count in (2, 4)
+            for within in (0.02, 0.05)
+        ]
+        print(f"| {law} | {' | '.join(cells)} |")
+
+
 if __name__ == "__main__":
     print_compare()
     print()
     print_choose()
+    print()
+    print_within()

@@ -64,3 +64,17 @@ def test_what_is_wrong_is_told(saved: Path) -> None:
     done = run("summary", saved, "--measure", "x")
     assert done.exit_code == 2
     assert "no measure 'x': choose one of" in re.sub(r"[\s│]+", " ", done.stderr)
+
+
+def test_the_smallest_k_is_found(saved: Path) -> None:
+    """Contexts or calls, as a table or JSON; where no k reaches the target, the exit code is 3."""
+    result = run("smallest-k", saved, "--target", 0.9, "--score", "id_recall")
+    assert result.exit_code == 0
+    assert "id_recall reaches 0.9 at k = 3: at least 0.951" in result.output
+    result = run("smallest-k", saved, "--target", 0.99, "--score", "id_recall", "--json")
+    assert (result.exit_code, json.loads(result.output)["k"]) == (3, None)
+    result = run("smallest-k", saved, "--target", 0.9, "--score", "id_recall", "--unit", "pages")
+    assert result.exit_code == 2
+    assert "--unit" in result.output
+    result = run("smallest-k", saved, "--target", 0.9, "--measure", "hit", "--measure", "rr")
+    assert (result.exit_code, "expected one measure, got 2" in result.output) == (2, True)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -11,9 +12,9 @@ import pytest
 from tests.files.reports.sealing import seal
 from typer.testing import CliRunner
 
-from fullrecall import IdRecall, Report, Sample, TextRecall, evaluate
+from fullrecall import Gate, IdRecall, Report, Sample, TextRecall, evaluate
 from fullrecall.errors import ParameterError, ReportError
-from fullrecall.measures import Hit, Recall, nDCG
+from fullrecall.measures import Hit, Precision, Recall, nDCG
 from fullrecall.report import Comparison, Flip, compare
 
 TARGETS = ["a", "b"]
@@ -424,3 +425,49 @@ class TestCommand:
         assert result.exit_code == 2
         assert said in " ".join(result.stderr.split())
         assert "Traceback" not in result.output
+
+
+class TestFacts:
+    """Lists decide before statistics, at any number of questions."""
+
+    @staticmethod
+    def report(*lists: Sequence[str]) -> Report:
+        """Return the report of these lists, of which each question needs d and e."""
+        samples = [
+            Sample(id=n, expected_ids=["d", "e"], retrieved_ids=each)
+            for n, each in enumerate(lists)
+        ]
+        return evaluate(samples, IdRecall(), progress=False)
+
+    def test_the_same_lists_are_the_same(self) -> None:
+        """With one question as with many; not where one sample is missing."""
+        report = self.report(["d"], ["x"])
+        change = compare(report, self.report(["d"], ["x"]))["id_recall"].main
+        assert change.outcome == "same"
+        other = compare(report, self.report(["d"], ["y"]))["id_recall"].main
+        assert (other.outcome, other.wins, other.losses) == ("cannot_tell", 0, 0)
+        assert compare(report, report[:1])["id_recall"].main.outcome == "cannot_tell"
+
+    def test_a_list_that_goes_on_is_not_worse(self) -> None:
+        """Recall only gains, and what it costs is said; precision may lose; the gate passes."""
+        before = self.report(["d"], ["x"])
+        after = self.report(["d", "e"], ["x", "y", "z"])
+        comparison = compare(before, after, Recall, Precision)
+        assert comparison["id_recall"][Recall].outcome == "not_worse"
+        assert comparison["id_recall"][Precision].outcome == "cannot_tell"
+        assert compare(after, before)["id_recall"].main.outcome == "cannot_tell"
+        text = str(comparison)
+        assert "Not worse: id_recall rose from 0.250 to 0.500: +.250" in text
+        assert "by fact: every list after begins with the one before" in text
+        assert "A question costs 2.5 times the contexts (1 to 2.5)" in text
+        (check,) = Gate(Recall, margin=0).check(after, before).checks
+        assert (check.outcome, check.value) == ("pass", 0.25)
+        assert check.reason.endswith("all lists of 2 samples begin with the baseline's")
+        assert Gate(Precision, margin=0).check(after, before).outcome == "cannot_tell"
+
+    def test_several_reports_are_decided_by_facts_too(self) -> None:
+        """Holm's correction takes away no fact."""
+        before, after = self.report(["d"], ["x"]), self.report(["d", "e"], ["x", "y", "z"])
+        several = compare({"a": before, "b": after, "c": before}, Recall)
+        outcomes = [each["id_recall"].main.outcome for each in several]
+        assert outcomes == ["not_worse", "same"]

@@ -100,6 +100,7 @@ COMMANDS: CommandTable = {
     "evaluate": ("evaluation:evaluate", "Score a file of samples."),
     "summary": ("summary:summary", "Summarize a saved report."),
     "compare": ("comparison:compare", "Compare saved reports of the same questions."),
+    "smallest-k": ("smallest_k:smallest_k", "Find the smallest k that reaches a mean."),
     "choose": ("choice:choose", "Choose among retrievers by asking the same questions."),
     "gate": ("gate:gate", "Decide in CI whether a report is good enough."),
     "diagnose": ("diagnosis:diagnose", "Show why targets were missed, and what to change."),

@@ -34,7 +34,7 @@ from fullrecall.stats.plain import plain_of
 from fullrecall.stats.special import t_tails
 from fullrecall.stats.totals import Totals
 
-_FEWEST_LIKELY = 30
+FEWEST_LIKELY = 30
 """Groups below which the t-test is not asked."""
 
 
@@ -81,9 +81,9 @@ class Difference(NoTruth):
     better or worse where it leaves out 0; the same where all lists are, and not worse where each
     list only extends the one before, by fact; else CANNOT TELL, and `needed` is then how many
     samples with these changes would settle it, None where no number would. `p` is the p-value of
-    "the mean did not change" that belongs to the interval; `p_adjusted` the same by Holm's method for all
-    measures that were asked for, which then decides `outcome`; None for the curve over k that is
-    shown unasked. `p_t` is that of Student's t-test, adjusted alike, from 30 groups on; `likely`
+    "the mean did not change" that belongs to the interval; `p_adjusted` the same by Holm's method
+    for all measures that were asked for, which then decides `outcome`; None for the curve over k
+    that is shown unasked. `p_t` is that of Student's t-test, adjusted alike, from 30 groups on; `likely`
     is its approximate answer where the outcome is CANNOT TELL, None where it has none.
     """
 
@@ -222,6 +222,6 @@ def _t_test(group_changes: Floats, counts: Floats, mean: float) -> float | None:
     """Return the p-value of "the mean is 0" by Student's t-test; None for few or equal changes."""
     df = float(counts.sum()) - 1
     squares = float(counts @ (group_changes - mean) ** 2)
-    if df + 1 < _FEWEST_LIKELY or not squares:
+    if df + 1 < FEWEST_LIKELY or not squares:
         return None
     return t_tails(df, mean / sqrt(squares / df / (df + 1)))
