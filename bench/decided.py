@@ -4,7 +4,7 @@
 
 needs nothing beside fullrecall. Each folder has `corpus.jsonl` (`id`, `title`, `text`),
 `queries.jsonl` (`id`, `text`) and `qrels.tsv` (query, document, grade). Six
-retrievers answer every question; each of their 15 pairs whose mean recall at 10 differs by at
+retrievers answer every question; each of their 15 pairs whose mean recall at 5 differs by at
 least 0.01 is compared on questions drawn with replacement, so that the true direction is known.
 Writes `bench/decided.json`, whose table docs/decisions.md quotes.
 """
@@ -27,8 +27,8 @@ from fullrecall.measures import Recall
 
 FIGURES = Path(__file__).with_suffix(".json")
 SIZES = (50, 100, 200, 400)
-DRAWS = 40
-K = 10
+DRAWS = 20
+K = 5
 LEAST = 0.01
 """Pairs whose means differ by less are left out: no direction matters there."""
 
@@ -69,7 +69,7 @@ def read(path: Path) -> Iterator[dict[str, Any]]:
 
 
 def found(folder: Path, terms: Terms, k1: float, b: float) -> dict[str, list[str]]:
-    """Return the IDs of the best ten documents for each question that has a relevant one."""
+    """Return the IDs of the best five documents for each question that has a relevant one."""
     documents = [
         (row["id"], Counter(terms(f"{row.get('title', '')} {row['text']}")))
         for row in read(folder / "corpus.jsonl")

@@ -83,8 +83,8 @@ class Difference(NoTruth):
     samples with these changes would settle it, None where no number would. `p` is the p-value of
     "the mean did not change" that belongs to the interval; `p_adjusted` the same by Holm's method
     for all measures that were asked for, which then decides `outcome`; None for the curve over k
-    that is shown unasked. `p_t` is that of Student's t-test, adjusted alike, from 30 groups on; `likely`
-    is its approximate answer where the outcome is CANNOT TELL, None where it has none.
+    that is shown unasked. `p_t` is that of Student's t-test, adjusted alike, from 30 groups on;
+    `likely` is its approximate answer where the outcome is CANNOT TELL, None where it has none.
     """
 
     measure: Measure
@@ -147,14 +147,14 @@ class Difference(NoTruth):
         gained, lost = gained_and_lost(*self.pairs.results(pair), self.measure)
         return Flip(row.label, row.sample.user_input, before, after, gained, lost)
 
-    def corrected(self, p: float, p_t: float) -> Difference:
+    def corrected(self, p: float, likely: float) -> Difference:
         """Return the difference with adjusted p-values, the first of which decides its outcome."""
         if self.interval is None:
             return self
         is_shown = p <= alpha_of(self.interval.confidence)
         outcome = self.outcome if is_shown else Direction.CANNOT_TELL
-        p_likely = None if self.p_t is None else p_t
-        return replace(self, p_adjusted=p, p_t=p_likely, outcome=outcome)
+        p_t = None if self.p_t is None else likely
+        return replace(self, p_adjusted=p, p_t=p_t, outcome=outcome)
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain JSON values."""
