@@ -65,6 +65,53 @@ def test_two_references_that_are_nearly_equal_are_one_problem() -> None:
 
 
 @pytest.mark.parametrize(
+    ("old", "new", "told"),
+    [
+        ("can be", "cannot be", "one of them denies it"),
+        ("90 days", "30 days", "other numbers: 30 for 90"),
+        ("version 3.1", "version 3.2", "other numbers"),
+        ("in Bergen", "in Ghent", "other names: ghent for bergen"),
+    ],
+)
+def test_documents_that_differ_in_a_fact_are_not_called_duplicates(
+    old: str, new: str, told: str
+) -> None:
+    """Twins are told apart by their negations, numbers, names, and versions."""
+    text = (
+        "An order of the winter catalog can be returned within 90 days at the counter in Bergen, "
+        "as the rules of version 3.1 say; the goods must be whole, the seal unbroken, the receipt "
+        "at hand, and the carton closed with the tape that came with it in the first place."
+    )
+    pages = {"a": text, "b": text.replace(old, new), "c": f"{text} Thanks."}
+    issues = check([sample("q", "a")], pages).issues
+    details = {issue.problem: issue.detail for issue in issues}
+    assert details[Problem.TWIN] == "'a' is nearly equal to 'c'"
+    assert details[Problem.RIVAL].startswith(f"'a' looks like 'b'; {told}")
+
+
+@pytest.mark.parametrize(
+    ("question", "points"),
+    [
+        ("What does the text above say about refunds?", "text above"),
+        ("As mentioned earlier, which port is the default?", "mentioned earlier"),
+        ("What does Listing 4-1 print?", "Listing 4"),
+        ("Was besagt der obige Text über Kündigungen?", "obige Text"),
+        ("Wie oben erwähnt: welcher Port ist voreingestellt?", "oben erwähnt"),
+        ("Que dit le texte ci-dessus ?", "texte ci-dess"),
+        ("¿Qué muestra la figura 3?", "figura 3"),
+        ("Come menzionato in precedenza, quale porta si usa?", "menzionato in precedenza"),
+        ("How do I add a table to a document?", ""),
+        ("Was steht im vorigen Vertrag?", ""),
+        ("¿Quién fue el rey anterior?", ""),
+        ("Que dit l'article 5 du code civil ?", ""),
+    ],
+)
+def test_questions_that_point_at_a_text_in_five_languages(question: str, points: str) -> None:
+    """A question is read alone: neither the text nor the listing nor an earlier answer is beside it."""
+    assert pointing(question) == points
+
+
+@pytest.mark.parametrize(
     "reference",
     [
         "The bridge was built in 1871.",

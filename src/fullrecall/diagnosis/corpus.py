@@ -72,6 +72,8 @@ class Corpus:
         the end those that stand beside one of these and hold what a chunk border cut off, however
         short: the passage goes on at the start of such a context, or begins at its end.
         """
+        if not self.contexts:
+            return []
         search = _PassageSearch(passage, self._passages, self._min_run)
         search.look(self._by_source.get(passage.source or "", ()))
         if passage.characters and not search.is_complete:

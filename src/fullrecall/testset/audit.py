@@ -10,6 +10,7 @@ from typing import Any, ClassVar, NamedTuple
 
 from fullrecall._util.truth import NoTruth
 from fullrecall._util.vocabulary import words
+from fullrecall.diagnosis import difference
 from fullrecall.errors import ParameterError
 from fullrecall.files.documents import Documents, DocumentsLike, documents_of
 from fullrecall.judge.judge import Flow, Judge
@@ -235,10 +236,15 @@ def _of_ids(sample: Sample, corpus: _AuditedCorpus) -> ProblemsFound:
                 yield corpus.unknown(name)
             outside = corpus.twins.get(name, frozenset()) - set(reference.any_of)
             pair = outside | {name}
-            if outside and pair not in reported:
-                reported.add(pair)
-                others = ", ".join(map(repr, sorted(outside)))
-                yield Problem.TWIN, f"{name!r} is nearly equal to {others}"
+            if not outside or pair in reported:
+                continue
+            reported.add(pair)
+            told = {other: difference(corpus.texts[name], corpus.texts[other]) for other in outside}
+            equal = ", ".join(repr(other) for other in sorted(told) if not told[other])
+            if equal:
+                yield Problem.TWIN, f"{name!r} is nearly equal to {equal}"
+            for other in sorted(filter(told.get, told)):
+                yield Problem.RIVAL, f"{name!r} looks like {other!r}; {told[other]}"
 
 
 def _of_spans(sample: Sample, corpus: _AuditedCorpus) -> ProblemsFound:
