@@ -107,7 +107,7 @@ def test_documents_that_differ_in_a_fact_are_not_called_duplicates(
     ],
 )
 def test_questions_that_point_at_a_text_in_five_languages(question: str, points: str) -> None:
-    """A question is read alone: neither the text nor the listing nor an earlier answer is beside it."""
+    """The text, the listing and the earlier answer are not beside a question."""
     assert pointing(question) == points
 
 
