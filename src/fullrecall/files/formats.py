@@ -19,6 +19,9 @@ class Format(NamedTuple):
     - `left_out`: columns that are not kept as metadata, such as all paragraphs of a haystack.
     - `rows`: where the rows lie, if the file's own rows are not it.
     - `spread`: for a file that paths do not explain: returns rows of a record.
+    - `writes`: the path at which `write` puts each field; None where the tool reads no such file.
+    - `constants`: columns that each written row has.
+    - `groups`: whether `writes` puts reference IDs as lists of alternatives.
     """
 
     needs: str
@@ -26,6 +29,9 @@ class Format(NamedTuple):
     left_out: Sequence[str] = ()
     rows: str | None = None
     spread: Callable[[RawRow], Iterator[RawRow]] | None = None
+    writes: Mapping[str, str] | None = None
+    constants: RawRow = MappingProxyType({})
+    groups: bool = False
 
     def knows(self, row: RawRow) -> bool:
         """Return whether a row is of this format, by its columns."""
@@ -44,6 +50,51 @@ def _pairs(record: RawRow) -> Iterator[RawRow]:
 _CONVERSATION = "conversationTurns[0]"
 _PASSAGES = f"{_CONVERSATION}.output.retrievedPassages"
 _JUDGED = "{id: document_id, grade: query_relevance_label}"
+_BEDROCK = {
+    "user_input": f"{_CONVERSATION}.prompt.content[0].text",
+    "reference": f"{_CONVERSATION}.referenceResponses[0].content[0].text",
+    "response": f"{_CONVERSATION}.output.text",
+    "retrieved_contexts": f"{_PASSAGES}.retrievalResults[].content.text",
+    "reference_contexts": f"{_CONVERSATION}.referenceContexts[].content[].text",
+}
+_AUTORAG = {"id": "qid", "user_input": "query", "reference_context_ids": "retrieval_gt"}
+_RAGAS_01 = {
+    "user_input": "question",
+    "reference": "ground_truth",
+    "reference_contexts": "contexts",
+}
+_RAGAS = (
+    *("user_input", "reference", "reference_contexts", "reference_context_ids"),
+    *("retrieved_contexts", "retrieved_context_ids", "response"),
+)
+_OWN = (*_RAGAS[1:4], "reference_claims", "reference_entities", "forbidden_ids", "superseded")
+_MLFLOW = {
+    "reference": "expectations.expected_response",
+    "reference_claims": "expectations.expected_facts",
+    "reference_context_ids": "expectations.expected_retrieved_context[].doc_uri",
+}
+_REQUESTS = {
+    "id": "request_id",
+    "reference": "expected_response",
+    "reference_claims": "expected_facts",
+    "reference_context_ids": "expected_retrieved_context[].doc_uri",
+}
+_AZURE = {
+    "user_input": "query",
+    "response": "response",
+    "reference": "ground_truth",
+    "reference_context_ids": f"retrieval_ground_truth[].{_JUDGED}",
+    "retrieved_context_ids": "retrieved_documents[].document_id",
+}
+_TRULENS = {"id": "query_id", "user_input": "query", "reference": "expected_response"}
+_DEEPEVAL = {
+    "id": "name",
+    "user_input": "input",
+    "reference": "expected_output",
+    "response": "actual_output",
+    "reference_contexts": "context",
+    "retrieved_contexts": "retrieval_context",
+}
 _SPAN = "{text: answer, source: file_path, start: span[0], end: span[1]}"
 
 FORMATS: Mapping[str, Format] = MappingProxyType(
@@ -107,42 +158,34 @@ FORMATS: Mapping[str, Format] = MappingProxyType(
         "legalbench_rag": Format(
             "query snippets",
             {"user_input": "query", "reference_contexts": f"snippets[].{_SPAN}"},
+            writes={"user_input": "query", "reference_contexts": f"snippets[].{_SPAN}"},
         ),
         "autorag": Format(
             "qid query retrieval_gt generation_gt",
-            {
-                "id": "qid",
-                "user_input": "query",
-                "reference_context_ids": "retrieval_gt",
-                "reference": "generation_gt[0]",
-            },
+            {**_AUTORAG, "reference": "generation_gt[0]"},
+            writes={**_AUTORAG, "reference": "generation_gt[0]"},
+            constants={"generation_gt": []},
+            groups=True,
         ),
-        "ragas": Format(  # generated test sets of 0.1: there `contexts` are the references
+        "ragas_0.1": Format(  # generated test sets: there `contexts` are the references
             "question contexts ground_truth evolution_type",
-            {
-                "user_input": "question",
-                "reference": "ground_truth",
-                "reference_contexts": "contexts",
-            },
+            _RAGAS_01,
+            writes=_RAGAS_01,
+            constants={"evolution_type": "simple", "ground_truth": "", "contexts": []},
         ),
         "mlflow": Format(
             "inputs expectations",
             {
                 "user_input": "inputs.question | inputs.query | inputs.messages | inputs",
-                "reference": "expectations.expected_response",
-                "reference_claims": "expectations.expected_facts",
-                "reference_context_ids": "expectations.expected_retrieved_context[].doc_uri",
+                **_MLFLOW,
             },
+            writes={"user_input": "inputs.question", **_MLFLOW},
+            constants={"expectations": {}},
         ),
         "mlflow_requests": Format(
             "request expected_response|expected_retrieved_context|expected_facts",
-            {
-                "id": "request_id",
-                "user_input": "request.messages | request",
-                "reference": "expected_response",
-                "reference_claims": "expected_facts",
-                "reference_context_ids": "expected_retrieved_context[].doc_uri",
-            },
+            {"user_input": "request.messages | request", **_REQUESTS},
+            writes={"user_input": "request", **_REQUESTS},
         ),
         "langfuse": Format(
             "input expectedOutput|expected_output datasetId|datasetName|sourceTraceId",
@@ -150,35 +193,22 @@ FORMATS: Mapping[str, Format] = MappingProxyType(
                 *("status", "datasetId", "datasetName", "sourceTraceId"),
                 *("sourceObservationId", "createdAt", "updatedAt"),
             ),
-        ),
-        "bedrock": Format(
-            "conversationTurns",
-            {
-                "user_input": f"{_CONVERSATION}.prompt.content[0].text",
-                "reference": f"{_CONVERSATION}.referenceResponses[0].content[0].text",
-                "response": f"{_CONVERSATION}.output.text",
-                "retrieved_contexts": f"{_PASSAGES}.retrievalResults[].content.text",
-                "reference_contexts": f"{_CONVERSATION}.referenceContexts[].content[].text",
+            writes={
+                "id": "id",
+                "user_input": "input.question",
+                **{name: f"expectedOutput.{name}" for name in _OWN},
+                "metadata": "metadata",
             },
+            constants={"datasetName": "fullrecall", "expectedOutput": {}},
+            groups=True,
         ),
-        "azure": Format(
-            "retrieval_ground_truth retrieved_documents",
-            {
-                "user_input": "query",
-                "response": "response",
-                "reference": "ground_truth",
-                "reference_context_ids": f"retrieval_ground_truth[].{_JUDGED}",
-                "retrieved_context_ids": "retrieved_documents[].document_id",
-            },
-        ),
+        "bedrock": Format("conversationTurns", _BEDROCK, writes=_BEDROCK),
+        "azure": Format("retrieval_ground_truth retrieved_documents", _AZURE, writes=_AZURE),
         "trulens": Format(
             "query expected_chunks",
-            {
-                "id": "query_id",
-                "user_input": "query",
-                "reference": "expected_response",
-                "reference_contexts": "expected_chunks[].text | expected_chunks",
-            },
+            {**_TRULENS, "reference_contexts": "expected_chunks[].text | expected_chunks"},
+            writes={**_TRULENS, "reference_contexts": "expected_chunks[].text"},
+            constants={"expected_chunks": []},
         ),
         "promptfoo": Format(
             "vars assert",
@@ -186,18 +216,15 @@ FORMATS: Mapping[str, Format] = MappingProxyType(
                 "user_input": "vars.query | vars.question | vars.input | vars.prompt",
                 "reference": "assert[type=context-recall].value",
             },
+            writes={
+                "user_input": "vars.query",
+                "reference": "assert[type=context-recall].value",
+                "metadata": "metadata",
+            },
         ),
         "deepeval": Format(
             "input expected_output|actual_output context|retrieval_context|additional_metadata",
-            {
-                "id": "name",
-                "user_input": "input",
-                "reference": "expected_output",
-                "response": "actual_output",
-                "reference_contexts": "context",
-                "retrieved_contexts": "retrieval_context",
-                "metadata": "metadata | additional_metadata",
-            },
+            {**_DEEPEVAL, "metadata": "metadata | additional_metadata"},
             left_out=(
                 "tools_called",
                 "expected_tools",
@@ -205,7 +232,20 @@ FORMATS: Mapping[str, Format] = MappingProxyType(
                 "custom_column_key_values",
                 "source_file",
             ),
+            writes={**_DEEPEVAL, "metadata": "additional_metadata"},
+            constants={"expected_output": None, "context": []},
         ),
+        "langsmith": Format(
+            "inputs outputs",
+            writes={
+                "user_input": "inputs.question",
+                **{name: f"outputs.{name}" for name in _OWN},
+                "metadata": "metadata",
+            },
+            constants={"outputs": {}},
+            groups=True,
+        ),
+        "ragas": Format("user_input synthesizer_name", writes={name: name for name in _RAGAS}),
         "llama_index_pairs": Format("queries corpus relevant_docs|qrels", spread=_pairs),
     }
 )

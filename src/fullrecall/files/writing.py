@@ -3,19 +3,24 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from copy import deepcopy
 from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any
+from typing import Any, NamedTuple
 
+from fullrecall._util.extras import pyarrow
 from fullrecall._util.parameters import as_path
 from fullrecall.errors import InputError, ParameterError
 from fullrecall.files.columns import is_id_like
 from fullrecall.files.documents import DocumentsLike, documents_of
+from fullrecall.files.formats import FORMATS, Format
 from fullrecall.files.frames import from_rows
+from fullrecall.files.placing import place
 from fullrecall.files.text_files import FilePath
-from fullrecall.samples.sample import Sample
+from fullrecall.samples.context import Context
+from fullrecall.samples.sample import Claim, Sample
 from fullrecall.show.output import written
 
 IDS, CONTEXTS = "reference_context_ids", "reference_contexts"
@@ -46,42 +51,51 @@ def write(
 ) -> Written:
     """Return samples as another tool has them, and write them to `path` if there is one.
 
-    `read` reads all of these files back.
+    `read` reads all of these files back. The formats with a row for each sample:
 
-    - "ragas": rows of `user_input`, `reference`, `reference_contexts`, `reference_context_ids`.
-    - "langsmith": rows of `inputs`, `outputs`, `metadata`, with all references.
-    - "deepeval": goldens as rows.
+    - "ragas" (0.2 to 0.4), "ragas_0.1", "deepeval", "langsmith", "langfuse", "mlflow" and its
+      older "mlflow_requests", "azure", "bedrock", "trulens", "promptfoo", "autorag",
+      "legalbench_rag" (spans).
+
+    Those that are one value or folder:
+
     - "beir": a folder with corpus.jsonl, queries.jsonl and qrels/test.tsv.
+    - "mteb": rows of judgments; "qrels": `{query: {document: grade}}` as ranx and pytrec_eval
+      have it; "llama_index_pairs": questions, corpus and relevant documents.
 
-    Rows are JSON, or JSON Lines where the path ends in `.jsonl`. `documents` are BEIR's corpus.
-    Only LangSmith's rows keep any-of groups: elsewhere each alternative becomes a reference of its
-    own, and the notes say so. Raises `ParameterError` for an unknown format.
+    Rows are JSON, which is YAML too, JSON Lines or Parquet by the path's ending. `documents` are
+    the corpus of BEIR and LlamaIndex. The notes say what a format cannot keep: any-of groups stay
+    with LangSmith, Langfuse and AutoRAG alone, elsewhere each alternative becomes a reference of
+    its own. Raises `ParameterError` for an unknown format.
     """
-    if format not in KEPT:
-        raise ParameterError(f"unknown format {format!r}: choose one of {', '.join(KEPT)}")
+    if format not in WRITTEN:
+        raise ParameterError(f"unknown format {format!r}: choose one of {', '.join(WRITTEN)}")
     read = list(from_rows(samples))
     numbered = [(sample.id or f"q{number}", sample) for number, sample in enumerate(read, start=1)]
-    notes = list(_notes(read, KEPT[format]))
-    if format in _ROWS:
-        value: Any = [_ROWS[format](name, sample) for name, sample in numbered]
-    else:
-        value = _beir(numbered, documents)
-        if not value["corpus.jsonl"]:
+    notes = list(_notes(read, _kept(format)))
+    if format in _WHOLE:
+        value: Any = _WHOLE[format].made(numbered, documents)
+        if isinstance(value, Mapping) and not value.get("corpus.jsonl", value.get("corpus", True)):
             notes.append("the corpus is empty: pass documents= to fill it")
+    else:
+        value = [_row(FORMATS[format], name, sample) for name, sample in numbered]
     if path is not None:
         _save(value, Path(path))
     return Written(format, value, tuple(notes))
 
 
 def _save(value: Any, path: Path) -> None:
-    if isinstance(value, Mapping):
+    if isinstance(value, Mapping) and "corpus.jsonl" in value:
         (path / "qrels").mkdir(parents=True, exist_ok=True)
         for name, content in value.items():
             _save(content, path / name)
     elif isinstance(value, str):
         written(value, path)
-    elif path.suffix == ".jsonl":
+    elif path.suffix == ".jsonl" and isinstance(value, list):
         save_rows(value, path)
+    elif path.suffix == ".parquet" and isinstance(value, list):
+        pa = pyarrow("writing Parquet")
+        pa.parquet.write_table(pa.Table.from_pylist(value), path)
     else:
         written(json.dumps(value, indent=1) + "\n", path)
 
@@ -100,35 +114,84 @@ def _ids(sample: Sample) -> dict[str, float]:
     return grades
 
 
-def _texts(sample: Sample) -> list[str]:
-    groups = sample.reference_contexts or ()
-    return [context.text for group in groups for context in group if context.text]
+def _row(form: Format, name: str, sample: Sample) -> dict[str, Any]:
+    """Return a sample as a row of a format, with each field at its path."""
+    row: dict[str, Any] = deepcopy(dict(form.constants))
+    for field, path in (form.writes or {}).items():
+        value = name if field == "id" else _value(form, field, path, sample)
+        if value is not None:
+            place(row, path, value)
+    return row
 
 
-def _ragas(_: str, sample: Sample) -> dict[str, Any]:
+def _value(form: Format, field: str, path: str, sample: Sample) -> Any:
+    """Return a field as a format has it at a path; None for one that is not given."""
+    value = getattr(sample, field)
+    if value is not None and form.groups and path.endswith(f".{field}"):  # our own notation
+        return sample.to_dict()[field]
+    if value is not None and field in _VALUES:
+        return _VALUES[field](form, path, sample)
+    return list(value) if isinstance(value, tuple) else value
+
+
+def _texts(items: Iterable[Claim | Context] | None) -> list[str | None]:
+    return [each.text for each in items or ()]
+
+
+def _reference_ids(form: Format, path: str, sample: Sample) -> list[Any]:
+    if form.groups:
+        return [list(reference.any_of) for reference in sample.reference_context_ids or ()]
+    grades = _ids(sample)
+    if "grade:" not in path:
+        return list(grades)
+    return [{"id": name, "grade": grade} for name, grade in grades.items()]
+
+
+def _reference_contexts(_: Format, path: str, sample: Sample) -> list[Any]:
+    contexts = [one for group in sample.reference_contexts or () for one in group]
+    if "start:" not in path:
+        return [one.text for one in contexts if one.text]
+    spans = ("text", "source", "start", "end")
+    return [{name: getattr(one, name) for name in spans} for one in contexts]
+
+
+_VALUES: Mapping[str, Callable[[Format, str, Sample], Any]] = MappingProxyType(
+    {
+        IDS: _reference_ids,
+        CONTEXTS: _reference_contexts,
+        "reference_claims": lambda _, __, sample: _texts(sample.reference_claims),
+        "retrieved_contexts": lambda _, __, sample: _texts(sample.retrieved_contexts),
+        "metadata": lambda _, __, sample: dict(sample.metadata) or None,
+    }
+)
+"""The fields that are written in another form than a sample has them."""
+
+
+def _plain(grade: float) -> float:
+    return int(grade) if grade == int(grade) else grade
+
+
+def _qrels(samples: Sequence[tuple[str, Sample]], _: DocumentsLike) -> dict[str, Any]:
     return {
-        "user_input": sample.user_input,
-        "reference": sample.reference,
-        CONTEXTS: _texts(sample),
-        IDS: list(_ids(sample)),
+        name: {document: _plain(grade) for document, grade in _ids(sample).items()}
+        for name, sample in samples
     }
 
 
-def _langsmith(name: str, sample: Sample) -> dict[str, Any]:
-    fields = sample.to_dict().items()
-    outputs = {name: value for name, value in fields if name.startswith("reference")}
-    metadata = {"id": name, "group": sample.group, **sample.metadata}
-    kept = {key: value for key, value in metadata.items() if value is not None}
-    return {"inputs": {"question": sample.user_input}, "outputs": outputs, "metadata": kept}
+def _mteb(samples: Sequence[tuple[str, Sample]], _: DocumentsLike) -> list[dict[str, Any]]:
+    return [
+        {"query-id": name, "corpus-id": document, "score": _plain(grade)}
+        for name, sample in samples
+        for document, grade in _ids(sample).items()
+    ]
 
 
-def _deepeval(name: str, sample: Sample) -> dict[str, Any]:
+def _pairs(samples: Sequence[tuple[str, Sample]], documents: DocumentsLike) -> dict[str, Any]:
     return {
-        "input": sample.user_input,
-        "expected_output": sample.reference,
-        "context": _texts(sample),
-        "source_file": next(iter(_ids(sample)), None),
-        "additional_metadata": {"id": name, **sample.metadata},
+        "queries": {name: sample.user_input for name, sample in samples},
+        "corpus": {document.id: document.text for document in documents_of(documents)},
+        "relevant_docs": {name: list(_ids(sample)) for name, sample in samples},
+        "mode": "text",
     }
 
 
@@ -146,24 +209,53 @@ def _beir(samples: Sequence[tuple[str, Sample]], documents: DocumentsLike) -> di
     }
 
 
-_ROWS = {"ragas": _ragas, "langsmith": _langsmith, "deepeval": _deepeval}
+class _Whole(NamedTuple):
+    """A format of one value or folder: what makes it, and what it keeps of a sample."""
 
-KEPT: Mapping[str, frozenset[str]] = MappingProxyType(
+    made: Callable[[Sequence[tuple[str, Sample]], DocumentsLike], Any]
+    keeps: frozenset[str]
+
+
+_WHOLE: Mapping[str, _Whole] = MappingProxyType(
     {
-        "ragas": frozenset({"user_input", "reference", IDS, CONTEXTS}),
-        "langsmith": frozenset({*Sample.names(), "alternatives", "grades"}),
-        "deepeval": frozenset({"user_input", "reference", CONTEXTS}),
-        "beir": frozenset({"user_input", IDS, "grades"}),
+        "beir": _Whole(_beir, frozenset({"user_input", IDS, "grades"})),
+        "mteb": _Whole(_mteb, frozenset({IDS, "grades"})),
+        "qrels": _Whole(_qrels, frozenset({IDS, "grades"})),
+        "llama_index_pairs": _Whole(_pairs, frozenset({"user_input", IDS})),
     }
 )
-"""The formats that `write` knows, with what each keeps of a sample."""
 
-_LEFT_OUT = {
+WRITTEN = (*(name for name, form in FORMATS.items() if form.writes is not None), *_WHOLE)
+"""The formats that `write` knows."""
+
+
+def _kept(name: str) -> frozenset[str]:
+    """Return the fields that a format keeps, with "alternatives" and "grades" of references."""
+    if name in _WHOLE:
+        return _WHOLE[name].keeps
+    form = FORMATS[name]
+    paths = form.writes or {}
+    ids = paths.get(IDS, "")
+    is_own = form.groups and ids.endswith(f".{IDS}")
+    kept = {"alternatives"} if form.groups else set()
+    return frozenset({*paths, *kept, *({"grades"} if is_own or "grade:" in ids else ())})
+
+
+LEFT_OUT = {
     "user_input": "questions",
     "reference": "reference answers",
     "reference_claims": "claims",
     IDS: "reference IDs",
+    CONTEXTS: "reference contexts",
+    "reference_entities": "entities",
+    "forbidden_ids": "forbidden IDs",
+    "forbidden_contexts": "forbidden contexts",
+    "superseded": "superseded IDs",
+    "retrieved_contexts": "retrieved contexts",
+    "retrieved_context_ids": "retrieved IDs",
+    "response": "responses",
 }
+"""The fields that a note names if a format loses them, with the name."""
 
 
 def _notes(samples: list[Sample], keeps: frozenset[str]) -> Iterator[str]:
@@ -177,9 +269,11 @@ def _notes(samples: list[Sample], keeps: frozenset[str]) -> Iterator[str]:
         yield "any-of groups are taken apart: each alternative is a target there, so recall falls"
     if IDS in keeps and "grades" not in keeps and any(ref.grade != 1 for ref in ids):
         yield "grades are left out: every reference counts alike"
-    for field, called in _LEFT_OUT.items():
+    for field, called in LEFT_OUT.items():
         if field not in keeps and any(getattr(sample, field) for sample in samples):
             yield f"{called} are left out"
+    if any(sample.answerable is not None for sample in samples):
+        yield "whether a question is answerable is left out"
 
 
 def write_jsonl(samples: Iterable[Sample | Mapping[str, Any]], path: FilePath) -> int:
