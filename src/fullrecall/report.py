@@ -44,6 +44,7 @@ if TYPE_CHECKING:  # the list of all exports: `lazy` reads it too
     from fullrecall.stats.estimates import Estimate as Estimate
     from fullrecall.stats.estimates import ScoreSummary as ScoreSummary
     from fullrecall.stats.missed import Missed as Missed
+    from fullrecall.stats.missed import MissedTargets as MissedTargets
     from fullrecall.stats.outcome import Check as Check
     from fullrecall.stats.outcome import GateResult as GateResult
     from fullrecall.stats.outcome import Outcome as Outcome

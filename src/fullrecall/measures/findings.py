@@ -118,6 +118,13 @@ class Finding(NamedTuple):
 Findings: TypeAlias = Sequence[Finding]
 
 
+def found_at_once(target: Target, position: int) -> Finding:
+    """Return the finding of a target that one context has whole; position 0: none has it."""
+    if not position:
+        return Finding(target)
+    return Finding(target, (CreditStep(position, 1.0),), (position,))
+
+
 def by_rank(findings: Findings, ranks: Sequence[int]) -> Findings:
     """Return findings by the ranks of united lists, made of findings by position in their union.
 

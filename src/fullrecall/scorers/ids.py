@@ -9,7 +9,7 @@ from itertools import chain
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from fullrecall.measures import CutBudget, Measure
-from fullrecall.measures.findings import CreditStep, Finding, Target
+from fullrecall.measures.findings import CreditStep, Finding, Target, found_at_once
 from fullrecall.measures.row import FoundRow
 from fullrecall.samples.sample import Sample
 from fullrecall.scorers.result import Result, ResultSource, Status
@@ -84,7 +84,7 @@ class _IdSource(ResultSource):
         """Return the result with its findings."""
         single, found = self._sample.single_ids, self._found
         findings = [
-            _finding((name,), 1.0, (position,) if position else ())
+            found_at_once(Target((name,)), position)
             for name, position in zip(single.ids if single else (), found.positions, strict=True)
         ]
         result = Result(self._scorer.method, Status.SCORED, tuple(findings), found.retrieved)

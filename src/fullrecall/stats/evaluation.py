@@ -22,7 +22,7 @@ from fullrecall.samples.sample import Sample
 from fullrecall.scorers.result import Method
 from fullrecall.stats.bounds import CONFIDENCE
 from fullrecall.stats.estimates import default_measures
-from fullrecall.stats.missed import Leaked, Missed, leaked, missed
+from fullrecall.stats.missed import Leaked, MissedTargets, leaked
 from fullrecall.stats.named import index_of
 from fullrecall.stats.slices import By, Slices, slices_of
 from fullrecall.stats.smallest_k import SmallestK, smallest_k
@@ -210,16 +210,17 @@ class Evaluation:
 
         return metrics(self.summary(*measures))
 
-    def missed(self, k: Cut | None = None, *, score: str | None = None) -> list[Missed]:
+    def missed(self, k: Cut | None = None, *, score: str | None = None) -> MissedTargets:
         """Return every target that was not found, sample by sample, for each score or for one.
 
+        A sequence of `Missed`, counted at once: each is made when it is read.
         Within `k` ranks or a budget such as `calls(2)`, in all that was retrieved if it is None.
         Only scored samples count: what was not measured was not missed. Raises `ReportError` for a
         score that the report does not have.
         """
         if score is not None:
             index_of(self.methods, score)  # a score that the report does not have misses nothing
-        return list(missed(self.table, k if k is None else check_cut(k), score))
+        return MissedTargets(self.table, k if k is None else check_cut(k), score)
 
     def leaked(self, k: int | None = None) -> list[Leaked]:
         """Return every forbidden context that was retrieved, with its rank and its step.

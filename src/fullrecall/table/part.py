@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fullrecall.measures import Measure
-from fullrecall.measures.findings import Finding, Target
+from fullrecall.measures.findings import Finding, Target, found_at_once
 from fullrecall.measures.found import SCORED, UNSCORED, FoundColumns
 from fullrecall.measures.lists import Integers, count_sums, offsets_of
 from fullrecall.measures.of_samples import Forbidden, SampleColumns
@@ -74,7 +74,11 @@ def result_of(method: Method, sample: Sample, columns: FoundColumns, row: int, n
     status = tuple(Status)[int(columns.status[row])]
     references = [each for each in sample.reference_context_ids or () if each.grade > 0]
     blank = [Finding(Target(*each)) for each in references[: columns.targets[row]]]
-    findings = tuple(columns.placed(row, blank))
+    if columns.supports is None and columns.steps is None:
+        positions = columns.first.of_row(row)
+        findings = tuple(map(found_at_once, (each.target for each in blank), positions))
+    else:
+        findings = tuple(columns.placed(row, blank))
     ranks = tuple(columns.ranks.of_row(row)) if columns.ranks is not None else ()
     united = ranks if sample.ranks is not None else None
     return Result(method, status, findings, int(columns.retrieved[row]), note, ranks=united)
