@@ -9,35 +9,20 @@ from __future__ import annotations
 import asyncio
 import json
 import random
-import re
 from collections.abc import Callable, Sequence
-from html import escape
 from typing import Any
 
-from known_steps import Asks, NoPrompts
+from known_steps import Asks
 from llama_index.core.agent.workflow import AgentWorkflow, FunctionAgent
 from llama_index.core.base.base_retriever import BaseRetriever
-from llama_index.core.base.base_selector import BaseSelector, SelectorResult, SingleSelection
-from llama_index.core.base.llms.types import (
-    ChatMessage,
-    CompletionResponse,
-    CompletionResponseGen,
-    LLMMetadata,
-    MessageRole,
-    TextBlock,
-    ToolCallBlock,
-)
+from llama_index.core.base.llms.types import ChatMessage, MessageRole, TextBlock, ToolCallBlock
 from llama_index.core.chat_engine import CondensePlusContextChatEngine, ContextChatEngine
-from llama_index.core.indices.query.query_transform.base import BaseQueryTransform
-from llama_index.core.llms import CustomLLM
-from llama_index.core.llms.callbacks import llm_completion_callback
 from llama_index.core.llms.mock import MockFunctionCallingLLM
 from llama_index.core.memory import ChatMemoryBuffer
 from llama_index.core.postprocessor import LongContextReorder
 from llama_index.core.postprocessor.types import BaseNodePostprocessor
 from llama_index.core.query_engine import (
     CitationQueryEngine,
-    CustomQueryEngine,
     RetrieverQueryEngine,
     RouterQueryEngine,
     SubQuestionQueryEngine,
@@ -46,198 +31,29 @@ from llama_index.core.query_engine import (
 from llama_index.core.response_synthesizers import get_response_synthesizer
 from llama_index.core.response_synthesizers.no_text import NoText
 from llama_index.core.retrievers import QueryFusionRetriever, RouterRetriever, TransformRetriever
-from llama_index.core.schema import NodeWithScore, QueryBundle, TextNode
+from llama_index.core.schema import NodeWithScore
 from llama_index.core.tools import FunctionTool, QueryEngineTool, RetrieverTool
-from llama_index.core.workflow import Context, Event, StartEvent, StopEvent, Workflow, step
+from llama_index.core.workflow import Context, HumanResponseEvent, InputRequiredEvent
+from random_parts import (
+    Brings,
+    ByHand,
+    Changes,
+    Composed,
+    Keeping,
+    Returning,
+    Rewrites,
+    Scripted,
+    Selects,
+    Steps,
+    Tries,
+    Waits,
+    answered_by,
+    drops_ids,
+    markers,
+    text_of,
+)
 
-_MARKER = re.compile(r"(?:<|&lt;)(d\d+)(?:>|&gt;)")
 _MODES = ("compact", "refine", "tree_summarize", "simple_summarize", "accumulate", "no_text")
-
-
-def text_of(name: str) -> str:
-    """Return the text of a node, with a marker in it."""
-    words = " ".join(f"{name}w{number}" for number in range(10))
-    return f"All that is known about <{name}> stands here: {words}."
-
-
-def markers(text: str) -> set[str]:
-    """Return the documents that stand in a text."""
-    return {*_MARKER.findall(text)}
-
-
-class Brings(BaseRetriever):
-    """Returns nodes of these IDs: new objects, or the same ones each time."""
-
-    def __init__(self, *names: str, shared: bool = False) -> None:
-        self.names = names
-        self.shared = self._nodes() if shared else None
-        super().__init__()
-
-    def _nodes(self) -> list[NodeWithScore]:
-        return [
-            NodeWithScore(node=TextNode(id_=name, text=text_of(name)), score=1 / (n + 1))
-            for n, name in enumerate(self.names)
-        ]
-
-    def _retrieve(self, query_bundle: QueryBundle) -> list[NodeWithScore]:
-        return self._nodes() if self.shared is None else list(self.shared)
-
-
-class Down(BaseRetriever):
-    """Fails."""
-
-    def _retrieve(self, query_bundle: QueryBundle) -> list[NodeWithScore]:
-        raise TimeoutError("down")
-
-
-class Tries(BaseRetriever):
-    """Retrieves from another retriever if the first one is down."""
-
-    def __init__(self, other: BaseRetriever) -> None:
-        self.other = other
-        super().__init__()
-
-    def _retrieve(self, query_bundle: QueryBundle) -> list[NodeWithScore]:
-        try:
-            return Down().retrieve(query_bundle)
-        except TimeoutError:
-            return self.other.retrieve(query_bundle)
-
-
-class Changes(BaseNodePostprocessor):
-    """Cuts, sorts, copies, shortens, numbers, escapes, merges, drops or mints IDs: in one way."""
-
-    seed: int
-
-    def _postprocess_nodes(
-        self, nodes: list[NodeWithScore], query_bundle: QueryBundle | None = None
-    ) -> list[NodeWithScore]:
-        return self.changed(nodes)
-
-    def changed(  # noqa: PLR0911 - a kind each
-        self, nodes: list[NodeWithScore]
-    ) -> list[NodeWithScore]:
-        """Return the nodes, changed."""
-        chance = random.Random(self.seed)
-        most = max(1, len(nodes) - chance.randrange(3))
-        kind = chance.randrange(10)
-        if kind == 0:
-            return nodes[:most]
-        if kind == 1:
-            return nodes[::-1][:most]
-        if kind == 2:
-            return sorted(nodes, key=lambda node: node.text, reverse=chance.random() < 0.5)[:most]
-        if kind == 3:
-            return [NodeWithScore(node=node.node, score=0.5) for node in nodes]
-        if kind == 4:
-            return [NodeWithScore(node=n.node.model_copy(), score=1) for n in nodes[:most]]
-        if kind == 5:
-            return [NodeWithScore(node=TextNode(text=n.text[:60]), score=1) for n in nodes[:most]]
-        if kind == 6:
-            return [_new(f"[{n}] {node.text}") for n, node in enumerate(nodes[:most], start=1)]
-        if kind == 7:
-            return [_new(f"<source>{escape(node.text)}</source>") for node in nodes[:most]]
-        if kind == 8:
-            return [_new("\n".join(node.text for node in nodes[:2])), *nodes[2:]][: len(nodes)]
-        return list({node.text: node for node in nodes}.values())
-
-
-def _new(text: str) -> NodeWithScore:
-    return NodeWithScore(node=TextNode(text=text), score=1)
-
-
-class Selects(NoPrompts, BaseSelector):
-    """Selects the tools at fixed places."""
-
-    def __init__(self, *places: int) -> None:
-        self.places = places
-
-    def _select(self, choices: Any, query: Any) -> SelectorResult:
-        return SelectorResult(
-            selections=[SingleSelection(index=place, reason="fixed") for place in self.places]
-        )
-
-    async def _aselect(self, choices: Any, query: Any) -> SelectorResult:
-        return self._select(choices, query)
-
-
-class Rewrites(NoPrompts, BaseQueryTransform):
-    """Makes another question of any."""
-
-    def _run(self, query_bundle: QueryBundle, metadata: Any) -> QueryBundle:
-        return QueryBundle(f"again: {query_bundle.query_str}")
-
-
-class Scripted(CustomLLM):
-    """Answers the same to any prompt, and keeps what it was sent."""
-
-    prompts: list[str]
-
-    @property
-    def metadata(self) -> LLMMetadata:
-        """A model with a large window."""
-        return LLMMetadata(model_name="scripted", context_window=100_000)
-
-    @llm_completion_callback()
-    def complete(self, prompt: str, *_: Any, **__: Any) -> CompletionResponse:
-        """Return the same answer to any prompt."""
-        self.prompts.append(prompt)
-        return CompletionResponse(text="an answer")
-
-    @llm_completion_callback()
-    def stream_complete(self, prompt: str, *_: Any, **__: Any) -> CompletionResponseGen:
-        """Yield it."""
-        yield self.complete(prompt)
-
-
-class Found(Event):
-    """Nodes on their way to the next step."""
-
-    nodes: list[NodeWithScore]
-
-
-class Steps(Workflow):
-    """Retrieves, changes what was retrieved in another step, and ends with an answer or nodes."""
-
-    def __init__(self, program: Program, retriever: BaseRetriever, *, answers: bool) -> None:
-        super().__init__(timeout=60)
-        self.program = program
-        self.retriever = retriever
-        self.change = program.change()
-        self.answers = answers
-        self.keeps_state = program.chance.random() < 0.3
-
-    @step
-    async def find(self, context: Context, event: StartEvent) -> Found:
-        """Retrieve."""
-        nodes = await self.retriever.aretrieve(event.query)
-        await context.store.set("nodes", nodes)
-        return Found(nodes=nodes)
-
-    @step
-    async def change_nodes(self, context: Context, event: Found) -> StopEvent:
-        """Cut, sort or copy, and answer."""
-        nodes = await context.store.get("nodes") if self.keeps_state else event.nodes
-        nodes = self.change.changed(nodes)
-        if self.answers:
-            synthesizer = get_response_synthesizer(llm=self.program.llm)
-            return StopEvent(result=str(await synthesizer.asynthesize("q", nodes)))
-        self.program.returned = nodes
-        return StopEvent(result=nodes)
-
-
-class ByHand(CustomQueryEngine):
-    """An engine of the user's own: a cut between a retriever and a synthesizer."""
-
-    program: Any
-    retriever: Any
-    change: Any
-
-    def custom_query(self, query_str: str) -> Any:
-        """Retrieve, change, answer."""
-        nodes = self.change.changed(self.retriever.retrieve(query_str))
-        response = get_response_synthesizer(llm=self.program.llm).synthesize(query_str, nodes)
-        return response if self.program.seed % 2 else str(response)
 
 
 class Program:
@@ -258,7 +74,7 @@ class Program:
         kinds = (
             self.engine, self.engine, self.citations, self.router, self.questions, self.by_hand,
             self.function, self.function, self.chat, self.workflow, self.agent, self.failing_tool,
-            self.retriever, self.handing_over,
+            self.retriever, self.handing_over, self.waiting, self.approved,
         )  # fmt: skip
         self.kind = self.chance.choice(kinds)
         self.thing: Any = self.kind()
@@ -395,12 +211,39 @@ class Program:
         """Steps."""
         return Steps(self, self._retriever(0), answers=self.chance.random() < 0.6)
 
+    def waiting(self) -> Any:
+        """Steps that wait for a human."""
+        flow = Waits(self, self._retriever(0), answers=self.chance.random() < 0.6)
+        flow.inside = self.chance.random() < 0.5
+        return answered_by(str(self.chance.randrange(1, 6)), flow, "query")
+
+    def approved(self) -> Any:
+        """An agent whose tool asks a human, who may refuse, before it searches; or after it did."""
+        retriever, late = self._retriever(1), self.chance.random() < 0.5
+        human = "yes" if late else self.chance.choice(["yes", "yes", "no"])
+
+        async def search(context: Context, input: str) -> str:  # noqa: A002 - LlamaIndex's name
+            """Search."""
+            nodes = await retriever.aretrieve(input) if late else []
+            reply = await context.wait_for_event(
+                HumanResponseEvent, waiter_event=InputRequiredEvent(prefix="may I?")
+            )
+            if reply.response != "yes":
+                return "no"
+            nodes = nodes or await retriever.aretrieve(input)
+            return "\n".join(node.text for node in nodes)
+
+        search.__annotations__["context"] = Context  # LlamaIndex reads no annotations in text
+        tools = [FunctionTool.from_defaults(async_fn=search, name="one"), self._tool("two")]
+        agent = self._agent(tools, [["one"], ["two"]] if self.seed % 2 else [["two"], ["one"]])
+        return answered_by(human, agent, "user_msg")
+
     def function(self) -> Callable[[str], Any]:
         """A function that retrieves several times, changes nodes, and returns them in some form."""
         retrievers = [self._retriever(1) for _ in range(self.chance.choice([1, 1, 2, 3]))]
         changes: list[Changes] = [self.change() for _ in range(self.chance.randrange(3))]
         form = self.chance.choice(["nodes", "texts", "mapping", "answer", "response", "text"])
-        if any(map(_drops_ids, changes)) and form == "texts":
+        if any(map(drops_ids, changes)) and form == "texts":
             form = "nodes"
 
         def function(question: str) -> Any:
@@ -498,49 +341,6 @@ class Program:
         return FunctionAgent(
             name=name, description="d", tools=tools, llm=llm, streaming=False, **fields
         )
-
-
-class Composed(BaseRetriever):
-    """Retrieves from two others, and changes what they return."""
-
-    def __init__(self, program: Program, first: BaseRetriever, second: BaseRetriever) -> None:
-        self.first, self.second, self.change = first, second, program.change()
-        super().__init__()
-
-    def _retrieve(self, query_bundle: QueryBundle) -> list[NodeWithScore]:
-        nodes = [*self.first.retrieve(query_bundle), *self.second.retrieve(query_bundle)]
-        return self.change.changed(nodes)
-
-
-class Returning(BaseRetriever):
-    """Notes what it returns."""
-
-    def __init__(self, program: Program, inside: BaseRetriever) -> None:
-        self.program, self.inside = program, inside
-        super().__init__()
-
-    def _retrieve(self, query_bundle: QueryBundle) -> list[NodeWithScore]:
-        self.program.returned = self.inside.retrieve(query_bundle)
-        return self.program.returned
-
-
-class Keeping(CustomQueryEngine):
-    """Notes the nodes of an engine that asks no model."""
-
-    def __init__(self, program: Program, inside: Any) -> None:
-        super().__init__()
-        self._program, self._inside = program, inside
-
-    def custom_query(self, query_str: str) -> Any:
-        """Answer."""
-        response = self._inside.query(query_str)
-        self._program.returned = response.source_nodes
-        return response
-
-
-def _drops_ids(change: Changes) -> bool:
-    node = NodeWithScore(node=TextNode(id_="x", text="y"), score=1)
-    return change.changed([node])[0].node_id != "x"
 
 
 def outcome(program: Program, found: Any) -> str:
