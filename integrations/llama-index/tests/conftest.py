@@ -16,8 +16,8 @@ from llama_index.core.llms import MockLLM
 from llama_index.core.query_engine import RetrieverQueryEngine
 from llama_index.core.schema import NodeRelationship, NodeWithScore, RelatedNodeInfo, TextNode
 
-from llama_index.evaluation.fullrecall import recorder
-from llama_index.evaluation.fullrecall.recorder import recorders
+from llama_index.evaluation.fullrecall import listening
+from llama_index.evaluation.fullrecall.listening import recorders
 
 DIMENSIONS = 512
 
@@ -87,8 +87,8 @@ def nothing_is_left_open() -> Iterator[None]:
     """After the test, no recording is active here, and no step or call is kept."""
     yield
     assert not recorders.get()
-    assert recorder._running == {}
-    assert recorder._calls == {}
+    assert listening._running == {}
+    assert listening._calls == {}
 
 
 @pytest.fixture(scope="session")

@@ -28,12 +28,12 @@ from fullrecall.scorers import Status
 from llama_index.evaluation.fullrecall import (
     RecallEvaluator,
     capture_retrievals,
+    listening,
     observed,
     reader,
-    recorder,
 )
 from llama_index.evaluation.fullrecall.capture import LlamaIndexCapture, capture_in
-from llama_index.evaluation.fullrecall.recorder import recorders
+from llama_index.evaluation.fullrecall.listening import recorders
 
 pytestmark = pytest.mark.usefixtures("nothing_is_left_open")
 
@@ -118,7 +118,7 @@ def test_each_outermost_call_of_a_block_has_a_record_of_its_own(echo: BaseQueryE
     assert [call.question for call in inner[0].calls] == ["own a"]
     assert block.calls[0].calls == ()
     assert finals(inner[0].calls[0]) == ["for own a"]
-    assert recorder._open == set()
+    assert listening._open == set()
 
 
 def test_what_ends_after_the_block_is_not_captured() -> None:
@@ -270,7 +270,7 @@ def test_the_handlers_are_installed_only_while_somebody_records(
 ) -> None:
     """Once, however many record; nothing stays on LlamaIndex's dispatcher."""
     root = get_dispatcher()
-    ours = [recorder._spans, recorder._events]
+    ours = [listening._spans, listening._events]
 
     def installed() -> list[int]:
         handlers = [*root.span_handlers, *root.event_handlers]

@@ -25,7 +25,7 @@ from llama_index.core.workflow import StartEvent, StopEvent, Workflow, step
 from fullrecall import Context, Sample
 from fullrecall.samples import Retrieval
 from llama_index.evaluation.fullrecall import observed, selfcheck
-from llama_index.evaluation.fullrecall.recorder import recorders
+from llama_index.evaluation.fullrecall.listening import recorders
 
 SAMPLE = Sample(user_input="q", reference_context_ids=["a"])
 

@@ -15,7 +15,7 @@ import pytest
 from random_programs import Program, ask, outcome
 
 from fullrecall import Sample
-from llama_index.evaluation.fullrecall import observed, recorder, selfcheck
+from llama_index.evaluation.fullrecall import listening, observed, selfcheck
 
 PROGRAMS = int(os.environ.get("FULLRECALL_RUNS", "24"))
 
@@ -51,7 +51,7 @@ def test_span_ids_of_another_format_are_never_wrong(
         return None if id_ is None else sha256(id_.encode()).hexdigest()
 
     for name in ("span_enter", "span_exit", "span_drop"):
-        original = getattr(recorder._Spans, name)
+        original = getattr(listening._Spans, name)
 
         def handler(
             self: Any, id_: str, *rest: Any, original: Any = original, **fields: Any
@@ -60,15 +60,15 @@ def test_span_ids_of_another_format_are_never_wrong(
                 fields["parent_id"] = renamed(fields["parent_id"])
             return original(self, renamed(id_), *rest, **fields)
 
-        monkeypatch.setattr(recorder._Spans, name, handler)
-    handle = recorder._Events.handle
+        monkeypatch.setattr(listening._Spans, name, handler)
+    handle = listening._Events.handle
 
     def handle_renamed(self: Any, event: Any, **fields: Any) -> Any:
         if events_too:
             event = event.model_copy(update={"span_id": renamed(event.span_id)})
         return handle(self, event, **fields)
 
-    monkeypatch.setattr(recorder._Events, "handle", handle_renamed)
+    monkeypatch.setattr(listening._Events, "handle", handle_renamed)
     selfcheck.broken.cache_clear()
     wrong = []
     for seed in range(max(20, PROGRAMS // 5)):

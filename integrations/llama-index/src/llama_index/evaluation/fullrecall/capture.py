@@ -18,8 +18,9 @@ from fullrecall.observe.captured import Captured
 from fullrecall.observe.documents import is_made
 from fullrecall.samples.hits import IdKey
 from fullrecall.samples.retrieval import FailedCalls
+from llama_index.evaluation.fullrecall.listening import recording
 from llama_index.evaluation.fullrecall.record import UNSEEN, LlamaIndexReading, nodes_in, reading_of
-from llama_index.evaluation.fullrecall.recorder import LlamaIndexRecorder, recording
+from llama_index.evaluation.fullrecall.recorder import LlamaIndexRecorder
 from llama_index.evaluation.fullrecall.responses import is_response, response_text
 from llama_index.evaluation.fullrecall.selfcheck import broken
 

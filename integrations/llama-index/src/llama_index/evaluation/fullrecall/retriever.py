@@ -34,9 +34,10 @@ from fullrecall.samples.retrieval import FailedCalls
 from llama_index.evaluation.fullrecall.capture import answer_text
 from llama_index.evaluation.fullrecall.depth import deeper
 from llama_index.evaluation.fullrecall.inputs import RetrievalWithNodes, found_in
+from llama_index.evaluation.fullrecall.listening import recording, unrecorded
 from llama_index.evaluation.fullrecall.nodes import got
 from llama_index.evaluation.fullrecall.record import UNSEEN, LlamaIndexReading, nodes_in, reading_of
-from llama_index.evaluation.fullrecall.recorder import LlamaIndexRecorder, recording, unrecorded
+from llama_index.evaluation.fullrecall.recorder import LlamaIndexRecorder
 from llama_index.evaluation.fullrecall.responses import is_response
 from llama_index.evaluation.fullrecall.selfcheck import broken
 
@@ -201,7 +202,8 @@ class ObservedLlamaIndexRetriever:
             unseen=UNSEEN,
         )
         are_ids = isinstance(answer, (list, tuple)) and bool(answer) and is_texts([*answer])
-        if record.error != UNSEEN and not (are_ids and record.retrieved == record.contexts):
+        is_whole = record.error is None and record.retrieved == record.contexts
+        if record.error != UNSEEN and not (are_ids and is_whole):
             return RetrievalWithNodes(record)
         if is_response(answer) or isinstance(answer, AgentOutput):
             return found_in(answer, self._reading)

@@ -12,7 +12,8 @@ from llama_index.core.response_synthesizers.simple_summarize import SimpleSummar
 from llama_index.core.schema import NodeWithScore, QueryBundle, TextNode
 
 from fullrecall.observe import ROOT, StepReading, incompatible
-from llama_index.evaluation.fullrecall.recorder import LlamaIndexRecorder, recorders, recording
+from llama_index.evaluation.fullrecall.listening import recorders, recording
+from llama_index.evaluation.fullrecall.recorder import LlamaIndexRecorder
 
 _TEXTS = {"1": "the first document", "2": "the second document"}
 

@@ -1,0 +1,253 @@
+"""LlamaIndex's dispatcher: which recorders are told of a span, an event, or a report."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
+from contextvars import ContextVar, Token
+from inspect import BoundArguments
+from itertools import takewhile
+from typing import Any, NamedTuple
+
+from llama_index.core.base.base_query_engine import BaseQueryEngine
+from llama_index.core.base.base_retriever import BaseRetriever
+from llama_index.core.chat_engine.types import BaseChatEngine
+from llama_index.core.instrumentation import get_dispatcher  # type: ignore[attr-defined]
+from llama_index.core.instrumentation.event_handlers import BaseEventHandler
+from llama_index.core.instrumentation.events import BaseEvent
+from llama_index.core.instrumentation.events.llm import LLMChatStartEvent, LLMCompletionStartEvent
+from llama_index.core.instrumentation.events.retrieval import RetrievalEndEvent
+from llama_index.core.instrumentation.span import BaseSpan
+from llama_index.core.instrumentation.span_handlers import BaseSpanHandler
+from llama_index_instrumentation.span import active_span_id
+
+from fullrecall.observe import ROOT, brief, on_record
+from llama_index.evaluation.fullrecall.recorder import (
+    Deliver,
+    LlamaIndexRecorder,
+    kind_of,
+    name_of,
+    query_in,
+    question_in,
+)
+
+_ENGINES = (BaseQueryEngine, BaseChatEngine, BaseRetriever)
+"""Each of their calls in a block has a record of its own."""
+
+
+class _OpenCall(NamedTuple):
+    recorder: LlamaIndexRecorder
+    token: Token[tuple[LlamaIndexRecorder, ...] | None]
+    deliver: tuple[Deliver, ...]
+
+
+recorders: ContextVar[tuple[LlamaIndexRecorder, ...] | None] = ContextVar(
+    "fullrecall_recorders", default=None
+)
+"""The recorders that the current call belongs to, outermost first; None in a context that never
+had any, as in a new thread. LlamaIndex hands it on to its own threads, tasks and steps."""
+
+_open: set[LlamaIndexRecorder] = set()
+_running: dict[str, list[LlamaIndexRecorder]] = {}
+_calls: dict[str, _OpenCall] = {}
+_lock = threading.RLock()
+
+
+class _Spans(BaseSpanHandler[BaseSpan]):
+    """Hands spans on to the recorders of the current call."""
+
+    def span_enter(
+        self,
+        id_: str,
+        bound_args: BoundArguments,
+        instance: Any = None,
+        parent_id: str | None = None,
+        tags: Any = None,  # noqa: ARG002
+        **_: Any,
+    ) -> None:
+        """Note that a span begins."""
+        current = recorders.get()
+        seen_by = [each for each in current or () if each.is_open]
+        arguments = bound_args.arguments
+        call = None
+        deliver = _delivery(seen_by) if seen_by and isinstance(instance, _ENGINES) else ()
+        if deliver and question_in(arguments) is not None:
+            call = opened(id_)
+            _calls[id_] = _OpenCall(call, recorders.set((*seen_by, call)), deliver)
+        if current is None and kind_of(instance) in ("retriever", "reranker"):
+            _note_beside(name_of(instance, id_), query_in(arguments))
+        if not (seen_by or call):
+            return
+        _running[id_] = [*seen_by, *([] if call is None else [call])]
+        for recorder in _running[id_]:
+            try:
+                recorder.begin(id_, None if recorder is call else parent_id, instance, arguments)
+            except Exception as error:  # noqa: BLE001 - whatever is wrong with the nodes
+                recorder.fail(error)
+
+    def span_exit(self, id_: str, *_: Any, result: Any = None, **__: Any) -> None:
+        """Note that a span has ended."""
+        _end(id_, result, None)
+
+    def span_drop(self, id_: str, *_: Any, err: BaseException | None = None, **__: Any) -> None:
+        """Note that a span has failed."""
+        _end(id_, None, err or RuntimeError("no error was reported"))
+
+    def new_span(self, *_: Any, **__: Any) -> None:
+        """Make nothing: steps are noted in recorders."""
+
+    def prepare_to_exit_span(self, *_: Any, **__: Any) -> None:
+        """Do nothing: steps are noted in recorders."""
+
+    def prepare_to_drop_span(self, *_: Any, **__: Any) -> None:
+        """Do nothing: steps are noted in recorders."""
+
+
+class _Events(BaseEventHandler):
+    """Hands prompts, and retrievals without a span, on to the recorders of the current call."""
+
+    def handle(self, event: BaseEvent, **_: Any) -> None:
+        """Note an event."""
+        for recorder in recorders.get() or ():
+            if not recorder.is_open:
+                continue
+            try:
+                if isinstance(event, LLMChatStartEvent):
+                    texts = [message.content or "" for message in event.messages]
+                    recorder.prompt(event.span_id, texts)
+                elif isinstance(event, LLMCompletionStartEvent):
+                    recorder.prompt(event.span_id, [event.prompt])
+                elif isinstance(event, RetrievalEndEvent):
+                    recorder.retrieved(event.span_id, event.str_or_query_bundle, event.nodes)
+            except Exception as error:  # noqa: BLE001 - told in the record
+                recorder.fail(error)
+
+
+_spans, _events = _Spans(), _Events()
+
+
+def _end(id_: str, output: Any, error: BaseException | None) -> None:
+    for recorder in _running.pop(id_, ()):
+        if not recorder.is_open:
+            continue
+        try:
+            recorder.end(id_, output, error)
+        except Exception as problem:  # noqa: BLE001 - told in the record
+            recorder.fail(problem)
+    call = _calls.pop(id_, None)
+    if call is None:
+        return
+    call.recorder.error = None if error is None else brief(error)
+    closed(call.recorder)
+    with suppress(ValueError):  # it may end in another context than it began in
+        recorders.reset(call.token)
+    for deliver in call.deliver:
+        deliver(call.recorder, output, None)
+
+
+def _note_beside(name: str, query: str | None) -> None:
+    """Note a retrieval in a context without recorders in those that it may belong to.
+
+    A call of an engine is asked one question; a block may ask anything.
+    """
+    here = threading.get_ident()
+    for recorder in list(_open):
+        if not recorder.is_open:
+            continue
+        if recorder.root is not None and recorder.root != ROOT:
+            first = recorder.steps[:1]
+            if recorder.thread == here or not first or first[0].query != query:
+                continue
+        recorder.partial = recorder.partial or (
+            f"the call was not recorded completely: {name} was asked in a "
+            "thread without the call's context, or in a task without it, which cannot be "
+            "recorded: start a thread with contextvars.copy_context().run or "
+            "asyncio.to_thread, start the task inside the call, and let one task alone "
+            "advance a generator that holds a block open"
+        )
+
+
+@on_record
+def _take_report(documents: object, query: str | None) -> None:
+    current = recorders.get()
+    if current is None:
+        _note_beside("record()", query)
+    for recorder in current or ():
+        if recorder.is_open:
+            try:
+                recorder.reported(active_span_id.get(), documents, query)
+            except Exception as error:  # noqa: BLE001 - told in the record
+                recorder.fail(error)
+
+
+def _delivery(seen_by: Sequence[LlamaIndexRecorder]) -> tuple[Deliver, ...]:
+    """Return who gets the record of a call: the blocks around it, up to the call around them."""
+    blocks = [*takewhile(lambda each: each.root is None, reversed(seen_by))]
+    return tuple(each.deliver for each in reversed(blocks) if each.deliver is not None)
+
+
+def opened(root: str | None = None, deliver: Deliver | None = None) -> LlamaIndexRecorder:
+    """Return a recorder that sees what happens from now on."""
+    recorder = LlamaIndexRecorder(root, deliver)
+    with _lock:
+        _open.add(recorder)
+        _listen()
+    return recorder
+
+
+def closed(recorder: LlamaIndexRecorder) -> None:
+    """End a recorder."""
+    recorder.close()
+    with _lock:
+        _open.discard(recorder)
+        _listen()
+
+
+def _listen() -> None:
+    """Have LlamaIndex tell us of steps while anybody records, and no longer."""
+    dispatcher = get_dispatcher()
+    is_listening = bool(_open)
+    lists: list[tuple[list[Any], object]] = [
+        (dispatcher.span_handlers, _spans),
+        (dispatcher.event_handlers, _events),
+    ]
+    for handlers, own in lists:
+        # By identity: Pydantic takes equal handlers of another user for the same.
+        position = next((n for n, each in enumerate(handlers) if each is own), None)
+        if is_listening and position is None:
+            handlers.append(own)
+        elif not is_listening and position is not None:
+            del handlers[position]
+    if not is_listening:
+        _running.clear()
+
+
+@contextmanager
+def recording(
+    root: str | None = None, deliver: Deliver | None = None
+) -> Iterator[LlamaIndexRecorder]:
+    """Record what happens in the block; with a root, the block is one call."""
+    recorder = opened(root, deliver)
+    around = tuple(each for each in recorders.get() or () if each.is_open)
+    token = recorders.set((*around, recorder))
+    try:
+        yield recorder
+    except BaseException as error:
+        recorder.error = brief(error)
+        raise
+    finally:
+        closed(recorder)
+        # Another task may end an async generator than the one that began it, in its own context.
+        with suppress(ValueError):
+            recorders.reset(token)
+
+
+@contextmanager
+def unrecorded() -> Iterator[None]:
+    """Record nothing in the block: a judge's requests are none of the application's."""
+    token = recorders.set(())
+    try:
+        yield
+    finally:
+        recorders.reset(token)
