@@ -62,12 +62,7 @@ class Language:
         """Return why a quote cannot prove its target; empty where it may."""
         return ""
 
-    def stating(
-        self,
-        claim: str,  # noqa: ARG002
-        contexts: Mapping[int, str],  # noqa: ARG002
-        lowered: Mapping[int, str],  # noqa: ARG002
-    ) -> Iterator[int]:
+    def stating(self, claim: str, contexts: Mapping[int, str]) -> Iterator[int]:  # noqa: ARG002
         """Yield the contexts with a sentence that has all words of the claim."""
         yield from ()
 

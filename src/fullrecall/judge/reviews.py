@@ -33,12 +33,11 @@ def rejudged(
     Of a context one window is shown. Returns the verdicts that change.
     """
     contexts = matter.window
-    lowered = {n: text.lower() for n, text in contexts.items()}
     pairs = [
         (number, n)
         for number, verdict in verdicts.items()
         if verdict.label not in ("supported", None)
-        for n in islice(language().stating(matter.targets[number], contexts, lowered), _MOST_ALONE)
+        for n in islice(language().stating(matter.targets[number], contexts), _MOST_ALONE)
     ]
 
     def alone(number: int, window: Mapping[int, str]) -> Flow[dict[int, Verdict]]:

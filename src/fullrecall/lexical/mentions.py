@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import TypeAlias
 
 from fullrecall._util.caches import remembered
-from fullrecall.lexical.words.numbers import MONTHS, is_equal, numbers
+from fullrecall.lexical.words.numbers import is_equal, month_number, numbers
 
 _Date: TypeAlias = tuple[int, int, int]
 
@@ -42,17 +42,7 @@ def _dates(text: str) -> tuple[tuple[_Date, int, int], ...]:
     listed = []
     for match in _DATE.finditer(text):
         form = {key[:-1]: value for key, value in match.groupdict().items() if value}
-        month = _month(form["month"])
+        month = int(written) if (written := form["month"]).isdigit() else month_number(written)
         if month:
             listed.append(((int(form["year"]), month, int(form["day"])), *match.span()))
     return tuple(listed)
-
-
-def _month(written: str) -> int:
-    """Return the number of a month; 0 where it is no month."""
-    if written.isdigit():
-        return int(written)
-    short = [month[:3] for month in MONTHS]
-    lowered = written.lower()
-    is_named = lowered in MONTHS or lowered in short or lowered == "sept"
-    return short.index(lowered[:3]) + 1 if is_named else 0

@@ -43,7 +43,6 @@ _MOST_NAMES = 8
 
 _SENTENCE_END = re.compile(r"[!?。！？\n]|\.(?=\s|$)")  # noqa: RUF001
 _CLAUSE_END = re.compile(r"[;,，、；!?。！？\n]|\.(?=\s|$)")  # noqa: RUF001
-_BEGINNING = 4  # letters by which a word is looked for before a text is read
 
 
 def objection(
@@ -295,25 +294,17 @@ def _end(context: str, at: int, nth: int) -> int:
     return stops[nth - 1] if len(stops) >= nth else limit
 
 
-def stating(claim: str, contexts: Mapping[int, str], lowered: Mapping[int, str]) -> Iterator[int]:
+def stating(claim: str, contexts: Mapping[int, str]) -> Iterator[int]:
     """Yield the contexts with a sentence that has all of the claim, denied like the claim.
 
-    By words alone: "Ann beat Bob" and "Bob beat Ann" are the same here. `lowered` are the
-    contexts in lower case, made once for all claims.
+    By words alone: "Ann beat Bob" and "Bob beat Ann" are the same here.
     """
-    if len(content_keys(claim)) < _FEWEST:
-        return
-    # The language of a context, which takes long, is told only of those that have these letters:
-    # reading all of them took 0.2 of the 0.9 ms that judging a sample took.
-    beginnings = [word.written[:_BEGINNING] for word in content_words(claim) if not word.is_number]
-    for number, text in lowered.items():
-        if all(map(text.__contains__, beginnings)) and _states(contexts[number], claim):
-            yield number
+    yield from (number for number, text in contexts.items() if _states(text, claim))
 
 
 def _states(context: str, claim: str) -> bool:
     claim_keys = content_keys(claim)
-    if not claim_keys <= content_keys(context):
+    if len(claim_keys) < _FEWEST or not claim_keys <= content_keys(context):
         return False
     language = language_of(context) or "en"
     is_denial = denies(claim, language)

@@ -206,13 +206,10 @@ class RemoteModel(ABC):
         rejected = self._rejected_field(error, body) if is_invalid else ""
         if rejected:
             self._replace(rejected)
-        elif self._has_form(body) and (is_invalid or failed_grammar(error)):
+        elif self._has_form(body) and (is_invalid or is_server_error(error)):
             # The schema may be to blame: the driver asks again, then without it.
-            self._rejected[hash(request.messages)] = True
+            self._rejected[hash(request.messages)] = is_invalid or failed_grammar(error)
         else:
-            if self._has_form(body) and not self._takes_schemas and is_server_error(error):
-                # A grammar may have failed: without the schema once, at no further request.
-                self._rejected[hash(request.messages)] = False
             return completion
         return replace(completion, failure=Failure.ADJUSTED)
 

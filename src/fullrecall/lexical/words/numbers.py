@@ -25,7 +25,7 @@ WEEKDAYS = "monday tuesday wednesday thursday friday saturday sunday".split()
 CALENDAR = frozenset([*MONTHS, *WEEKDAYS])
 """Months and weekdays: written with a capital, but no names."""
 
-_SHORT_MONTHS = {"sept": "september", **{month[:3]: month for month in MONTHS}}
+_MONTH_OF = {form: month for month in MONTHS for form in (month, month[:3])} | {"sept": "september"}
 _ALSO_WORDS = frozenset({"may", "march"})  # of which only the capital and a date tell a month
 
 _CARDINALS: Mapping[str, int] = table("numbers.json")["cardinals"]
@@ -141,13 +141,19 @@ def excludes(claimed: Number, stated: Number) -> bool:
     return claimed.sort == stated.sort and not _may_be(claimed, stated)
 
 
+def month_number(written: str) -> int:
+    """Return the number of a month that is written in letters; 0 for another word."""
+    month = _MONTH_OF.get(written.lower())
+    return MONTHS.index(month) + 1 if month else 0
+
+
 @remembered(400_000)
 def months(text: str) -> frozenset[str]:
     """Return the months that a text names, in lower case: "may" only with a capital, in a date."""
     tokens = _tokens(text)
     named = set()
     for at, token in enumerate(paused(tokens)):
-        month = token.lower if token.lower in MONTHS else _SHORT_MONTHS.get(token.lower, "")
+        month = _MONTH_OF.get(token.lower)
         if not month or not token.text[0].isupper():
             continue
         around = [*tokens[max(0, at - 1) : at], *tokens[at + 1 : at + 3]]
