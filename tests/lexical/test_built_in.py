@@ -146,3 +146,12 @@ def test_judges_are_plain_values() -> None:
     for judge in judges:
         assert pickle.loads(pickle.dumps(judge)) == judge  # noqa: S301
     assert len({judge.name for judge in judges}) == 3
+
+
+@pytest.mark.parametrize("reverse", [False, True])
+def test_contexts_with_the_claim_in_other_words_are_joined(*, reverse: bool) -> None:
+    """One context says "not available" for "unavailable", so that the words to find differ."""
+    claim = "The Kestrel portal is unavailable during the Lindqvist audit in Ravensby."
+    contexts = ["The Kestrel portal is not available.", "Kestrel: the Lindqvist audit in Ravensby."]
+    found = judged(claim, contexts[::-1] if reverse else contexts, threshold=0.99)
+    assert len(found.alone) == 2

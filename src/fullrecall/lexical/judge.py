@@ -38,7 +38,7 @@ class LexicalJudge(ClaimJudge):
 
     called: ClassVar[str] = "the built-in judge"
     rules: ClassVar[frozenset[str]] = frozenset(
-        "number unit scale month negation frequency report myth".split()
+        "number unit scale month negation opposite quantity frequency report myth".split()
     )
 
     quotes_by_rules: ClassVar[bool] = True

@@ -131,7 +131,11 @@ def _joint_weight(match: ClaimMatch, other: ClaimMatch) -> float:
 
     0.0 if they share no name or rare word of it, or if one of them adds next to nothing.
     """
-    covered = list(zip(match.units, match.found, other.found, strict=True))
+    # By their keys: each context may have the claim in its own words ("not available").
+    found = dict(zip((unit.key for unit in other.units), other.found, strict=True))
+    covered = [
+        (u, own, found.get(u.key, 0.0)) for u, own in zip(match.units, match.found, strict=True)
+    ]
     if not any(unit.weight >= _LINKING and own and joined for unit, own, joined in covered):
         return 0.0
     weight = sum(unit.weight * max(own, joined) for unit, own, joined in covered)
