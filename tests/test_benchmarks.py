@@ -415,3 +415,26 @@ def test_what_is_timed_as_observed_is_recorded_whole(
     monkeypatch.setattr(script, "_llama_index_nodes", script._llama_index_nodes()[:10].copy)
     with pytest.raises(ValueError, match="has not recorded every document"):
         script.check()
+
+
+@with_script("decided")
+def test_decisions_quote_the_decided_pairs(script: Any) -> None:
+    """The table of real pairs is that of the figures that `bench/decided.py` has written."""
+    page = (FOLDER.parent / "docs" / "decisions.md").read_text(encoding="utf-8")
+    assert script.table(json.loads(script.FIGURES.read_text(encoding="utf-8"))) in page
+
+
+@with_script("decided")
+def test_decided_pairs_of_a_small_collection(script: Any, tmp_path: Path) -> None:
+    """A collection in which one search finds all and another nothing is decided the right way."""
+    texts = [f"{'shared ' * 3}apple{n} tree" for n in range(60)]
+    rows = [json.dumps({"id": str(n), "title": "", "text": text}) for n, text in enumerate(texts)]
+    (tmp_path / "corpus.jsonl").write_text("\n".join(rows))
+    asked = [json.dumps({"id": f"q{n}", "text": f"apple{n}"}) for n in range(60)]
+    (tmp_path / "queries.jsonl").write_text("\n".join(asked))
+    lines = ["query-id\tcorpus-id\tscore", *(f"q{n}\t{n}\t1" for n in range(60))]
+    (tmp_path / "qrels.tsv").write_text("\n".join(lines))
+    script.SIZES, script.DRAWS = (50,), 1
+    (row,) = script.figures_of(tmp_path)
+    assert row["sure"] == 1
+    assert row["sure wrong"] == 0

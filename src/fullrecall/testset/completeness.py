@@ -16,12 +16,11 @@ import random
 from bisect import bisect_left
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import groupby, islice
-from math import ceil, comb, floor, sqrt
+from math import ceil, comb, exp, floor, lgamma, log, sqrt
 from typing import Literal, NamedTuple, TypeAlias
 
 from fullrecall.stats.allocation import allocation
 from fullrecall.stats.bounds import root
-from fullrecall.stats.special import gamma_cdf, gamma_quantile
 
 PairVerdict: TypeAlias = Literal["yes", "no", "no verdict"]
 """What the judge said of a pair."""
@@ -36,6 +35,10 @@ WIDTH = 0.2
 
 _DENSE, _DENSE_HITS = 0.15, 3
 _ROUNDING = 1e-9
+_EPSILON = 2.0**-53
+_FAR = 20.0
+"""Standard deviations above its mean at which all of a gamma distribution is below, to a float."""
+
 
 # The share of each kind, nearest to the top first, and the relevant share that is planned for.
 # Flat among the noes: steeper plans gave wider intervals on Cranfield and CISI, and a second draw
@@ -242,20 +245,38 @@ class _Gamma(NamedTuple):
         return cls(mean**2 / variance, variance / mean) if mean else cls(1.0, 0.0)
 
     def cdf(self, x: float) -> float:
-        return gamma_cdf(self.shape, x / self.scale) if self.scale else 1.0
+        return _gamma_cdf(self.shape, x / self.scale) if self.scale else 1.0
 
-    def quantile(self, chance: float) -> float:
-        return gamma_quantile(self.shape, chance) * self.scale
+    @property
+    def far(self) -> float:
+        """A value that the variable is below, to a float."""
+        return (self.shape + _FAR * (sqrt(self.shape) + 2)) * self.scale
+
+
+def _gamma_cdf(shape: float, x: float) -> float:
+    """Return the probability that a gamma variable of this `shape` > 0 and scale 1 is at most x."""
+    if x <= 0:
+        return 0.0
+    if x > shape + _FAR * (sqrt(shape) + 2):
+        return 1.0
+    # The series of the lower incomplete gamma function: all its terms are above 0, nothing cancels.
+    term = total = 1 / shape
+    steps = shape
+    while term > total * _EPSILON:
+        steps += 1
+        term *= x / steps
+        total += term
+    return min(1.0, exp(shape * log(x) - x - lgamma(shape)) * total)
 
 
 def _mid_p_quantile(fewer: _Gamma, more: _Gamma, chance: float) -> float:
     """Return a quantile of a variable that has either distribution with probability 1/2."""
-    low, high = fewer.quantile(chance), more.quantile(chance)
 
     def beyond(x: float) -> float:
         return (fewer.cdf(x) + more.cdf(x)) / 2 - chance
 
-    return root(beyond, low, high, low, (high, beyond(high)))
+    far = max(fewer.far, more.far)
+    return root(beyond, 0.0, far, more.shape * more.scale, (far, 1 - chance))
 
 
 def completeness(named_count: float, missed: Figure) -> Figure:
