@@ -14,7 +14,7 @@ from fullrecall.files.rows import in_file
 from fullrecall.files.sheets import sheet_rows
 from fullrecall.files.text_files import FilePath, existing_file
 from fullrecall.judge.judge import VerdictLabel
-from fullrecall.judge.labels import as_label
+from fullrecall.judge.verdicts import label_of
 
 
 class Label(NamedTuple):
@@ -36,6 +36,21 @@ class Label(NamedTuple):
 
 HumanLabels: TypeAlias = Iterable[Label] | Mapping[tuple[str, str], object]
 """Labels, or a mapping from (sample, claim) to a label."""
+
+
+def as_label(value: object) -> VerdictLabel | None:
+    """Return a label by its word, None for an empty one; raise `InputError` for another."""
+    word = "" if value is None else str(value).strip().lower()
+    if not word:
+        return None
+    # People who label have two answers: "false" is "not supported".
+    label = "not_supported" if word == "false" else label_of(word)
+    if label is None or label == "contradicted":
+        raise InputError(
+            f"label must be supported, not_supported, partial, or empty, got {shown(value)}",
+            field="label",
+        )
+    return label
 
 
 def as_labels(labels: HumanLabels) -> tuple[Label, ...]:
