@@ -101,6 +101,9 @@ def test_async_in_several_loops(endpoint: Endpoint, model: OpenAIChatModel) -> N
         (None, {"refusal": "I cannot help with that."}, "refused: I cannot help with that."),
         ("", {"finish": "content_filter"}, "refused: content filter"),
         ("", {}, "reply was empty"),
+        ("", {"finish": "SAFETY"}, "refused: safety"),
+        ("", {"finish": "error"}, "reply was empty: its finish reason is 'error'"),
+        (ANSWER[:40], {"finish": "abort"}, "cut off: by 'abort'"),
         (ANSWER[:40], {"finish": "length"}, "cut off"),
     ],
 )
@@ -254,7 +257,6 @@ def test_options_of_the_client_are_no_fields_of_the_request(endpoint: Endpoint) 
         {"choices": []},
         {"choices": [{"message": None}]},
         {"choices": [{"message": {"content": [3]}}]},
-        {"choices": [{"message": {"content": ANSWER}, "finish_reason": ["stop"]}]},
     ],
     ids=repr,
 )

@@ -45,7 +45,7 @@ print(sum(row.results[0].score is not None for row in report))
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="Windows has no such limit")
-@pytest.mark.parametrize("limit", [64, 128])
+@pytest.mark.parametrize("limit", [64, 256])
 def test_requests_stay_within_the_limit_of_open_files(
     faulty: FaultyEndpoint, tmp_path: Path, limit: int
 ) -> None:

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 from rapidfuzz.distance import Levenshtein
 
-from fullrecall import Sample, TextRecall, aevaluate, evaluate
+from fullrecall import IdRecall, Sample, TextRecall, aevaluate, evaluate
 from fullrecall._util.pieces import pause, watched
 from fullrecall.scorers import Unmeasured, similarity
 from fullrecall.scorers.similarity import BoundedSimilarity
@@ -173,3 +173,25 @@ def test_long_equal_texts_take_no_time() -> None:
     edited = f"{text[:250_000]}!{text[250_001:]}"
     assert TextRecall(threshold=0.9).score(sample([text], [edited])).score == 1.0
     assert TextRecall().score(sample([text], [text])).score == 1.0
+
+
+@pytest.mark.parametrize("kind", ["ids", "groups", "texts"])
+def test_a_long_row_has_pauses(kind: str) -> None:
+    """Whatever its targets are: a run that is to end leaves it in the middle."""
+    many = [str(number) for number in range(60_000)]
+    scorer: IdRecall | TextRecall = IdRecall()
+    if kind == "texts":
+        scorer, row = TextRecall(), sample(many[:1_500], ["a text"])
+    else:
+        references: list[Any] = many if kind == "ids" else [[each, "x"] for each in many]
+        row = Sample(reference_context_ids=references, retrieved_context_ids=many)
+    pauses = []
+
+    def check() -> None:
+        pauses.append(kind)
+        if len(pauses) == 3 or kind == "ids":
+            raise Unmeasured("it is to end")
+
+    with watched(check):
+        result = scorer.score(row)
+    assert result.note == "it is to end"

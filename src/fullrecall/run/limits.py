@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -59,10 +58,10 @@ _KEPT_FREE = 24
 
 def _free_descriptors() -> int:
     """Return how many connections this process may open, at least 1."""
-    if sys.platform == "win32":
-        return 8_192  # of the C library
-    from resource import RLIM_INFINITY, RLIMIT_NOFILE, getrlimit
-
+    try:
+        from resource import RLIM_INFINITY, RLIMIT_NOFILE, getrlimit
+    except ImportError:
+        return 8_192  # of the C library of Windows
     most, _ = getrlimit(RLIMIT_NOFILE)
     if most == RLIM_INFINITY:
         return 2**16

@@ -8,6 +8,7 @@ from functools import cached_property
 from itertools import chain
 from typing import TYPE_CHECKING, Any, ClassVar
 
+from fullrecall._util.pieces import paused
 from fullrecall.measures import CutBudget, Measure
 from fullrecall.measures.findings import CreditStep, Finding, Target, found_at_once
 from fullrecall.measures.row import FoundRow
@@ -46,7 +47,10 @@ class IdRecall(DeterministicScorer):
             return super()._scored(sample)
         if sample.retrieval is not None or sample.answerable is False:
             return super()._scored(sample)
-        row = FoundRow([*first_positions(ids, single.ids)], len(ids))
+        try:
+            row = FoundRow([*first_positions(ids, single.ids)], len(ids))
+        except Unmeasured as reason:  # a deadline passed meanwhile
+            return self._without_score(reason, sample).asked_of(sample)
         return Result.view(_IdSource(self, sample, row), 0, self._method, Status.SCORED, len(ids))
 
     def _find(self, sample: Sample) -> Found:
@@ -56,7 +60,7 @@ class IdRecall(DeterministicScorer):
         rank_of = first_ranks(ids)
         findings = [
             _finding(members, grade, sorted(rank_of[name] for name in members if name in rank_of))
-            for members, grade in references
+            for members, grade in paused(references)
             if grade > 0
         ]
         return Found(findings, len(ids), _missing_ids_note(ids) if None in rank_of else "")

@@ -9,6 +9,7 @@ from functools import cached_property
 from operator import length_hint
 from typing import Any, ClassVar, NamedTuple, Protocol, TypeVar, runtime_checkable
 
+from fullrecall._util.pieces import paused
 from fullrecall.errors import InputError, ParameterError
 from fullrecall.measures import Measure, Recall
 from fullrecall.measures.findings import Findings
@@ -248,10 +249,14 @@ def retrieved_texts(sample: Sample) -> list[str]:
     return [context.text or "" for context in contexts]
 
 
+_PIECE = 50_000
+"""Values that are looked at between two pauses."""
+
+
 def first_ranks(values: Iterable[T]) -> dict[T, int]:
     """Return each value with the 1-based rank where it first stands."""
     rank_of: dict[T, int] = {}
-    for rank, value in enumerate(values, start=1):
+    for rank, value in enumerate(paused(values, _PIECE), start=1):
         rank_of.setdefault(value, rank)
     return rank_of
 
@@ -262,7 +267,8 @@ def first_positions(row: Sequence[str | None], names: Iterable[str]) -> Iterable
     # Most of a row is not looked for, and is passed over without a step of Python. The iterator
     # of a list or a tuple knows how much is left, and so where it stands.
     size, rest = len(row), iter(row)
-    for name in filter(position_of.__contains__, rest):
+    wanted: Iterable[str | None] = filter(position_of.__contains__, rest)
+    for name in wanted if size < _PIECE else paused(wanted, _PIECE):
         if not position_of[name]:
             position_of[name] = size - length_hint(rest)
     return position_of.values()

@@ -9,6 +9,7 @@ from itertools import chain
 from typing import ClassVar, Literal, get_args
 
 from fullrecall._util.parameters import check_choice, check_share
+from fullrecall._util.pieces import paused
 from fullrecall.measures.findings import CreditStep, Evidence, Finding, Target
 from fullrecall.samples.context import Context
 from fullrecall.samples.sample import Sample
@@ -68,13 +69,15 @@ class TextRecall(DeterministicScorer):
     def _find(self, sample: Sample) -> Found:
         texts = retrieved_texts(sample)
         references = require(sample.reference_contexts, "reference_contexts")
-        groups = list(dict.fromkeys(tuple(map(_text, group)) for group in references))
+        groups = list(dict.fromkeys(tuple(map(_text, each)) for each in paused(references)))
         # Each text once: a repeated chunk is compared once, and found at its first rank.
         rank_of = {text: rank for text, rank in first_ranks(texts).items() if text}
         distinct = list(dict.fromkeys(chain.from_iterable(groups)))
         rows = self._bounded.rows(distinct, list(rank_of))
         row_of = dict(zip(distinct, rows, strict=True))
-        return Found([self._finding(group, rank_of, row_of) for group in groups], len(texts))
+        return Found(
+            [self._finding(each, rank_of, row_of) for each in paused(groups, 100)], len(texts)
+        )
 
     def _finding(
         self,

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from contextlib import suppress
 from pathlib import Path
 
@@ -15,10 +14,10 @@ def lock(descriptor: int, path: Path) -> None:
     Raises `ReportError` where another run holds the lock. Where the system or the file system has
     no such locks, nothing is locked.
     """
-    if sys.platform == "win32":
+    try:
+        import fcntl
+    except ImportError:  # as on Windows
         return
-    import fcntl
-
     try:
         with suppress(NotImplementedError):
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)

@@ -56,10 +56,24 @@ def save(
             writing.stopped = report.stopped
             for rows in report.table.parts:
                 writing.add(rows)
-        remove(path)
-        part.replace(path)
+        _put_in_place(part, path)
     finally:
         remove(part)
+
+
+def _put_in_place(part: Path, path: Path) -> None:
+    """Move a whole report to its path; where that fails, the old report stays."""
+    if not path.is_dir() and not (part.is_dir() and path.exists()):
+        part.replace(path)
+        return
+    old = beside(path)  # a folder is no file that another replaces in one step
+    path.replace(old)
+    try:
+        part.replace(path)
+    except BaseException:
+        old.replace(path)
+        raise
+    remove(old)
 
 
 def remove(path: Path) -> None:

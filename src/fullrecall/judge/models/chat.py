@@ -86,8 +86,12 @@ class Failure(StrEnum):
         )
 
 
-_CUT_OFF = frozenset("length max_tokens MAX_TOKENS model_context_window_exceeded".split())
-_REFUSED = frozenset({"content_filter", "refusal", "SAFETY"})
+_CUT_OFF = frozenset("length max_tokens model_context_window_exceeded abort pause_turn".split())
+_REFUSED = frozenset(
+    "content_filter refusal safety recitation blocklist prohibited_content spii".split()
+)
+_ENDED = frozenset("stop end_turn stop_sequence eos tool_calls tool_use function_call".split())
+"""Finish reasons of whole replies, in lower case; above, those of others."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,13 +126,16 @@ class Completion:
         `tokens` are those of prompt and answer, `stop` is why the model stopped, in any of the
         words that providers use, `refusal` what it said instead of an answer.
         """
-        if refusal or stop in _REFUSED:
-            detail = str(refusal or stop).replace("_", " ")
+        reason = stop.lower() if isinstance(stop, str) else ""
+        if refusal or reason in _REFUSED:
+            detail = str(refusal or reason).replace("_", " ")
             return cls(text, *tokens, Failure.REFUSED, detail)
-        if stop in _CUT_OFF:
-            return cls(text, *tokens, Failure.CUT_OFF, "at the token limit")
+        if reason in _CUT_OFF:
+            at = "at the token limit" if reason in ("length", "max_tokens") else f"by {stop!r}"
+            return cls(text, *tokens, Failure.CUT_OFF, at)
         if not text.strip():
-            return cls(text, *tokens, Failure.EMPTY)
+            detail = f"its finish reason is {stop!r}" if reason not in ("", *_ENDED) else ""
+            return cls(text, *tokens, Failure.EMPTY, detail)
         return cls(text, *tokens)
 
     @property
