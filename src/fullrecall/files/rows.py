@@ -25,7 +25,8 @@ from fullrecall.files.plans import (
 )
 from fullrecall.files.row_paths import RowBelow, rows_in
 from fullrecall.samples.hits import IdKey, check_id_key
-from fullrecall.samples.sample import Sample
+from fullrecall.samples.identifiers import is_texts
+from fullrecall.samples.sample import ID_FIELDS, Sample
 
 T = TypeVar("T")
 
@@ -70,6 +71,8 @@ class PlannedRows:
         """The plan of the first rows; None before they were read."""
         self._given, self._id_key, self._cell, self._file = given, id_key, cell, file
         self._plans: dict[frozenset[str], ReadPlan] = {}
+        self._fields_of_ids: dict[tuple[str, ...], list[str]] = {}
+        """Of rows with nothing but IDs, a question, and a group: the fields of their columns."""
         self._columns: dict[str, None] = {}
         self._unmet = dict(given.fields)
         self._is_table = is_table
@@ -108,8 +111,19 @@ class PlannedRows:
         """Return the sample of a row by the plan of its columns."""
         if isinstance(row, Sample):
             return row
+        if type(row) is dict:
+            fields = self._fields_of_ids.get(tuple(row))
+            if fields is not None and all(map(_is_plain, fields, row.values())):
+                return Sample(**dict(zip(fields, row.values(), strict=True)))
         values = self._values(row)
-        return self._plan_of(values).sample(values, self._id_key)
+        plan = self._plan_of(values)
+        columns = tuple(values)
+        if columns not in self._fields_of_ids and self._id_key is None and plan.format is None:
+            fields = [FIELDS.get(column, "") for column in columns]
+            is_named = [*map(plan.fields.get, fields)] == [*columns]
+            if is_named and ID_FIELDS.issuperset(fields):
+                self._fields_of_ids[columns] = fields
+        return plan.sample(values, self._id_key)
 
     def _begun(
         self, records: NumberedRows
@@ -185,6 +199,19 @@ class PlannedRows:
 
     _rows: str | None = None
     _planned: frozenset[str] = frozenset()
+
+
+def _is_plain(field: str, value: object) -> bool:
+    """Return whether a cell is what `Sample` takes, a text or a list of texts, as it is."""
+    if value is None or type(value) is str:
+        return value is None or field in _TEXT_FIELDS
+    if type(value) is not list or field in _TEXT_FIELDS or not is_texts(value):
+        return False
+    text = "\n".join(value)
+    return "; " not in text and " | " not in text  # several IDs in one
+
+
+_TEXT_FIELDS = frozenset({"id", "user_input", "group"})
 
 
 def _reaches(row: RawRow, name: str, text: str) -> bool:

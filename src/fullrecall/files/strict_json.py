@@ -15,7 +15,7 @@ def parsed(text: str, line: int | None = None) -> object:
     Raises `InputError` for what is not JSON and for a key that stands twice in one object.
     """
     try:
-        return json.loads(text, object_pairs_hook=_object)
+        return _DECODER.decode(text)
     except json.JSONDecodeError as error:
         near = shown(text[error.pos : error.pos + 30], 30) if error.pos < len(text) else "the end"
         problem = f"not JSON: {error.msg} at column {error.colno}, near {near}"
@@ -37,3 +37,7 @@ def _object(pairs: list[tuple[str, object]]) -> dict[str, object]:
         ((twice, _),) = Counter(key for key, _ in pairs).most_common(1)
         raise InputError(f"the key {twice!r} occurs twice in one object: keep one", field=twice)
     return values
+
+
+_DECODER = json.JSONDecoder(object_pairs_hook=_object)
+"""One for all lines: `json.loads` makes one each time."""

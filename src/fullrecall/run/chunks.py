@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from itertools import chain, zip_longest
+from itertools import accumulate, chain, pairwise, zip_longest
 from operator import itemgetter
 from typing import TYPE_CHECKING, Any
 
@@ -163,7 +163,8 @@ def _texts(column: Sequence[Any]) -> tuple[Sequence[Sequence[str]], Sequence[str
     try:
         "".join(ids)  # the fastest way to see that all are texts
     except TypeError:
-        if set(map(type, ids)) == {int} and max(map(abs, ids)) < _MOST_DIGITS:
-            return [list(map(str, row)) for row in column], tuple(map(str, ids))
-        return None
+        if set(map(type, ids)) != {int} or max(ids) >= _MOST_DIGITS or min(ids) <= -_MOST_DIGITS:
+            return None
+        names, ends = tuple(map(str, ids)), list(accumulate(map(len, column)))
+        return [names[start:end] for start, end in pairwise((0, *ends))], names
     return (column, ids) if all(ids) else None
