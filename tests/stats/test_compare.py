@@ -465,6 +465,28 @@ class TestFacts:
         assert check.reason.endswith("all lists of 2 samples begin with the baseline's")
         assert Gate(Precision, margin=0).check(after, before).outcome == "cannot_tell"
 
+    def test_lists_after_empty_ones_show_nothing(self) -> None:
+        """Every list begins with an empty one, also that of another retriever."""
+        change = compare(self.report([], []), self.report(["d"], ["x"]))["id_recall"].main
+        assert change.outcome == "cannot_tell"
+
+    def test_the_page_and_markdown_say_what_is_likely(self) -> None:
+        """With the words of the label, and when it fails."""
+        before = self.report(*[["x"]] * 100)
+        after = self.report(*[["d"]] * 6, *[["y"]] * 94)
+        comparison = compare(before, after, Recall)
+        assert (comparison.outcome, comparison["id_recall"].main.likely) == (
+            "cannot_tell",
+            "better",
+        )
+        said = "CANNOT TELL for every law; likely better (t-test, approximate)"
+        assert said in str(comparison)
+        for text in (comparison.to_markdown().replace("\\", ""), comparison.to_html()):
+            assert said in text
+            assert "where losses are rare and large" in text
+        result = Gate(Recall, margin=0).check(after, before)
+        assert result.outcome == "cannot_tell"
+
     def test_several_reports_are_decided_by_facts_too(self) -> None:
         """Holm's correction takes away no fact."""
         before, after = self.report(["d"], ["x"]), self.report(["d", "e"], ["x", "y", "z"])

@@ -33,7 +33,7 @@ from fullrecall.stats.change_sheets import (
     verdict_of,
 )
 from fullrecall.stats.estimates import default_measures
-from fullrecall.stats.evaluation import Evaluation, check_evaluation
+from fullrecall.stats.evaluation import Evaluation, check_evaluation, sliced
 from fullrecall.stats.named import ByName, index_of
 from fullrecall.stats.pairs import ScorePairs, check_questions, paired, same_methods
 from fullrecall.stats.plain import plain, plain_of
@@ -46,7 +46,6 @@ from fullrecall.stats.score_comparison import (
     unpaired_notes,
 )
 from fullrecall.stats.score_sheets import measure_lines, partial
-from fullrecall.stats.slices import parted
 from fullrecall.stats.smallest_k import may_fall
 from fullrecall.table.groups import codes_of
 from fullrecall.table.row import Row
@@ -95,17 +94,11 @@ class Comparison(NoTruth, Shown, ByName[ScoreComparison]):
         hold for all slices together."""
 
     def _sliced(self, by: str) -> dict[str, Comparison]:
-        rows, _ = parted(self.before.table, by)
-        others, _ = parted(self.after.table, by, required=False)
-        confidence = 1 - (1 - self.confidence) / len(rows)  # Bonferroni
+        parts = sliced([self.before, self.after], by)
+        confidence = 1 - (1 - self.confidence) / len(parts)  # Bonferroni
         return {
-            value: Comparison(
-                self.before.selected(rows[value]),
-                self.after.selected(others.get(value, ())),
-                *self.measures,
-                confidence=confidence,
-            )
-            for value in sorted(rows)
+            value: Comparison(before, after, *self.measures, confidence=confidence)
+            for value, (before, after) in parts.items()
         }
 
     def decide(self, scores: Iterable[ScoreComparison]) -> None:
@@ -165,14 +158,16 @@ class Comparison(NoTruth, Shown, ByName[ScoreComparison]):
         rows = self.pairing
         if len(rows.only_before) or len(rows.only_after) or len(rows.before) > _LISTS_READ:
             return "other"
-        goes_on = False
+        goes_on = is_filled = False
         for row, other in zip(rows.before.tolist(), rows.after.tolist(), strict=True):
             before = self.before.table.sample(row).contexts
             after = self.after.table.sample(other).contexts
             if before is None or after is None or after[: len(before)] != before:
                 return "other"
-            goes_on = goes_on or len(after) > len(before)
-        return "extended" if goes_on else "same"
+            goes_on, is_filled = goes_on or len(after) > len(before), is_filled or bool(before)
+        if not goes_on:
+            return "same"
+        return "extended" if is_filled else "other"  # any list goes on after an empty one
 
     @property
     def drift(self) -> tuple[str, ...]:
@@ -289,10 +284,7 @@ class Comparison(NoTruth, Shown, ByName[ScoreComparison]):
         of the report after, says why each target was missed. Default: diagnose by the report alone;
         False leaves it out.
         """
-        comparison_page = plugged("comparison_page")
-        if comparison_page is None:
-            raise ParameterError("to_html needs fullrecall.page, which is not installed")
-        return written(comparison_page(self, diagnosis=diagnosis, title=title), path)
+        return page_written(self, path, diagnosis=diagnosis, title=title)
 
     def plot(
         self,
@@ -312,6 +304,14 @@ class Comparison(NoTruth, Shown, ByName[ScoreComparison]):
     def sheets(self) -> Sequence[Sheet]:
         """Each difference with its interval, what the comparison stands on, and its slices."""
         return [comparison_sheet(self), *([slices_sheet(self)] if self.slices else [])]
+
+
+def page_written(comparison: Comparison, path: str | Path | None, **parts: object) -> str:
+    """Return the page of a comparison, and write it to `path` if one is given."""
+    page_of = plugged("comparison_page")
+    if page_of is None:
+        raise ParameterError("to_html needs fullrecall.page, which is not installed")
+    return written(page_of(comparison, **parts), path)
 
 
 def comparison_sentences(comparison: Comparison) -> list[str]:

@@ -7,18 +7,16 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 from fullrecall._util.garbage import uncollected
-from fullrecall._util.ports import plugged
 from fullrecall._util.truth import NoTruth
 from fullrecall.errors import ParameterError
 from fullrecall.measures import Measure
-from fullrecall.show.output import written
 from fullrecall.show.sheet import CellLike, Line, Section, Sheet
 from fullrecall.show.shown import Shown
 from fullrecall.show.text import NOTHING, one_line, shown
 from fullrecall.stats.bounds import CONFIDENCE
 from fullrecall.stats.change import Difference
 from fullrecall.stats.change_sheets import LIKELY_NOTE, change_cells, change_sentence, verdict_of
-from fullrecall.stats.comparison import Comparison
+from fullrecall.stats.comparison import Comparison, page_written
 from fullrecall.stats.evaluation import Evaluation
 from fullrecall.stats.named import ByName
 from fullrecall.stats.plain import plain, plain_of
@@ -98,14 +96,11 @@ class Comparisons(NoTruth, Shown, ByName[Comparison]):
         The page has a table of all reports by their names, then what `Comparison.to_html` has of
         the baseline and the last report.
         """
-        page_of = plugged("comparison_page")
-        if page_of is None:
-            raise ParameterError("to_html needs fullrecall.page, which is not installed")
         last = list(self.named)[-1]
         names = (self.baseline, last)
         among = runs_sheet(self) if len(self) > 1 else None
-        page = page_of(self[last], diagnosis=diagnosis, title=title, names=names, among=among)
-        return written(page, path)
+        parts = {"diagnosis": diagnosis, "title": title, "names": names, "among": among}
+        return page_written(self[last], path, **parts)
 
     @property
     def sheets(self) -> Sequence[Sheet]:

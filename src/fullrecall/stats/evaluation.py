@@ -24,7 +24,7 @@ from fullrecall.stats.bounds import CONFIDENCE
 from fullrecall.stats.estimates import default_measures
 from fullrecall.stats.missed import Leaked, MissedTargets, leaked
 from fullrecall.stats.named import index_of
-from fullrecall.stats.slices import By, Slices, slices_of
+from fullrecall.stats.slices import By, Slices, parted, slices_of
 from fullrecall.stats.smallest_k import SmallestK, smallest_k
 from fullrecall.stats.summary import Summary
 from fullrecall.table.origin import Origin
@@ -329,6 +329,15 @@ class Evaluation:
 
 AnyEvaluation = TypeVar("AnyEvaluation", bound=Evaluation)
 """An evaluation, or a `fullrecall.Report`: whichever the caller asks for."""
+
+
+def sliced(reports: Sequence[Evaluation], by: str) -> dict[str, list[Evaluation]]:
+    """Return the part of each report for each value of a field that the first one has."""
+    rows = [parted(each.table, by, required=not number)[0] for number, each in enumerate(reports)]
+    return {
+        value: [each.selected(own.get(value, ())) for each, own in zip(reports, rows, strict=True)]
+        for value in sorted(rows[0])
+    }
 
 
 def _names(methods: Iterable[Method]) -> str:

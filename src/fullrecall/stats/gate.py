@@ -12,7 +12,7 @@ Holm's method. What has no value counts at its worst and at its best.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from math import ceil
 from typing import NamedTuple, TypeAlias
@@ -39,10 +39,9 @@ from fullrecall.stats.bounds import (
 )
 from fullrecall.stats.change import Direction
 from fullrecall.stats.comparison import Comparison
-from fullrecall.stats.evaluation import Evaluation, check_evaluation
+from fullrecall.stats.evaluation import Evaluation, check_evaluation, sliced
 from fullrecall.stats.named import index_of
 from fullrecall.stats.outcome import Check, GateResult, Outcome
-from fullrecall.stats.slices import parted
 from fullrecall.stats.totals import Totals
 
 Rule: TypeAlias = Threshold | Measure
@@ -175,8 +174,11 @@ class Gate:
             raise ParameterError("a baseline and a margin go together: pass both or none")
         indices = [index_of(report.methods, score) for score in self.scores or (None,)]
         questions = self._questions(report, baseline, indices, "")
-        for value, part, before in self._parts(report, baseline):
-            questions += self._questions(part, before, indices, f" [{self.slices}={value}]")
+        if self.slices is not None:
+            compared = [report] if baseline is None else [report, baseline]
+            for value, (part, *before) in sliced(compared, self.slices).items():
+                suffix = f" [{self.slices}={value}]"
+                questions += self._questions(part, next(iter(before), None), indices, suffix)
         checks = self._checks(questions)
         stopped = "; ".join(
             f"{which} does not have all of its samples ({run.stopped}): run it again to the end"
@@ -191,20 +193,6 @@ class Gate:
         drifted = dict.fromkeys(question.drift for question in questions if question.drift)
         parameters = filter(None, (_changed(report.methods[index]) for index in indices))
         return GateResult(tuple(checks), tuple(drifted), tuple(parameters))
-
-    def _parts(
-        self, report: Evaluation, baseline: Evaluation | None
-    ) -> Iterator[tuple[str, Evaluation, Evaluation | None]]:
-        """Yield the samples of each slice, and those of the baseline."""
-        if self.slices is None:
-            return
-        rows, _ = parted(report.table, self.slices)
-        others: Mapping[str, Iterable[int]] = {}
-        if baseline is not None:
-            others, _ = parted(baseline.table, self.slices, required=False)
-        for value in sorted(rows):
-            before = None if baseline is None else baseline.selected(others.get(value, ()))
-            yield value, report.selected(rows[value]), before
 
     def _questions(
         self, report: Evaluation, baseline: Evaluation | None, indices: Sequence[int], suffix: str
