@@ -139,9 +139,10 @@ def duplicates(contexts: Sequence[Context]) -> frozenset[int]:
     no duplicates, even where they share its ID. Texts are compared that share their first or
     their last letters, as copies do.
     """
-    texts = [(context.text or "").lower() for context in contexts]
-    ends = ({text[:_ENDS] for text in texts}, {text[-_ENDS:] for text in texts})
-    if "" not in ends[0] and all(len(each) == len(texts) for each in ends):
+    texts = [context.text or "" for context in contexts]
+    starts = {text[:_ENDS].lower() for text in texts}
+    ends = {text[-_ENDS:].lower() for text in texts}
+    if "" not in starts and len(starts) == len(ends) == len(texts):
         return frozenset()  # as in most lists
     repeated = set()
     ids: set[str | None] = set()

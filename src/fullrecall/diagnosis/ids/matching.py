@@ -247,11 +247,11 @@ def _matches_by(
         # What both share must look like a path, or the name of a file, if nothing else shows it.
         cuts_path = PATH in (rule.reference[0], rule.retrieved[0]) and rule.fewest == 1
         for own_id, core in expected.items():
-            if not cuts_path or {*core.core} & {"/", "."}:
+            if own_id not in settled and (not cuts_path or {*core.core} & {"/", "."}):
                 fitting_matches[own_id] += [
                     IdMatch(own_id, retrieved, core, retrieved_core, rule.part)
                     for retrieved, retrieved_core in named.items()
                 ]
-    for own_id in fitting_matches.keys() & (lost | settled):
+    for own_id in fitting_matches.keys() & lost:
         del fitting_matches[own_id]
     return fitting_matches, len(lost)
