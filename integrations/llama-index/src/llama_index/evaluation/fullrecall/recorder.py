@@ -19,8 +19,9 @@ from llama_index.core.postprocessor.types import BaseNodePostprocessor
 from llama_index.core.response_synthesizers import BaseSynthesizer
 from llama_index.core.schema import QueryBundle
 from llama_index.core.tools.types import BaseTool, ToolOutput
+from llama_index.core.workflow import Event
 
-from fullrecall.observe import Step, StepKind, StepLog, brief
+from fullrecall.observe import DocumentList, Step, StepKind, StepLog, brief
 from llama_index.evaluation.fullrecall.reader import NodeValueReader, are_no_documents
 from llama_index.evaluation.fullrecall.responses import is_response, response_text
 
@@ -79,6 +80,8 @@ class LlamaIndexRecorder:
         self._inner: dict[str, tuple[int, ...]] = {}
         self._threads: dict[str | None, int] = {}
         self._silent: set[str] = set()
+        self._attempts: dict[tuple[str, int], tuple[Event, list[str]]] = {}
+        self._attempted: dict[str, tuple[str, int]] = {}
 
     def __getstate__(self) -> dict[str, Any]:
         return {**vars(self), "log": None, "reader": None, "deliver": None, "is_open": False}
@@ -126,6 +129,7 @@ class LlamaIndexRecorder:
             group="threads" if is_beside else None,
             answers=isinstance(instance, BaseSynthesizer) and "nodes" in arguments,
             stores=isinstance(instance, NodeParser) and id_.partition("-")[0].endswith("__call__"),
+            task=self._task(id_, arguments) if instance is None else None,
             reorders=isinstance(instance, LongContextReorder),
         )
 
@@ -136,6 +140,11 @@ class LlamaIndexRecorder:
             # `retrieve` copies the very list that `_retrieve` returned.
             self._inner[outer] = self.log.reader.identities(output)
             return
+        attempted = self._attempted.pop(id_, None)
+        if attempted is not None and output is not None:
+            _, attempts = self._attempts.pop(attempted, (None, []))
+            if len(attempts) > 1:
+                _discard_repeated(self.log.steps, attempts)
         failure = None if error is None else brief(error)
         if isinstance(output, ToolOutput) and output.is_error:
             failure = brief(output.content or "the tool failed")
@@ -184,6 +193,20 @@ class LlamaIndexRecorder:
         self.reader = NodeValueReader()
         self.log = StepLog(self.reader)
         self._same = {}
+        self._attempts = {}
+
+    def _task(self, id_: str, arguments: Mapping[str, Any]) -> str | None:
+        """Return the first attempt at a workflow's step, which begins anew after it has waited.
+
+        The step is passed the same event then; an attempt that waits returns None.
+        """
+        event = next((each for each in arguments.values() if isinstance(each, Event)), None)
+        if event is None:
+            return None
+        key = self._attempted[id_] = id_.partition("-")[0], id(event)
+        _, attempts = self._attempts.setdefault(key, (event, []))
+        attempts.append(id_)
+        return attempts[0]
 
     def _caller(self, span: str | None) -> str | None:
         return self._same.get(span or "", (None, span))[1]
@@ -194,6 +217,31 @@ class LlamaIndexRecorder:
         id_ = f"event {next(_numbers)}"
         self.log.begin(id_, self._caller(span), kind, name, **fields)
         self.log.end(id_, output)
+
+
+def _discard_repeated(steps: list[Step], attempts: list[str]) -> None:
+    """Take out of a step's earlier attempts the documents that the last one retrieved again."""
+    attempt_of = {id_: id_ for id_ in attempts}
+    for step in steps:  # callers come before those that they call
+        if step.parent in attempt_of:
+            attempt_of[str(step.id)] = attempt_of[str(step.parent)]
+    inside = [(step, attempt_of[str(step.id)]) for step in steps if step.id in attempt_of]
+    again = {
+        copy.text
+        for step, attempt in inside
+        if attempt == attempts[-1]
+        for listed in step.returned
+        for copy in listed.documents
+    }
+
+    def remaining(lists: tuple[DocumentList, ...]) -> tuple[DocumentList, ...]:
+        kept = [[copy for copy in each.documents if copy.text not in again] for each in lists]
+        pairs = zip(lists, kept, strict=True)
+        return tuple(each._replace(documents=tuple(rest)) for each, rest in pairs)
+
+    for step, attempt in inside:
+        if attempt != attempts[-1]:
+            step.given, step.returned = remaining(step.given), remaining(step.returned)
 
 
 def name_of(instance: Any, id_: str) -> str:

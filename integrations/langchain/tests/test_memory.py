@@ -1,0 +1,86 @@
+"""What 500 evaluated runs leave behind in memory: as little as 100 do."""
+
+from __future__ import annotations
+
+import gc
+import tracemalloc
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import langsmith
+import pytest
+from conftest import ListRetriever
+from langchain_core.documents import Document
+from langchain_core.runnables import RunnableLambda
+from langsmith import Client
+from langsmith.schemas import Example
+
+from fullrecall import IdRecall, Sample
+from langchain_fullrecall import RecallStringEvaluator, capture_retrievals, observed
+
+WORDS = 40
+
+
+def long_documents(asked: str) -> list[Document]:
+    """Return five long documents of a question's own."""
+    texts = [" ".join(f"{asked}.{n}.{word}" for word in range(WORDS)) for n in range(5)]
+    return [Document(text, id=f"{asked} {n}") for n, text in enumerate(texts)]
+
+
+def chain_of(questions: Sequence[str]) -> Any:
+    """Return a chain that retrieves for these questions, and answers."""
+    retriever = ListRetriever(answers={q: long_documents(q) for q in questions}, asked=[])
+    return retriever | RunnableLambda(lambda found: found[0].page_content[:9])
+
+
+def held_after(call: Callable[[Sequence[str]], None], marks: Sequence[int]) -> list[int]:
+    """Return the bytes in use after as many calls, each with a question of its own."""
+    call([f"first {number}" for number in range(10)])
+    tracemalloc.start()
+    held, done = [], 0
+    for mark in marks:
+        call([f"q{number}" for number in range(done, mark)])
+        done = mark
+        gc.collect()
+        held.append(tracemalloc.get_traced_memory()[0])
+    tracemalloc.stop()
+    return held
+
+
+@pytest.mark.long
+def test_blocks_and_observed_calls_are_released() -> None:
+    """Between call 50 and call 500 little stays."""
+
+    def call(questions: Sequence[str]) -> None:
+        for question in questions:
+            chain = chain_of([question])
+            with capture_retrievals() as seen:
+                chain.invoke(question)
+            assert len(seen.contexts() or ()) == 5
+            found = observed(chain).retrieve(Sample(user_input=question))
+            assert len(found.contexts or ()) == 5
+
+    first, last = held_after(call, [50, 500])
+    assert last - first < 200_000, (first, last)
+
+
+@pytest.mark.long
+@pytest.mark.filterwarnings("ignore:.upload_results. parameter is in beta")
+def test_runs_of_experiments_are_released(client: Client, example: Callable[..., Example]) -> None:
+    """Recorders of the last runs are kept for other evaluators; no more of them after 500 runs."""
+    evaluator = RecallStringEvaluator(IdRecall(), keep=False)
+
+    def call(questions: Sequence[str]) -> None:
+        results = langsmith.evaluate(
+            lambda inputs: {"answer": chain_of([inputs["question"]]).invoke(inputs["question"])},
+            data=[example(q, reference_context_ids=[f"{q} 0"]) for q in questions],
+            evaluators=[evaluator],
+            client=client,
+            upload_results=False,
+            max_concurrency=0,
+        )
+        scores = [row["evaluation_results"]["results"][0].score for row in results]
+        assert scores == [1.0] * len(questions)
+
+    first, last = held_after(call, [100, 500])
+    assert last - first < 400_000, (first, last)

@@ -1,0 +1,68 @@
+"""What 500 evaluated calls leave behind in memory: as little as 50 do."""
+
+from __future__ import annotations
+
+import gc
+import tracemalloc
+from collections.abc import Callable
+
+import pytest
+from llama_index.core.base.base_retriever import BaseRetriever
+from llama_index.core.llms import MockLLM
+from llama_index.core.query_engine import RetrieverQueryEngine
+from llama_index.core.response_synthesizers.simple_summarize import SimpleSummarize
+from llama_index.core.schema import NodeWithScore, QueryBundle, TextNode
+
+from fullrecall import Sample
+from llama_index.evaluation.fullrecall import RecallEvaluator, capture_retrievals, observed
+
+WORDS = 40
+
+
+class Long(BaseRetriever):
+    """Brings five long nodes of its own for each question."""
+
+    def _retrieve(self, query_bundle: QueryBundle) -> list[NodeWithScore]:
+        asked = query_bundle.query_str
+        texts = [" ".join(f"{asked}.{n}.{word}" for word in range(WORDS)) for n in range(5)]
+        return [
+            NodeWithScore(node=TextNode(id_=f"{asked} {n}", text=text), score=1)
+            for n, text in enumerate(texts)
+        ]
+
+
+def in_a_block(number: int) -> None:
+    """Ask an engine in a block, and score its answer."""
+    engine = RetrieverQueryEngine(Long(), SimpleSummarize(llm=MockLLM(max_tokens=1)))
+    with capture_retrievals():
+        response = engine.query(f"q{number}")
+    result = RecallEvaluator().evaluate_response(
+        f"q{number}", response, expected_ids=[f"q{number} 0"]
+    )
+    assert result.score == 1.0
+
+
+RETRIEVER = observed(RetrieverQueryEngine(Long(), SimpleSummarize(llm=MockLLM(max_tokens=1))))
+
+
+def through_observed(number: int) -> None:
+    """Ask an engine through `observed`."""
+    found = RETRIEVER.retrieve(Sample(user_input=f"q{number}"))
+    assert len(found.contexts or ()) == 5
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("call", [in_a_block, through_observed])
+def test_memory_is_flat(call: Callable[[int], None]) -> None:
+    """Between call 50 and call 500 little stays."""
+    for number in range(10):
+        call(number)
+    tracemalloc.start()
+    held = []
+    for number in range(500):
+        call(number)
+        if number + 1 in (50, 500):
+            gc.collect()
+            held.append(tracemalloc.get_traced_memory()[0])
+    tracemalloc.stop()
+    assert held[1] - held[0] < 200_000, held
