@@ -5,13 +5,13 @@ from __future__ import annotations
 import gc
 import tracemalloc
 from collections.abc import Callable, Sequence
-from typing import Any
 
 import langsmith
 import pytest
-from conftest import ListRetriever
+from langchain_core.callbacks import CallbackManagerForRetrieverRun
 from langchain_core.documents import Document
-from langchain_core.runnables import RunnableLambda
+from langchain_core.retrievers import BaseRetriever
+from langchain_core.runnables import Runnable, RunnableLambda
 from langsmith import Client
 from langsmith.schemas import Example
 
@@ -27,10 +27,16 @@ def long_documents(asked: str) -> list[Document]:
     return [Document(text, id=f"{asked} {n}") for n, text in enumerate(texts)]
 
 
-def chain_of(questions: Sequence[str]) -> Any:
-    """Return a chain that retrieves for these questions, and answers."""
-    retriever = ListRetriever(answers={q: long_documents(q) for q in questions}, asked=[])
-    return retriever | RunnableLambda(lambda found: found[0].page_content[:9])
+class Long(BaseRetriever):
+    """Returns five long documents of each question's own."""
+
+    def _get_relevant_documents(
+        self, query: str, *, run_manager: CallbackManagerForRetrieverRun
+    ) -> list[Document]:
+        return long_documents(query)
+
+
+CHAIN: Runnable[str, str] = Long() | RunnableLambda(lambda found: found[0].page_content[:9])
 
 
 def held_after(call: Callable[[Sequence[str]], None], marks: Sequence[int]) -> list[int]:
@@ -53,11 +59,10 @@ def test_blocks_and_observed_calls_are_released() -> None:
 
     def call(questions: Sequence[str]) -> None:
         for question in questions:
-            chain = chain_of([question])
             with capture_retrievals() as seen:
-                chain.invoke(question)
+                CHAIN.invoke(question)
             assert len(seen.contexts() or ()) == 5
-            found = observed(chain).retrieve(Sample(user_input=question))
+            found = observed(CHAIN).retrieve(Sample(user_input=question))
             assert len(found.contexts or ()) == 5
 
     first, last = held_after(call, [50, 500])
@@ -72,7 +77,7 @@ def test_runs_of_experiments_are_released(client: Client, example: Callable[...,
 
     def call(questions: Sequence[str]) -> None:
         results = langsmith.evaluate(
-            lambda inputs: {"answer": chain_of([inputs["question"]]).invoke(inputs["question"])},
+            lambda inputs: {"answer": CHAIN.invoke(inputs["question"])},
             data=[example(q, reference_context_ids=[f"{q} 0"]) for q in questions],
             evaluators=[evaluator],
             client=client,

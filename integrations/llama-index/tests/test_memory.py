@@ -42,12 +42,10 @@ def in_a_block(number: int) -> None:
     assert result.score == 1.0
 
 
-RETRIEVER = observed(RetrieverQueryEngine(Long(), SimpleSummarize(llm=MockLLM(max_tokens=1))))
-
-
 def through_observed(number: int) -> None:
-    """Ask an engine through `observed`."""
-    found = RETRIEVER.retrieve(Sample(user_input=f"q{number}"))
+    """Ask an engine through `observed`: a new one, since LlamaIndex keeps a trace in each."""
+    engine = RetrieverQueryEngine(Long(), SimpleSummarize(llm=MockLLM(max_tokens=1)))
+    found = observed(engine).retrieve(Sample(user_input=f"q{number}"))
     assert len(found.contexts or ()) == 5
 
 
