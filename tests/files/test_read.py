@@ -100,9 +100,9 @@ class TestJsonArrays:
     def test_what_is_no_json_is_placed(
         self, write: Write, until_error: UntilError, rest: str, line: int | None, says: str
     ) -> None:
-        """An array is read as a whole."""
+        """After the rows before it: an array is read item by item."""
         before, error = until_error(read(write("a.json", f"[\n{LINE.strip()}{rest}")))
-        assert not before
+        assert before == [SAMPLE]
         assert error.line == line
         assert says in error.problem
 

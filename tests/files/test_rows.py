@@ -11,7 +11,9 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from fullrecall import Context, IdRecall, Reference, Sample, TextRecall, evaluate
+from fullrecall._util.pieces import watched
 from fullrecall.errors import InputError
+from fullrecall.files.rows import PlannedRows
 from fullrecall.read import from_rows
 from fullrecall.samples.hits import contexts_of
 
@@ -339,3 +341,38 @@ class TestFrames:
             else:
                 with pytest.raises(InputError, match="expected a text, a Context"):
                     contexts_of(frame)
+
+
+def test_the_rows_that_make_a_plan_are_bounded_by_their_characters() -> None:
+    """A long row, or a long list in one, is enough."""
+    for body in ("x" * 2**21, ["x" * 100] * 20_000):
+        taken: list[int] = []
+
+        def rows(body: object = body, taken: list[int] = taken) -> Iterator[tuple[int, object]]:
+            for number in range(1, 100):
+                taken.append(number)
+                yield number, {"question": "Who?", "gold_ids": ["a"], "body": body}
+
+        plan, _ = PlannedRows().planned(rows())
+        assert plan.fields["reference_context_ids"] == "gold_ids"
+        assert len(taken) == 1
+
+
+def test_a_watched_reader_ends_between_two_rows() -> None:
+    """As a run with a deadline watches it."""
+    seen: list[int] = []
+
+    def check() -> None:
+        if len(seen) > 3:
+            raise TimeoutError
+
+    rows = ((number, {"question": "Who?", "gold_ids": ["a"]}) for number in range(1000))
+    with watched(check), pytest.raises(TimeoutError):
+        list(_counted(PlannedRows().samples(rows), seen))
+    assert len(seen) == 4
+
+
+def _counted(samples: Iterator[Sample], seen: list[int]) -> Iterator[Sample]:
+    for sample in samples:
+        seen.append(len(seen))
+        yield sample

@@ -43,9 +43,10 @@ def has_mark(text: str) -> bool:
 
     A colon inside of a word (`Act 12:annex III`) is such a mark where no sentence ends.
     """
-    if _FILE.search(text.lower()):
-        return len(text) <= _LONGEST_ID
-    return bool(_PLACE.search(text)) and text[-1] not in ".!?" and len(text) <= _LONGEST_ID
+    if len(text) > _LONGEST_ID:
+        return False
+    is_place = bool(_PLACE.search(text)) and text[-1] not in ".!?"
+    return is_place or bool(_FILE.search(text.lower()))
 
 
 def opened(value: Any) -> Any:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from itertools import islice
 from typing import Any
 
 from fullrecall._util.dataframes import is_missing
@@ -16,6 +17,12 @@ ASKING = ("?", "\uff1f", "\u061f")
 """Question marks: that of ASCII, the full-width one, and the Arabic one."""
 
 _ENDS = (".", "!", "\u2026", "\u3002", "\uff01", *ASKING)
+_MOST_ITEMS = 10_000
+"""Items of a column that are looked at."""
+
+_LOOKED_AT = 2000
+"""Characters of a text whose words are counted."""
+
 _FEWEST_WORDS = 8
 _FEWEST_UNSPACED = 12
 _UNSPACED = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\u0e00-\u0e7f]")
@@ -42,7 +49,7 @@ class ColumnValues:
         self.words = frozenset(word.rstrip("0123456789") or word for word in words_of(name))
         self.is_gold = is_gold or bool(self.words & usual.GOLD)
         items = (item for value in values for item in items_of(value))
-        self.items = [part for item in items for part in parts_of(item)]
+        self.items = [part for item in islice(items, _MOST_ITEMS) for part in parts_of(item)]
 
     @property
     def each(self) -> str:
@@ -111,8 +118,8 @@ def form_of(item: object) -> str:
     """Return the form of an item: "ids", "texts", or "" for a short text that may be either."""
     if not isinstance(item, str):
         return "ids"
-    words = item.split()
-    unspaced = len(_UNSPACED.findall(item))
+    words = item[:_LOOKED_AT].split()
+    unspaced = len(_UNSPACED.findall(item[:_LOOKED_AT]))
     if unspaced and not has_mark(item):  # its words have no blanks between them
         return "texts" if ends_sentence(item) or unspaced >= _FEWEST_UNSPACED else ""
     if has_mark(item) or (len(words) == 1 and len(item) <= 200):  # noqa: PLR2004 - an ID's length

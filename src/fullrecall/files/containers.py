@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import csv
-from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from contextlib import closing
 from functools import partial
@@ -18,8 +18,14 @@ from fullrecall._util.naming import parameter
 from fullrecall.errors import InputError
 from fullrecall.files import text_files
 from fullrecall.files.rows import RowNumber, as_mapping, placed
-from fullrecall.files.strict_json import parsed
-from fullrecall.files.text_files import STANDARD_INPUT, text_lines, too_long, whole_text
+from fullrecall.files.strict_json import array_items, parsed
+from fullrecall.files.text_files import (
+    STANDARD_INPUT,
+    first_letter,
+    text_lines,
+    too_long,
+    whole_text,
+)
 
 FileRows: TypeAlias = Generator[tuple[RowNumber, Mapping[Any, Any]], None, None]
 Lines: TypeAlias = Generator[tuple[int, Mapping[Any, Any]], None, None]
@@ -73,18 +79,18 @@ def _json(path: str, _: object) -> FileRows:
         yield from json_lines(path, limit=limit)
         return
     text = whole_text(path)
-    yield from _items(parsed(text, 1) if text.strip() else [])
+    yield from _items(array_items(text) if text and not text.isspace() else ())
 
 
 def _yaml(path: str, _: object) -> FileRows:
     """Yield the objects of a YAML file's list, or the only one."""
     from fullrecall.files.yaml_files import yaml_value
 
-    yield from _items(yaml_value(whole_text(path)))
+    value = yaml_value(whole_text(path))
+    yield from _items(value if isinstance(value, list) else [value])
 
 
-def _items(value: object) -> FileRows:
-    items = value if isinstance(value, list) else [value]
+def _items(items: Iterable[object]) -> FileRows:
     for number, item in enumerate(items, start=1):
         label = f"item {number}"
         try:
@@ -95,6 +101,8 @@ def _items(value: object) -> FileRows:
 
 def _begins_with_object(path: str, limit: int) -> bool:
     try:
+        if first_letter(path) != "{":
+            return False
         with closing(text_lines(path, limit)) as lines:
             first = next((text for _, text in lines if text.strip()), "")
         return isinstance(parsed(first), dict)

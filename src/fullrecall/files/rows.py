@@ -6,6 +6,7 @@ from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Se
 from itertools import chain
 from typing import Any, TypeAlias, TypeVar
 
+from fullrecall._util.pieces import pause
 from fullrecall._util.values import shown
 from fullrecall.errors import InputError
 from fullrecall.files.cells import TRUTHS
@@ -42,7 +43,11 @@ _MOST_SHOWN = 500
 """Characters of a row's error: it may repeat what a file holds."""
 
 _HEAD = 200
-"""Rows that are looked at for the plan of a file."""
+_HEAD_LETTERS = 2**20
+"""Rows that are looked at for the plan of a file, until their texts have so many characters."""
+
+_LONGEST_LIST = 1000
+"""Items of a list that are looked at for the size of a row."""
 
 
 class PlannedRows:
@@ -248,14 +253,29 @@ def _head(
     A row with the names of `Sample` alone needs no others to tell how it is read.
     """
     head: list[tuple[RowNumber, object]] = []
+    letters = 0
     try:
         for row in rows:
             head.append(row)
-            if len(head) == _HEAD or (len(head) == 1 and _is_ours(row[1])):
+            letters += _size(row[1])
+            is_full = letters > _HEAD_LETTERS or len(head) == _HEAD
+            if is_full or (len(head) == 1 and _is_ours(row[1])):
                 return head, None, False
     except InputError as error:
         return head, error, True
     return head, None, True
+
+
+def _size(value: object) -> int:
+    """Return about how many characters a row has; of long lists the first items are counted."""
+    if isinstance(value, str):
+        return len(value)
+    if isinstance(value, Mapping):
+        return sum(map(_size, value.values()))
+    if not isinstance(value, list):
+        return 1
+    looked_at = sum(map(_size, value[:_LONGEST_LIST]))
+    return looked_at * max(1, len(value) // _LONGEST_LIST)
 
 
 def _is_ours(row: object) -> bool:
@@ -356,6 +376,7 @@ def each_row(rows: NumberedRows, convert: Callable[[Any], T]) -> Iterator[T]:
     """
     try:
         for number, row in rows:
+            pause()
             try:
                 converted = convert(row)
             except ValueError as error:

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import json
+import re
 from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
 
 from fullrecall._util.values import shown
 from fullrecall.errors import InputError
@@ -14,8 +17,47 @@ def parsed(text: str, line: int | None = None) -> object:
 
     Raises `InputError` for what is not JSON and for a key that stands twice in one object.
     """
-    try:
+    with _placed(text, line):
         return _DECODER.decode(text)
+
+
+def array_items(text: str) -> Iterator[object]:
+    """Yield the items of the array that a file's text is, one at a time, or its only value.
+
+    Raises `InputError` as `parsed` does, after all items before the place.
+    """
+    position = _blank(text, 0)
+    if text[position : position + 1] != "[":
+        yield parsed(text, 1)
+        return
+    position = _blank(text, position + 1)
+    is_open = text[position : position + 1] != "]"
+    while is_open:
+        with _placed(text, 1):
+            value, end = _DECODER.raw_decode(text, position)
+        yield value
+        position = _blank(text, end)
+        is_open = text[position : position + 1] == ","
+        if is_open:
+            position = _blank(text, position + 1)
+    with _placed(text, 1):
+        if text[position : position + 1] != "]":
+            raise json.JSONDecodeError("Expecting ',' delimiter", text, position)
+        if (end := _blank(text, position + 1)) < len(text):
+            raise json.JSONDecodeError("Extra data", text, end)
+
+
+def _blank(text: str, position: int) -> int:
+    """Return where the next character that is not blank is."""
+    match = _BLANK.match(text, position)
+    return match.end() if match else position
+
+
+@contextmanager
+def _placed(text: str, line: int | None) -> Iterator[None]:
+    """Turn the errors of reading JSON into an `InputError` with its line."""
+    try:
+        yield
     except json.JSONDecodeError as error:
         near = shown(text[error.pos : error.pos + 30], 30) if error.pos < len(text) else "the end"
         problem = f"not JSON: {error.msg} at column {error.colno}, near {near}"
@@ -41,3 +83,5 @@ def _object(pairs: list[tuple[str, object]]) -> dict[str, object]:
 
 _DECODER = json.JSONDecoder(object_pairs_hook=_object)
 """One for all lines: `json.loads` makes one each time."""
+
+_BLANK = re.compile(r"[ \t\n\r]*")

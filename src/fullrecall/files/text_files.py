@@ -31,6 +31,9 @@ MAX_TEXT_LENGTH = 512 * 2**20
 MAX_LINE_LENGTH = 64 * 2**20
 """The most characters of a line, or a CSV record, that is read."""
 
+_PIECE = 2**12
+"""Characters of a file that are read at a time to find the first one."""
+
 _GZIP_MARK = b"\x1f\x8b"
 _NO_TEXT = re.compile("[\0\udc80-\udcff]")
 """A NUL byte, or one that is not UTF-8, as it is read with `surrogateescape`."""
@@ -102,6 +105,15 @@ def whole_text(path: str) -> str:
             "JSON Lines or Parquet, which are read row by row"
         )
     return text
+
+
+def first_letter(path: str) -> str:
+    """Return the first character of a file that is not blank; "" where it has none."""
+    with _opened(path) as file:
+        while letters := _read(file.read, _PIECE, 1):
+            if not letters.isspace():
+                return letters.lstrip()[0]
+    return ""
 
 
 def too_long(most: int, line: int) -> InputError:
