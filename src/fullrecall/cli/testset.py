@@ -304,7 +304,7 @@ def export(
     rows: RowsOption = None,
     field: FieldOption = None,
     format: Annotated[  # noqa: A002 - the option's name
-        str, Option(metavar="FORMAT", help="The tool: ragas, mlflow, beir, … An unknown one lists all.")
+        str, Option(metavar="FORMAT", help="Such as ragas; an unknown one lists all.")
     ],
     output: Annotated[Path, options.output(metavar="PATH", help="Write it here.")],
     documents: Annotated[Path | None, options.file(help="The texts, by their IDs.")] = None,
