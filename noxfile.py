@@ -65,7 +65,7 @@ OLDEST = {
         "pyright[nodejs]>=1.1.414",
         "numpy",  # for the in-memory vector store of langchain-core
     ),
-    "llama-index": ("llama-index-core==0.14.20", "openai>=1.50", "pandas>=2.2"),
+    "llama-index": ("llama-index-core==0.14.20", "pydantic==2.11.5", "openai>=1.50", "pandas>=2.2"),
 }
 # Another distribution's part of the namespace package that LlamaIndex's evaluators share.
 SIBLING = (

@@ -449,11 +449,14 @@ def test_each_question_has_a_conversation_of_its_own() -> None:
     assert ["one" in seen[0], "one" in seen[1], "before" in seen[1]] == [True, False, False]
 
 
+class Asked(StartEvent):
+    """A question."""
+
+    question: str
+
+
 def test_a_workflow_takes_the_question_by_the_name_of_its_argument() -> None:
     """Its start event tells it, or the caller does."""
-
-    class Asked(StartEvent):
-        question: str
 
     class Flow(Workflow):
         @step

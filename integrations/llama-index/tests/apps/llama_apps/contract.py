@@ -30,6 +30,7 @@ from random_programs import Selects
 
 from llama_apps.application import Application, Kind, Returns, add
 from llama_apps.parts import (
+    READS_PICTURES,
     Finds,
     answered,
     calling,
@@ -198,7 +199,7 @@ def citation(parts: Parts) -> Any:
         retriever=parts.first,
         llm=chat_model(),
         node_postprocessors=[parts.renews],
-        multimodal=parts.finds is FindsImages,
+        **({"multimodal": True} if parts.finds is FindsImages else {}),
     )
 
 
@@ -333,4 +334,5 @@ def _add(name: str, made: _Engine, work: Step) -> None:
 
 for _name, _made in _ENGINES.items():
     for _work in STEPS.values():
-        _add(_name, _made, _work)
+        if READS_PICTURES or _made.make is not citation or _work is not image:
+            _add(_name, _made, _work)

@@ -51,6 +51,7 @@ from sqlalchemy.pool import StaticPool
 
 from llama_apps.application import engine
 from llama_apps.parts import (
+    READS_PICTURES,
     Finds,
     FindsFor,
     Words,
@@ -367,19 +368,20 @@ class FindsPicture(BaseRetriever):
         return [NodeWithScore(node=each, score=1 / rank) for rank, each in enumerate(found, 1)]
 
 
-@engine(expects="tower map", recall=1.0, first=0.5, hidden=_NUMBERED)
-def citations_of_pictures() -> Any:
-    """Numbered sources, texts and pictures."""
-    return CitationQueryEngine.from_args(
-        None, retriever=FindsPicture(), llm=chat_model(), multimodal=True
-    )
+if READS_PICTURES:
 
+    @engine(expects="tower map", recall=1.0, first=0.5, hidden=_NUMBERED)
+    def citations_of_pictures() -> Any:
+        """Numbered sources, texts and pictures."""
+        return CitationQueryEngine.from_args(
+            None, retriever=FindsPicture(), llm=chat_model(), multimodal=True
+        )
 
-@engine(expects="tower map", recall=1.0, first=0.5)
-def pictures_and_texts() -> Any:
-    """A model that reads pictures."""
-    synthesizer = get_response_synthesizer(llm=chat_model(), multimodal=True)
-    return RetrieverQueryEngine(FindsPicture(), synthesizer)
+    @engine(expects="tower map", recall=1.0, first=0.5)
+    def pictures_and_texts() -> Any:
+        """A model that reads pictures."""
+        synthesizer = get_response_synthesizer(llm=chat_model(), multimodal=True)
+        return RetrieverQueryEngine(FindsPicture(), synthesizer)
 
 
 # Databases

@@ -6,6 +6,7 @@ import re
 from base64 import b64encode
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from inspect import signature
 from typing import Any
 from zlib import crc32
 
@@ -99,6 +100,10 @@ def picture(name: str) -> ImageNode:
 
 
 # Retrievers and indexes
+
+
+READS_PICTURES = "multimodal" in signature(get_response_synthesizer).parameters
+"""Whether this version of LlamaIndex hands pictures to models: 0.14.20 does not."""
 
 
 class Finds(BaseRetriever):
