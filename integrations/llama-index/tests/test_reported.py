@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from typing import Any
 
 import pytest
@@ -62,3 +63,23 @@ def test_what_is_no_document_leaves_the_record_unscored() -> None:
 def test_outside_of_a_recorded_call_nothing_happens() -> None:
     """In production the line costs nothing."""
     assert record(_NODES) is _NODES
+
+
+def test_awaited_calls_and_their_threads_report_to_their_own_question() -> None:
+    """Each of many questions at once has its own documents, in the order of the reports."""
+
+    async def ask(question: str) -> str:
+        await asyncio.sleep(0)
+        record([f"{question}-1"], query=question)
+        await asyncio.to_thread(record, [f"{question}-2"], query=f"again {question}")
+        return "An answer."
+
+    async def all_of_them() -> list[Any]:
+        retriever = observed(ask)
+        samples = [Sample(user_input=f"q{number}") for number in range(20)]
+        return await asyncio.gather(*map(retriever.aretrieve, samples))
+
+    for number, found in enumerate(asyncio.run(all_of_them())):
+        ids = {each.id for each in found.contexts or ()}
+        assert ids == {f"q{number}-1", f"q{number}-2"}
+        assert [call.query for call in found.calls] == [f"q{number}", f"again q{number}"]
