@@ -21,6 +21,7 @@ from fullrecall._util.counts import counted
 from fullrecall._util.dataframes import is_frame
 from fullrecall._util.ending import ending
 from fullrecall._util.parameters import check_choice
+from fullrecall._util.pieces import watched
 from fullrecall._util.warning import warn
 from fullrecall.errors import FullrecallError, InputError, Interrupted, ParameterError, ReportError
 from fullrecall.measures import Measure
@@ -142,14 +143,15 @@ def corpus_index(corpus: CorpusLike | None, samples: object = None) -> CorpusInd
 
 
 def _score_chunks(samples: Iterable[SampleLike], run: Run, scored: _Scored[AnyEvaluation]) -> None:
-    """Score samples many at a time; all that were read are scored, whatever ends the run."""
+    """Score samples many at a time; each that was read has a row, whatever ends the run."""
     from fullrecall.run.chunks import chunks, part_of
 
     as_sample = ItemReader()
     for chunk in chunks(samples if type(samples) is list else _items(samples)):
         first = scored.count + 1
         try:
-            part = part_of(chunk, first, run.scorers, as_sample)
+            with watched(run.check):  # a row may take long
+                part = part_of(chunk, first, run.scorers, as_sample)
         except InputError as error:
             if error.line is not None and error.line > first:
                 read = chunk[: error.line - first]
