@@ -241,13 +241,15 @@ def _last_question(value: list[Any]) -> tuple[Any, dict[str, Any]]:
 class Given(NamedTuple):
     """The parts of a plan that the user says: the path of the rows, and those of fields.
 
-    `left_out` are columns that are dropped, `unguessed` the fields that are not to be guessed.
+    `left_out` are columns that are dropped, `unguessed` the fields that are not to be guessed, and
+    `sought` is the field that every scorer needs: a column that may hold it does.
     """
 
     rows: str | None = None
     fields: Mapping[str, str] = {}
     left_out: frozenset[str] = frozenset()
     unguessed: frozenset[str] = frozenset()
+    sought: str | None = None
 
     @classmethod
     def of(

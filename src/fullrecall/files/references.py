@@ -271,10 +271,22 @@ class ReferencesPlan(PartialPlan):
             self.put(field, paths[0])
         elif paths:
             self.doubt(field, f"{' and '.join([*paths, *unclear])} may hold it", *paths, *unclear)
+        elif self.given.sought == field and len(unclear) == 1 and self._may_be_ids(unclear[0]):
+            self.put(field, unclear[0])
         elif unclear and TEXTS not in self.fields:
             why = f"{' and '.join(unclear)} may hold IDs, texts ({TEXTS}), or answers (reference)"
             like_ids = [path for path in unclear if self._are_like_ids(path)]
             self.doubt(field, why, *(like_ids if len(like_ids) == len(unclear) else ()))
+
+    def _may_be_ids(self, path: str) -> bool:
+        """Return whether each value at a path is one word, or a number."""
+        values = [path_of(path).value(row) for row in self.rows]
+        return all(
+            form_of(item) == "ids"
+            for value in values
+            if value is not MISSING
+            for item in items_of(value)
+        )
 
     def _are_like_ids(self, path: str) -> bool:
         """Return whether the values at a path have the marks of files, or digits, as IDs do."""

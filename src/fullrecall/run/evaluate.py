@@ -101,7 +101,7 @@ def evaluated(
         if run.asks_nobody and options.reads_no_row and takes_chunks(run.scorers):
             _score_chunks(samples, run, scored)
         else:
-            with closing(rows_of(as_samples(samples), run)) as rows:
+            with closing(rows_of(as_samples(samples, run.scorers), run)) as rows:
                 for row in rows:
                     scored.add(row)
     return scored.report
@@ -146,7 +146,7 @@ def _score_chunks(samples: Iterable[SampleLike], run: Run, scored: _Scored[AnyEv
     """Score samples many at a time; each that was read has a row, whatever ends the run."""
     from fullrecall.run.chunks import chunks, part_of
 
-    as_sample = ItemReader()
+    as_sample = ItemReader(run.scorers)
     for chunk in chunks(samples if type(samples) is list else _items(samples)):
         first = scored.count + 1
         try:
@@ -179,7 +179,7 @@ async def aevaluated(
     total = length_hint(samples)
     kept, samples = await asyncio.to_thread(_unfinished, samples, run, options)
     with _reporting(run, options, total, make, kept) as scored:
-        async with aclosing(arows_of(as_samples(samples), run)) as rows:
+        async with aclosing(arows_of(as_samples(samples, run.scorers), run)) as rows:
             async for row in rows:
                 scored.add(row)
     return scored.report
@@ -299,7 +299,7 @@ def _unfinished(
     kept = files.finished(options.output, [scorer.method for scorer in run.scorers], _origin(run))
     if kept is None:
         return None, samples
-    asked = as_samples(samples)
+    asked = as_samples(samples, run.scorers)
     for position, row in enumerate(kept, start=1):
         sample = next(asked, None)
         if sample is None or not _is_same_question(row.sample, sample, run):
@@ -339,9 +339,9 @@ _ASKED = (
 """Fields in which the samples of a continued run are the same."""
 
 
-def as_samples(samples: Iterable[SampleLike]) -> Generator[Sample]:
+def as_samples(samples: Iterable[SampleLike], scorers: Sequence[Scorer] = ()) -> Generator[Sample]:
     """Yield the items of `samples` as `Sample`s; `InputError` names the first that is none."""
-    as_sample = ItemReader()
+    as_sample = ItemReader(scorers)
     for position, item in enumerate(_items(samples), start=1):
         yield as_sample(item, position)
 
@@ -368,9 +368,15 @@ def _rows_as_samples(rows: Any, id_key: IdKey | None = None) -> Iterator[Sample]
 
 
 class ItemReader:
-    """Reads each item of an evaluation as a sample, a mapping by the plan of its columns."""
+    """Reads each item of an evaluation as a sample, a mapping by the plan of its columns.
 
-    def __init__(self) -> None:
+    Where the scorers need one label alone, a column that may hold it does.
+    """
+
+    def __init__(self, scorers: Sequence[Scorer] = ()) -> None:
+        needed = {tuple(getattr(scorer, "labels", ())) for scorer in scorers}
+        labels = needed.pop() if len(needed) == 1 else ()
+        self._sought = labels[0] if len(labels) == 1 else None
         self._planned: PlannedRows | None = None
 
     def __call__(self, item: object, position: int) -> Sample:
@@ -392,9 +398,11 @@ class ItemReader:
     def _rows(self) -> PlannedRows:
         if self._planned is None:
             from fullrecall._util.dataframes import plain_value
+            from fullrecall.files.plans import Given
             from fullrecall.files.rows import PlannedRows
 
-            self._planned = PlannedRows(cell=plain_value, file="samples")
+            given = Given(sought=self._sought)
+            self._planned = PlannedRows(given, cell=plain_value, file="samples")
         return self._planned
 
 

@@ -1,0 +1,31 @@
+"""Mappings as people have them: the scorers tell a column of IDs from one of answers."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from fullrecall import ClaimRecall, IdRecall, evaluate
+from fullrecall.errors import InputError
+
+QUESTIONS: list[dict[str, Any]] = [
+    {"question": "how do I set up the client?", "expected": ["vpn"]},
+    {"question": "lost phone", "expected": ["mfa"]},
+]
+
+
+@pytest.mark.parametrize("wrap", [list, iter])
+def test_a_column_that_may_hold_ids_does_where_ids_are_scored(wrap: Any) -> None:
+    """No option is needed where all scorers compare IDs."""
+    report = evaluate(wrap(QUESTIONS), IdRecall(), retriever=lambda _: ["vpn"], progress=False)
+    assert [row.results[0].score for row in report] == [1.0, 0.0]
+
+
+def test_other_scorers_leave_it_open() -> None:
+    """A word may be an answer too, and sentences are no IDs."""
+    with pytest.raises(InputError, match="expected may hold IDs"):
+        evaluate(QUESTIONS, [IdRecall(), ClaimRecall()], progress=False)
+    texts = [{"question": "where?", "expected": ["in the old town"]}]
+    with pytest.raises(InputError, match="expected may hold IDs"):
+        evaluate(texts, IdRecall(), progress=False)
