@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from functools import wraps
 from inspect import isasyncgenfunction, isgeneratorfunction
 from typing import TYPE_CHECKING, Any, TypeAlias, cast
@@ -31,9 +31,7 @@ from langchain_fullrecall.selfcheck import broken
 if TYPE_CHECKING:
     from langchain_core.vectorstores import VectorStore
 
-LangChainObservable: TypeAlias = (
-    "Runnable[Any, Any] | VectorStore | Callable[[Any], Any] | Callable[[Any], Awaitable[Any]]"
-)
+LangChainObservable: TypeAlias = "Runnable[Any, Any] | VectorStore | Callable[..., Any]"
 """A retriever, chain, graph or agent; a function of the question; or a vector store, which is
 searched through its `as_retriever()`."""
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Iterator
+from collections.abc import AsyncIterator, Callable, Collection, Iterator
 from contextlib import contextmanager
 from copy import copy
 from functools import partial
@@ -47,11 +47,10 @@ LlamaIndexObservable: TypeAlias = (
     | BaseQueryEngine
     | BaseChatEngine
     | Workflow
-    | Callable[[str], Any]
-    | Callable[[str], Awaitable[Any]]
+    | Callable[..., Any]
 )
 """A retriever, an index, a query engine, a chat engine, an agent or another workflow; or a
-function of the question, sync or async."""
+function of the question, and of `history` if it takes that, sync or async."""
 
 _AGENTS = (BaseWorkflowAgent, AgentWorkflow)
 _CHAT_HISTORY = "chat_history"
