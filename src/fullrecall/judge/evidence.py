@@ -14,13 +14,13 @@ from fullrecall._util.caches import remembered
 _ALIKE = str.maketrans("\u2018\u2019\u201c\u201d\u2013\u2014\u00a0", "''\"\"-- ", "\u00ad\u200b")
 
 FEWEST_CHARACTERS = 12
-"""A single common word of fewer characters is no evidence, unless it is the whole context."""
+"""A single common word with fewer characters is no evidence, unless it is the whole context."""
 
 FEWEST_WITHOUT_SPACES = 2
-"""The same where the script, not ASCII, may do without spaces between words."""
+"""The same limit for non-ASCII words, whose script may have no spaces between words."""
 
 WIDEST_GAP = 600
-"""Characters that an ellipsis in a quote may stand for: words from all over a text say nothing."""
+"""Characters that an ellipsis in a quote may replace: words from all over a text prove nothing."""
 
 _MOST_PLACES = 1_000  # of one quote in a context that are looked at
 _BETWEEN = "\0"  # words as one string
@@ -29,7 +29,7 @@ _WORD = re.compile(r"\w+")
 _PRINTED = re.compile(r"\S+")
 _ELLIPSIS = re.compile(r"\[(?:…|\.{3})\]|\((?:…|\.{3})\)|…|\.{3,}+")
 _QUOTES = "\"'\u2018\u2019\u201c\u201d«»„"
-# What a model leaves out of a quote, or a page puts in: footnote marks and the numbers of lists.
+# Footnote marks and list numbers, which a page contains and a model leaves out of its quote.
 _FOOTNOTE = re.compile(
     r"(?<=[\w.,;:!?)\"'”’])\s?\[(?:\d{1,3}|[a-z]|note \d+|citation needed)\]|[\u00b9\u00b2\u00b3\u2070-\u2079†‡]+"  # noqa: RUF001, E501
 )
@@ -38,16 +38,16 @@ _TOKEN = re.compile(r"(?:(?<![\w.,])[-\u2212])?\d+(?:[.,:/]\d+)*|[^\W_]+|[%$€�
 
 
 class Location(NamedTuple):
-    """Where a quote stands: half-open offsets in the context."""
+    """The place of a quote: half-open offsets in the context."""
 
     start: int
     end: int
 
 
 class Folded:
-    """A text prepared to look quotes up in: letter case, white space and marks made alike.
+    """A text prepared for quote lookup: letter case, white space and marks are normalized.
 
-    `space` is what stands for white space: a space, or nothing.
+    `space` replaces white space: a space, or an empty string.
     """
 
     def __init__(self, text: str, space: str = " ") -> None:
@@ -75,12 +75,12 @@ class Folded:
         self.offsets = offsets
 
     def location(self, start: int, end: int) -> Location:
-        """Return a range of the folded text as offsets in the original."""
+        """Return the offsets in the original of a range of the folded text."""
         return Location(self.offsets[start], self.offsets[end - 1] + 1)
 
     @cached_property
     def tokens(self) -> list[tuple[str, int, int]]:
-        """The words and numbers, folded, with their offsets in the original: no marks at all."""
+        """The folded words and numbers, without marks, with their offsets in the original."""
         return list(_tokens(self.original))
 
     @cached_property
@@ -108,23 +108,23 @@ def _tokens(text: str) -> Iterator[tuple[str, int, int]]:
 
 
 def locate(quote: str, context: str | Folded) -> Location | None:
-    """Return where `quote` stands in `context`, from its first part to its last; None if nowhere.
+    """Return the location of `quote` in `context`, from its first part to its last, or None.
 
-    Letter case, white space, typographic quotes and dashes are no difference. It must be whole
-    words; a single one must be a name, a number, long, or in a script without spaces. An ellipsis
-    stands for up to 600 characters between parts that are all there, in order. Failing a verbatim
-    match, the same words count whatever marks stand between them: footnotes, list numbers, the
-    borders of table cells.
+    Letter case, white space, typographic quotes and dashes make no difference. A match must be
+    whole words; a single word must be a name, a number, long, or in a script without spaces. An
+    ellipsis replaces up to 600 characters; all parts around it must occur, in order. Without a
+    verbatim match, the same words count with any marks between them: footnotes, list numbers,
+    the borders of table cells.
     """
     parts = locate_parts(quote, context)
     return Location(parts[0].start, parts[-1].end) if parts else None
 
 
 def locate_parts(quote: str, context: str | Folded) -> tuple[Location, ...]:
-    """Return where each part of `quote` between ellipses stands, as `locate`; none if one fails."""
+    """Locate each part of `quote` between ellipses, as `locate` does; empty if one part fails."""
     folded = Folded(context) if isinstance(context, str) else context
-    # Word for word, by no edit distance: one letter turns "uniformed" into "uninformed". Of 10,860
-    # quotes 18 are lost by this.
+    # Word for word, without an edit distance: one letter turns "uniformed" into "uninformed". This
+    # loses 18 of 10,860 quotes.
     parts = [part.strip() for part in _ELLIPSIS.split(quote) if _WORD.search(part)]
     if len(parts) > _FEWEST_WORDS and any(len(part.split()) < _FEWEST_WORDS for part in parts):
         return ()
@@ -145,12 +145,12 @@ def _folded_quote(quote: str) -> Folded:
 
 
 def verbatim(quote: str, folded: Folded) -> Iterator[Location]:
-    """Yield each place where `quote` stands, as `locate` finds verbatim matches."""
+    """Yield each verbatim match of `quote`, as `locate` finds them."""
     quoted = _folded_quote(quote).text
     if not quoted or not _says_enough(quote, quoted, folded.text):
         return
     at = folded.text.find(quoted)
-    # A short quote may stand in a long context at every other letter.
+    # A short quote may occur at every second letter of a long context.
     for _ in range(_MOST_PLACES):
         if at < 0:
             return
@@ -160,13 +160,13 @@ def verbatim(quote: str, folded: Folded) -> Iterator[Location]:
 
 
 def _same_words(part: str, folded: Folded) -> Iterator[Location]:
-    """Yield where the part's words stand one after another, whatever marks are between them."""
+    """Yield the locations of the part's words in sequence, with any marks between them."""
     quoted = _folded_quote(part)
     count = len(quoted.tokens)
     if count < _FEWEST_WORDS or not _says_enough(part, quoted.text, folded.text):
         return
     tokens = folded.tokens
-    # As one string each, the search is the interpreter's own.
+    # Both are one string, so that the interpreter does the search.
     at = folded.words.find(quoted.words)
     while at >= 0:
         first = folded.words.count(_BETWEEN, 0, at)  # each separator before it ends one token
@@ -175,7 +175,7 @@ def _same_words(part: str, folded: Folded) -> Iterator[Location]:
 
 
 def _says_enough(quote: str, quoted: str, context: str) -> bool:
-    """Whether a quote, folded as `quoted`, is more than a word that stands everywhere."""
+    """Whether a quote, folded as `quoted`, is more than a single common word."""
     if " " in quoted or len(quoted) >= FEWEST_CHARACTERS or quoted == context.strip(" ."):
         return True
     bare = quote.strip(f" .,;:!?{_QUOTES}")
@@ -185,7 +185,7 @@ def _says_enough(quote: str, quoted: str, context: str) -> bool:
 
 
 def _is_whole_words(text: str, start: int, end: int) -> bool:
-    """Whether the range cuts no word and no number; scripts without spaces have no words to cut."""
+    """Whether the range cuts no word or number; scripts without spaces have no words to cut."""
     return not (_CUTS_BEFORE.match(text, start) or _CUTS_AFTER.match(text, end))
 
 

@@ -1,4 +1,4 @@
-"""One matter put to a model until each target has a valid verdict, or the re-asks are used up."""
+"""Ask a model about a matter until each target has a valid verdict or the re-asks are used up."""
 
 from __future__ import annotations
 
@@ -19,17 +19,17 @@ from fullrecall.judge.verdicts import checked
 Verification: TypeAlias = Literal["rules", "model"]
 
 _BOUNDARIES = (re.compile(r"\n\s*\n"), re.compile(r"(?<=[.!?。！？])\s+|\n"), re.compile(r"\s+"))  # noqa: RUF001
-"""Where a context is cut that is too long: at a paragraph, a sentence or a word, in this order."""
+"""A context that is too long is cut at a paragraph, a sentence or a word, in this order."""
 
 _TELLS = 3
-"""Words of a quote that stands in another context than the one cited, to be no accident."""
+"""A quote with fewer words may occur by chance in another context than the cited one."""
 
 
 @dataclass(frozen=True)
 class Matter:
-    """What is asked: numbered targets, the numbered contexts shown, and the words for it.
+    """The numbered targets of a request, the numbered contexts shown, and the request's wording.
 
-    A verdict on a context may cite that one only. Without contexts it cites none.
+    A verdict on a context may cite only that context. Without contexts a verdict cites none.
     """
 
     targets: Mapping[int, str]
@@ -42,11 +42,11 @@ class Matter:
         return Quotes({number - 1: text for number, text in self.window.items()})
 
     def proves(self, number: int, verdict: Verdict) -> bool:
-        """Whether a verdict rests on a verified quote, or on all of its quotes if it needs all."""
+        """Whether a quote of a verdict is verified, or all of them if it needs all `together`."""
         return self._quotes.prove(verdict, self.targets[number], self.aim)
 
     def read(self, completion: Completion, numbers: Sequence[int]) -> dict[int, Verdict]:
-        """Return a verdict for each number; a failed completion's reason where it holds none."""
+        """Return a verdict for each number; without one, a failed completion gives the problem."""
         if completion.failure and completion.failure.is_final:
             return {number: Verdict(None, problem=completion.problem) for number in numbers}
         verdicts = checked(
@@ -63,7 +63,7 @@ class Matter:
         return verdicts
 
     def _misplaced(self, verdict: Verdict) -> str:
-        """Return what shows that a citation names the wrong context; empty where nothing does."""
+        """Return the problem of a citation that names the wrong context, or an empty text."""
         quotes = self._quotes
         if len(self.window) == 1 or self.aim == "context":
             return ""
@@ -80,7 +80,7 @@ class Matter:
         return ""
 
     def unproven(self, number: int, verdict: Verdict) -> str:
-        """Return what to say of a verdict that lacks a verified quote; empty where it has one."""
+        """Return the complaint about a verdict without a verified quote; empty if it has one."""
         if not verdict.helps or self.proves(number, verdict):
             return ""
         objections = [
@@ -98,7 +98,7 @@ class Matter:
 
 @dataclass(frozen=True)
 class Exchange:
-    """How a model is asked, as `LLMJudge` documents it."""
+    """Asks a model for verdicts. `LLMJudge` documents the options."""
 
     model: ChatModel
     claims_per_call: int = 20
@@ -114,16 +114,16 @@ class Exchange:
     ) -> Flow[dict[int, Verdict]]:
         """Return a verdict for each target; one without a valid verdict has a problem.
 
-        Nothing is asked again of verdicts that are void.
+        Void verdicts, by `is_void`, are not asked for again.
         """
         verdicts: dict[int, Verdict] = {}
         problems = dict.fromkeys(matter.targets, "")
         requoted: set[int] = set()
         requotes = self.requote and self.verify == "rules"
-        # Without re-asks a quote is asked for once more all the same: it is an option of its own.
+        # `requote` asks once more for a quote even without re-asks: it is a separate option.
         for again in range(max(self.reasks, int(requotes)) + 1):
             groups = groups_of(list(problems), self.claims_per_call)
-            # A reply is read once: whether it is accepted, and what it says.
+            # A reply is read once, both to accept it and for its verdicts.
             readers = [lru_cache(maxsize=1)(partial(matter.read, numbers=g)) for g in groups]
             completions = yield [
                 Ask(self.model, self._request(matter, group, problems, again), _accepting(read))
@@ -156,26 +156,26 @@ class Exchange:
         known_problems = {number: problems[number] for number in group if problems[number]}
         if known_problems:
             request = self.prompts.asked_again(request, known_problems, items=f"{matter.aim}s")
-        if again or self.sample:  # part of the request's key: the store holds each answer apart
+        if again or self.sample:  # part of the request's key: the store keeps each answer
             request = replace(request, again=again, sample=self.sample)
         return request
 
 
 def _accepting(read: Callable[[Completion], Mapping[int, Verdict]]) -> Callable[[Completion], bool]:
-    """Return whether a reply has a valid verdict at all: what it lacks is asked for again."""
+    """Return a test whether a reply has any valid verdict: the missing ones are asked for again."""
     return lambda completion: any(verdict.label for verdict in read(completion).values())
 
 
 def groups_of(numbers: Sequence[int], size: int) -> list[Sequence[int]]:
-    """Return numbers in groups of at most `size`, in order."""
+    """Return the numbers in groups of at most `size`, in order."""
     return [numbers[start : start + size] for start in range(0, len(numbers), size)]
 
 
 def windows(contexts: Mapping[int, str], size: int) -> list[dict[int, str]]:
     """Return windows of at most `size` characters, each `{number: text}`, in order.
 
-    Whole contexts are packed together; one that is longer than a window is cut at a paragraph,
-    a sentence or a word, in this order, and its parts stand in windows of their own.
+    Whole contexts are packed together. A context longer than a window is cut at a paragraph, a
+    sentence or a word, in this order, and no window has two of its parts.
     """
     packed: list[dict[int, str]] = []
     room = 0
@@ -192,10 +192,10 @@ def windows(contexts: Mapping[int, str], size: int) -> list[dict[int, str]]:
 
 
 def _parts(text: str, size: int) -> list[str]:
-    """Return a text cut at the last best boundary in the second half of each window."""
+    """Cut a text at the last boundary of the best kind in the second half of each window."""
     parts = []
     while len(text) > size:
-        # From the middle on: no window is less than half full, and each letter is read once or so.
+        # From the middle on: every window is at least half full, and letters are read about once.
         ends = (
             [match.end() for match in boundary.finditer(text, size // 2, size)]
             for boundary in _BOUNDARIES

@@ -1,7 +1,7 @@
 """The two drivers of flows: one algorithm, run with or without an event loop.
 
-A driver gets its answers from a function of an `Ask`. Those at the end of this module ask the
-model and try again; `fullrecall.run` has one that also limits, stores and counts.
+A driver gets its answers from a function of an `Ask`. The functions at the end of this module ask
+the model and retry; `fullrecall.run` has one that also limits, stores and counts requests.
 """
 
 from __future__ import annotations
@@ -21,16 +21,16 @@ from fullrecall.judge.usage import Usage
 T = TypeVar("T")
 
 Completer: TypeAlias = Callable[[Ask], Awaitable[Completion]]
-"""What gets a completion for an ask. It raises nothing but `NotAsked`."""
+"""Gets the completion for an ask. Raises only `NotAsked`."""
 
 _SIDE_BY_SIDE = 16
-"""How many requests of one batch `ascore` sends at a time."""
+"""The number of requests in one batch that `ascore` sends at a time."""
 
 
 class NotAsked(Exception):  # noqa: N818 - a signal from whoever answers to the driver, no error
-    """No request is sent any more, and why: what was to rest on it is not measured in this run.
+    """No more requests are sent, and why. The scores that need them are not measured in this run.
 
-    `requests` is how many were sent before it came to that.
+    `requests` is the number of requests sent before that.
     """
 
     def __init__(self, why: str, requests: int = 0) -> None:
@@ -39,20 +39,20 @@ class NotAsked(Exception):  # noqa: N818 - a signal from whoever answers to the 
 
 
 class Tally:
-    """The usage of what a flow was answered so far."""
+    """The usage of a flow's completions so far."""
 
     def __init__(self) -> None:
         self.usage = Usage()
 
     def add(self, completion: Completion) -> Completion:
-        """Count a completion, and return it."""
+        """Count a completion and return it."""
         own = completion.requests, completion.prompt_tokens, completion.completion_tokens
         self.usage = self.usage.plus(Usage(*own))
         return completion
 
 
 class Done(NamedTuple, Generic[T]):
-    """A flow has come to its end, with this value."""
+    """A flow has ended with this value."""
 
     value: T
 
@@ -67,14 +67,14 @@ def side_by_side(flows: Sequence[Flow[T]]) -> Flow[list[T]]:
             for number, batch in batch_of.items():
                 steps[number] = advance(flows[number], [next(answers) for _ in batch])
     finally:
-        # Left to the garbage collector, a flow's own `finally` would run at any time.
+        # The garbage collector would run a flow's own `finally` at any time.
         for flow in flows:
             flow.close()
     return [step.value for step in steps if isinstance(step, Done)]
 
 
 def advance(flow: Flow[T], answers: Sequence[Completion] | None) -> Sequence[Ask] | Done[T]:
-    """Send a flow its answers, None to begin; return what it asks next, or its value."""
+    """Send a flow its answers, None to begin; return its next requests, or its value as `Done`."""
     try:
         return next(flow) if answers is None else flow.send(answers)
     except StopIteration as end:
@@ -84,7 +84,7 @@ def advance(flow: Flow[T], answers: Sequence[Completion] | None) -> Sequence[Ask
 def run(flow: Flow[T]) -> tuple[T, Usage]:
     """Run a flow to its end, one request after another; return its value and its usage.
 
-    What fails for the moment is sent again, as `Retries()` says.
+    Requests with a temporary failure are sent again, as `Retries()` says.
     """
     retries, tally = Retries(), Tally()
     try:
@@ -104,11 +104,11 @@ async def arun(
     compute: Callable[..., Awaitable[Sequence[Ask] | Done[T]]] | None = None,
     tally: Tally | None = None,
 ) -> tuple[T, Usage]:
-    """Run a flow to its end, the requests of a batch side by side; return what `run` does.
+    """Run a flow to its end, the requests of a batch concurrently; return its value and its usage.
 
-    `answer` gets the completions, by default from the model, with `Retries()`. `step` is where
-    the flow stands if it was begun. `compute` runs a function away from the event loop; by
-    default the flow computes in it. `tally` counts what was answered, also where this raises.
+    `answer` gets the completions, by default from the model, with `Retries()`. `step` is the
+    current step of a flow that has begun. `compute` runs a function outside the event loop; by
+    default the flow computes in it. `tally` counts the completions, also when this raises.
     """
     answer = answer or _limited_answer()
     tally = tally or Tally()
@@ -132,7 +132,7 @@ async def _batch(batch: Sequence[Ask], answer: Completer, tally: Tally) -> list[
         try:
             return tally.add(await answer(ask))
         except NotAsked as refusal:
-            # The others are on their way and may be paid for: they are to arrive.
+            # The other requests were sent and may be paid for, so their answers are awaited.
             return refusal
 
     answers = await asyncio.gather(*map(outcome, batch))
@@ -143,7 +143,7 @@ async def _batch(batch: Sequence[Ask], answer: Completer, tally: Tally) -> list[
 
 
 def _limited_answer() -> Completer:
-    """Return what asks a model, a bounded number of requests at a time, and tries again."""
+    """Return a completer that limits the requests sent at a time, and retries."""
     import asyncio
 
     slots = asyncio.Semaphore(_SIDE_BY_SIDE)
@@ -153,7 +153,7 @@ def _limited_answer() -> Completer:
         if ask.known is not None:
             return ask.known
         for sent in count(1):
-            # A slot is given back for the wait: one endpoint's pause holds up no other request.
+            # The slot is free during the wait, so one endpoint's pause delays no other request.
             async with slots:
                 try:
                     completion = sound(await ask.model.acomplete(ask.request))
@@ -182,5 +182,5 @@ def _completed(ask: Ask, retries: Retries) -> Completion:
 
 
 def counted(completion: Completion, sent: int) -> Completion:
-    """Return what the last request brought, with the number of requests that it took."""
+    """Return the last completion, with the number of requests sent for it."""
     return completion if sent == 1 else replace(completion, requests=sent)

@@ -1,13 +1,13 @@
-"""Canaries: claims whose verdicts are known show whether a context moves the others.
+"""Canaries: claims with a known verdict, which show whether a context moves the other verdicts.
 
-What a context says to the judge may move the verdicts on every claim that is judged beside it. So
-claims with a known verdict are put among them: kin, a claim of the request with a number or name
-that stands nowhere, and two sentences copied from the contexts. Where the kin comes back supported
-or a copy does not, the whole reply is discarded, and the contexts are asked in smaller groups, in
-the end alone, each with fresh canaries: what holds counts, what does not is left out and named.
+An instruction in a context may move the verdict on every claim in the same request. So claims with
+a known verdict are added: kin (claims of the request with a number or name that occurs in no text)
+and two sentences copied from the contexts. If kin are judged supported or a copy is not, the whole
+reply is discarded. The contexts are then judged in smaller groups, in the end alone, each with
+fresh canaries: a context counts if its canaries hold, otherwise it is left out and named.
 
-This finds what moves every verdict. It does not find an instruction that names the claims that it
-is after, nor a page that states a false claim in its own words.
+This finds contexts that move every verdict. It does not find an instruction that names the claims
+that it targets, nor a page that states a false claim in its own words.
 """
 
 from __future__ import annotations
@@ -27,10 +27,10 @@ from fullrecall.judge.verdicts import merged
 
 _FEWEST_HALVED = 7  # contexts: fewer are asked alone at once
 _MOST_REQUESTS = 16
-"""For one group of claims: contexts that are left then are left out."""
+"""For one group of claims: the contexts that remain after them are left out."""
 _CLAIMS_A_KIN = 5
 _CLAIMS_A_TOPIC = 3
-_MOST_CHANGED = 40  # claims that are tried for kin
+_MOST_CHANGED = 40  # claims that are tried as kin
 _COPIES = 2
 _COPIED_WORDS = range(5, 41)
 _READ = 2_000  # characters of a context in which a sentence to copy is sought
@@ -41,10 +41,10 @@ UNPROVEN = "a context seems to instruct the judge, and the quote from it is no e
 
 
 class Guard:
-    """Judges claims among canaries, and contexts in smaller groups where these fail.
+    """Judges claims among canaries, and contexts in smaller groups where canaries fail.
 
-    `matter` says what is asked of which targets. `apart` is for contexts that seem to instruct:
-    each verdict says so, and no credit goes to a quote that does not bear on its claim.
+    `matter` has the targets and the request. `apart` is for contexts that seem to instruct the
+    judge: each verdict says so, and a quote that does not bear on its claim earns no credit.
     """
 
     def __init__(self, exchange: Exchange, matter: Matter, *, apart: bool) -> None:
@@ -57,7 +57,7 @@ class Guard:
         """The contexts, by number, that moved every verdict."""
 
     def verdicts(self, window: Mapping[int, str]) -> Flow[dict[int, Verdict]]:
-        """Return a verdict for each target, of the contexts in which canaries hold."""
+        """Return a verdict for each target, by the contexts in which canaries hold."""
         targets = self._matter.targets
         groups = groups_of(list(targets), self._size)
         judged = yield from side_by_side(
@@ -73,7 +73,7 @@ class Guard:
         left_out: list[int] = []
         requests = 0
         while waiting:
-            # Bounded: a corpus of nothing but orders must not cost a request for each context.
+            # Bounded: a corpus full of instructions must not cost a request for each context.
             windows = waiting[: _MOST_REQUESTS - requests]
             if not windows:
                 left_out += [number for contexts in waiting for number in contexts]
@@ -103,9 +103,9 @@ class Guard:
     def _among_canaries(
         self, targets: Mapping[int, str], window: Mapping[int, str]
     ) -> Flow[dict[int, Verdict] | None]:
-        """Return the verdicts of one request among canaries; None where these do not hold."""
+        """Return the verdicts of one request among canaries; None where a canary fails."""
         own = list(targets.values())
-        # Drawn by the texts themselves: the same request each time, which a store can answer.
+        # The texts are the seed: the request is the same each time, so that a store can answer it.
         seed = json.dumps([*own, *window.values()])
         chance = random.Random(seed)  # noqa: S311 - the same each time
         kin, copies = _canaries(own, list(window.values()), self._matter.aim, chance)
@@ -117,7 +117,7 @@ class Guard:
         copy_numbers = shuffled_numbers[len(own) + len(kin) :]
 
         def are_moved(verdicts: Mapping[int, Verdict]) -> bool:
-            """Whether a canary has another verdict than the one that is known."""
+            """Whether a canary's verdict differs from the known one."""
             return any(verdicts[number].label == "supported" for number in kin_numbers) or any(
                 verdicts[number].label in ("not_supported", "contradicted")
                 for number in copy_numbers
@@ -140,7 +140,7 @@ class Guard:
 
 
 def _smaller(window: Mapping[int, str]) -> list[dict[int, str]]:
-    """Return smaller groups of contexts: those that seem to instruct alone, halves, or each."""
+    """Return smaller groups: each context that seems to instruct alone, halves, or each alone."""
     suspect = [number for number, text in window.items() if seems_to_instruct(text)]
     if suspect and len(suspect) < len(window):
         rest = {number: text for number, text in window.items() if number not in suspect}
@@ -154,7 +154,7 @@ def _smaller(window: Mapping[int, str]) -> list[dict[int, str]]:
 def _canaries(
     targets: Sequence[str], contexts: Sequence[str], aim: Aim, chance: random.Random
 ) -> tuple[Sequence[str], Sequence[str]]:
-    """Return claims that nothing supports, and sentences that the contexts hold."""
+    """Return claims that no context supports, and sentences copied from the contexts."""
     all_text = "\n".join([*targets, *contexts])
     if aim == "question":
         opener, canal = _invented_name(chance), _invented_name(chance)
@@ -164,22 +164,22 @@ def _canaries(
 
 
 def _most_kin(claims: int) -> int:
-    """Return how many kin stand among so many claims at most: where they name different things."""
+    """Return the largest number of kin for so many claims, used if they name different things."""
     return max(1, -(-claims // _CLAIMS_A_TOPIC))
 
 
 def _kin(targets: Sequence[str], all_text: str, chance: random.Random) -> tuple[str, ...]:
-    """Return claims of the request with a number, else a name, changed to one that is nowhere.
+    """Return claims of the request with a number, else a name, changed to one in no text.
 
-    What speaks to the judge may be after one topic: kin keep the names of as many claims as can
-    be, those of one in five claims at least.
+    An instruction may target one topic, so the kin keep the names of as many claims as possible.
+    There is at least one kin for every five claims, if enough claims can be changed.
     """
     claims = chance.sample(targets, len(targets))
     named = {
         claim: frozenset(key for name in language().names(claim) for key in name.keys)
         for claim in claims
     }
-    # At random, an order for one topic would spare the kin too often: it would earn 11% by itself.
+    # Random kin would too often miss the topic of an instruction, which would earn 11%.
     changed = [_changed(claim, all_text, named, chance) for claim in claims[:_MOST_CHANGED]]
     changed = sorted((kin for kin in changed if kin.text), key=lambda kin: not kin.has_number)
     chosen: list[_Kin] = []
@@ -200,7 +200,7 @@ def _kin(targets: Sequence[str], all_text: str, chance: random.Random) -> tuple[
 
 
 class _Kin(NamedTuple):
-    """A claim changed, empty where it could not be, and the names that it kept."""
+    """A changed claim, empty if it could not be changed, and the names that it kept."""
 
     text: str
     names: frozenset[str] = frozenset()
@@ -210,7 +210,7 @@ class _Kin(NamedTuple):
 def _changed(
     claim: str, all_text: str, named: Mapping[str, frozenset[str]], chance: random.Random
 ) -> _Kin:
-    """Return a claim with its number changed, else the name that fewest claims have."""
+    """Return a claim with its number changed, else the name that the fewest claims have."""
     for number in language().numbers(claim):
         if number.value is not None and not number.bound:
             new = _absent_number(number.value, all_text, chance)
@@ -226,7 +226,7 @@ def _changed(
 
 
 def _absent_number(value: float, all_text: str, chance: random.Random) -> int:
-    """Return a number of about the size of one, no less, that stands nowhere."""
+    """Return a somewhat larger number of similar size that occurs in no text."""
     least = max(3, int(value))
     while True:
         new = least + chance.randint(3, 30 + least // 10)
@@ -242,7 +242,7 @@ def _invented_name(chance: random.Random) -> str:
 def _copies(
     targets: Sequence[str], contexts: Sequence[str], chance: random.Random
 ) -> tuple[str, ...]:
-    """Return sentences of the contexts, of two different ones where there are two."""
+    """Return up to two sentences of the contexts, from different contexts where possible."""
     copies: list[str] = []
     for context in chance.sample(contexts, len(contexts)) * _COPIES:
         if len(copies) == _COPIES:

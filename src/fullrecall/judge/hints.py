@@ -1,8 +1,8 @@
-"""Does a text seem to speak to whoever judges it? A hint, and no proof of an attack.
+"""Does a text seem to address its judge? A hint, not a proof of an attack.
 
-Contexts are data. What holds an attack off is its structure: quotes that bear, and canaries
-(`guard`). A hint only says where canaries are worth their tokens by default, and which context to
-judge alone first where they fail. Pages about evaluation look the same; most new wordings do not.
+Contexts are data. Quotes that bear on their claims and canaries (`guard`) protect against attacks.
+A hint only says where canaries are worth their tokens by default, and which contexts to judge
+alone first where canaries fail. Pages about evaluation also give hints; most new wordings do not.
 """
 
 from __future__ import annotations
@@ -22,17 +22,17 @@ _MARKS: Sequence[str] = table("hints.json", __package__)["marks"]
 _TOGETHER: Sequence[tuple[Sequence[str], Sequence[str]]] = table("hints.json", __package__)[
     "together"
 ]
-"""Words of which one of each kind stands in a sentence that speaks to a judge."""
+"""Pairs of word lists: a sentence that addresses a judge has a word of both lists of a pair."""
 
 
 @remembered(400_000)
 def seems_to_instruct(text: str) -> bool:
-    """Whether a sentence of a text may be meant for whoever judges it. Time is linear."""
-    # Fullwidth letters and zero-width marks show a reader the same words, and hide them here.
+    """Whether a sentence of a text may address its judge. Takes linear time."""
+    # Fullwidth letters and zero-width marks look the same to a reader, but would hide words here.
     folded = unicodedata.normalize("NFKC", _INVISIBLE.sub("", text)).casefold()
     if _has(folded, _MARKS):
         return True
-    # In most texts no pair of kinds occurs at all: then no sentence is looked at.
+    # Most texts contain no pair at all: then no sentence is examined.
     pairs = [
         (kind, other) for kind, other in _TOGETHER if _has(folded, kind) and _has(folded, other)
     ]
@@ -44,7 +44,7 @@ def seems_to_instruct(text: str) -> bool:
 
 
 def without_hints(text: str) -> str:
-    """Return a text without the sentences that seem to instruct whoever judges it."""
+    """Return a text without the sentences that seem to instruct its judge."""
     return " ".join(part for part in language().sentences(text) if not seems_to_instruct(part))
 
 

@@ -1,4 +1,4 @@
-"""What a judge is: it splits texts into targets, and attributes targets to contexts."""
+"""The protocol of judges, which split texts into targets and attribute targets to contexts."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ T = TypeVar("T")
 class Ask(NamedTuple):
     """One request to one model.
 
-    `accepts` says of a completion whether it holds something of an answer: no other is ever
-    stored. None accepts every completion without a failure.
-    `known` is the completion where whoever asks has it already: drivers send nothing then.
+    `accepts` tests whether a completion holds at least part of an answer: only such completions
+    are stored. None accepts every completion without a failure.
+    `known` is the completion if the caller has it already: drivers then send no request.
     """
 
     model: ChatModel
@@ -30,21 +30,21 @@ class Ask(NamedTuple):
 
 
 Flow: TypeAlias = Generator[Sequence[Ask], Sequence[Completion], T]
-"""Scoring logic that does no I/O: it yields batches of requests, receives completions in order.
+"""Scoring logic without I/O: it yields batches of requests and receives completions in order.
 
-A judge that needs no model never yields.
+A judge without a model never yields.
 """
 
 VerdictLabel: TypeAlias = Literal["supported", "partial", "not_supported", "contradicted"]
-"""What a judge decides. Only the first two can earn credit; "contradicted" says that the contexts
-state the opposite, which another fix mends than what is merely not there."""
+"""The decision of a judge. Only the first two can earn credit; "contradicted" says that the
+contexts state the opposite, which needs another fix than a claim that no context states."""
 
 LABELS: tuple[VerdictLabel, ...] = get_args(VerdictLabel)
 """All labels, the best first."""
 
 
 class Citation(NamedTuple):
-    """Evidence that a judge names: the context by its 0-based index, and its words."""
+    """Evidence from a judge: the 0-based index of a context, and a quote from it."""
 
     context: int
     quote: str
@@ -52,18 +52,18 @@ class Citation(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Verdict(NoTruth):
-    """A judge's word on one target.
+    """A judge's verdict on one target.
 
-    `label` is None where there is no valid verdict, and `problem` says why. `together` says
-    whether the cited contexts are needed all at once or each is enough alone. `agreement` is the
-    share of judges that gave this label, None for a single judge. `others` are verdicts on the
-    same target that help too, from other windows or contexts: each stands by itself. `votes` are
-    the verdicts of a panel, one for each judge: credit at a rank is then their median.
-    `contested` says which contexts moved the verdicts, where some did. `verified` says whether
-    the model, shown its quotes and the target alone, found that they support it; None where it was
-    not asked. `facts` are the verdicts on the facts of a compound claim, each with its text as
-    `fact`: the credit is then their share. `support` is the probability that the contexts support
-    the target, from judges that know one. `referred` says that the second judge of a cascade
+    `label` is None without a valid verdict, and `problem` says why. `together` says whether the
+    target needs all cited contexts at once or each is enough alone. `agreement` is the share of
+    judges that gave this label, None for a single judge. `others` are more helping verdicts on
+    the same target, from other windows or contexts, each sufficient by itself. `votes` are the
+    verdicts of a panel, one for each judge: the credit at a rank is then their median.
+    `contested` says which contexts moved the verdicts, if any did. `verified` says whether the
+    model, shown only the quotes and the target, found that they support it; None if it was not
+    asked. `facts` are the verdicts on the facts of a compound claim, each with its text as `fact`:
+    the credit is then their share. `support` is the probability that the contexts support the
+    target, from judges that estimate one. `referred` says that the second judge of a cascade
     decided.
     """
 
@@ -85,12 +85,12 @@ class Verdict(NoTruth):
 
     @property
     def helps(self) -> bool:
-        """Whether it can earn credit: it says that the target is supported, if in part."""
+        """Whether the verdict can earn credit: the target is supported, fully or in part."""
         return self.label in ("supported", "partial")
 
 
 def compound(facts: Sequence[Verdict]) -> Verdict:
-    """Return the verdict on a claim of several facts; None of a label without one on each fact."""
+    """Return the verdict on a claim of several facts; its label is None if a fact has none."""
     problem = next((fact.problem for fact in facts if fact.label is None), None)
     if problem is not None:
         return Verdict(None, problem=problem)
@@ -104,16 +104,16 @@ def compound(facts: Sequence[Verdict]) -> Verdict:
         agreement=min(agreements, default=None),
         contested=next((fact.contested for fact in facts if fact.contested), ""),
         facts=tuple(facts),
-        support=min(supports, default=None),  # as sure as its least sure fact
+        support=min(supports, default=None),  # the support of the least certain fact
         referred=any(fact.referred for fact in facts),
     )
 
 
 SplitKind: TypeAlias = Literal["claims", "questions"]
-"""What a text is split into: the claims of an answer, the sub-questions of a question, …"""
+"""The kind of parts that a text is split into: claims of an answer, sub-questions of a question."""
 
 Relation: TypeAlias = Literal["claim", "question"]
-"""What is asked of a target: is it stated, can it be answered, does it occur."""
+"""The request about a target: is the claim stated, or can the question be answered?"""
 
 
 class Judge(Protocol):
@@ -121,7 +121,7 @@ class Judge(Protocol):
 
     @property
     def name(self) -> str:
-        """What identifies the judge: kind, model, prompt version."""
+        """The identity of the judge: kind, model, prompt version."""
         ...
 
     def split(
@@ -129,7 +129,7 @@ class Judge(Protocol):
     ) -> Flow[Sequence[str]]:
         """Return the claims of an answer, or the sub-questions of a question.
 
-        `question` is what the text answers: "In 1889." says little without it.
+        `question` is the question that the text answers: "In 1889." says little without it.
         """
         ...
 

@@ -14,14 +14,14 @@ from fullrecall._util.ports import plugged
 from fullrecall.judge.evidence import Location
 
 Aim: TypeAlias = Literal["claim", "question", "context"]
-"""What a quote is quoted for; a question's answer need not share a word with it."""
+"""The kind of target that a quote supports; an answer need not share a word with its question."""
 
 
 _SENTENCE_END = re.compile(r"(?<=[.!?])\s+|\n+")
 
 
 class Language:
-    """What judging needs of a language; by itself it ends sentences at marks, and has no rules."""
+    """The language rules that judging needs; this default splits at marks and refuses no quote."""
 
     def sentences(self, text: str) -> list[str]:
         """Return the parts of a text, in order."""
@@ -32,7 +32,7 @@ class Language:
         return self.sentences(text)
 
     def facts(self, claim: str) -> list[str]:
-        """Return the facts of a claim, the claim itself where it is one."""
+        """Return the facts of a claim; a claim of one fact is returned as it is."""
         return [claim]
 
     def omitted(self, text: str) -> Sequence[Any]:  # noqa: ARG002
@@ -48,7 +48,7 @@ class Language:
         return ()
 
     def mentions(self, entity: str, text: str) -> Iterator[tuple[int, int]]:  # noqa: ARG002
-        """Yield where a text has the number or the date that an entity is."""
+        """Yield the spans in a text of the number or date that `entity` names."""
         yield from ()
 
     def objection(
@@ -59,7 +59,7 @@ class Language:
         aim: Aim,  # noqa: ARG002
         beside: Sequence[str],  # noqa: ARG002
     ) -> str:
-        """Return why a quote cannot prove its target; empty where it may."""
+        """Return why a quote cannot prove its target; empty if it may prove it."""
         return ""
 
     def stating(self, claim: str, contexts: Mapping[int, str]) -> Iterator[int]:  # noqa: ARG002
@@ -67,7 +67,7 @@ class Language:
         yield from ()
 
     def stand_alone(self, claim: str, contexts: Sequence[str]) -> list[bool]:  # noqa: ARG002
-        """Return for each context whether it has as much of the claim as all of them together."""
+        """Return for each context whether it states as much of the claim as all contexts do."""
         return [False] * len(contexts)
 
 

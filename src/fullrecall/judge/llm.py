@@ -1,4 +1,4 @@
-"""The judge that asks a model, held to the verdict contract."""
+"""The judge that asks a model and checks its replies by the verdict contract."""
 
 from __future__ import annotations
 
@@ -28,34 +28,34 @@ _SplitKey = tuple[str, str, str | None]
 INSTRUCTED = "a context seems to instruct the judge, and no other words of it help"
 
 _MOST_SPLITS = 10_000
-"""Texts of which is remembered how they were split: the judge stays small, whatever it judged."""
+"""The number of texts whose splits are kept, which bounds the judge's memory."""
 
 
 @dataclass(frozen=True)
 class LLMJudge(Exchange, FactByFact):
     """Judges with a chat model: contexts first, targets numbered, one verdict for each.
 
-    - `claims_per_call`: targets in one request; more are asked in several.
-    - `window`: characters of contexts in one request; more are judged window by window, and any
-      window supports. What two windows support in part stays partial.
-    - `reasks`: how often targets without a valid verdict are asked for again, with what was
-      wrong. What is still wrong then is unscored.
+    - `claims_per_call`: targets in one request; more targets need several requests.
+    - `window`: characters of contexts in one request; longer contexts are judged window by window,
+      and any window can support a target. Two windows with partial support stay partial.
+    - `reasks`: how often targets without a valid verdict are asked for again, with the problem
+      named. A target still without one is unscored.
     - `prompts`: the instructions, to reword or translate.
-    - `sample`: tells apart several judgings by one model, for a panel. Raises `ParameterError`
-      where the model's temperature is 0: all of them would be the same.
+    - `sample`: the number of a repeated judgment by one model, for a panel. Raises
+      `ParameterError` if the model's temperature is 0: all samples would be the same.
     - `requote`: asks once more for a quote that is not verified. Scorers with `require_evidence`
       set it themselves.
 
     - `verify`: how quotes are checked. "rules" compares each with its claim by rules; "model" asks
       once more, in one request for all credited claims of a sample that shows each claim with its
       quote and no context.
-    - `guard`: "canaries" puts claims with a known verdict into every request for claims; where a
-      context moves them, contexts are judged in smaller groups, and those that move every verdict
-      are left out. "hints" does so only for a context that seems to speak to the judge, apart
-      from the others.
+    - `guard`: "canaries" adds claims with a known verdict to every request for claims; if a
+      context moves these verdicts, the contexts are judged in smaller groups, and contexts that
+      move every verdict are left out. "hints" does so only for contexts that seem to address the
+      judge, apart from the rest.
 
-    A verdict that denies what stands in a context in so many words is judged again, context by
-    context. `Verdict.contested` says which contexts were left out, and what was judged again.
+    A claim that the judge denies although a context states it word for word is judged again,
+    context by context. `Verdict.contested` names the contexts left out and the claims judged again.
     """
 
     guard: GuardMode = "hints"
@@ -103,7 +103,7 @@ class LLMJudge(Exchange, FactByFact):
         return type(self).__qualname__, self.name
 
     def requiring_quotes(self) -> LLMJudge:
-        """Return the same judge, asking once more for quotes that are not verified."""
+        """Return the same judge with `requote`: it asks once more for unverified quotes."""
         if self.requote:
             return self
         strict = replace(self, requote=True)
@@ -119,8 +119,8 @@ class LLMJudge(Exchange, FactByFact):
         """
         request = self.prompts.split(text, kind=kind, question=question)
         key = (kind, text, question)
-        # Split anew, a text may have other claims: two reports of one judge would differ in what
-        # they count, not in what was retrieved.
+        # A second split may give other claims: two reports by one judge would then differ in their
+        # targets, not in their retrieved contexts.
         past = self._splits.get(key, ())
         heard: list[Completion] = []
         problem = ""
@@ -130,7 +130,7 @@ class LLMJudge(Exchange, FactByFact):
             heard.append(completion)
             items = None if completion.failure else text_items(completion.text)
             if items:
-                # Two samples may have asked at the same time: the first answer is everyone's.
+                # Two samples may have asked at the same time: both use the first answer.
                 first = self._remembered(key, heard)[-1]
                 return tuple(items if first is completion else text_items(first.text) or items)
             problem = completion.problem or (
@@ -143,7 +143,7 @@ class LLMJudge(Exchange, FactByFact):
         raise JudgeError(f"the text could not be split into {kind}: {problem}")
 
     def _remembered(self, key: _SplitKey, heard: Sequence[Completion]) -> tuple[Completion, ...]:
-        """Keep what the model made of a text; return what was kept first. The last texts stay."""
+        """Keep the first completions for a text and return them. The oldest texts are dropped."""
         first = self._splits.setdefault(key, tuple(heard))
         with suppress(KeyError, RuntimeError, StopIteration):  # another thread does the same
             while len(self._splits) > _MOST_SPLITS:
@@ -176,7 +176,7 @@ class LLMJudge(Exchange, FactByFact):
         )
         verdicts = {n: merged([each[n] for each in by_window]) for n in matter.targets}
         heeded = {n: text for n, text in matter.window.items() if n not in guard.left_out}
-        # Beside no other context, nothing but the context itself can have moved the verdict.
+        # A context without others can have moved its verdict only by itself.
         if relation == "claim" and len(contexts) > 1:
             heeding = replace(matter, window=heeded)
             verdicts |= yield from rejudged(verdicts, heeding, self)
@@ -188,7 +188,7 @@ class LLMJudge(Exchange, FactByFact):
     def _windows(
         self, contexts: Mapping[int, str], *, hints: bool = True
     ) -> tuple[list[dict[int, str]], list[dict[int, str]]]:
-        """Return windows of contexts judged together, and of those that seem to instruct, apart."""
+        """Return the windows to judge together, and those of contexts that seem to instruct."""
         suspect = [n for n, text in contexts.items() if hints and seems_to_instruct(text)]
         together = {n: text for n, text in contexts.items() if n not in suspect}
         apart = [window for n in suspect for window in windows({n: contexts[n]}, self.window)]

@@ -1,8 +1,8 @@
 """Every request to a model, with a version that enters store keys; the words are `prompts.toml`.
 
-Contexts and texts travel as JSON: whatever stands in them, quotes and delimiters included, is
-escaped, so no text can close its own delimiter. Contexts come first and claims last, so that a
-provider's prompt cache serves all questions about the same contexts.
+Contexts and texts are sent as JSON: quotes, delimiters and all other content are escaped, so no
+text can close its own delimiter. Contexts come first and claims last, so that a provider's prompt
+cache serves all questions about the same contexts.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from fullrecall.judge.models.chat import ChatRequest, Message
 
 VERSION = "3"
 
-# JSON leaves these as they are: some readers take them for line ends, and UTF-8 has no half emoji.
+# JSON does not escape these: some readers treat them as line ends, and UTF-8 has no half emoji.
 _LINE_BREAKS = re.compile("[\\x7f\\x85\\u2028\\u2029\\ud800-\\udfff]")
 
 _WRITTEN = json.JSONEncoder(ensure_ascii=False).encode
@@ -31,14 +31,14 @@ _FOLDER = files("fullrecall.judge")
 _TEXTS: Mapping[str, Any] = tomllib.loads((_FOLDER / "prompts.toml").read_text(encoding="utf-8"))
 _SCHEMAS: Mapping[str, Any] = json.loads((_FOLDER / "schemas.json").read_text(encoding="utf-8"))
 RELATIONS: Mapping[Relation, Mapping[str, str]] = _TEXTS["relations"]
-"""The words that differ by what is asked of a target."""
+"""The words that differ by the relation to a target."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Prompts:
     """The instructions; replace any of them to reword or translate, and give a new `version`.
 
-    The example of the answer holds no verdict, so that a model which repeats it gives none.
+    The example answer holds no verdict, so a model that repeats it gives none.
 
     In `attribute`, `{items}`, `{item}`, `{bears}`, `{whole}` and `{opposite}` are filled in by
     relation, in `relevance` `{purpose}`, in `again` `{problems}` and `{items}`; other braces are
@@ -65,10 +65,10 @@ class Prompts:
 
     @property
     def name(self) -> str:
-        """The version, with a digest of the words where they are not the default's."""
+        """The version, with a digest of the words if they are not the default."""
         if self == Prompts(version=self.version):
             return self.version
-        # It enters the keys of a store: reworded without a new version, it is another judge.
+        # The name enters store keys: new words without a new version are another judge.
         words = json.dumps({**vars(self), "version": ""}, sort_keys=True)
         return f"{self.version}-{hashlib.sha256(words.encode()).hexdigest()[:8]}"
 
@@ -106,14 +106,15 @@ class Prompts:
     def asked_again(
         self, request: ChatRequest, problems: Mapping[int, str], *, items: str
     ) -> ChatRequest:
-        """Return a request with what was wrong with the last answer to it, by number.
+        """Return a request with the problems of the last answer to it, by number.
 
-        It stands behind the contexts, which a provider may have cached, and before the targets.
+        The problems come after the contexts, which a provider may have cached, and before the
+        targets.
         """
         listed = "\n".join(f"{number} {quoted(problem)}" for number, problem in problems.items())
         complaint = self.again.format(problems=listed, items=items)
         system, user = request.messages
-        # The last marker is the prompt's own: texts travel as JSON, without line breaks.
+        # The last marker is the prompt's own: texts are sent as JSON, without line breaks.
         before, marker, targets = user.content.rpartition(f"\n{items}:\n")
         content = before + complaint + marker + targets if before else user.content + complaint
         return replace(request, messages=(system, Message("user", content)))
@@ -124,22 +125,22 @@ class Prompts:
         return _request(self.verify, user, "verdicts")
 
     def split(self, text: str, *, kind: SplitKind, question: str | None = None) -> ChatRequest:
-        """Return the request to split a text; `question` is what it answers."""
+        """Return the request to split a text, which answers `question`."""
         system: str = getattr(self, f"split_{kind}")
         question_line = f"question: {quoted(question)}\n" if question and kind == "claims" else ""
         return _request(system, f"{question_line}text: {quoted(text)}", "items")
 
 
 def quoted(text: str) -> str:
-    """Return `text` as a JSON string: nothing in it can end it."""
+    """Return `text` as a JSON string, which its content cannot end."""
     written = _WRITTEN(text)
-    if written.isascii() and "\x7f" not in written:  # as most are: nothing to look for
+    if written.isascii() and "\x7f" not in written:  # as most are: no line breaks to look for
         return written
     return _LINE_BREAKS.sub(lambda match: f"\\u{ord(match[0]):04x}", written)
 
 
 def numbered(texts: Mapping[int, str]) -> str:
-    """Return texts one a line, each behind its number, as JSON strings."""
+    """Return one line for each text: its number, then the text as a JSON string."""
     return "\n".join(f"{number} {quoted(text)}" for number, text in texts.items())
 
 

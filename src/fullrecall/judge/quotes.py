@@ -1,4 +1,4 @@
-"""Quotes of a judge, located in the contexts that they cite and checked against their targets."""
+"""Locates a judge's quotes in the cited contexts and checks them against their targets."""
 
 from __future__ import annotations
 
@@ -10,17 +10,17 @@ from fullrecall.judge.language import Aim, language
 
 
 class Quotes:
-    """Contexts by their 0-based index, each prepared once to look quotes up in."""
+    """Contexts by their 0-based index, each prepared once for quote lookup."""
 
     def __init__(self, contexts: Mapping[int, str]) -> None:
         self.contexts = contexts
         self._folded: dict[int, Folded] = {}
-        # Several rules and the scorer ask for the same one; locating it again each time held up
-        # an event loop.
+        # Several rules and the scorer ask for the same quote; locating it each time delayed an
+        # event loop.
         self._located: dict[Citation, tuple[Location, ...]] = {}
 
     def located(self, citation: Citation) -> tuple[Location, ...]:
-        """Return where the parts of a quote stand in the context that it cites; none if nowhere."""
+        """Return the locations of a quote's parts in the cited context; empty without a match."""
         if citation not in self._located:
             index, quote = citation
             if index not in self._folded:
@@ -29,7 +29,7 @@ class Quotes:
         return self._located[citation]
 
     def objection(self, citation: Citation, verdict: Verdict, target: str, aim: Aim) -> str:
-        """Return why a citation proves nothing, as half a sentence; empty where it may."""
+        """Return why a citation proves nothing, as half a sentence; empty if it may prove."""
         parts = self.located(citation)
         if not parts:
             return "is not there"
@@ -38,7 +38,7 @@ class Quotes:
         return language().objection(target, self.contexts[citation.context], parts, aim, beside)
 
     def prove(self, verdict: Verdict, target: str, aim: Aim) -> bool:
-        """Whether a verdict rests on a verified quote, or on all of its quotes if it needs all."""
+        """Whether a quote of a verdict is verified, or all of them if it needs all `together`."""
         are_verified = [
             not self.objection(citation, verdict, target, aim) for citation in verdict.citations
         ]

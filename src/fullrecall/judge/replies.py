@@ -1,8 +1,8 @@
-"""Finding the answer in what a model wrote: JSON in fences, behind prose, cut off, or plain.
+"""Find the answer in a model's reply: JSON in fences, after prose, cut off, or plain.
 
-Only whole JSON objects count. What is cut off or malformed is not guessed at: the verdicts it
-held are missing, and missing verdicts are asked for again. Where a reply answers twice, both
-answers count, so that a contradiction shows as one.
+Only whole JSON objects count. Objects that are cut off or malformed are not guessed at: their
+verdicts are missing, and missing verdicts are asked for again. If a reply answers twice, both
+answers count, so that a contradiction between them is seen.
 """
 
 from __future__ import annotations
@@ -19,12 +19,12 @@ from fullrecall.judge.verdicts import number_of
 
 _THOUGHTS = "think|thinking|thought|thoughts|reasoning"
 _THINKING = re.compile(rf"\s*+(?:<(?:{_THOUGHTS})>|\[THINK\]|<\|channel\|>analysis)", re.IGNORECASE)
-"""What opens the thoughts before a reply."""
+"""The opening mark of the thoughts before a reply."""
 _CLOSING = re.compile(
     rf"</(?:{_THOUGHTS})>|\[/THINK\]|<\|channel\|>final[^{{\[]{{0,40}}<\|message\|>|assistantfinal",
     re.IGNORECASE,
 )
-"""What closes them, whether or not the opening mark was kept."""
+"""The closing mark of the thoughts, with or without an opening mark."""
 _FENCE = re.compile(r"```\w*+\s*+")
 _OPENING = re.compile(r"[\[{]")
 _BRACKETS = re.compile(r"[\s\[{]+")
@@ -35,28 +35,28 @@ _STRINGS_OR_COMMA = re.compile(
 
 Strings in a row are one match: 95,000 of them took 30 to 50 ms of the loop."""
 _READINGS = 2
-"""How often the length of a reply is read in search of answers, all attempts together.
+"""How many times the length of a reply all attempts to find answers may read together.
 
-Of 200,000 characters one reading takes up to 7 ms, where numbers stand in a list: with what is
-spare, 35 ms.
+One reading of 200,000 characters takes up to 7 ms, for a list of numbers; all readings with the
+spare characters take 35 ms.
 """
 _SPARE = 500_000
-"""Characters that may be read besides, so that a short reply may have many brackets."""
+"""More characters that may be read, so that a short reply may have many brackets."""
 _ATTEMPT = 1_000
-"""Characters that are read in the time that it takes to begin, and to find a value or none."""
+"""The fixed cost of one attempt, in characters that could be read in the same time."""
 _NESTED = 100_000
-"""Characters that an attempt is taken to have read where nesting is too deep to be read."""
+"""The cost of an attempt that fails because the nesting is too deep, in characters."""
 _PLACEHOLDERS = ("…", "...")
 _WRAPPERS = 3  # objects around an answer
-_MOST_KEYS = 20  # of such an object
+_MOST_KEYS = 20  # of an object around an answer
 _MOST_VERDICTS = 4_000
-"""Of a reply: its bound on characters has room for fewer that say anything."""
+"""In one reply: within its bound on characters, fewer verdicts with any content fit."""
 
 
 def verdict_objects(text: str) -> list[dict[str, Any]]:
-    """Return the verdicts of a reply as they are: each an object with an `id`."""
+    """Return the verdicts of a reply unchecked: each is an object with an `id`."""
     answers = [verdicts for value in json_values(text) if (verdicts := _verdicts(value))]
-    # The same verdict said again is no second verdict; another one is.
+    # An equal verdict counts once; a different verdict on the same target counts separately.
     told = islice(chain.from_iterable(answers), 2 * _MOST_VERDICTS)
     return list({_written(verdict): verdict for verdict in told}.values())[:_MOST_VERDICTS]
 
@@ -67,9 +67,9 @@ def json_values(text: str) -> list[Any]:
 
 
 def text_items(text: str) -> list[str] | None:
-    """Return the strings of a reply that lists items; None where it holds no such list.
+    """Return the strings of a reply that lists items; None without such a list.
 
-    Of several lists the last counts: a model that corrects itself does so at the end.
+    The last of several lists counts: a model that corrects itself does so at the end.
     """
     text = _answer(text).lstrip()
     listed: list[str] | None = None
@@ -111,7 +111,7 @@ def _is_keyed(item: tuple[str, Any]) -> bool:
 
 
 def _named(value: object, name: str, depth: int = 0) -> object:
-    """Return what stands under a name in an object, or in the only one that it wraps."""
+    """Return the value of a name in an object, or in the only object inside it."""
     if not isinstance(value, dict):
         return None
     if name in value or len(value) != 1 or depth == _WRAPPERS:
@@ -121,7 +121,7 @@ def _named(value: object, name: str, depth: int = 0) -> object:
 
 
 def _is_example(verdict: dict[str, Any]) -> bool:
-    """Whether a verdict is the prompt's example, repeated."""
+    """Whether a verdict repeats the prompt's example."""
     texts = verdict.get("verdict"), verdict.get("begins", "…")
     return all(isinstance(text, str) and text.strip() in _PLACEHOLDERS for text in texts)
 
@@ -131,9 +131,9 @@ def _written(verdict: dict[str, Any]) -> str:
 
 
 def _answer(text: str) -> str:
-    """Return the reply without its thoughts: all that stands before the last closing mark.
+    """Return the reply without its thoughts: all text before the last closing mark.
 
-    A mark within a whole JSON value is the words of a context.
+    A mark within a whole JSON value is quoted from a context and does not count.
     """
     marks = [mark.end() for mark in _CLOSING.finditer(text)]
     if not marks:
@@ -148,7 +148,7 @@ def _answer(text: str) -> str:
 
 
 def _unquoted(text: str) -> str:
-    """Return the text of a reply that is one JSON string; another reply as it is."""
+    """Return the content of a reply that is one JSON string; return any other reply unchanged."""
     with suppress(ValueError):
         if text.lstrip().startswith('"') and isinstance(inner := json.loads(text), str):
             return inner
@@ -156,12 +156,12 @@ def _unquoted(text: str) -> str:
 
 
 def _spans(text: str) -> Iterator[tuple[int, int, Any]]:
-    """Yield the whole JSON objects and arrays in `text` with where they begin and end.
+    """Yield each whole JSON object or array in `text` as (start, end, value).
 
-    Outermost first where they are whole. Time is linear in the length of the text, whatever
-    stands in it: every attempt is paid from a budget of some readings of the whole.
+    A value inside a whole one is not yielded. Time is linear in the length of the text, for any
+    content: all attempts share a budget of a few readings of the whole text.
     """
-    # Blanks, so that places stay the same.
+    # Commas become blanks, so that offsets stay the same.
     text = _STRINGS_OR_COMMA.sub(lambda strings: strings[1] or " ", text)
     budget = _READINGS * len(text) + _SPARE
     position = 0
@@ -176,7 +176,7 @@ def _spans(text: str) -> Iterator[tuple[int, int, Any]]:
             budget -= _NESTED
         except ValueError as error:
             position = opened.end()
-            # What has no end, a string or a number of too many digits, was read to the end.
+            # An unclosed string or a number with too many digits was read to the end of the text.
             end = len(text)
             if isinstance(error, json.JSONDecodeError) and "Unterminated" not in error.msg:
                 end = error.pos
@@ -187,7 +187,7 @@ def _spans(text: str) -> Iterator[tuple[int, int, Any]]:
 
 
 def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """Return an object; one that says a thing twice keeps its `id` and says nothing."""
+    """Return an object; if it repeats a key, only its `id` is kept."""
     fields = dict(pairs)
     if len(fields) == len(pairs):
         return fields

@@ -1,8 +1,8 @@
-"""Verdicts that are judged once more: denied truth, and quotes by themselves.
+"""Second judgments: of denied claims that a context states, and of quotes without their context.
 
-A verdict that denies what stands in a context in so many words is contested, whatever moved it:
-that claim is judged again, context by context. And with `verify="model"` each quote that earns
-credit is shown to the model beside its claim, in a request that holds no context.
+A verdict that denies a claim which a context states word for word is contested, for any reason:
+the claim is judged again, context by context. With `verify="model"` each quote that earns credit
+is also shown to the model with its claim, in a request without contexts.
 """
 
 from __future__ import annotations
@@ -21,16 +21,16 @@ from fullrecall.judge.verdicts import merged
 
 DENIED = "denied beside the other contexts, supported by one alone"
 
-_MOST_ALONE = 3  # contexts by which a contested claim is judged, those that state it first
-_LONGEST_QUOTE = 1_000  # characters of a quote that are shown by themselves
+_MOST_ALONE = 3  # contexts by which a contested claim is judged again: the first that state it
+_LONGEST_QUOTE = 1_000  # characters of a quote that are shown without its context
 
 
 def rejudged(
     verdicts: Mapping[int, Verdict], matter: Matter, exchange: Exchange
 ) -> Flow[dict[int, Verdict]]:
-    """Judge again, context by context, the claims denied, if in part, that a context states.
+    """Judge denied and partly denied claims again, by each context that states them.
 
-    Of a context one window is shown. Returns the verdicts that change.
+    Only the first window of each context is shown. Returns the verdicts that change.
     """
     contexts = matter.window
     pairs = [
@@ -60,11 +60,11 @@ def verified(
     contexts: Sequence[str],
     exchange: Exchange,
 ) -> Flow[list[Verdict]]:
-    """Show every quote that earns credit beside its claim alone; return what comes of it.
+    """Show the model every quote that earns credit with its claim; return the marked verdicts.
 
-    `Verdict.verified` then says of each verdict whether its quotes support its claim by
-    themselves. One request, with one pair for each verdict; where a reply lacks a pair, it is not
-    verified. Quotes that are not in their context are not shown.
+    `Verdict.verified` then says whether a verdict's quotes support its claim by themselves. One
+    request has one pair for each verdict; a pair missing from the reply is not verified. Quotes
+    that are not in their context are not shown.
     """
     quotes = Quotes(dict(enumerate(contexts)))
     quote_of: dict[tuple[str, Verdict], str] = {}
@@ -83,7 +83,7 @@ def verified(
     def request(group: Mapping[int, str], _: Mapping[int, str]) -> ChatRequest:
         return exchange.prompts.verification(group, {number: numbered[number] for number in group})
 
-    # All pairs at once: without contexts they are short, and one more request is what it costs.
+    # All pairs at once: without contexts they are short, so the check costs one more request.
     single = replace(exchange, claims_per_call=max(1, len(claims)), reasks=0, requote=False)
     answers = (yield from single.verdicts(Matter(claims, {}, request))) if claims else {}
     label_of = dict(zip(quote_of, (answers[number].label for number in claims), strict=True))

@@ -1,4 +1,4 @@
-"""Several judges, one verdict: a panel's median, or a second judge where the first is unsure."""
+"""Combine several judges: a panel's median, or a second judge where the first is unsure."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _Asking: TypeAlias = Callable[[Judge, Sequence[int]], Flow[Sequence[Verdict]]]
 
 
 class _Several(FactByFact):
-    """A judge made of several; subclasses say which of them decides."""
+    """A judge that combines several judges; subclasses say which of them decides."""
 
     @property
     @abstractmethod
@@ -36,7 +36,7 @@ class _Several(FactByFact):
     def split(
         self, text: str, *, kind: SplitKind, question: str | None = None
     ) -> Flow[Sequence[str]]:
-        """Return the parts by the first judge that gives some: all judge the same targets."""
+        """Return the parts from the first judge that gives any: all judge the same targets."""
         *earlier, last = self._members
         for judge in earlier:
             try:
@@ -66,7 +66,7 @@ class _Several(FactByFact):
         def ask(judge: Judge, numbers: Sequence[int]) -> Flow[Sequence[Verdict]]:
             shown = [contexts[number] for number in numbers]
             verdicts = yield from judge.relevance(shown, question=question, reference=reference)
-            # A context cites itself: the judge may have been shown some of them alone.
+            # A context cites itself: the judge may have been shown only some contexts.
             return [_at(verdict, n) for verdict, n in zip(verdicts, numbers, strict=True)]
 
         return self._decided(ask, range(len(contexts)))
@@ -86,8 +86,8 @@ class Panel(_Several):
     """Asks every judge about every target; the median of their labels decides.
 
     Labels are ordered: contradicted, not_supported, partial, supported. A target is found at the
-    rank from which more than half of the judges find it. It is unscored where the median is open:
-    the two in the middle differ, or judges without a valid verdict could move it.
+    rank from which more than half of the judges find it. It is unscored if the median is open:
+    the two middle labels differ, or judges without a valid verdict could move it.
     `Verdict.agreement` is the share of all judges that gave the label. The first judge splits
     texts.
     """
@@ -109,7 +109,7 @@ class Panel(_Several):
         return self.judges
 
     def requiring_quotes(self) -> Self:
-        """Return the same judges, asking once more for quotes where they can."""
+        """Return a panel of the same judges that ask once more for quotes, where they can."""
         return type(self)([requiring_quotes(judge) for judge in self.judges])
 
     def _decided(self, ask: _Asking, numbers: Sequence[int]) -> Flow[Sequence[Verdict]]:
@@ -118,14 +118,14 @@ class Panel(_Several):
 
 
 def median(verdicts: Sequence[Verdict]) -> Verdict:
-    """Return the verdict of a panel on one target; without a label where it has no majority."""
+    """Return a panel's verdict on one target; its label is None without a majority."""
     ranks = [LABELS.index(verdict.label) for verdict in verdicts if verdict.label is not None]
     unknown = len(verdicts) - len(ranks)
-    # Judges without a verdict might have said anything: a median counts if all lowest and all
-    # highest answers of theirs leave it where it is.
+    # Judges without a verdict could have given any label: a median counts if it stays the same
+    # when all of them give the lowest label and when all give the highest.
     votes = [sorted([*ranks, *[guess] * unknown]) for guess in (0, len(LABELS) - 1)]
     half = len(verdicts) // 2
-    # Of an even number two stand in the middle.
+    # An even number of votes has two in the middle.
     middle = {rank for ordered in votes for rank in (ordered[half], ordered[-half - 1])}
     if len(middle) > 1 or not ranks:
         problems = "; ".join(sorted({verdict.problem for verdict in verdicts} - {""}))
@@ -147,12 +147,12 @@ def median(verdicts: Sequence[Verdict]) -> Verdict:
 
 @dataclass(frozen=True)
 class Cascade(_Several):
-    """Asks `first` about every target, and `second` about those that the first is unsure about.
+    """Asks `first` about every target, and `second` about the targets that the first is unsure of.
 
-    Unsure is a `support` within `unsure`, both ends included, and a target without a verdict, such
-    as a claim in another language. `first` must give `support`: `LexicalJudge` and
-    `CrossEncoderJudge` do. The first judge splits texts. Questions, which those two cannot judge,
-    all go to the second.
+    The first judge is unsure if its `support` is within `unsure`, both ends included, or if it
+    gives no verdict, as for a claim in another language. `first` must give `support`:
+    `LexicalJudge` and `CrossEncoderJudge` do. The first judge splits texts. Questions, which those
+    two judges cannot judge, all go to the second.
 
     `Verdict.referred` marks the targets that the second judge decided; their `support` is the
     first judge's. A summary counts them and their cost.
@@ -178,7 +178,7 @@ class Cascade(_Several):
         return self.first, self.second
 
     def requiring_quotes(self) -> Self:
-        """Return the same judges, asking once more for quotes where they can."""
+        """Return a cascade of the same judges that ask once more for quotes, where they can."""
         first, second = map(requiring_quotes, self._members)
         return replace(self, first=first, second=second)
 
@@ -203,6 +203,6 @@ class Cascade(_Several):
 
 
 def requiring_quotes(judge: Judge) -> Judge:
-    """Return a judge that asks once more for quotes; the same where it is none that can."""
+    """Return a judge that asks once more for quotes; the same judge if it cannot."""
     stricter: Judge = getattr(judge, "requiring_quotes", lambda: judge)()
     return stricter

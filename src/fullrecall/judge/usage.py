@@ -1,4 +1,4 @@
-"""What judging costs."""
+"""The requests, tokens and cost of judging."""
 
 from __future__ import annotations
 
@@ -9,15 +9,15 @@ from typing import Any, NamedTuple
 from fullrecall._util.counts import counted
 
 MOST = 4
-"""How often a request is sent again, unless it is said."""
+"""How often a request is sent again by default."""
 
 
 class Usage(NamedTuple):
-    """The requests that something rests on, and the tokens that the models counted.
+    """The requests behind a result, and the tokens that the models counted.
 
-    `calls` are all requests that were sent, those included that failed and were sent again. They
-    count whoever asked for them: a text that two samples share is split once, and the request is
-    in the usage of both.
+    `calls` counts all requests that were sent, failed requests and retries included. A shared
+    request counts for every sample that uses it: a text that two samples share is split once, and
+    the request is in the usage of both.
     """
 
     calls: int = 0
@@ -31,12 +31,12 @@ class Usage(NamedTuple):
 
 @dataclass(slots=True)
 class Spent:
-    """What a run sent and paid itself, what failed included.
+    """The requests that a run sent itself and their cost, failed requests included.
 
-    `calls` are all requests that were sent, `retries` those among them that were sent again;
-    `cost` is None without prices, `seconds` is how long the run took. `reused` counts the answers
-    that nothing was sent for, as a store had them or another sample of the run asked the same.
-    `adjusted` says which fields endpoints reject, so that requests went without them.
+    `calls` counts all requests that were sent, `retries` the requests among them that were sent
+    again; `cost` is None without prices, `seconds` is the run's duration. `reused` counts the
+    answers that needed no request: a store had them, or another sample of the run asked the same.
+    `adjusted` says which fields endpoints reject, so that requests were sent without them.
     """
 
     calls: int = 0
@@ -54,7 +54,7 @@ class Spent:
         return self.prompt_tokens + self.completion_tokens
 
     def note(self, adjustments: Iterable[str]) -> None:
-        """Keep how requests to a model differ from its options, once each."""
+        """Keep each difference between a model's requests and its options once."""
         self.adjusted = tuple(dict.fromkeys((*self.adjusted, *adjustments)))
 
     def to_dict(self) -> dict[str, Any]:
@@ -62,7 +62,7 @@ class Spent:
         return asdict(self)
 
     def sentence(self) -> str:
-        """Return in one sentence what was sent and what was there; empty where nothing was."""
+        """Return one sentence on the requests sent and the answers reused; empty without any."""
         if not (self.calls or self.reused):
             return ""
         retries = f" ({self.retries:,} of them retries)" if self.retries else ""

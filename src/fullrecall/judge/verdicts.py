@@ -1,8 +1,8 @@
 """The verdict contract: exactly the asked targets, each once, each with the words it begins with.
 
-A verdict with a fault of its own is asked for again alone. A reply that numbers otherwise is void:
-a number that was not asked for, a context 0, or a verdict that repeats the first words of another
-target says that the other verdicts may belong elsewhere, too. Nothing is guessed or dropped.
+A verdict with a fault of its own is asked for again alone. A reply with wrong numbers is void: if
+it has a number that was not asked for, a context 0, or a verdict that repeats the first words of
+another target, its other verdicts may be misnumbered, too. Verdicts are never guessed or dropped.
 """
 
 from __future__ import annotations
@@ -28,12 +28,12 @@ _ID = re.compile(
 _LONGEST_ID = 30
 
 _MISSPELLED = 0.85
-"""How alike an echo and the target's own beginning are, where they are not the same."""
+"""The least similarity of an echo and its target's beginning, if they are not the same."""
 
 _MOST_CITATIONS = 200
 _MOST_QUOTED = 40_000
-"""Citations of a reply, and characters of their quotes, that are looked up: twenty verdicts with
-three sentences each take a third. More would take long, and prove nothing more."""
+"""The most citations of a reply, and characters of their quotes, that are looked up: twenty
+verdicts with three sentences each need a third. More would take long and prove nothing more."""
 
 _MARKS = re.compile(r"[^a-z0-9]+")
 
@@ -49,12 +49,12 @@ def checked(
     *,
     on_itself: bool = False,
 ) -> dict[int, Verdict]:
-    """Return one verdict for each number in `targets`; those without a valid one have a `problem`.
+    """Return one verdict for each number in `targets`, with a `problem` if it is not valid.
 
-    `targets` are by number. `contexts` are the numbers that a citation may name, with
-    `on_itself` only the target's own, None where verdicts cite nothing; citations come out 0-based.
-    Of several targets each verdict must repeat how its own begins, further than another begins
-    alike.
+    `contexts` are the numbers that a citation may name; with `on_itself` a citation may name only
+    the target's own number. None means that verdicts cite no contexts. Returned citations are
+    0-based. With several targets, each verdict must repeat enough of its target's first words to
+    tell it from every other target.
     """
     answers_of: dict[int, list[Mapping[str, Any]]] = defaultdict(list)
     letters_of = {number: _letters(text) for number, text in targets.items()}
@@ -63,7 +63,7 @@ def checked(
         number = number_of(answer.get("id"))
         if number is None or number not in targets:
             shown = str(answer.get("id"))[:40]
-            # Numbered otherwise than asked, the other verdicts may belong elsewhere, too.
+            # After one wrong number, the other verdicts may be misnumbered, too.
             void = f"the judge gave a verdict on {shown!r}, which was not asked for"
             break
         answers_of[number].append(answer)
@@ -85,14 +85,14 @@ def checked(
 
 
 def merged(verdicts: Sequence[Verdict]) -> Verdict:
-    """Return the verdict of several windows: the best label, with the others that help.
+    """Return the best verdict of several windows, with the other helping verdicts as `others`.
 
-    Which of them counts, and from which rank on, is decided when their evidence is checked. A
-    window that was not judged leaves the target open, unless another supports it.
+    The check of their evidence decides which of them counts, and from which rank on. A window
+    without a verdict leaves the target open, unless another window supports it.
     """
     if len(verdicts) == 1:
         return verdicts[0]
-    # A window may have been judged in smaller groups: what helps stands on one level all the same.
+    # A window may have been judged in smaller groups: all helping verdicts go into one flat list.
     every = [part for verdict in verdicts for part in (verdict, *verdict.others)]
     helping = [replace(part, others=()) for part in every if part.helps]
     helping.sort(key=lambda verdict: verdict.label != "supported")
@@ -114,7 +114,7 @@ def merged(verdicts: Sequence[Verdict]) -> Verdict:
 def _faults(
     answers_of: Mapping[int, Sequence[Mapping[str, Any]]], letters_of: Mapping[int, str]
 ) -> Iterator[str]:
-    """Yield what makes a whole reply void; an empty text for each check that it passes."""
+    """Yield each reason that a whole reply is void, and an empty text for each passed check."""
     yield _quotes_too_much(answers_of)
     for number, answers in answers_of.items():
         for answer in answers:
@@ -124,7 +124,7 @@ def _faults(
 
 
 def _misfit(letters_of: Mapping[int, str], number: int, echo: object) -> str:
-    """Return what is wrong with an echo that is of another target; empty where nothing is."""
+    """Return the problem of an echo that does not match its target, or an empty text."""
     from rapidfuzz.distance import Levenshtein
 
     echoed, own = _letters(echo), letters_of[number]
@@ -134,7 +134,7 @@ def _misfit(letters_of: Mapping[int, str], number: int, echo: object) -> str:
         text: Levenshtein.normalized_similarity(text[: len(echoed)], echoed)
         for text in letters_of.values()
     }
-    # Many claims of a list differ in a number alone: a wrong digit is no slip of the pen.
+    # Many claims of a list differ only in a number, so a wrong digit is not a misspelling.
     if likeness[own] >= max(_MISSPELLED, *likeness.values()) and _digits(echoed) == _digits(
         own[: len(echoed)]
     ):
@@ -143,7 +143,7 @@ def _misfit(letters_of: Mapping[int, str], number: int, echo: object) -> str:
 
 
 def _unclear(letters_of: Mapping[int, str], number: int, echo: object) -> str:
-    """Return why an echo may mean another target; empty where it means this one alone."""
+    """Return why an echo may mean another target; empty if it can only mean this one."""
     if len(letters_of) == 1:
         return ""
     echoed, own = _letters(echo), letters_of[number]
@@ -161,13 +161,13 @@ def _fits(text: str, echoed: str) -> bool:
 
 
 def _letters(text: object) -> str:
-    """Return the letters and digits of a text alone: marks, spaces and case are no difference.
+    """Return only the letters and digits of a text: marks, spaces and case make no difference.
 
-    A target of marks alone is compared as it is; what is no text has none.
+    A target of marks alone is compared as it is; a value that is not a text gives an empty text.
     """
     if not isinstance(text, str):
         return ""
-    if text.isascii():  # as most are, and letter by letter takes long
+    if text.isascii():  # as most are: the path below, letter by letter, is slow
         lowered = text.lower()
         return _MARKS.sub("", lowered) or lowered.strip()
     folded = unicodedata.normalize("NFKD", text).casefold()
@@ -179,7 +179,7 @@ def _digits(text: str) -> list[str]:
 
 
 def _quotes_too_much(answers_of: Mapping[int, Sequence[Mapping[str, Any]]]) -> str:
-    """Return what says that a reply quotes more than is looked up; empty where it does not."""
+    """Return the problem of a reply with more quotes than are looked up, or an empty text."""
     answers = (answer for answers in answers_of.values() for answer in answers)
     quotes = [citation.get("quote") for answer in answers for citation in _citations(answer)]
     characters = sum(len(quote) for quote in quotes if isinstance(quote, str))
@@ -215,7 +215,7 @@ def _verdict(answer: Mapping[str, Any], contexts: Collection[int] | None) -> Ver
         else:
             citations.append(Citation(number - 1, quote if isinstance(quote, str) else ""))
     together = answer.get("together") is True
-    # What a missing context was needed for, together with the others, is open.
+    # A verdict is open if it needs an unknown context together with known ones.
     if unknown and (together or not citations):
         problem = f"the judge cites context {unknown[0]!r}, which is not there"
         return Verdict(None, problem=problem)
@@ -232,7 +232,7 @@ def _citations(answer: Mapping[str, Any]) -> list[Mapping[str, Any]]:
 
 
 def number_of(value: object) -> int | None:
-    """Return the number that a value is, in whatever form: 1, 1.0, "1", "claim 1", "#1", "[1]"."""
+    """Return a value's number, in any form: 1, 1.0, "1", "claim 1", "#1", "[1]"; else None."""
     if isinstance(value, (int, float)) and not isinstance(value, bool) and value >= 0:
         value = str(value)
     if not isinstance(value, str) or len(value) > _LONGEST_ID:
@@ -257,11 +257,11 @@ _LABELS: Mapping[str, VerdictLabel] = {
 
 
 def label_of(word: object) -> VerdictLabel | None:
-    """Return the label that a word means, letter case and marks aside; None where it is unclear.
+    """Return the label that a word means, ignoring letter case and marks; None if it is unclear.
 
-    The word "false" is not read: it may say that a claim is contradicted, or that it is not
-    supported. A boolean has two values alone, as have 0 and 1, so false is all that is not
-    supported. A reason behind the label is left out if it takes nothing back.
+    The word "false" is unclear: it may mean that a claim is contradicted, or that it is not
+    supported. A boolean, like 0 and 1, has only two values, so False means not supported. A reason
+    after the label is ignored unless it takes the label back.
     """
     if isinstance(word, (bool, int, float)) and word in (0, 1):
         return "supported" if word else "not_supported"
