@@ -1,4 +1,4 @@
-"""Models: what a judge asks, and the clients of two providers."""
+"""The models that a judge asks, and the clients of two providers."""
 
 from fullrecall.judge.models.chat import ChatModel, ChatRequest, Completion, Failure, Message
 

@@ -11,7 +11,7 @@ from fullrecall.judge.models.remote_model import RemoteModel
 from fullrecall.judge.models.retries import tokens_used
 
 _PROMPT = ("input_tokens", "cache_read_input_tokens", "cache_creation_input_tokens")
-"""What was read from or written to the prompt cache is of the prompt, too."""
+"""Tokens read from or written to the prompt cache also belong to the prompt."""
 
 
 _CONTEXTS = re.compile(r'contexts:\n(?:\d+ ".*"\n)+')
@@ -22,22 +22,22 @@ class AnthropicChatModel(RemoteModel):
     """A model behind Anthropic's Messages API.
 
     - `model`: its name there. `base_url`: the endpoint, None for ANTHROPIC_BASE_URL or
-      Anthropic's own. A user and password in it are sent as basic authorization.
+      Anthropic's own. A user and password in the URL are sent as basic authorization.
     - `api_key`: None reads ANTHROPIC_API_KEY; an endpoint of your own may need none.
     - `temperature`: None sends none.
     - `schema`: ask for the answer as the input of a tool that has its JSON schema.
-    - `options`: more fields of the request, such as `top_k` or `max_tokens` (8,192 unless you say
-      otherwise: the API wants a number), and the client's own `extra_headers` and `extra_query`.
+    - `options`: more fields of the request, such as `top_k` or `max_tokens` (default 8,192, as
+      the API requires a number), and the client's own `extra_headers` and `extra_query`.
       `cache_control` marks the contexts, which several requests share, for the prompt cache.
       Fields that the endpoint rejects are left out as `OpenAIChatModel` does.
     - `timeout`: seconds for one request, from the first byte sent to the last one read. The
-      client's own retries are off: what drives the model retries, and counts it.
+      client's own retries are off: the driver of the model retries and counts the requests.
 
-    Replies are bounded, redirects not followed and secrets taken out as `OpenAIChatModel` does.
+    Replies are bounded, redirects not followed and secrets removed as by `OpenAIChatModel`.
 
     Raises `MissingExtraError` without the `anthropic` package, `ParameterError` without a key
-    where Anthropic's own endpoint needs one, and for an option that sets what a parameter says,
-    such as `temperature`. A failed request raises nothing: its completion says why.
+    where Anthropic's own endpoint needs one, and for an option that a parameter already sets,
+    such as `temperature`. A failed request does not raise: its completion says why.
     """
 
     package: ClassVar[str] = "anthropic"
@@ -70,7 +70,7 @@ class AnthropicChatModel(RemoteModel):
         return body
 
     def _message(self, message: Message) -> dict[str, Any]:
-        """Return a message as its parts: its contexts, marked for the cache, and the rest."""
+        """Return a message in two parts: its contexts, marked for the cache, and the rest."""
         contexts = _CONTEXTS.match(message.content)
         if contexts is None or "cache_control" not in self.options:
             return message._asdict()
@@ -79,7 +79,7 @@ class AnthropicChatModel(RemoteModel):
         return {"role": message.role, "content": [{"type": "text", **part} for part in parts]}
 
     def _fields(self) -> dict[str, Any]:
-        # The contexts have it: at the body's end it would mark the claims, which no other shares.
+        # The contexts have it: in the body it would mark the claims, which no other request shares.
         fields = super()._fields()
         fields.pop("cache_control", None)
         return fields

@@ -1,4 +1,4 @@
-"""The one thing that a framework must provide for a judge: a `ChatModel`, and what passes it."""
+"""The one protocol that a framework must provide for a judge, `ChatModel`, and its messages."""
 
 from __future__ import annotations
 
@@ -18,18 +18,18 @@ class Message(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class ChatRequest:
-    """What a model is asked: messages, and the JSON schema that its answer should have.
+    """A request to a model: messages, and the JSON schema that its answer should have.
 
-    A model that takes no schema may leave it aside: the messages ask for the same form.
+    A model without schemas may ignore it: the messages ask for the same form.
     """
 
     messages: tuple[Message, ...]
     schema: Mapping[str, Any] | None = None
     schema_name: str = "answer"
     sample: int = 0
-    """Which of several answers to the same request this is: it makes them distinct."""
+    """The number of the answer among several to the same request, which makes them distinct."""
     again: int = 0
-    """How often it was asked before, in these words, without an answer that could be used."""
+    """How often the request was sent before without a usable answer."""
 
     def plain_schema(self) -> dict[str, Any]:
         """Return the schema as plain dicts and lists, as clients serialize it."""
@@ -39,7 +39,7 @@ class ChatRequest:
 
 
 class Failure(StrEnum):
-    """Why a completion holds no answer: the model's doing, or that of the way to it."""
+    """Why a completion holds no answer: a failure of the model or of the connection to it."""
 
     REFUSED = "the model refused"
     EMPTY = "the model's reply was empty"
@@ -56,26 +56,26 @@ class Failure(StrEnum):
     MOVED = "the endpoint redirects to another address"
     TOO_LARGE = "the endpoint's reply was too large to be read"
     ADJUSTED = "the endpoint rejected a field of the request"
-    """To be sent again: the model leaves the field out, or renames it."""
+    """The request is sent again, with the field left out or renamed."""
     TRANSPORT = "the request failed"
-    """Whatever a client raised that says none of the above."""
+    """Any other exception of a client."""
 
     @property
     def is_reply(self) -> bool:
-        """Whether the model itself replied, so that the way to it works."""
+        """Whether the model itself replied, so that the connection works."""
         return self in (Failure.REFUSED, Failure.EMPTY, Failure.CUT_OFF, Failure.AMBIGUOUS)
 
     @property
     def is_final(self) -> bool:
-        """Whether asking the model again in the same words mends nothing.
+        """Whether asking the model again in the same words would not help.
 
-        What retries the failures of the way to it is the driver, and it has done so by then.
+        Connection failures are final here, because the driver has retried them by then.
         """
         return self not in (Failure.EMPTY, Failure.CUT_OFF)
 
     @property
     def is_passing(self) -> bool:
-        """Whether it is one of the moment: the same request may succeed a little later."""
+        """Whether the failure is temporary: the same request may succeed a little later."""
         return self in (
             Failure.RATE_LIMIT,
             Failure.SERVER,
@@ -91,17 +91,16 @@ _REFUSED = frozenset(
     "content_filter refusal safety recitation blocklist prohibited_content spii".split()
 )
 _ENDED = frozenset("stop end_turn stop_sequence eos tool_calls tool_use function_call".split())
-"""Finish reasons of whole replies, in lower case; above, those of others."""
+"""Finish reasons of whole replies, in lower case. Above are those of cut off and refused ones."""
 
 
 @dataclass(frozen=True, slots=True)
 class Completion:
-    """What a model answered. `failure` says why `text` is no answer, `detail` in whose words.
+    """A model's answer. `failure` says why `text` is not an answer, `detail` in the source's words.
 
-    A reply that was cut off may still hold whole verdicts in its `text`. `requests` is how many
-    requests it took, those included that failed and were sent again: drivers fill it in. `wait` is
-    how many seconds the endpoint asks to wait before it is asked again; None where it asks for
-    none.
+    A reply that was cut off may still hold whole verdicts in its `text`. `requests` is the number
+    of requests sent for it, failed requests and retries included: drivers fill it in. `wait` is
+    the seconds that the endpoint asks to wait before the next request; None if it asks for no wait.
     """
 
     text: str
@@ -121,10 +120,10 @@ class Completion:
         stop: object = None,
         refusal: object = None,
     ) -> Completion:
-        """Return a reply with the failure that its own account of itself tells.
+        """Return a completion with the failure that the reply itself shows.
 
-        `tokens` are those of prompt and answer, `stop` is why the model stopped, in any of the
-        words that providers use, `refusal` what it said instead of an answer.
+        `tokens` are the tokens of the prompt and of the answer, `stop` is the finish reason in any
+        provider's words, `refusal` is the model's refusal instead of an answer.
         """
         reason = stop.lower() if isinstance(stop, str) else ""
         if refusal or reason in _REFUSED:
@@ -140,7 +139,7 @@ class Completion:
 
     @property
     def problem(self) -> str:
-        """The failure in one phrase; empty where there is none."""
+        """The failure in one phrase; empty without a failure."""
         if self.failure is None:
             return ""
         return f"{self.failure}: {self.detail}" if self.detail else str(self.failure)
@@ -148,16 +147,16 @@ class Completion:
 
 @runtime_checkable
 class ChatModel(Protocol):
-    """A model that completes chats. Exceptions are the driver's to handle: raise them freely.
+    """A model that completes chats. It may raise any exception: drivers handle them.
 
-    Drivers retry: a client's own retries come on top of theirs, so turn them off. A model that
-    keeps connections for each event loop may have an `async def aclose(self)` that closes those
-    of the running one; `evaluate` calls it before the loop that it made ends.
+    Drivers retry, so turn off the retries of a client. A model that keeps connections for each
+    event loop may have an `async def aclose(self)` that closes the connections of the running
+    loop; `evaluate` calls it before the loop that it made ends.
     """
 
     @property
     def name(self) -> str:
-        """Model and parameters: two models of one name must give the same answers."""
+        """Model and parameters: two models with the same name must give the same answers."""
         ...
 
     def complete(self, request: ChatRequest) -> Completion:

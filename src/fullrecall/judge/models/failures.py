@@ -1,7 +1,7 @@
-"""What an exception of any client means: which failure it is, and how long to wait.
+"""The meaning of any client's exception: the kind of failure, and the seconds to wait.
 
-Clients name their exceptions differently, but say the same: an HTTP status on the exception, on
-its response or on what caused it, or else a class whose name tells. No client is imported.
+Clients name their exceptions differently but give the same facts: an HTTP status on the exception,
+its response or its cause, or else a class name that tells the failure. No client is imported.
 """
 
 from __future__ import annotations
@@ -20,16 +20,16 @@ _BY_STATUS = {
     403: Failure.DENIED,
     404: Failure.UNKNOWN,
     408: Failure.TIMEOUT,
-    409: Failure.SERVER,  # a lock that could not be had, as the clients read it
+    409: Failure.SERVER,  # a lock was not available, as the clients interpret it
     425: Failure.RATE_LIMIT,
     429: Failure.RATE_LIMIT,
 }
 _BY_CODE = {
-    "insufficient_quota": Failure.DENIED,  # comes as 429, and no waiting mends it
+    "insufficient_quota": Failure.DENIED,  # sent as 429, but waiting does not help
     "model_not_found": Failure.UNKNOWN,
     "content_filter": Failure.REFUSED,
 }
-"""What the body's `code` tells better than the status does."""
+"""Failures for which the body's `code` is more precise than the status."""
 
 _BY_NAME = (
     (Failure.RATE_LIMIT, r"ratelimit|toomanyrequests|throttl|resourceexhausted"),
@@ -44,7 +44,7 @@ _BY_NAME = (
         r"connect|network|protocolerror|readerror|writeerror|incompleteread|payloaderror|clientos",
     ),
 )
-"""Patterns of class names, the more telling first: many clients' timeouts are connection errors."""
+"""Patterns of class names, the most precise first: many clients' timeouts are connection errors."""
 
 _MENTION = re.compile(r"([\"'`]|: |(?:^| - )(?=\w++:))?\b(\w++)")
 """A word of a message, with the mark before it: ordinary words ("stop", "user") must have one."""
@@ -52,18 +52,18 @@ _TOO_LONG = re.compile("context (?:length|window|size)", re.IGNORECASE)
 _GRAMMAR = re.compile("grammar|schema|response_format|guided|structured", re.IGNORECASE)
 
 _DEEPEST = 8
-"""How many causes behind an exception are looked at."""
+"""The number of links in an exception's chain of causes that are examined."""
 
 _READ = 8_192
-"""Characters of what a client says that are looked through for secrets: many more than are shown,
-so that no secret that this cuts in two is among those."""
+"""Characters of a client's message that are searched for secrets: many more than are shown, so
+that a secret cut in two at this limit is never shown."""
 
 _LONGEST = 300
-"""Characters of what is said of a failure: it stands in each sample's reason."""
+"""Characters of a failure's message, which each sample's reason repeats."""
 
 
 def failed(error: Exception) -> Completion:
-    """Return what an exception of a client, whichever it is, means: no answer, and why."""
+    """Return a completion without an answer, with the failure that a client's exception means."""
     failure, wait = Failure.TRANSPORT, None
     for link in links(error):
         link_failure = _failure(link)
@@ -75,7 +75,7 @@ def failed(error: Exception) -> Completion:
 
 
 def shortened(detail: str) -> str:
-    """Return what was said of a failure without secrets, cut to 300 characters."""
+    """Return a failure's message without secrets, cut to 300 characters."""
     from fullrecall.judge.models.redaction import redacted  # its patterns take long to compile
 
     detail = redacted(detail[:_READ])
@@ -83,7 +83,7 @@ def shortened(detail: str) -> str:
 
 
 def links(error: BaseException | None) -> Iterator[BaseException]:
-    """Yield an exception and what caused it, the outermost first."""
+    """Yield an exception and its causes, the outermost first."""
     for _ in range(_DEEPEST):
         if error is None:
             return
@@ -102,7 +102,7 @@ def _failure(error: BaseException) -> Failure | None:
         if status < 400:  # noqa: PLR2004 - as above
             return Failure.MOVED
         return _BY_STATUS.get(status, Failure.INVALID)
-    # Base classes too: a client derives its own from those of its HTTP library.
+    # Base classes too: a client derives its exceptions from those of its HTTP library.
     names = " ".join(kind.__name__ for kind in type(error).__mro__)
     for failure, part in _BY_NAME:
         if re.search(part, names, re.IGNORECASE):
@@ -111,7 +111,7 @@ def _failure(error: BaseException) -> Failure | None:
 
 
 def named_field(error: BaseException, fields: Collection[str]) -> str:
-    """Return the field of a request that an error names first; empty where it names none."""
+    """Return the first field of a request that an error names; empty if it names no field."""
     param = re.split(r"[.\[]", str(getattr(error, "param", None)))[0]
     if param in fields:
         return param
@@ -127,7 +127,7 @@ def named_field(error: BaseException, fields: Collection[str]) -> str:
 
 
 def failed_grammar(error: BaseException) -> bool:
-    """Whether a server failed at the grammar that it makes of a schema."""
+    """Whether a server failed at the grammar that it builds from a schema."""
     return is_server_error(error) and _GRAMMAR.search(str(error)) is not None
 
 
@@ -137,7 +137,7 @@ def is_server_error(error: BaseException) -> bool:
 
 
 def _status(error: BaseException) -> int | None:
-    """Return the HTTP status of an error, 300 to 599, wherever its client keeps it."""
+    """Return the HTTP status of an error, 300 to 599, from any place where clients keep it."""
     response = getattr(error, "response", None)
     if isinstance(response, Mapping):  # botocore's
         response = response.get("ResponseMetadata")
@@ -153,7 +153,7 @@ def _status(error: BaseException) -> int | None:
 
 
 def _wait(error: BaseException) -> float | None:
-    """Return the seconds that a response's `Retry-After` asks for: a number, or a date to come."""
+    """Return the seconds that a response's `Retry-After` asks for: a number or a future date."""
     headers = getattr(getattr(error, "response", None), "headers", None)
     if headers is None:
         headers = getattr(error, "headers", None)
@@ -168,7 +168,7 @@ def _wait(error: BaseException) -> float | None:
     until, sent = (_date(get(name) or get(name.title())) for name in ("retry-after", "date"))
     if until is None:
         return None
-    # From the date that the endpoint has sent: the clock here may be another.
+    # Counted from the endpoint's own date: the local clock may differ.
     seconds = (until - (sent or datetime.now(UTC))).total_seconds()
     return seconds if seconds > 0 else None
 

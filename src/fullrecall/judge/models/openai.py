@@ -1,6 +1,6 @@
 """Any OpenAI-compatible endpoint as a chat model, through the official client.
 
-OpenAI itself, or vLLM, Ollama, LM Studio, llama.cpp and others by their `base_url`.
+OpenAI itself, or vLLM, Ollama, LM Studio, llama.cpp and other servers by their `base_url`.
 """
 
 from __future__ import annotations
@@ -17,29 +17,29 @@ class OpenAIChatModel(RemoteModel):
     """A model behind an OpenAI-compatible endpoint.
 
     - `model`: its name there. `base_url`: the endpoint, None for OPENAI_BASE_URL or OpenAI's own.
-      A user and password in it are sent as basic authorization.
+      A user and password in the URL are sent as basic authorization.
     - `api_key`: None reads OPENAI_API_KEY; local servers need none.
     - `temperature`: None sends none.
     - `schema`: send the JSON schema of the answer.
     - `options`: more fields of the request, such as `max_tokens` or `seed`, and the client's own
       `extra_headers` and `extra_query`.
       A field that the endpoint rejects by name (`temperature`, `response_format`, …) is left out
-      from then on, `max_tokens` is sent as `max_completion_tokens` first, and `adjustments` says
-      so. A request that is rejected for no named reason, or fails for its grammar, is sent again
-      without the schema.
+      from then on; a rejected `max_tokens` is first sent as `max_completion_tokens`. `adjustments`
+      says so. A request that is rejected without a named field, or fails because of its grammar,
+      is sent again without the schema.
     - `timeout`: seconds for one request, from the first byte sent to the last one read. The
-      client's own retries are off: what drives the model retries, and counts it.
+      client's own retries are off: the driver of the model retries and counts the requests.
 
-    Of a reply at most 2 MiB are read, redirects are not followed, and secrets (the key, what
-    stands in `base_url`, `extra_headers` and `extra_query`) are taken out of what the endpoint
-    says before anything else sees it.
+    At most 2 MiB of a reply are read, and redirects are not followed. Secrets (the key, and those
+    in `base_url`, `extra_headers` and `extra_query`) are removed from replies and errors before
+    any other code sees them.
 
-    Requests go through the client's `post`, at two thirds of the CPU that
-    `chat.completions.create` takes: what traces the latter does not see them.
+    Requests use the client's `post`, with two thirds of the CPU time of `chat.completions.create`;
+    tools that trace the latter do not see them.
 
     Raises `MissingExtraError` without the `openai` package, `ParameterError` without a key where
-    OpenAI's own endpoint needs one, and for an option that sets what a parameter says, such as
-    `temperature`. A failed request raises nothing: its completion says why.
+    OpenAI's own endpoint needs one, and for an option that a parameter already sets, such as
+    `temperature`. A failed request does not raise: its completion says why.
     """
 
     package: ClassVar[str] = "openai"
@@ -61,7 +61,7 @@ class OpenAIChatModel(RemoteModel):
         return body
 
     def _read(self, reply: Any) -> Completion:
-        # By their index, whatever their order: of several the first counts if all say the same.
+        # Sorted by index: replies may list choices in any order. The first counts if all agree.
         choices = sorted(reply["choices"], key=lambda choice: choice.get("index") or 0)
         choice, text = choices[0], _text(choices[0])
         if any(_text(other) != text for other in choices[1:]):
@@ -76,10 +76,10 @@ class OpenAIChatModel(RemoteModel):
 
 
 def _text(choice: Any) -> str:
-    """Return the answer of a choice, whichever field of its message holds it."""
+    """Return the answer of a choice, from any field of its message."""
     message = choice["message"]
     content = message.get("content") or ""
-    if isinstance(content, list):  # parts, of which some may be thoughts or images
+    if isinstance(content, list):  # parts, some may be thoughts or images
         content = "".join(part["text"] for part in content if part.get("type", "text") == "text")
     if content.strip():
         return str(content.strip())
@@ -87,7 +87,7 @@ def _text(choice: Any) -> str:
     calls += [message["function_call"]] if message.get("function_call") else []
     if calls:
         return "\n".join(call["arguments"] for call in calls)
-    # Thoughts that were cut off hold drafts, not an answer.
+    # Thoughts that were cut off contain drafts, not an answer.
     is_whole = choice.get("finish_reason") == "stop"
     thoughts = message.get("reasoning_content") or message.get("reasoning") or ""
     return str(thoughts).strip() if is_whole else ""

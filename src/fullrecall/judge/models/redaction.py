@@ -1,9 +1,9 @@
-"""Secrets out of everything that is kept or shown: one layer, through which all passes.
+"""Remove secrets from all text that is kept or shown.
 
-A model registers its key and passwords when it is made (`hide`). What endpoints reply passes
-`without_secrets`, what they and clients say of a failure passes `redacted`, and so does what HTTP
-clients log. Both find a secret in any case, and percent-encoded, escaped as in JSON, and in Base64
-too. What is cut is cut after that: half a secret is not found.
+A model registers its key and passwords when it is made (`hide`). Replies of endpoints pass
+`without_secrets`; messages about failures and the logs of HTTP clients pass `redacted`. Both find a
+secret in any letter case, percent-encoded, JSON-escaped and in Base64. Texts are cut only after
+that, because half a secret is not found.
 """
 
 from __future__ import annotations
@@ -23,16 +23,16 @@ if TYPE_CHECKING:
 REDACTED = "[redacted]"
 
 _SHORTEST = 4
-"""Characters of the shortest secret that is looked for: less occurs in any text."""
+"""Characters of the shortest secret that is removed: shorter texts occur everywhere."""
 
 _PATTERN_BETWEEN = r"\\*+"
-"""What may stand between a secret's characters: JSON in JSON, or in a log, is escaped twice."""
+"""Marks that may occur between a secret's characters: JSON in JSON or in a log is escaped twice."""
 
 _WORD = re.compile(r"[A-Za-z]?[a-z]*([-_ ][a-z]+)*")
-"""What may be a word of a reply ("ollama", "lm-studio") is taken out of messages alone."""
+"""Secrets that may be words of a reply ("ollama", "lm-studio") are removed only from messages."""
 
 _HEADERS = frozenset({"default_headers", "default_query", "extra_headers", "extra_query"})
-"""Fields and options of a model of which every value may say who asks."""
+"""Fields and options of a model whose values may all identify the user."""
 
 _SECRET_NAME = re.compile(
     r"key|token(?!s|iz)|secret|passw|auth|cookie|credential|signature", re.IGNORECASE
@@ -51,17 +51,17 @@ _PATTERNS = (
     ),
     (re.compile(r"\b(?:sk|pk|rk|gsk|hf|xai|ghp|key)[-_][A-Za-z0-9_*-]{8,}"), REDACTED),
 )
-"""What looks like a secret in a message, whoever it belongs to."""
+"""Patterns of any secret in a message, each with its replacement."""
 
 _LOGGERS = frozenset(
     "openai anthropic httpx httpx2 httpcore httpcore2 h11 h2 hpack anyio asyncio".split()
 )
-"""Whose loggers are watched, with all below them: filters of a logger do not hold for its children.
-An event loop logs what nobody has awaited."""
+"""Packages whose loggers are watched, with their child loggers, to which filters do not apply.
+asyncio is included because an event loop logs exceptions that were never retrieved."""
 
 
 def _redact_record(record: logging.LogRecord) -> bool:
-    """Let every record of a log pass, redacted where it has to be."""
+    """Accept every log record, and redact the secrets in it."""
     message = record.getMessage()
     clean = redacted(message)
     if clean != message:
@@ -70,18 +70,18 @@ def _redact_record(record: logging.LogRecord) -> bool:
         import logging
 
         trace = logging.Formatter().formatException(record.exc_info)
-        # A formatter prints `exc_text` as it is, unless it has `exc_info` to make it anew.
+        # A formatter prints `exc_text` as it is, unless it can rebuild it from `exc_info`.
         record.exc_text, record.exc_info = redacted(trace), None
     return True
 
 
 _LOCK = threading.Lock()
 _secrets: tuple[str, ...] = ()  # in lower case, without backslashes, the longest first
-_in_texts: tuple[str, ...] = ()  # those of them that are no words
+_in_texts: tuple[str, ...] = ()  # the secrets that are not words
 
 
 def hide(*secrets: str | None) -> None:
-    """Take these out of everything from here on, however they are written."""
+    """Remove these secrets from all later texts, in every form."""
     global _secrets, _in_texts  # noqa: PLW0603 - one process has one set of secrets
 
     stripped = [secret.strip() for secret in secrets if secret]
@@ -90,7 +90,7 @@ def hide(*secrets: str | None) -> None:
         new = {form for form in forms if len(form) >= _SHORTEST} - {*_secrets, "none"}
         if not new:
             return
-        # The longest first: one that begins another would leave the rest of it.
+        # The longest first: a secret that begins another one would leave the rest of it.
         _secrets = tuple(sorted({*_secrets, *new}, key=len, reverse=True))
         words = {secret.lower() for secret in stripped if _WORD.fullmatch(secret)}
         _in_texts = tuple(
@@ -99,18 +99,18 @@ def hide(*secrets: str | None) -> None:
 
 
 def watch_logs() -> None:
-    """Have what HTTP clients log redacted; to be called once they are imported."""
+    """Redact the logs of HTTP clients; to be called after they are imported."""
     import logging
 
     loggers = list(logging.root.manager.loggerDict.items())
     for name in {*_LOGGERS, *(name for name, _ in loggers)}:
         if name.partition(".")[0] in _LOGGERS:
-            # Added once, however often it is asked.
+            # A filter is added only once, even by several calls.
             logging.getLogger(name).addFilter(_redact_record)
 
 
 def hide_values(value: object, *, is_secret: bool = False) -> None:
-    """Hide a secret, or what headers, parameters and options have under the names of secrets."""
+    """Hide a secret, or the values of headers, parameters and options whose names mean secrets."""
     if isinstance(value, Mapping):
         for name, named_value in value.items():
             is_named = name in _HEADERS or names_secret(str(name))
@@ -121,11 +121,11 @@ def hide_values(value: object, *, is_secret: bool = False) -> None:
     elif isinstance(value, bytes):
         hide_values(value.decode(errors="replace"), is_secret=is_secret)
     elif isinstance(value, str) and is_secret:
-        hide(value, value.split(" ")[-1])  # "Bearer …": the scheme is no secret
+        hide(value, value.split(" ")[-1])  # "Bearer …": the scheme is not secret
 
 
 def hide_fields(model: object) -> None:
-    """Hide the keys, headers and addresses that a model of a framework has in its fields."""
+    """Hide the keys, headers and addresses in the fields of a framework's model."""
     for name, value in getattr(model, "__dict__", {}).items():
         reveal = getattr(value, "get_secret_value", None)
         if callable(reveal):
@@ -138,12 +138,12 @@ def hide_fields(model: object) -> None:
 
 
 def names_secret(name: str) -> bool:
-    """Whether an option or a header of that name is a secret."""
+    """Whether an option or header with that name is a secret."""
     return _SECRET_NAME.search(name) is not None
 
 
 def hide_environment(package: str, environment: Mapping[str, str]) -> None:
-    """Hide what a client reads of the environment: its keys, and the passwords of proxies."""
+    """Hide the secrets that a client reads from the environment: keys and passwords of proxies."""
     own = f"{package.upper()}_"
     hide_values({name: value for name, value in environment.items() if name.startswith(own)})
     for proxy in getproxies().values():
@@ -151,7 +151,7 @@ def hide_environment(package: str, environment: Mapping[str, str]) -> None:
 
 
 def hide_url(url: str) -> None:
-    """Hide the password of an address, or a user without one, and the values of its parameters."""
+    """Hide an address's password, or its user if there is no password, and its parameters."""
     try:
         parts = urlsplit(url)
     except ValueError:
@@ -167,21 +167,21 @@ def hide_url(url: str) -> None:
 
 
 def _hide_unless_word(value: str, name: str) -> None:
-    """Hide a value or, where there is none, the name, which may be the secret then."""
+    """Hide a value; without one, hide the name, which may then be the secret."""
     if value or not _WORD.fullmatch(name):
         hide(unquote(value or name), value or name)
 
 
 def public_url(url: str) -> str:
-    """Return an address without user, password and parameters."""
+    """Return an address without its user, password and parameters."""
     parts = urlsplit(url)
     return urlunsplit((parts.scheme, parts.netloc.rpartition("@")[2], parts.path, "", ""))
 
 
 def public_options(options: Mapping[str, object]) -> str:
-    """Return a model's options as ",name=value", sorted: those that identify it, and no secrets.
+    """Return the options that identify a model as ",name=value", sorted, without secrets.
 
-    Left out are values that may be written otherwise in another process.
+    Values whose text may differ in another process are left out.
     """
     parts = (
         f",{name}={value!r}"
@@ -192,7 +192,7 @@ def public_options(options: Mapping[str, object]) -> str:
 
 
 _PRIVATE = re.compile("header|extra_", re.IGNORECASE)
-"""Options that may hold whatever a user sends along."""
+"""Options that may hold any value a user sends."""
 
 
 def _is_plain(value: object) -> bool:
@@ -204,12 +204,12 @@ def _is_plain(value: object) -> bool:
 
 
 def without_secrets(text: str) -> str:
-    """Return a reply without the registered secrets; nothing else of it changes."""
+    """Return a reply without the registered secrets, otherwise unchanged."""
     return _replaced(text, _in_texts)
 
 
 def redacted(message: str) -> str:
-    """Return a message without the registered secrets, and without what looks like one."""
+    """Return a message without the registered secrets and without texts that look like secrets."""
     message = _replaced(message, _secrets)
     for pattern, instead in _PATTERNS:
         message = pattern.sub(instead, message)
@@ -219,7 +219,7 @@ def redacted(message: str) -> str:
 def _replaced(text: str, secrets: tuple[str, ...]) -> str:
     if not secrets:
         return text
-    # Nearly no text holds a secret: a plain search of each is faster than a pattern of all.
+    # Few texts hold a secret: a plain search for each is faster than one pattern for all.
     bare = text.lower().replace("\\", "")
     patterns = [
         _PATTERN_BETWEEN.join(map(re.escape, secret)) for secret in secrets if secret in bare
@@ -228,7 +228,7 @@ def _replaced(text: str, secrets: tuple[str, ...]) -> str:
 
 
 def _forms(secret: str) -> Iterator[str]:
-    """Yield the ways in which a secret may come back, whatever its backslashes."""
+    """Yield the forms in which a secret may appear; backslashes do not matter."""
     yield secret
     yield quote(secret, safe="", errors="surrogatepass")
     yield quote(secret, errors="surrogatepass")

@@ -1,8 +1,8 @@
 """A model behind an HTTP endpoint, asked through its provider's official client.
 
-The clients of OpenAI and Anthropic are built alike, so that one way serves both: the body of a
-request goes through the client's `post`, bounded in time here and in bytes by `transport`, and the
-reply is read here.
+The clients of OpenAI and Anthropic are built alike, so one class serves both: it sends a request
+through the client's `post`, with a time limit here and a size limit in `transport`, and reads the
+reply.
 """
 
 from __future__ import annotations
@@ -51,25 +51,25 @@ from fullrecall.judge.models.transport import (
 )
 
 _OWN = {"extra_headers": "headers", "extra_query": "params"}
-"""What is no part of the request's body, and what the client's `post` calls it."""
+"""Options outside the request's body, with their names in the client's `post`."""
 
 _MOST_VALUES = 100_000
-"""Of a reply, those in its text included: to parse more could hold up the event loop."""
+"""In a reply, those in its text included: to parse more values could delay the event loop."""
 
 _SHOWN = 8_192
-"""Bytes of a reply that is no completion that its reason may show: it is shortened once secrets are
-taken out, so that none is cut in two."""
+"""Bytes of a reply without a completion that its failure's detail takes: it is shortened after
+secrets are removed, so that no secret is cut in two."""
 
 _FROM_ENVIRONMENT = {"api_key": "API_KEY", "base_url": "BASE_URL", "options": "CUSTOM_HEADERS"}
-"""Fields that may hold secrets, and the variable of the environment that says the same."""
+"""Fields that may hold secrets, and the environment variables that set the same."""
 
 _NO_KEY = "none"
-"""What a server that needs no key gets: clients insist on one."""
+"""The key sent to a server that needs none: clients require one."""
 
 
 @dataclass(repr=False, kw_only=True)
 class RemoteModel(ABC):
-    """What `OpenAIChatModel` and `AnthropicChatModel` share; each adds what its API looks like."""
+    """The common base of `OpenAIChatModel` and `AnthropicChatModel`; each adds its API's form."""
 
     model: str = field(kw_only=False)
     base_url: str | None = None
@@ -79,11 +79,11 @@ class RemoteModel(ABC):
     timeout: float = 60.0
     options: dict[str, Any] = field(default_factory=dict)
     _instead_of: dict[str, str] = field(default_factory=dict, init=False, compare=False)
-    """Fields that the endpoint rejects: other names for them, or "" to leave them out."""
+    """For each field that the endpoint rejects: another name, or "" to leave it out."""
     _takes_schemas: bool = field(default=False, init=False, compare=False)
     """Whether the endpoint has answered a request with a schema."""
     _rejected: dict[int, bool] = field(default_factory=dict, init=False, compare=False)
-    """Requests that go without their schema, as they failed with it; True where it was to blame."""
+    """Requests sent without their schema because they failed with it; True if it was the cause."""
     _portal: Portal = field(default_factory=Portal, init=False, compare=False)
     _clients: WeakKeyDictionary[asyncio.AbstractEventLoop, Any] = field(
         default_factory=WeakKeyDictionary, init=False, compare=False
@@ -96,27 +96,27 @@ class RemoteModel(ABC):
     """The client's class."""
 
     path: ClassVar[str]
-    """Where requests go, from the base URL on."""
+    """The path of requests below the base URL."""
 
     form: ClassVar[tuple[str, ...]]
-    """The fields of the body that demand a schema of the answer."""
+    """The fields of the body that set the answer's schema."""
 
     required: ClassVar[tuple[str, ...]] = ("model", "messages")
-    """The fields of the body that no request goes without."""
+    """The fields of the body that every request has."""
 
     other_names: ClassVar[Mapping[str, str]] = {}
-    """Fields that some endpoints know by another name."""
+    """Fields that have another name at some endpoints."""
 
     reserved: ClassVar[tuple[str, ...]] = tuple(
         "model messages temperature timeout stream extra_body".split()
     )
-    """What no option may set: parameters say it, or the judge."""
+    """Fields that options must not set: parameters or the judge set them."""
 
     def __post_init__(self) -> None:
         self._check_options()
         # Clients are made when they are first used.
         imported(self.package, self.package, self.package, type(self).__name__)
-        # The client reads these too: what decides who is asked is known here, and no secret shows.
+        # The client reads these too. Read here, the address is known and no secret is shown.
         hide_environment(self.package, os.environ)
         self.base_url = self.base_url or self._environment("BASE_URL") or None
         for line in self._environment("CUSTOM_HEADERS").splitlines():
@@ -137,15 +137,15 @@ class RemoteModel(ABC):
 
     @abstractmethod
     def _read(self, reply: Any) -> Completion:
-        """Return the answer that the JSON of a reply holds.
+        """Return the answer in the JSON of a reply.
 
-        Raises `TypeError`, `KeyError`, `IndexError` or `AttributeError` for what holds none.
+        Raises `TypeError`, `KeyError`, `IndexError` or `AttributeError` without an answer.
         """
 
     @property
     def name(self) -> str:
-        """The model and what decides its answers."""
-        # Headers decide who asks, not what is answered, and may hold secrets.
+        """The model and the options that affect its answers."""
+        # Headers identify the user, do not affect answers, and may hold secrets.
         named = sorted(key for key in self.options if not key.startswith("extra_"))
         options = "".join(f",{key}={self.options[key]!r}" for key in named)
         endpoint = f"{self.package}:{self.model}@{self._shown_address},t={self.temperature}"
@@ -156,11 +156,11 @@ class RemoteModel(ABC):
         return f"{type(self).__name__}({self.model!r}{address})"
 
     def complete(self, request: ChatRequest) -> Completion:
-        """Return the model's answer, or why there is none."""
+        """Return the model's answer, or a completion with a failure."""
         return self._portal.call(self.acomplete, request)
 
     async def acomplete(self, request: ChatRequest) -> Completion:
-        """Return the same without blocking the event loop."""
+        """Return the same completion without blocking the event loop."""
         client = await self._client()
         post = self._post(request)
         try:
@@ -183,7 +183,7 @@ class RemoteModel(ABC):
 
     @property
     def adjustments(self) -> Sequence[str]:
-        """How requests differ from their options, as sentences: fields that were rejected."""
+        """Sentences on the fields that the endpoint rejects: left out, or sent by another name."""
         return [
             f"{self.model} rejects {name}: sent {f'as {other}' if other else 'without it'}."
             for name, other in list(self._instead_of.items())
@@ -195,7 +195,7 @@ class RemoteModel(ABC):
     def _failed(
         self, request: ChatRequest, error: Exception, body: Mapping[str, Any]
     ) -> Completion:
-        """Return what an exception of the client means."""
+        """Return the failed completion for a client's exception; keep a field that was rejected."""
         for link in links(error):
             if isinstance(link, ReplyError):
                 return sound(Completion("", failure=link.failure, detail=str(link)))
@@ -207,14 +207,14 @@ class RemoteModel(ABC):
         if rejected:
             self._replace(rejected)
         elif self._has_form(body) and (is_invalid or is_server_error(error)):
-            # The schema may be to blame: the driver asks again, then without it.
+            # The schema may be the cause: the driver asks again, then without it.
             self._rejected[hash(request.messages)] = is_invalid or failed_grammar(error)
         else:
             return completion
         return replace(completion, failure=Failure.ADJUSTED)
 
     def _rejected_field(self, error: Exception, body: Mapping[str, Any]) -> str:
-        """Return the field of a body that an error names; empty where it names none."""
+        """Return the field of a body that an error names; empty if it names no field."""
         names = [name for name in body if name not in self.required]
         return next(filter(None, (named_field(link, names) for link in links(error))), "")
 
@@ -227,8 +227,8 @@ class RemoteModel(ABC):
         )
 
     def _completion(self, content: bytes) -> Completion:
-        """Return the answer that a body holds, whatever type the endpoint says that it has."""
-        # Counted before it is parsed, which could hold up the loop for seconds.
+        """Return the answer in a reply's body, for any content type in its headers."""
+        # Counted before parsing, which could delay the loop for seconds.
         if sum(map(content.count, (b",", b"[", b"{"))) > _MOST_VALUES:
             detail = f"it has more than {_MOST_VALUES:,} values"
             return Completion("", failure=Failure.TOO_LARGE, detail=detail)
@@ -242,7 +242,10 @@ class RemoteModel(ABC):
         return Completion("", failure=Failure.MALFORMED, detail=detail)
 
     def __getstate__(self) -> dict[str, Any]:
-        """Leave connections behind, and refuse to send secrets: workers have an environment."""
+        """Return the state without connections and secrets: workers read those from variables.
+
+        Raises `ParameterError` for a field with secrets that no environment variable sets.
+        """
         state = {**self.__dict__, "_portal": None, "_clients": None}
         for name, variable in _FROM_ENVIRONMENT.items():
             if state[name] and state[name] == self._environment(variable):
@@ -275,7 +278,7 @@ class RemoteModel(ABC):
         self._portal.close()
 
     async def aclose(self) -> None:
-        """Close the connections that this event loop opened, as far as they do within a second."""
+        """Close the connections that this event loop opened, for up to a second."""
         client = self._clients.pop(asyncio.get_running_loop(), None)
         if client is not None:
             await closed([client.close])
@@ -284,11 +287,11 @@ class RemoteModel(ABC):
         # A connection belongs to the loop that opened it: one client for each loop.
         loop = asyncio.get_running_loop()
         if loop not in self._clients:
-            # Away from the loop: reading the certificates takes 0.1 s.
+            # In a thread: reading the certificates takes 0.1 s.
             is_verified = not (self.base_url or "").startswith("http://") or bool(getproxies())
             make_client = partial(bounded_client(self.package), timeout=None, verify=is_verified)
             http_client = await asyncio.to_thread(make_client)
-        # Looked up again: another request may have made it while the thread worked.
+        # Checked again: another request may have made it while the thread worked.
         if loop not in self._clients:
             client = getattr(import_module(self.package), self.client)(
                 api_key=self._key(),
@@ -319,7 +322,7 @@ class RemoteModel(ABC):
                 raise ParameterError(f"must not set {name}: {way_out}", "options")
 
     def _fields(self) -> dict[str, Any]:
-        """Return the fields of the body that options set."""
+        """Return the fields of the body that options and `temperature` set."""
         fields = {name: value for name, value in self.options.items() if name not in _OWN}
         return fields if self.temperature is None else fields | {"temperature": self.temperature}
 

@@ -1,4 +1,4 @@
-"""What a request brought, and whether it is sent again: how often, and after how long a wait."""
+"""Check completions, and decide whether, how often and after what wait a request is sent again."""
 
 from __future__ import annotations
 
@@ -14,19 +14,19 @@ from fullrecall.judge.models.failures import shortened
 from fullrecall.judge.usage import MOST
 
 MOST_CHARACTERS = 200_000
-"""Of a reply that is read: twenty verdicts with their quotes, after long thoughts, take a quarter.
-What reads a reply takes linear time, so that this bounds how long it holds up an event loop."""
+"""In a reply that is read: twenty verdicts with their quotes, after long thoughts, take a quarter.
+A reply is read in linear time, so this bounds how long reading delays an event loop."""
 
 _AFTER_TIMEOUT = 1
-"""A request that hung was long already: it is sent once more and no more."""
+"""Retries after a timeout: the request took long already, so it is sent only once more."""
 
 
 _MOST_TOKENS = 100_000_000
-"""No model takes so many in one request: whoever says more does not count tokens."""
+"""No model uses so many tokens in one request, so a larger number is not a token count."""
 
 
 def token_count(count: object) -> int:
-    """Return the tokens that an endpoint says it counted; 0 where it says nothing to go by.
+    """Return the token count that an endpoint reports; 0 without a usable number.
 
     Whole numbers from 0 to 100 million count, also as floats (100.0) and as text ("100").
     """
@@ -34,21 +34,21 @@ def token_count(count: object) -> int:
         return int(count) if count.isascii() and count.isdigit() and len(count) < 10 else 0  # noqa: PLR2004
     if isinstance(count, bool) or not isinstance(count, (int, float)):
         return 0
-    # Compared first: what is no number fails it, and what is too large for a float never is one.
+    # Compared before `int`, which raises for NaN and infinity.
     return int(count) if 0 <= count <= _MOST_TOKENS and count == int(count) else 0
 
 
 def tokens_used(reply: Mapping[str, Any], *names: str) -> int:
-    """Return the tokens that a reply's `usage` counts by these names together."""
+    """Return the sum of the token counts under these names in a reply's `usage`."""
     usage = reply.get("usage")
     return sum(token_count(usage.get(name)) for name in names) if isinstance(usage, Mapping) else 0
 
 
 def sound(reply: Any) -> Completion:
-    """Return a completion of which every field is what it says, and none holds a secret.
+    """Return a valid completion without secrets from a model's reply.
 
-    The one door through which what models answer comes in: too long a text, secrets, and
-    numbers that are none stay outside.
+    All replies of models pass this check. It removes secrets, texts that are too long, and values
+    that are not numbers where a number is expected.
     """
     if not isinstance(reply, Completion) or not isinstance(reply.text, str):
         detail = f"the model gave no Completion with a text, but {type(reply).__name__}"
@@ -57,7 +57,7 @@ def sound(reply: Any) -> Completion:
         without_secrets,  # its patterns take long to compile
     )
 
-    fields: tuple[Any, Any, Any] = reply.text, reply.failure, reply.detail  # whatever they are
+    fields: tuple[Any, Any, Any] = reply.text, reply.failure, reply.detail  # of any type
     text, failure, detail = fields
     tokens = token_count(reply.prompt_tokens), token_count(reply.completion_tokens)
     if failure is not None and not isinstance(failure, Failure):
@@ -66,13 +66,13 @@ def sound(reply: Any) -> Completion:
         detail = f"{len(text):,} characters; at most {MOST_CHARACTERS:,} are read"
         text, failure = "", Failure.TOO_LARGE
     detail = shortened(detail if isinstance(detail, str) else repr(detail)) if detail else ""
-    # What was answered was paid for, however odd what it says of itself.
+    # A reply was paid for, even if its own count of requests is not valid.
     requests = max(1, token_count(reply.requests))
     return Completion(without_secrets(text), *tokens, failure, detail, requests, _wait(reply.wait))
 
 
 def _wait(seconds: object) -> float | None:
-    """Return the seconds to wait, None for what is no number of them."""
+    """Return the seconds to wait; None for anything but a valid number of seconds."""
     if isinstance(seconds, bool) or not isinstance(seconds, (int, float)):
         return None
     return float(seconds) if 0 <= seconds <= float_info.max else None
@@ -80,17 +80,17 @@ def _wait(seconds: object) -> float | None:
 
 @dataclass(frozen=True)
 class Retries:
-    """How requests that failed for the moment are sent again.
+    """How requests with a temporary failure are sent again.
 
-    - `most`: how often at most; one that timed out is sent again once.
+    - `most`: how often at most; a request that timed out is sent again once.
     - `first_wait`: seconds before the first retry; each further wait is twice as long, and all
-      are shortened at random by up to a half, so that clients do not come back in step.
-    - `longest_wait`: the longest wait in seconds. An endpoint whose `Retry-After` asks for more
-      is not asked again; one that asks for less gets what it asks for.
+      are shortened at random by up to a half, so that clients do not retry in step.
+    - `longest_wait`: the longest wait in seconds. If an endpoint's `Retry-After` asks for more,
+      the request is not sent again; a shorter `Retry-After` is obeyed.
 
-    Rate limits, errors of the server, timeouts, lost connections and replies that are no JSON are
-    sent again. What the endpoint rejects or denies, and what the model refuses, `evaluate` sends
-    once more; `score` and `ascore` do not.
+    Requests are sent again after rate limits, server errors, timeouts, lost connections and
+    replies that are not JSON. `evaluate` sends a request once more if the endpoint rejects or
+    denies it or the model refuses; `score` and `ascore` do not.
     """
 
     most: int = MOST
@@ -105,12 +105,12 @@ class Retries:
                 raise ParameterError(f"must be a number of seconds >= 0, got {value!r}", name)
 
     def gives_up(self, completion: Completion) -> bool:
-        """Whether the endpoint asks for a longer wait than there is patience for."""
+        """Whether the endpoint asks for a longer wait than `longest_wait`."""
         return (completion.wait or 0.0) > self.longest_wait
 
     def wait(self, sent: int, completion: Completion) -> float | None:
-        """Return the seconds before a request, sent so often, goes once more; None for never."""
-        from random import uniform  # a run that asks nobody does without
+        """Return the seconds to wait before a request sent `sent` times is retried, or None."""
+        from random import uniform  # not needed by runs without requests
 
         failure = completion.failure
         if failure is None or not failure.is_passing or self.gives_up(completion):

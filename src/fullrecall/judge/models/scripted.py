@@ -1,4 +1,4 @@
-"""A double of a chat model, which follows a script."""
+"""A test double of a chat model, which follows a script."""
 
 from __future__ import annotations
 
@@ -10,15 +10,15 @@ from fullrecall.judge.models.chat import ChatRequest, Completion
 
 
 class ScriptedChatModel:
-    """A chat model that answers from a script, and keeps the requests that it was sent.
+    """A chat model that answers from a script and keeps the requests sent to it.
 
-    `script` is a list of replies, used in order, the last one again and again; or a function of
-    the request. A reply is a text, a `Completion`, or an exception to raise.
+    `script` is a list of replies, used in order with the last one repeated, or a function of the
+    request. A reply is a text, a `Completion`, or an exception to raise.
 
-    A verdict must repeat how its target begins. Where a reply has no `begins` at all, each of its
-    verdicts gets that of the target with its number, as a model that keeps the form writes it:
-    whatever number a verdict has, it then fits. So a test of how a judge treats replies that keep
-    no form needs `echo=False`, with which replies stay as they are.
+    A verdict must repeat how its target begins. If a reply has no `begins` at all, the `begins` of
+    the target with the same number is added to each of its verdicts, so that verdicts with any
+    asked number are valid. To test a judge with malformed replies, pass `echo=False`: replies then
+    stay as they are.
     """
 
     def __init__(
@@ -54,7 +54,7 @@ class ScriptedChatModel:
 
 
 def _echoing(text: str, request: ChatRequest) -> str:
-    """Return a reply with how its target begins beside each verdict's number."""
+    """Return a reply with its target's text as `begins` after each verdict's number."""
     if '"begins"' in text:
         return text
     *_, listed = _LISTS.split(request.messages[-1].content)

@@ -1,7 +1,7 @@
-"""What is between a model's client and the network: the least of a reply that is enough, in time.
+"""The layer between a model's client and the network, which bounds replies in size and time.
 
-A reply is read up to a bound, and must not be compressed: what it unpacks to would have none. A
-redirect is not followed: it would carry the question, and maybe the key, to whoever it names.
+A reply is read up to a bound, and must not be compressed: its unpacked size would have no bound. A
+redirect is not followed: it would send the question, and maybe the key, to another address.
 """
 
 from __future__ import annotations
@@ -23,23 +23,23 @@ T = TypeVar("T")
 Closing: TypeAlias = Callable[[], Coroutine[Any, Any, None]]
 
 MOST_BYTES = 2 << 20
-"""Of a reply: its text may have 200,000 characters, escaped and beside the model's thoughts."""
+"""In a reply: its text may have 200,000 characters, escaped, besides the model's thoughts."""
 
 MOST_ERROR_BYTES = 8 << 10
-"""Of a reply that is an error: more says no more."""
+"""In an error reply: more bytes would tell nothing more."""
 
 _FRAMING = frozenset({b"content-encoding", b"content-length", b"transfer-encoding"})
-"""Headers that say how a body was sent: of the one that was read they are no longer true."""
+"""Headers about the transfer of a body, which are wrong for the body that was read."""
 
 _CLOSING_SECONDS = 1.0
-"""How long connections may take to close."""
+"""The seconds that connections may take to close."""
 
 _FIRST_ERROR = 300
-"""The first HTTP status that is no answer."""
+"""The lowest HTTP status that is not an answer."""
 
 
 class ReplyError(Exception):
-    """A reply that is not read to its end, and which failure that is."""
+    """A reply is not read to its end; `failure` says why."""
 
     def __init__(self, failure: Failure, problem: str) -> None:
         super().__init__(problem)
@@ -55,7 +55,7 @@ def http_library(package: str) -> Any:
 
 @cache
 def bounded_client(package: str) -> Any:
-    """Return the class of a provider's HTTP client, with its replies bounded."""
+    """Return a subclass of a provider's HTTP client that bounds its replies."""
     base_client: Any = import_module(package).DefaultAsyncHttpxClient
     library = http_library(package)
 
@@ -63,10 +63,10 @@ def bounded_client(package: str) -> Any:
         """Follows no redirect, and reads no more of a reply than `MOST_BYTES`."""
 
         async def send(self, request: Any, *, stream: bool = False, **options: Any) -> Any:  # noqa: ARG002
-            """Send a request; return its response, read as far as it is."""
+            """Send a request; return its response, with the part of its body that was read."""
             options["follow_redirects"] = False
             request.headers["Accept-Encoding"] = "identity"
-            # Streamed, though it is read at once: the client itself would read without a bound.
+            # Streamed, though read at once: otherwise the client would read without a bound.
             response = await super().send(request, stream=True, **options)
             try:
                 content = await _content(response)
@@ -81,7 +81,7 @@ def bounded_client(package: str) -> Any:
 
 
 async def _content(response: Any) -> bytes:
-    """Return the body of a reply; of an error no more than its beginning."""
+    """Return the body of a reply, or the beginning of an error's body."""
     is_error = response.status_code >= _FIRST_ERROR
     encoding = response.headers.get("content-encoding", "identity").strip().lower()
     if encoding not in ("", "identity"):
@@ -100,10 +100,10 @@ async def _content(response: Any) -> bytes:
 
 
 class Portal:
-    """An event loop in a thread of its own, for callers without one: what they call ends in time.
+    """An event loop in a thread of its own, so that calls from sync code end in time.
 
-    A blocking call cannot be given up from outside, a coroutine can. `closing` are called in the
-    loop before it ends. The loop is made anew after a fork, which no thread survives.
+    A coroutine can be cancelled from outside, a blocking call cannot. The functions in `closing`
+    are called in the loop before it ends. A fork ends all threads, so a new loop is made after it.
     """
 
     def __init__(self) -> None:
@@ -117,7 +117,7 @@ class Portal:
     def call(self, function: Callable[..., Coroutine[Any, Any, T]], *arguments: object) -> T:
         """Run an async function to its end while this thread waits for it.
 
-        Ctrl-C may raise before any line: nothing here has a lock that it could leave locked.
+        Ctrl-C may raise before any line, so no lock is held here that it could leave locked.
         """
         loop = self._running()
         tasks: list[asyncio.Task[T]] = []
@@ -132,21 +132,21 @@ class Portal:
         try:
             return ends.get().result()
         except BaseException:
-            self.soon(lambda: [task.cancel() for task in tasks])  # nobody waits for it any more
+            self.soon(lambda: [task.cancel() for task in tasks])  # its result is not needed now
             raise
 
     def soon(self, function: Callable[[], object]) -> None:
-        """Call a function in the loop, if one runs; without a lock, for signal handlers do it."""
+        """Call a function in the loop, if one runs; without a lock, for signal handlers."""
         if (loop := self._loop) is not None:
             with suppress(RuntimeError):  # it has ended
                 loop.call_soon_threadsafe(function)
 
     def is_here(self) -> bool:
-        """Whether this is called in the portal's own loop."""
+        """Whether the caller runs in the portal's own loop."""
         return threading.current_thread() is self._thread
 
     def close(self, patience: float | None = None) -> None:
-        """End the loop and its thread, waiting so many seconds; the next call begins others."""
+        """End the loop and its thread, waiting `patience` seconds; the next call starts new ones."""
         with self._lock:
             ending, thread = self._ending, self._thread
             self._loop = self._thread = self._ending = None
@@ -167,33 +167,33 @@ class Portal:
                 self._thread.start()
                 self._pid, self._loop, self.closing = os.getpid(), loop, []
                 self._ending = finalize(self, _end, self._loop, self.closing, self._pid)
-                # At exit the loop's daemon thread no longer runs: nobody would answer.
+                # At exit the loop's daemon thread no longer runs and would not run `_end`'s call.
                 self._ending.atexit = False
             return self._loop
 
 
 def _serve(loop: asyncio.AbstractEventLoop) -> None:
-    """Run a loop until it is stopped; what is under way then is cancelled."""
-    # A Runner cancels what is under way and closes generators; `loop.close` does neither.
+    """Run a loop until it is stopped, then cancel its tasks."""
+    # A Runner cancels the tasks and closes generators; `loop.close` does neither.
     with asyncio.Runner(loop_factory=lambda: loop) as runner:
         runner.get_loop().run_forever()
 
 
 def _end(loop: asyncio.AbstractEventLoop, closing: Sequence[Closing], pid: int) -> None:
-    """Have a portal's loop end, and wait for nothing: a collection of garbage may call this."""
+    """Tell a portal's loop to end, without waiting: the garbage collector may call this."""
 
     async def end() -> None:
         await closed(closing)
         loop.stop()
 
-    tasks = []  # a loop holds its tasks but weakly
+    tasks = []  # a loop holds only weak references to its tasks
     if pid == os.getpid():
         with suppress(RuntimeError):  # it has ended
             loop.call_soon_threadsafe(lambda: tasks.append(loop.create_task(end())))
 
 
 async def closed(closing: Iterable[Closing]) -> None:
-    """Close connections side by side, as far as they do within a second: the rest end anyway."""
+    """Close connections concurrently, for up to a second: the rest end anyway."""
     with suppress(Exception):
         async with asyncio.timeout(_CLOSING_SECONDS):
             await asyncio.gather(*(close() for close in closing), return_exceptions=True)
