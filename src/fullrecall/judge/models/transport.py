@@ -146,7 +146,7 @@ class Portal:
         return threading.current_thread() is self._thread
 
     def close(self, patience: float | None = None) -> None:
-        """End the loop and its thread, waiting `patience` seconds; the next call starts new ones."""
+        """End the loop and its thread, waiting `patience` seconds; the next call makes new ones."""
         with self._lock:
             ending, thread = self._ending, self._thread
             self._loop = self._thread = self._ending = None
