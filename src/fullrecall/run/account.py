@@ -1,6 +1,7 @@
 """An account: requests are counted before they are sent, none beyond the budget.
 
-The rules are in `spending`; here is what waits: for those on their way, and for a turn by the rate.
+The rules are in `spending`. This module waits: for requests in flight, and for a turn by the rate.
+>>>>
 """
 
 from __future__ import annotations
@@ -26,23 +27,23 @@ _UNCOUNTED = 4  # characters that are charged as a token where the model counts 
 _PER_MESSAGE = 16  # tokens that mark a message's beginning, role and end
 
 HOLD_SECONDS = 60.0
-"""A hold that was not renewed for so long belongs to a worker that is dead or hangs.
+"""Seconds without renewal after which the worker of a hold is considered dead or hanging.
 
-It counts as spent, until its worker settles it after all."""
+The hold counts as spent, unless its worker settles it after all."""
 
 _POLL_SECONDS = (0.02, 0.25)
-"""Pauses between two looks at whether others have made room: the first, and the longest."""
+"""Pauses between two checks whether other workers have made room: the first, and the longest."""
 
 _ASKING = 4
-"""Requests of a process that reserve their turns at once. The others queue: a request whose turn is
-reserved is sent even if the endpoint asks to wait in the meantime."""
+"""Requests of a process that reserve their turns at once. The other requests queue: a request whose
+turn is reserved is sent even if the endpoint asks to wait in the meantime."""
 
 
 class Account:
-    """Whether a run's budget has room for more, beside what it has spent; in one event loop.
+    """Counts a run's requests against its budget; in one event loop.
 
-    In a `shared` ledger it is the account of a job, which all its workers charge: what is held for
-    a request is renewed while its worker lives. Of one that was killed it soon counts as spent.
+    In the ledger of a job, all workers charge the same account. A worker renews the holds of its
+    requests while it lives. The holds of a killed worker soon count as spent.
     """
 
     def __init__(self, run: Run, ledger: Ledger | None = None) -> None:
@@ -59,10 +60,11 @@ class Account:
         self._turns = asyncio.Semaphore(_ASKING)
 
     async def hold(self, ask: Ask, sent: int) -> str:
-        """Hold what a request may take, for the `sent`th time; return the hold, to be settled.
+        """Reserve the most that a request, sent for the `sent`th time, may take.
 
-        Waits for those on their way where it depends on them, and for its turn by the rate.
-        Raises `NotAsked` where the budget has no room, and where the account is lost.
+        Returns the hold's name, for `settle`. Waits for its turn by the rate, and for requests in
+        flight if it depends on them. Raises `NotAsked` if the budget has no room, and if the
+        account is lost.
         """
         name = ""
         if self._ledger is not None or self.budget.bounds:
@@ -73,7 +75,7 @@ class Account:
         return name
 
     async def settle(self, ask: Ask, name: str, completion: Completion | None, sent: int) -> None:
-        """Count what a request took; of one that failed, or was given up, the request alone."""
+        """Count the tokens and cost of a request; for one that failed or was given up, the call."""
         amounts: dict[str, int] = {"retries": int(sent > 1)}
         largest = {}
         if completion is not None:
@@ -91,24 +93,24 @@ class Account:
                 self.spent.cost = self.spent.cost + size.cost / NANO if is_priced else None
         if not name:
             return
-        # First of all: a hold that is renewed after its end would never expire.
+        # First: a hold that is renewed after its end would never expire.
         self._hold_names.discard(name)
-        with suppress(NotAsked):  # a lost account counts what was held; the answer is there
+        with suppress(NotAsked):  # a lost account counts the hold; the answer has arrived
             await self._spend("settle", name=name, amounts=amounts, largest=largest)
         self._wake()
 
     async def close(self) -> None:
-        """Take back what was given up, and renew nothing more."""
+        """Take back the reserves of canceled requests, and stop renewing holds."""
         if self._renewing is not None:
             self._renewing.cancel()
-        # The ledger is closed next, and what is not undone by then stays counted.
+        # The ledger is closed next: a reserve that is not undone by then stays counted.
         await asyncio.gather(*self._undoing, return_exceptions=True)
 
     async def _turn(self, ask: Ask) -> str:
         budget = self.budget
         if budget.cost is not None and budget.price(ask.model) is None:
             raise NotAsked(no_price(ask.model, budget))
-        # The name is drawn here: a change that the ledger carries out twice finds its own hold.
+        # The name is drawn here, so that a change that the ledger repeats finds its own hold.
         name, pause = f"{secrets.randbits(64):x}", _POLL_SECONDS[0]
         asked = {
             "name": name,
@@ -117,7 +119,7 @@ class Account:
             "prices": self._prices(ask),
             "seconds": HOLD_SECONDS,
         }
-        # No other process can wake this one: where it is full, it looks again, ever less often.
+        # No other process can wake this one: while the account is full, it polls, ever less often.
         while "wait" not in (answer := await self._reserve(asked)):
             if "full" in answer:
                 self._why = budget.exhausted(answer["full"], answer.get("cost", 0) / NANO)
@@ -145,7 +147,7 @@ class Account:
         return await self._spend("reserve", **asked)
 
     async def _spend(self, rule: str, **arguments: Any) -> dict[str, Any]:
-        """Change the account by a rule; take a reserve back whose caller is cancelled meanwhile."""
+        """Change the account by a rule; undo a reserve whose caller is canceled meanwhile."""
         if self._ledger is None:
             return RULES[rule](self._state, time.monotonic(), **arguments)
         spending = self._ledger.spend(self.budget.owner, rule, arguments)
@@ -163,7 +165,7 @@ class Account:
         return outcome
 
     async def _undo(self, spending: Future[Any], name: str) -> None:
-        # A change that is on its way to the ledger cannot be cancelled, only undone after it.
+        # A change on its way to the ledger cannot be canceled, only undone afterwards.
         await asyncio.wrap_future(spending)
         await self._spend("settle", **_undone(name))
 
@@ -174,9 +176,9 @@ class Account:
                 await self._spend("renew", names=list(self._hold_names), seconds=HOLD_SECONDS)
 
     def _wake(self) -> None:
-        """Have those who wait for room look again."""
+        """Have the requests that wait for room check again."""
         self._settlement.set()
-        # A new event: one that stays set would let those who come later spin.
+        # A new event: with one that stays set, later requests would spin.
         self._settlement = asyncio.Event()
 
     def _prices(self, ask: Ask) -> tuple[float, float]:
@@ -184,7 +186,10 @@ class Account:
 
 
 def spent_of(ledger: Ledger, budget: Budget) -> Spent:
-    """Return what all workers of the ledger's job have spent; raise where no worker knows it."""
+    """Return the spending of all workers of the ledger's job.
+
+    Raises `AccountLostError` if the account is lost.
+    """
     account = ledger.spend(budget.owner, "read", {}).result()
     if isinstance(account, AccountLostError):
         raise account
@@ -194,12 +199,12 @@ def spent_of(ledger: Ledger, budget: Budget) -> Spent:
 
 
 def _undone(name: str) -> Mapping[str, Any]:
-    """Return what settles a reserve of which nothing was sent."""
+    """Return the arguments of `settle` for a reserve whose request was never sent."""
     return {"name": name, "amounts": {"calls": -1}, "largest": {}}
 
 
 def _tokens(ask: Ask, completion: Completion) -> tuple[int, int]:
-    """Return the tokens of prompt and answer, by their length where the model counted none."""
+    """Return the tokens of prompt and answer, by their lengths if the model did not count them."""
     prompt, answered = completion.prompt_tokens, completion.completion_tokens
     if completion.text:  # each count by itself: an endpoint may leave out either
         prompt = prompt or _characters(ask) // _UNCOUNTED
@@ -212,7 +217,7 @@ def _characters(ask: Ask) -> int:
 
 
 def _most_tokens(ask: Ask) -> int:
-    """Return the tokens that a prompt may have at most: one for each of its bytes."""
+    """Return the most tokens that a prompt may have: one per byte, and some per message."""
     request = ask.request
     texts = [message.content for message in request.messages]
     texts.append(str(request.schema) if request.schema is not None else "")

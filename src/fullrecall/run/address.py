@@ -1,4 +1,4 @@
-"""Where a ledger is: a path, the URL of a server, or one that is open already."""
+"""The address of a ledger: a path, the URL of a server, or a ledger that is already open."""
 
 from __future__ import annotations
 
@@ -26,11 +26,11 @@ _URL = re.compile(r"([a-z][a-z0-9+.-]+):(?=/)", re.IGNORECASE)
 
 @dataclass(frozen=True)
 class Address:
-    """Where the workers of a job find its ledger: a path or the URL of a Redis server.
+    """The path or the Redis URL at which the workers of a job find its ledger.
 
-    Picklable, without credentials: a password is read from REDIS_PASSWORD, and a user from
-    REDIS_USERNAME, wherever it connects. Raises `ParameterError` for a URL that holds one, for
-    that of another kind of server, and for text that cannot be a path.
+    Picklable, without credentials: each process that connects reads the password from
+    REDIS_PASSWORD, and the user from REDIS_USERNAME. Raises `ParameterError` for a URL with a
+    password or a user, for the URL of another kind of server, and for text that cannot be a path.
     """
 
     url: str
@@ -45,11 +45,11 @@ class Address:
 
     @property
     def is_server(self) -> bool:
-        """Whether it is the URL of a server."""
+        """Whether the address is the URL of a server."""
         return self.url.startswith(tuple(f"{scheme}://" for scheme in SERVERS))
 
     def open(self) -> Ledger:
-        """Open the ledger; raise `StoreError` where it cannot be."""
+        """Open the ledger; raise `StoreError` if it cannot be opened."""
         if self.is_server:
             server: Callable[[str, str], Ledger] | None = plugged("server")
             if server is None:
@@ -63,14 +63,14 @@ class Address:
 
 
 StoreLike: TypeAlias = Ledger | Address | str | Path
-"""What `evaluate` takes as its `store`."""
+"""The types of `evaluate`'s `store`."""
 
 
 @contextmanager
 def opened(store: StoreLike | None) -> Iterator[Ledger | None]:
-    """Yield the ledger that a run was given, if any; one that is open stays open.
+    """Yield the ledger at an address; None for None. A ledger that was open stays open.
 
-    Raises `StoreError` for what cannot be opened, and `ParameterError` for what is none.
+    Raises `StoreError` if it cannot be opened or is closed, and `ParameterError` for other types.
     """
     if store is None:
         yield None
@@ -98,7 +98,7 @@ def _server_url(scheme: str, rest: str) -> str:
             f"URL that begins with {scheme}://",
             "store",
         )
-    # The path of a socket may have an @; elsewhere it ends the credentials, whatever they hold.
+    # An @ may be part of a socket's path; anywhere else it ends the credentials.
     is_socket = scheme == "unix" and rest.startswith("//")
     if not rest.startswith("//"):
         rest = f"/{rest}" if scheme != "unix" else f"//{rest}"
@@ -114,7 +114,7 @@ def _server_url(scheme: str, rest: str) -> str:
     names = [name for name, _ in parse_qsl(parts.query, keep_blank_values=True)]
     if has_user or any(names_secret(name) or "user" in name.lower() for name in names):
         hide_url(url)
-        # Not a part of it is shown: a password may have any character in it.
+        # No part of the URL is shown: a password may contain any character.
         raise ParameterError(
             f"must be a URL without a password or a user, got a {scheme}:// URL with one: set "
             "REDIS_PASSWORD and REDIS_USERNAME here and where workers run",

@@ -1,8 +1,8 @@
-"""A retriever asked for samples: in threads beside the event loop, or as tasks of it.
+"""Retrieval for samples: in threads beside the event loop, or as tasks of it.
 
-What goes wrong with one sample is that sample's own: it is its retrieval's error. What cannot leave
-the caller's thread, such as an SQLite connection opened there, is noticed by what it raises, and
-asked in that thread, one call after the other.
+A failed call concerns its own sample alone: it becomes the error of that sample's retrieval. A
+retriever that cannot leave the caller's thread, such as one with an SQLite connection opened there,
+is recognized by the exception that it raises, and called in that thread, one call after another.
 """
 
 from __future__ import annotations
@@ -30,28 +30,28 @@ from fullrecall.samples.retrieval import Retrieval, Retriever
 from fullrecall.samples.sample import Sample
 
 _FAILURES = (Exception, SystemExit, KeyboardInterrupt)
-"""What is the sample's own failure. The last two would end the event loop and hang the run."""
+"""Exceptions that fail one sample. The last two would end the event loop and hang the run."""
 
 
 class RetrieverCall(NamedTuple):
-    """A call that another thread is to make, for whoever waits for the future."""
+    """A call that another thread is to make, and the future of its result."""
 
     function: Callable[[], Retrieval]
     future: Future[Retrieval]
 
     def made(self) -> Callable[[], object]:
-        """Make the call in this thread; return what lets whoever waits go on."""
-        # Given up while it waited behind calls that hang.
+        """Make the call in this thread; return a function that sets the future's result."""
+        # The call was given up while it waited behind calls that hang.
         if not self.future.set_running_or_notify_cancel():
             return lambda: None
         return partial(self.future.set_result, self.function())
 
 
 class Asker:
-    """How samples are put to a retriever, each within `timeout` seconds; in one event loop.
+    """Asks a retriever for samples, each within the run's `timeout`; in one event loop.
 
-    `seconds_left` tells how long the run may go on: past that, samples are not asked. `to_caller`
-    is given calls that only the caller's thread can make; without it, the loop is in that thread.
+    After the run's deadline, the retriever is not asked any more. `to_caller` takes the calls that
+    only the caller's thread can make; without it, the loop runs in that thread.
     """
 
     def __init__(
@@ -64,14 +64,14 @@ class Asker:
         self._to_caller = to_caller
         self._retriever = retriever
         self._run = run
-        # In a loop of its own, all that can be called is: a thread can be given up, a loop cannot.
+        # In our own loop, prefer `retrieve` in a thread: a thread can be given up, a loop cannot.
         in_own_loop = to_caller is not None
         can_be_called = in_own_loop or isinstance(retriever, FunctionRetriever)
         in_threads = can_be_called and not is_asynchronous(retriever)
         self._threads = _Threads(self._called) if in_threads else None
 
     async def ask(self, sample: Sample) -> Sample:
-        """Return a sample with what is retrieved for it, or why nothing is."""
+        """Return a sample with its retrieved contexts, or with the error of its retrieval."""
         if sample.user_input is None:
             return sample.with_retrieval(Retrieval(error="the sample has no user_input to ask"))
         seconds_left = self._run.seconds_left()
@@ -92,7 +92,7 @@ class Asker:
             self._threads.close()
 
     async def _retrieved(self, sample: Sample, bound: float | None) -> Retrieval:
-        # Only `limit` tells a retriever's own TimeoutError from the one of this bound.
+        # Only `limit` distinguishes a retriever's own TimeoutError from the one of this bound.
         limit = asyncio.timeout(bound)
         try:
             async with limit:
@@ -109,10 +109,10 @@ class Asker:
             task = asyncio.current_task()
             if task is None or task.cancelling():
                 raise
-            return failed(error)  # nobody cancelled this call: the retriever raised it by itself
+            return failed(error)  # this call was not canceled: the retriever raised the exception
 
     async def _of_caller(self, sample: Sample) -> Retrieval:
-        """Return what is retrieved in the caller's thread, which has no bound."""
+        """Return the retrieval, made in the caller's thread without a time limit."""
         if self._to_caller is None:
             return self._called(sample)
         call = RetrieverCall(partial(self._called, sample), Future())
@@ -120,7 +120,7 @@ class Asker:
         return await asyncio.wrap_future(call.future)
 
     def _called(self, sample: Sample) -> Retrieval:
-        """Return what is retrieved in this thread."""
+        """Return the retrieval, made in this thread."""
         began = perf_counter()
         try:
             retrieval = as_retrieval(self._retriever.retrieve(sample), sample)
@@ -130,10 +130,10 @@ class Asker:
 
 
 class _Threads:
-    """Threads that make one call after the other, as many as there are calls at a time.
+    """Threads that make one call after another, as many as there are calls at a time.
 
-    They end with the program at the latest, which would wait for those of an executor: a call may
-    hang for good.
+    They are daemons, because a call may hang for good: at its end, the program would wait for the
+    threads of an executor.
     """
 
     def __init__(self, function: Callable[[Sample], Retrieval]) -> None:
@@ -163,6 +163,6 @@ class _Threads:
                 tell = call.made()
             except BaseException as error:  # noqa: BLE001 - it ends the run, and no thread
                 tell = partial(call.future.set_exception, error)
-            self._idle.release()  # first: whoever is told may start the next call
+            self._idle.release()  # first: the waiting caller may start the next call
             tell()
-            del call, tell  # not to be kept while it waits
+            del call, tell  # free them while this thread waits

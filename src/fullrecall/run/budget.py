@@ -1,4 +1,4 @@
-"""What a run may spend: how many calls, tokens, at which cost, and how fast."""
+"""A run's budget: its calls, tokens, cost, and requests per second."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ if TYPE_CHECKING:
     from fullrecall.judge.models.chat import ChatModel
 
 _FASTEST = 1e6
-"""Requests per second: more are no bound."""
+"""The highest rate that counts as a bound, in requests per second."""
 
 
 class Price(NamedTuple):
-    """What a million tokens cost, in the currency of your choice."""
+    """The price of a million tokens, in the currency of your choice."""
 
     prompt: float
     completion: float
@@ -29,20 +29,20 @@ class Price(NamedTuple):
 
 @dataclass(frozen=True)
 class Budget:
-    """What one run may spend; None sets no bound.
+    """The limits of one run's spending; None sets no limit.
 
-    - `calls`: requests that are sent, those included that fail and are sent again. Never more.
-    - `tokens`: of prompts and answers, as the model counts them; a model that counts none, or no
-      number, is charged a token for four characters.
-    - `cost`: what the tokens cost by `prices`, which maps a model's name (`"gpt-4o-mini"`, or a
+    - `calls`: requests sent, including those that fail and those sent again. Never exceeded.
+    - `tokens`: of prompts and answers, as the model counts them. A model that does not count its
+      tokens is charged one token for four characters.
+    - `cost`: the cost of the tokens by `prices`, which maps a model's name (`"gpt-4o-mini"`, or a
       `ChatModel.name`) to the prices of a million prompt tokens and a million answer tokens.
     - `rate`: requests per second.
 
-    Tokens are known when an answer is there. The last request may take more than it was expected
-    to, by the most that earlier ones took, and overshoot by the difference. Others are sent
-    beside it only where there is room for several times the largest before, and at first one,
-    then two, then four at a time: as long as none takes more than that, one request's error is
-    all that goes beyond the budget. What a store answers costs nothing.
+    A request's tokens are known once its answer has arrived. The last request is expected to take
+    the most that earlier ones took; if it takes more, it exceeds the budget by the difference.
+    Requests are sent beside others only if the budget has room for several times the largest
+    before, and at first one, then two, then four at a time. As long as no request takes more than
+    that, only one request's error goes beyond the budget. Answers from a store are free.
 
     Raises `ParameterError` for a bound that is not a positive number, a cost without prices, and
     a price that is not a pair of numbers >= 0.
@@ -85,12 +85,12 @@ class Budget:
 
     @property
     def bounds(self) -> dict[str, float]:
-        """What is bounded, by name."""
+        """The bounds that are set, by name."""
         bounds = {name: getattr(self, name) for name in ("calls", "tokens", "cost", "rate")}
         return {name: bound for name, bound in bounds.items() if bound is not None}
 
     def exhausted(self, bound: str, cost: float) -> str:
-        """Return which bound is used up, with the cost so far."""
+        """Return a message that names the exhausted bound, for a cost with the cost so far."""
         if bound == "calls":
             return f"the budget of {counted(self.calls or 0, 'call')} is used up"
         if bound == "tokens":
@@ -114,8 +114,8 @@ class Budget:
 def checked(budget: Budget | None, scorers: Iterable[Scorer] = ()) -> Budget:
     """Return a budget, an unbounded one for None.
 
-    Raises `ParameterError` for what is no budget, and where a cost is bounded and a judge of
-    `scorers` asks a model that has no price: before anything is sent.
+    Raises `ParameterError` for another type. Raises it too, before any request is sent, if the cost
+    is bounded and a judge of `scorers` asks a model without a price.
     """
     if budget is None:
         budget = Budget()
@@ -132,7 +132,7 @@ def checked(budget: Budget | None, scorers: Iterable[Scorer] = ()) -> Budget:
 
 
 def models_of(part_of_scorer: object) -> list[ChatModel]:
-    """Return the models that a scorer, a judge or a panel of judges asks, as far as they show."""
+    """Return the models of a scorer, a judge or a panel of judges, found in their attributes."""
     from fullrecall.judge.models.chat import ChatModel
 
     if isinstance(part_of_scorer, ChatModel) and not hasattr(part_of_scorer, "attribute"):
@@ -143,7 +143,7 @@ def models_of(part_of_scorer: object) -> list[ChatModel]:
 
 
 def no_price(model: ChatModel, budget: Budget) -> str:
-    """Return what to do where a cost is bounded, and a model has no price."""
+    """Return the error message for a bounded cost and a model without a price."""
     names = ", ".join(map(repr, budget.prices))
     return (
         f"cost={budget.cost!r} needs the price of {model.name!r}: there are prices of {names}; add "

@@ -1,4 +1,4 @@
-"""Samples scored many at a time, as columns: what asks nobody makes no object for a row."""
+"""Samples scored many at a time, as columns, without an object for each row."""
 
 from __future__ import annotations
 
@@ -17,27 +17,27 @@ if TYPE_CHECKING:
 
 _LARGEST = 8_192
 _SECONDS = 0.05
-"""Samples in a chunk at most, and how long reading may take before they are scored.
+"""The most samples in a chunk, and the most seconds of reading before they are scored.
 
-Each sample is passed over several times: 8,192 stay in a processor's cache, of 16,384 each costs a
-quarter more.
+Each sample is visited several times: 8,192 stay in a processor's cache; with 16,384, each sample
+costs a quarter more.
 """
 
 _OFTEN = 16
-"""Samples that are read between two looks at the clock."""
+"""Samples that are read between two checks of the clock."""
 
 _PLAIN = {"id", "user_input", "retrieved_context_ids", "reference_context_ids", "group"}
-"""The fields of samples that are scored without an object for each."""
+"""The fields of samples that can be scored as columns."""
 
 
 def takes_chunks(scorers: Sequence[Scorer]) -> bool:
-    """Return whether all of these fill columns, and none of them may raise."""
+    """Return whether all scorers fill columns, and none of them can raise."""
     return all(type(scorer) is IdRecall for scorer in scorers)
 
 
 def chunks(items: Iterable[SampleLike]) -> Iterator[Sequence[SampleLike]]:
-    """Yield what `items` yields, some at a time; what it raises comes after what it yielded."""
-    # Nobody waits for a list to be read. A subclass may iterate otherwise.
+    """Yield the items in chunks; raise an exception of `items` after the items before it."""
+    # A list is read at once, so its chunks need no clock. A subclass may iterate in another way.
     if type(items) is list:
         for start in range(0, len(items), _LARGEST):
             yield items[start : start + _LARGEST]
@@ -65,7 +65,7 @@ def part_of(
     scorers: Sequence[Scorer],
     as_sample: Callable[[object, int], Sample],
 ) -> MemoryPart:
-    """Return the scores of samples, of which the first stands at position `first`.
+    """Return the scores of a chunk whose first sample has the position `first`.
 
     Raises `InputError`, naming the position, for an item that is not a sample.
     """
@@ -88,7 +88,7 @@ def part_of(
 def _following(
     scorers: Sequence[Scorer], notes: Sequence[Sequence[str] | None] = ()
 ) -> list[ColumnResults]:
-    """Return what makes the results of each scorer of its columns."""
+    """Return one `ColumnResults` per scorer, which makes its results from its columns."""
     from fullrecall.table.part import ColumnResults
 
     pairs = zip_longest(scorers, notes)
@@ -96,7 +96,7 @@ def _following(
 
 
 def _of_mappings(chunk: Sequence[SampleLike], scorers: Sequence[Scorer]) -> MemoryPart | None:
-    """Return the part of mappings of texts and lists of texts; None for any others."""
+    """Return the scores of mappings of texts and lists of texts; None for other items."""
     from fullrecall.scorers.id_columns import distinct, score_ids
     from fullrecall.scorers.id_samples import IdLists, IdSamples
     from fullrecall.table.part import MemoryPart
@@ -121,7 +121,7 @@ def _of_mappings(chunk: Sequence[SampleLike], scorers: Sequence[Scorer]) -> Memo
 
 
 def _columns_of(chunk: Sequence[Any]) -> dict[str, list[Any]] | None:
-    """Return the columns of mappings that have the same plain fields; None for any others."""
+    """Return the columns of mappings that have the same plain fields; None for other items."""
     first = chunk[0]
     if type(first) is not dict:
         return None
@@ -133,7 +133,7 @@ def _columns_of(chunk: Sequence[Any]) -> dict[str, list[Any]] | None:
         return None
     if len(set(fields)) < len(fields):
         return None
-    # With as many keys, and all of these, a mapping has no other.
+    # A mapping of the same length that has all of these keys has no other key.
     if set(map(type, chunk)) != {dict} or set(map(len, chunk)) != {len(keys)}:
         return None
     try:
@@ -150,18 +150,18 @@ def _columns_of(chunk: Sequence[Any]) -> dict[str, list[Any]] | None:
 
 
 _MOST_DIGITS = 10**100
-"""Python writes no number of thousands of digits as text: such an ID is refused by its sample."""
+"""Python converts no number of thousands of digits to text: its sample refuses such an ID."""
 
 _TEXT_FIELDS = ("id", "user_input", "group")
 
 
 def _texts(column: Sequence[Any]) -> tuple[Sequence[Sequence[str]], Sequence[str]] | None:
-    """Return lists of IDs as texts, and all of them; None for another form, or a blank ID."""
+    """Return the lists of IDs as texts, and all IDs; None for another form, or an empty ID."""
     if not frozenset({list, tuple}).issuperset(map(type, column)):
         return None
-    ids = tuple(chain.from_iterable(column))  # a list would keep room for more
+    ids = tuple(chain.from_iterable(column))  # a list would reserve room for more
     try:
-        "".join(ids)  # the fastest way to see that all are texts
+        "".join(ids)  # the fastest check that all are texts
     except TypeError:
         if set(map(type, ids)) != {int} or max(ids) >= _MOST_DIGITS or min(ids) <= -_MOST_DIGITS:
             return None

@@ -1,4 +1,4 @@
-"""`choose`: retrievers are asked the same questions until one is known to be the best."""
+"""`choose`: ask retrievers the same questions until one is known to be the best."""
 
 from __future__ import annotations
 
@@ -41,15 +41,15 @@ from types import CellType, CodeType, FunctionType, MethodType
 _PLAIN = (str, bytes, int, float, bool, type(None))
 
 _DEEPEST = 8
-"""How far settings within settings are looked into."""
+"""The most levels of settings within settings that are hashed."""
 
 
 def identity_of(retriever: object) -> str:
     """Return a name with a digest that changes with the code and the plain settings of a retriever.
 
     Settings are defaults, closed-over values, the arguments of a `functools.partial`, and the
-    attributes of an object, as far as they are texts, numbers, functions, or tuples of these. What
-    can change while it works, such as a list or an index, is not looked into.
+    attributes of an object, as far as they are texts, numbers, functions, or tuples of these.
+    Values that can change during the work, such as a list or an index, are left out.
     """
     digest = sha256("\n".join(_parts(retriever, 0)).encode("utf-8", "backslashreplace"))
     return f"{_name(retriever)} {digest.hexdigest()[:12]}"
@@ -63,10 +63,10 @@ def _name(retriever: object) -> str:
 
 
 def _parts(value: object, depth: int) -> Iterator[str]:
-    """Yield everything that makes a value what it is, as texts."""
+    """Yield the identity of a value as texts: its name, code and settings."""
     if isinstance(value, _PLAIN):
         yield repr(value)
-    elif isinstance(value, frozenset):  # in another order in each process
+    elif isinstance(value, frozenset):  # its order differs between processes
         yield repr(sorted(map(repr, value)))
     elif depth <= _DEEPEST:
         yield "(" if isinstance(value, (tuple, CodeType)) else _name(value)
@@ -75,7 +75,7 @@ def _parts(value: object, depth: int) -> Iterator[str]:
 
 
 def _settings(value: Any) -> Iterable[object]:
-    """Return the values that a compound one is made of."""
+    """Return the parts of a compound value."""
     if isinstance(value, tuple):
         return value
     if isinstance(value, functools.partial):
@@ -100,10 +100,10 @@ def _settings(value: Any) -> Iterable[object]:
 
 
 _AT_ONCE = 32
-"""Questions put to a retriever before the file is written."""
+"""The fewest questions that a retriever is asked before the file is written."""
 
 _MOST_SAVES = 256
-"""Times that the file is written for each retriever in a call of very many questions."""
+"""The most times that the file is written for each retriever, in a call of very many questions."""
 
 
 def choose(
@@ -127,39 +127,39 @@ def choose(
 ) -> Choice:
     """Return which retriever is best by a measure, or that the questions do not decide it.
 
-    Each question is put to every retriever that is still in the race. At 16 looks, those that are
-    known to be worse than another are dropped and not asked any further; once one is left, it is
-    asked the rest, for its mean. If a retriever is named, none of the others has a higher true
-    mean: that is wrong in at most 5% of uses, for any number of retrievers, and however often you
-    call `choose` again with more questions.
+    Every retriever that is still in the race is asked each question. At 16 looks, retrievers that
+    are known to be worse than another are dropped and not asked any further. Once one retriever is
+    left, it is asked the remaining questions, for its mean. If a retriever is named, no other
+    retriever has a higher true mean: that is wrong in at most 5% of uses, for any number of
+    retrievers, and however often you call `choose` again with more questions.
 
-    - `samples`: the questions, with their references; what they have of a retrieval is not used.
-      They are put in the order of a hash of their IDs. Samples of one `group`, and of one ID, count
-      as one question, by their mean. Those without `user_input` are left out.
+    - `samples`: the questions, with their references; their own retrieved contexts are not used.
+      They are asked in the order of a hash of their IDs. Samples of one `group`, and of one ID,
+      count as one question, by their mean. Samples without `user_input` are left out.
     - `retrievers`: two or more by name, each a function of the question, sync or async, or a
       `Retriever`, as `evaluate` takes it. `measure`: default, the scorer's headline.
-    - `file`: JSON from which the next call goes on: with more questions, or where this one was
-      interrupted. Questions of earlier calls are not asked again. It is written as answers come, at
-      most 32 of them at once (of very many questions, one in 256), so that a killed process asks no
-      more than these anew. Retrievers must be the same as before.
-    - `versions`: by name, what tells whether a retriever is the same as in the file. Default: its
-      name, code, and plain settings. An index is not looked into: name its version here.
-    - `within`: a difference of means that does not matter to you, such as 0.02. Every retriever is
-      then named that is shown to be at most so much below the best, the cheapest first: "none of
-      the others is better by more than 0.02", which is wrong in at most 5% of uses, for all names
-      together and at any number of looks. Default: 0, the best alone.
+    - `file`: JSON from which the next call continues: with more questions, or where this call was
+      interrupted. Questions of earlier calls are not asked again. It is written after at most 32
+      answers (of very many questions, after one in 256), so that after a killed process at most
+      these are asked again. Retrievers must be the same as before.
+    - `versions`: by name, a text that identifies a retriever's version in the file. Default: its
+      name, code, and plain settings. An index is not part of them: name its version here.
+    - `within`: a difference of means that does not matter to you, such as 0.02. Then every
+      retriever is named that is shown to be at most this much below the best, the cheapest first:
+      "no other retriever is better by more than 0.02", which is wrong in at most 5% of uses, for
+      all names together and at any number of looks. Default: 0, the best alone.
     - `confidence`: the name is wrong with probability 1 - confidence at most.
-    - `progress`: show a bar on standard error, where that is a terminal.
+    - `progress`: show a bar on standard error, if that is a terminal.
     - `max_concurrency`, `timeout`, `deadline`, `retries`, `store`, `budget`, and `id_key` are those
-      of `evaluate`, for each retriever and look. Seconds of calls include what they wait
-      for each other: `max_concurrency=1` measures them one by one.
+      of `evaluate`, for each retriever and look. The seconds of concurrent calls include their
+      waits for each other: `max_concurrency=1` measures them one by one.
 
-    A question that is unscored for a retriever counts neither for nor against it, at its worst
-    where it challenges and at its best where it is challenged.
+    An unscored question counts neither for nor against a retriever: it has its lowest possible
+    value when the retriever challenges another, and its highest when it is challenged.
 
     Raises `ParameterError` for arguments out of range and for a retriever, a scorer, or a measure
-    that is not that of the file, `ReportError` for a file that is not one of `choose`. Whatever
-    ends it early carries what is known by then as `choice`; the file goes on from there.
+    that is not that of the file, `ReportError` for a file that is not one of `choose`. Any
+    exception that ends it early has the choice so far as `choice`; the file continues from there.
     """
     check_share(confidence, "confidence", whole=False)
     check_share(within, "within")
@@ -210,7 +210,7 @@ def _entrants(
 
 
 def _check_same(race: Race, rule: dict[str, Any], entrants: Mapping[str, RaceRecord]) -> None:
-    """Raise `ParameterError` where it is not the same race."""
+    """Raise `ParameterError` unless the file has the same rule and the same retrievers."""
     accounts = race.accounts
     decided = {"within": accounts.within, "confidence": alpha_of(accounts.alpha)}
     file_rule = {**race.rule, **decided}
@@ -234,10 +234,10 @@ def _check_same(race: Race, rule: dict[str, Any], entrants: Mapping[str, RaceRec
 
 
 def _questions(samples: Iterable[SampleLike]) -> dict[str, list[Sample]]:
-    """Return the samples of each question: those of one group, else of one ID, else of one text."""
+    """Return the samples of each question: samples of one group, else of one ID, else one text."""
     groups: dict[str, str] = {}
     read = [sample for sample in as_samples(samples) if sample.user_input is not None]
-    for sample in read:  # an ID that stands in a group takes along what else has the ID
+    for sample in read:  # samples that share an ID share its group
         if sample.id is not None and sample.group is not None:
             groups.setdefault(sample.id, sample.group)
     questions: dict[str, list[Sample]] = {}
@@ -253,7 +253,7 @@ def _questions(samples: Iterable[SampleLike]) -> dict[str, list[Sample]]:
 
 @dataclass
 class _Contest:
-    """Asks retrievers look by look, and writes the file after each."""
+    """Asks retrievers look by look, and writes the file after each look."""
 
     race: Race
     scorer: Scorer
@@ -265,7 +265,7 @@ class _Contest:
     notes: list[str] = field(default_factory=list)
 
     def run(self, questions: Mapping[str, list[Sample]]) -> Choice:
-        """Go on with a call that was interrupted, then with the questions that are new."""
+        """Finish a call that was interrupted, then ask the new questions."""
         from tqdm import tqdm
 
         hidden = None if self.shown else True  # None hides it where there is no terminal
@@ -290,7 +290,7 @@ class _Contest:
         self._save()
 
     def _ask(self, name: str, questions: Mapping[str, list[Sample]]) -> None:
-        """Put the questions to one retriever that has no answer to them yet, some at a time."""
+        """Ask one retriever the questions that it has not answered yet, some at a time."""
         record = self.race.records[name]
         missing = [key for key in questions if key not in record.pending]
         for start in range(0, len(missing), self._at_once):
@@ -304,13 +304,13 @@ class _Contest:
 
     @property
     def _at_once(self) -> int:
-        """How many questions are asked between two writings of the file: all, without one."""
-        # The file is written whole: every 32 of very many questions would be quadratic.
+        """How many questions are asked between two writings of the file; all without a file."""
+        # The whole file is written each time: after every 32 of very many, the cost is quadratic.
         size = len(self.race.plan)
         return max(1, size) if self.path is None else max(_AT_ONCE, ceil(size / _MOST_SAVES))
 
     def _answer(self, record: RaceRecord, rows: Sequence[Row]) -> QuestionValue | None:
-        """Return the mean of a question's samples, if one has a target; count what they cost."""
+        """Return the mean of a question's samples, if one has a target; add up their costs."""
         values: list[float] = []
         unscored = 0
         for row in rows:
@@ -326,11 +326,11 @@ class _Contest:
         if not values and not unscored:
             return None
         size, total = len(values) + unscored, sum(values)
-        # What is unscored counts as 0, and as 1.
+        # An unscored sample counts as 0 in the lower mean, and as 1 in the higher.
         return QuestionValue(total / size, (total + unscored) / size, tuple(values))
 
     def _add_costs(self, record: RaceRecord, row: Row) -> None:
-        """Count the seconds and tokens of a row, where they are known."""
+        """Count the seconds and tokens of a row, if they are known."""
         contexts, retrieval = row.sample.retrieved_contexts, row.sample.retrieval
         if contexts is None:
             return
@@ -351,7 +351,7 @@ class _Contest:
 
     @contextmanager
     def _ending(self) -> Iterator[None]:
-        """Give whatever ends it early what is known by then."""
+        """Add the choice so far, as `choice`, to an exception that ends the contest early."""
         try:
             yield
         except (Exception, KeyboardInterrupt) as error:

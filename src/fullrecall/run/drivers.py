@@ -1,7 +1,7 @@
 """Rows of a stream of samples, with an event loop and without: two drivers of one engine.
 
-Scores that ask no model are made one after another, as the samples come, without any loop. From
-the first sample on that asks, all go through the engine. What asks is loaded where something does.
+Scores that ask no model are computed one after another, as the samples arrive, without a loop. From
+the first sample on that needs a request, all samples go through the engine, which is loaded then.
 """
 
 from __future__ import annotations
@@ -29,15 +29,15 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 _READING_SECONDS = 0.02
-"""How long samples are prepared before they are in flight, and rows are returned."""
+"""How long samples are prepared before the engine takes them and returns rows."""
 
 
 _GRACE_SECONDS = 5.0
-"""What a loop gets to end: something that blocks it ends with the program."""
+"""The seconds that a loop has to end; a call that blocks it longer ends with the program."""
 
 
 class _SampleReader:
-    """Draws samples with their positions; keeps an exception of theirs until none is in flight."""
+    """Reads samples with their positions; keeps their exception until no sample is in flight."""
 
     def __init__(self, samples: Iterable[Sample], first: int) -> None:
         self.error: Exception | None = None
@@ -52,7 +52,7 @@ class _SampleReader:
             return None
 
     def works(self, run: Run, room: int = 1) -> list[Work]:
-        """Return the next samples prepared, until `room` of them ask or a moment has passed."""
+        """Return the next samples, prepared, until `room` of them ask or a moment has passed."""
         began = time.monotonic()
         works: list[Work] = []
         while room > 0 and (drawn := self.draw()) is not None:
@@ -66,8 +66,8 @@ class _SampleReader:
 def rows_of(samples: Iterable[Sample], run: Run) -> Generator[Row]:
     """Yield each sample's row, in order.
 
-    Raises `RunStopped` where a model answers nobody, `KeyboardInterrupt` where the run was asked
-    to stop, and what `samples` raises: each after the rows of all samples that were read.
+    Raises `RunStopped` if a model does not answer, `KeyboardInterrupt` if the run was asked to
+    stop, and any exception of `samples`: each after the rows of all samples that were read.
     """
     from fullrecall.run.address import opened
 
@@ -85,12 +85,12 @@ def rows_of(samples: Iterable[Sample], run: Run) -> Generator[Row]:
 def _side_by_side(
     first: Work, reader: _SampleReader, run: Run, ledger: Ledger | None
 ) -> Iterator[Row]:
-    """Yield the rows from the first sample on that asks: requests go on in a loop beside this."""
+    """Yield the rows from the first sample on that asks; requests run in a loop beside this."""
     from fullrecall.judge.models.transport import Portal
 
     portal = Portal()
     try:
-        # The loop has a thread of its own: Ctrl-C strikes in the main thread, never inside asyncio.
+        # The loop has its own thread: Ctrl-C interrupts the main thread, never asyncio.
         engine = portal.call(_engine, run, ledger)
         works = [first]
         try:
@@ -104,7 +104,7 @@ def _side_by_side(
                     yield from portal.call(engine.rest)
                     _made_calls(run, engine)
         finally:
-            # Connections end with the loop that opened them.
+            # Connections are closed in the loop that opened them.
             portal.call(partial(engine.close, connections=True))
     finally:
         portal.close(_GRACE_SECONDS)
@@ -113,20 +113,20 @@ def _side_by_side(
 
 def _made_calls(run: Run, engine: Engine) -> bool:
     """Make the calls that only this thread can make; return whether there were any."""
-    # Those that are there now: the loop's thread adds others meanwhile, for the next turn.
+    # Only the calls queued now: the loop's thread adds more meanwhile, for the next turn.
     calls = list(engine.callers_calls)
     for call in calls:
         engine.callers_calls.popleft()
         if not run.interruption.is_asked:
-            call.made()()  # what it raises beyond an error ends the run here, where it is called
+            call.made()()  # an exception that is not the sample's error ends the run here
     return bool(calls)
 
 
 async def arows_of(samples: Iterable[Sample], run: Run) -> AsyncGenerator[Row]:
     """Yield each sample's row, in order, in a running event loop that is never blocked.
 
-    What computes, and what reads samples, does so in one thread beside the loop. Connections that
-    models open in the loop stay open. Raises what `rows_of` raises.
+    One thread beside the loop reads the samples and computes. Connections that models open in the
+    loop stay open. Raises the exceptions of `rows_of`.
     """
     import asyncio
     from concurrent.futures import ThreadPoolExecutor
@@ -134,7 +134,7 @@ async def arows_of(samples: Iterable[Sample], run: Run) -> AsyncGenerator[Row]:
     from fullrecall.run.address import opened
 
     loop = asyncio.get_running_loop()
-    # One thread: an iterator of the user's must not be entered by two.
+    # One thread: two must not enter the user's iterator.
     thread = ThreadPoolExecutor(1, thread_name_prefix="fullrecall")
 
     async def away(function: Callable[..., T], *arguments: object) -> T:
@@ -156,11 +156,11 @@ async def arows_of(samples: Iterable[Sample], run: Run) -> AsyncGenerator[Row]:
         finally:
             run.is_given_up = True  # the thread may be at a long comparison
             await engine.close(connections=False)
-            # A cancelled run still writes what was paid for.
+            # A canceled run still writes the answers that were paid for.
             await asyncio.shield(away(opening.__exit__, None, None, None))
         _finish(run, reader.error, engine.door.stopped)
     finally:
-        # Without waiting: what reads samples may hang, and this is the user's loop.
+        # Without waiting: the user's iterator may hang, and this is the user's loop.
         thread.shutdown(wait=False)
 
 
@@ -174,7 +174,7 @@ async def _engine(
 
 
 def _finish(run: Run, error: Exception | None, stopped: str | None = None) -> None:
-    """Raise what ended the run early, if anything did."""
+    """Raise the exception that ended the run early, if any."""
     if run.interruption.is_asked:
         raise KeyboardInterrupt
     if stopped is not None:
@@ -190,7 +190,7 @@ def retrieved(
     max_concurrency: int = 16,
     timeout: float | None = 60.0,
 ) -> Generator[Sample]:
-    """Yield samples, in order, with what a retriever returns for each, within these `Limits`."""
+    """Yield samples, in order, each with its retrieved contexts, within these `Limits`."""
     from fullrecall.run.retrievers import as_retriever
 
     limits = Limits(max_concurrency, timeout)
@@ -201,24 +201,24 @@ def retrieved(
 
 
 class Inquiry:
-    """Asks a retriever for `k` contexts at a time, in the way in which `evaluate` asks it.
+    """Asks a retriever for `k` contexts at a time, as `evaluate` does.
 
-    What it takes is what `evaluate(retriever=…)` takes. Raises `ParameterError` for anything else.
+    Takes the retrievers that `evaluate(retriever=…)` takes, else raises `ParameterError`.
     """
 
     def __init__(self, retriever: RetrieverLike, k: int | None = None) -> None:
         self._waiting: deque[Sample] = deque()
-        # Each is drawn when it is asked, never ahead.
+        # Each sample is read when it is asked, never ahead.
         samples = iter(self._waiting.popleft, None)
         self._answered = retrieved(samples, retriever, k, max_concurrency=1, timeout=None)
 
     def ask(self, sample: Sample) -> Retrieval:
-        """Return what is retrieved for a sample, or an error that says why nothing is."""
+        """Return the retrieval for a sample, with its contexts or its error."""
         self._waiting.append(sample)
         retrieval = next(self._answered).retrieval
         assert retrieval is not None  # noqa: S101 - each sample comes back with one
         return retrieval
 
     def close(self) -> None:
-        """End what the retriever was asked in."""
+        """End the run in which the retriever was asked."""
         self._answered.close()

@@ -1,13 +1,13 @@
-"""What a run knows of the endpoint behind each model: how much it takes, and whether it answers.
+"""The endpoint behind each model of a run: how many requests it takes, and whether it answers.
 
-Requests are limited in all and for each model. A model's own limit adapts as TCP does (additive
-increase, multiplicative decrease; Chiu & Jain, 1989): a rate limit halves it, once for all that
-were on their way, and each round of answers raises it by one. With a fixed limit above what the
-endpoint takes, most requests would be turned away as often as they are sent. A `Retry-After` holds
-back every request to that model.
+Requests are limited in total and for each model. A model's own limit adapts as TCP does (additive
+increase, multiplicative decrease; Chiu & Jain, 1989): a rate-limited reply halves it, once for all
+requests in flight, and each round of answers raises it by one. With a fixed limit above the
+endpoint's capacity, most requests would be turned away as often as they are sent. A `Retry-After`
+holds back every request to that model.
 
-A model that does not answer anybody is not asked for every sample: once several requests in a row
-have failed for good, and every other that is on its way has too, the run is over.
+A model that does not answer is not asked for every sample: once several requests in a row have
+failed for good, and every request in flight has failed too, the run is over.
 """
 
 from __future__ import annotations
@@ -21,15 +21,15 @@ from fullrecall.judge.models.chat import Completion, Failure
 from fullrecall.run.limits import Limits
 
 _MOST_FAILURES_IN_A_ROW = 5
-"""Failures in a row, with no answer between, that cast doubt on a model."""
+"""Failures in a row, without an answer in between, that cast doubt on a model."""
 
 _HOPELESS = frozenset({Failure.DENIED, Failure.UNKNOWN, Failure.CONNECTION, Failure.MOVED})
-"""Failures of which the first casts doubt where the model has never answered: every request to it
-has the same key, name and address."""
+"""Failures that cast doubt at once on a model that has never answered: every request to it has the
+same key, name and address."""
 
 
 class Endpoint:
-    """One model: its limit, its rest, its record. Lives in one event loop."""
+    """One model's limit, its pause after a `Retry-After`, and its failures; in one event loop."""
 
     def __init__(self, name: str, limits: Limits, limit_of_all: asyncio.Semaphore) -> None:
         most = limits.in_flight
@@ -40,7 +40,7 @@ class Endpoint:
         self._retries = limits.retrying()
         self._limit_of_all = limit_of_all
         self._turns = asyncio.Semaphore(most)
-        self._turns_in_all = most  # free or taken; those beyond the limit go as they are given back
+        self._turns_in_all = most  # free or taken; turns beyond the limit end when given back
         self._rests_until = 0.0
         self._cut_at = float("-inf")
         self._open_asks = 0
@@ -51,7 +51,7 @@ class Endpoint:
         self._doubt_settled = asyncio.Event()
 
     async def enter(self) -> float:
-        """Begin an ask, from its first request to its end (`leave`); return when it began.
+        """Begin an ask, which lasts until `leave`; return the loop's time of its beginning.
 
         Waits while the model is in doubt. Raises `NotAsked` once the run is over for this model.
         """
@@ -67,7 +67,7 @@ class Endpoint:
         self._stop_if_silent()
 
     async def acquire(self) -> float:
-        """Take one of the requests that the endpoint takes at once; return when it began.
+        """Take a turn for one request; return the loop's time of its beginning.
 
         Raises `NotAsked` once the run is over for this model.
         """
@@ -84,7 +84,7 @@ class Endpoint:
         return loop.time()
 
     def release(self, reply: Completion | None, began: float) -> None:
-        """Give a turn back, with the reply to its request, begun then; None where none was sent."""
+        """Give back the turn of a request that began at `began`, with its reply, if it was sent."""
         if reply is not None:
             if reply.failure is None or reply.failure.is_reply:
                 self._note_answer()
@@ -99,11 +99,12 @@ class Endpoint:
             raise NotAsked(self.stopped)
 
     def fails(self, completion: Completion, began: float, remember: Callable[[], object]) -> None:
-        """Take note of an ask, begun then, that failed for good, its retries included.
+        """Take note of an ask that began at `began` and failed for good, its retries included.
 
-        It counts only if nobody was answered since it began: what hangs comes to its end after all
-        others. One after which there is too long to wait casts doubt at once then. `remember` is
-        called once the endpoint has answered others, so that the failure is the ask's own.
+        It counts only if the endpoint has answered no request since: an ask that hangs ends after
+        all other asks. A counted failure with too long a `Retry-After` casts doubt at once.
+        `remember` is called once the endpoint has answered another ask, which shows that this ask
+        alone fails.
         """
         is_counted = began >= self._answered_at
         self._failures_in_a_row += is_counted
@@ -117,7 +118,7 @@ class Endpoint:
             self._unproven.append(remember)
 
     def _note_answer(self) -> None:
-        """Take note of a reply: the model answers, and may be asked a little more."""
+        """Take note of a reply: the model answers, and its limit grows a little."""
         self._answered_at = asyncio.get_running_loop().time()
         self._failures_in_a_row = 0
         # 1 / limit for each answer is one more for each round of answers.
@@ -129,10 +130,10 @@ class Endpoint:
         self._release_waiting()
 
     def _slow_down(self, reply: Completion, began: float) -> None:
-        """Take note of a request, begun then, that the endpoint turned away for now."""
+        """Take note of a request, begun at `began`, that the endpoint turned away for now."""
         now = asyncio.get_running_loop().time()
         if reply.failure is Failure.RATE_LIMIT and began >= self._cut_at:
-            # What was on its way when the limit was cut tells nothing of the new one.
+            # A request in flight when the limit was cut is no evidence about the new limit.
             self._cut_at = now
             self.limit = max(1.0, self.limit / 2)
         if reply.wait is not None:
@@ -149,7 +150,7 @@ class Endpoint:
         return self._answered_at > float("-inf")
 
     def _stop_if_silent(self) -> None:
-        """Stop once a model in doubt has answered nobody who was still waiting for it."""
+        """Stop once a model in doubt has answered none of the asks that were open."""
         if self._doubtful_reply is None or self._open_asks or self.stopped is not None:
             return
         failures = f"{counted(self._failures_in_a_row, 'request')} in a row failed"
@@ -157,6 +158,6 @@ class Endpoint:
         self._release_waiting()
 
     def _release_waiting(self) -> None:
-        """Wake all that wait while the model is in doubt."""
+        """Wake all asks that wait while the model is in doubt."""
         self._doubt_settled.set()
         self._doubt_settled = asyncio.Event()

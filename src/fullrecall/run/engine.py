@@ -1,7 +1,7 @@
-"""Samples side by side: many in flight, their rows in the order in which they came.
+"""Concurrent samples: many in flight, their rows in the order of the samples.
 
-The engine is fed one sample after another and gives back the rows that are ready. It reads nothing
-itself, so that whoever feeds it may do so with or without an event loop.
+The engine takes one sample after another and returns the rows that are ready. It does not read
+samples itself, so that its drivers can read them with or without an event loop.
 """
 
 from __future__ import annotations
@@ -24,16 +24,16 @@ from fullrecall.run.work import Begun, Run, Work, raised, unscored
 from fullrecall.table.row import Row
 
 _GRACE_SECONDS = 5.0
-"""What requests and calls get to end once they are cancelled."""
+"""The seconds that requests and calls have to end once they are canceled."""
 
 _AHEAD = 64
-"""How many samples per request in flight may be finished before one that they wait behind."""
+"""How many finished samples, per request in flight, may wait for the row of an earlier sample."""
 
 
 class Engine:
-    """Asks the retriever, and runs the flows, of many samples; lives in one event loop.
+    """Asks the retriever and runs the flows of many samples, in one event loop.
 
-    `compute`, if given, runs a function away from the loop, which is somebody else's then.
+    `compute`, if given, runs a function outside the loop, which belongs to the caller then.
     """
 
     def __init__(
@@ -49,7 +49,7 @@ class Engine:
         to_caller = self._put_to_caller if compute is None else None
         self._asker = None if run.retriever is None else Asker(run.retriever, run, to_caller)
         self.callers_calls: deque[RetrieverCall] = deque()
-        """Calls that only the thread which feeds this engine can make: it does, after a turn."""
+        """Calls that only the driver's thread can make, after a turn."""
         self._works: deque[Work] = deque()
         self._running: set[asyncio.Task[None]] = set()
         self._changed = asyncio.Event()
@@ -62,7 +62,7 @@ class Engine:
         return self._interrupted or self.door.stopped is not None
 
     def interrupt(self) -> None:
-        """Give up what is in flight; the next turn returns all rows there are."""
+        """Cancel the samples in flight; `rest` then returns the remaining rows."""
         self._interrupted = True
         for task in self._running:
             task.cancel()
@@ -70,7 +70,7 @@ class Engine:
 
     @property
     def room(self) -> int:
-        """How many samples more may be in flight."""
+        """How many more samples may be in flight."""
         return self._most - len(self._running)
 
     async def turn(self, works: Sequence[Work]) -> list[Row]:
@@ -88,20 +88,20 @@ class Engine:
         return rows
 
     async def rest(self) -> list[Row]:
-        """Return the next rows once there are no more samples, or none for a caller's call."""
+        """Return the next rows after the last sample; no rows if the caller has a call to make."""
         while self._waits:
             await self._change()
         if not self._interrupted:
             return self._ready()
         await self._ended()
-        # Rows come in order: behind a sample that has no retrieval, none is returned.
+        # Rows come in order: no row is returned after a sample without a retrieval.
         retrieved = takewhile(lambda work: work.is_retrieved, self._works)
         rows = [work.row(self._run.scorers) for work in retrieved]
         self._works.clear()
         return rows
 
     async def close(self, *, connections: bool) -> None:
-        """Give up what is still in flight; close what models opened in this loop, if asked to."""
+        """Cancel the samples in flight; close the connections of models if `connections`."""
         self.interrupt()
         await self._ended()
         if self._asker is not None:
@@ -118,7 +118,7 @@ class Engine:
 
     @property
     def is_empty(self) -> bool:
-        """Whether all rows are returned."""
+        """Whether all rows have been returned."""
         return not self._works
 
     @property
@@ -132,7 +132,7 @@ class Engine:
         return self.room > 0 and len(self._works) < self._most * _AHEAD
 
     async def _change(self) -> None:
-        # What ended a task before this is asked wakes nobody: it would be waited for in vain.
+        # A task that failed before this call sets no event any more: do not wait for it.
         if self._error is None:
             self._changed.clear()
             await self._changed.wait()
@@ -152,21 +152,21 @@ class Engine:
         self._changed.set()
 
     async def _carried_out(self, work: Work) -> None:
-        """Retrieve for a sample, if a retriever is to be asked, and run its flows."""
+        """Ask the retriever for a sample, if there is one, and run its flows."""
         watch(self._run.check)
         if not work.is_retrieved and self._asker is not None:
             sample = await self._asker.ask(work.sample)
             prepare = partial(self._run.prepared, work.position, sample)
             prepared = await self._compute(prepare) if self._compute else prepare()
             work.take(prepared)
-        # `gather` makes a task for each flow; one flow runs in the task that is there.
+        # `gather` makes a task for each flow; a single flow runs in the current task.
         if len(work.begun) == 1:
             await self._judge(work, work.begun[0])
         else:
             await asyncio.gather(*(self._judge(work, begun) for begun in work.begun))
 
     async def _judge(self, work: Work, begun: Begun) -> None:
-        """Run one flow to its end; its result has the usage of all that was sent for it."""
+        """Run one flow to its end; its result has the usage of all of its requests."""
         scorer, tally = begun.scorer, Tally()
         try:
             result, _ = await arun(
