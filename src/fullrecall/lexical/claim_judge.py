@@ -1,4 +1,4 @@
-"""What judges share that call no language model: they score claims, and refuse what is none."""
+"""The common base of judges without a language model: they judge claims and refuse questions."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ from fullrecall.lexical.sentences import sentences, statements
 
 
 class Best(NamedTuple):
-    """The stretch of a context that supports a claim most: how far, in [0, 1], and its words."""
+    """The stretch of a context that supports a claim most: its support in [0, 1], and its words."""
 
     support: float = 0.0
     quote: str = ""
 
 
 class Judged(NamedTuple):
-    """A claim against each context alone, and against a pair of them together.
+    """A claim judged against each context alone, and against a pair of contexts together.
 
-    `pair` are two indices, ascending; none where no pair was tried, or none was worth it.
+    `pair` has two ascending indices; it is empty if no pair was tried or useful.
     """
 
     alone: Sequence[Best]
@@ -31,12 +31,12 @@ class Judged(NamedTuple):
     together: float = 0.0
 
     def verdict(self, threshold: float) -> Verdict:
-        """Return the verdict: every context that is enough alone is cited, else the pair."""
+        """Return the verdict. It cites every context that is enough alone, else the pair."""
 
         def cited(indices: Iterable[int]) -> tuple[Citation, ...]:
             return tuple(Citation(index, self.alone[index].quote) for index in indices)
 
-        # All of them, not the best: the target is found at each of their ranks.
+        # All of them, not only the best: the target is found at each of their ranks.
         enough = [index for index, best in enumerate(self.alone) if best.support >= threshold]
         support = max((best.support for best in self.alone), default=0.0)
         if enough:
@@ -47,14 +47,14 @@ class Judged(NamedTuple):
 
 
 def _order(verdict: Verdict) -> tuple[int, float]:
-    """Return the order of verdicts on several facts: the first says whether a context helps."""
+    """Return the sort key of verdicts on several facts: the first decides if a context helps."""
     return ("supported", None, "not_supported").index(verdict.label), -(verdict.support or 0.0)
 
 
 class ClaimJudge(FactByFact):
-    """A judge of claims alone: it splits by form, and cannot answer questions.
+    """A judge of claims only: it splits texts by form, and cannot judge questions.
 
-    Subclasses say how claims are judged, and name themselves for messages.
+    Subclasses judge the claims, and name themselves for messages in `called`.
     """
 
     called: ClassVar[str]
@@ -101,7 +101,10 @@ class ClaimJudge(FactByFact):
     def relevance(
         self, contexts: Sequence[str], *, question: str | None, reference: str | None
     ) -> Flow[Sequence[Verdict]]:
-        """Return one verdict per context: it helps if it supports a fact of the reference."""
+        """Return one verdict per context: a context helps if it supports a fact of the reference.
+
+        Raises `JudgeError` without a reference.
+        """
         del question
         if reference is None:
             raise JudgeError(

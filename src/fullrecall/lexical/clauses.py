@@ -1,10 +1,10 @@
-"""The facts of a text: each sentence that joins several gives one claim for each.
+"""The facts of a text: a sentence that joins several facts is split into one claim for each.
 
-English only, by form. Clauses ("France is in Western Europe and its capital is Paris"), verbs that
-share a subject ("she was born in Germany and developed relativity"), descriptions between commas,
-and lists are parted; a pronoun or a missing subject is replaced by the first one's, so that the
-fact stands alone. Where the form leaves room for doubt, or a word such as "if" or "not" may govern
-the whole, and in other languages, the sentence stays whole.
+English only, by form. The rules split clauses ("France is in Western Europe and its capital is
+Paris"), verbs that share a subject ("she was born in Germany and developed relativity"),
+descriptions between commas, and lists. The first subject replaces a pronoun or a missing subject,
+so that each fact can be judged alone. A sentence stays whole if its form is unclear, if a word such
+as "if" or "not" may govern all of it, or if it is in another language.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from fullrecall.lexical.words.languages import language_among
 from fullrecall.lexical.words.tokens import stem
 
 _FINITE = word_set("verbs") | word_set("modals")
-"""Words that are hardly ever anything but a verb with a subject."""
+"""Words that are nearly always a verb with a subject."""
 _BE = frozenset(("is", "are", "was", "were"))
 _ARTICLES = word_set("articles")
 _DETERMINERS = word_set("determiners")
@@ -36,10 +36,11 @@ _POSSESSIVE = word_set("possessive")
 _ADVERBS = word_set("adverbs")
 _INTRANSITIVE = word_set("intransitive")
 _UNSURE = word_set("unsure")
-"""Words that may reach over what follows "and": who denies, asks, conditions or reports."""
+"""Words of denials, questions, conditions and reports, which may also govern the words after "and".
+"""
 _ENDS_SUBJECT = _PLACING | {"and", "that", "which", "who"}
 _SINGULAR = {"are": "is", "were": "was", "have": "has", "do": "does"}
-_MOST_WORDS = 18  # of a sentence that is parted: in a longer one "and" joins anything
+_MOST_WORDS = 18  # of a sentence that is split: in a longer one "and" may join anything
 _FEWEST = 4  # words of a compound
 _MOST_SUBJECT = 8  # words
 _MOST_BEFORE_VERB = 6  # words of a second subject
@@ -47,7 +48,7 @@ _MOST_ITEM = 6  # words of an item of a list
 _CLAUSE = 20  # words in which a modal may govern
 _HANGING = 2  # words after an article that may still wait for their noun
 _FEWEST_VERB = 4  # letters, as "used" has
-_NEAR_DUMMY = 5  # words after "it" that show that it is no thing
+_NEAR_DUMMY = 5  # words after "it" that show that it means no thing
 _DUMMY = frozenset(("to", "that", "raining", "snowing", "seems", "likely"))
 _PAIR_OF_SUBJECTS = re.compile(r"the \w+ and the \w+$", re.IGNORECASE)
 _THEN = re.compile(r"Then (\w)")
@@ -57,9 +58,9 @@ _INTRODUCED = re.compile(r"(\w+ [^,]+), ((?:The |An? )?[A-Z][^,]+)")
 
 
 def facts_of(text: str) -> list[str]:
-    """Return the facts of what a text states, in order; headings and questions state none.
+    """Return the facts that a text states, in order; headings and questions state none.
 
-    A text of headings alone is returned as its sentences: something must be claimed by it.
+    A text of headings alone is returned as its sentences, because it must claim something.
     """
     stated = frozenset(statements(text))
     return resolved(
@@ -68,12 +69,12 @@ def facts_of(text: str) -> list[str]:
 
 
 def facts_of_claim(claim: str) -> list[str]:
-    """Return the facts of a claim, the claim itself where it states none."""
+    """Return the facts of a claim, or the claim itself if it states none."""
     return facts_of(claim) or [claim]
 
 
 def _with_lead_in(all_parts: Sequence[TextPart], stated: AbstractSet[str]) -> Iterator[str]:
-    """Yield the parts that state something; an item of a list after the words that need it."""
+    """Yield the parts that state something; a list item is added to a lead-in that needs it."""
     lead_in = ""
     for part in all_parts:
         is_item = begins_item(part.text)
@@ -91,9 +92,9 @@ def _with_lead_in(all_parts: Sequence[TextPart], stated: AbstractSet[str]) -> It
 
 
 def resolved(claims: Sequence[str]) -> list[str]:
-    """Return claims with the subject of the one before for a pronoun that they begin with.
+    """Return the claims with initial pronouns replaced by the subject of an earlier claim.
 
-    Dummy "it" has no subject: "It is raining", "It takes an hour to".
+    Dummy "it" is not replaced: "It is raining", "It takes an hour to".
     """
     subject = ""
     made = []
@@ -110,7 +111,7 @@ def resolved(claims: Sequence[str]) -> list[str]:
 
 
 def _with_subject(words: Sequence[str], subject: str) -> list[str]:
-    """Return words with a subject for the pronoun that they begin with."""
+    """Return words with their initial pronoun replaced by a subject."""
     first = words[0].lower()
     near = {word.strip(",.").lower() for word in words[1:_NEAR_DUMMY]}
     if first in _PERSONAL and (first != "it" or _DUMMY.isdisjoint(near)):
@@ -130,7 +131,7 @@ def _facts(sentence: str, text: str) -> list[str]:
 
 
 def _parted(sentence: str) -> list[str]:
-    """Return the simple sentences that a sentence joins, in order; itself if it is simple."""
+    """Return the simple sentences that a sentence joins, in order, or a simple sentence itself."""
     words = sentence.split()
     if not _FEWEST <= len(words) <= _MOST_WORDS:
         return [sentence]
@@ -148,7 +149,7 @@ def _sentence(text: str) -> str:
 
 
 def _clauses(body: str) -> list[str]:
-    """Return the clauses that semicolons or "while" part."""
+    """Return the clauses that semicolons, "while" or "whereas" separate."""
     match = _WHILE.fullmatch(body)
     pieces = [piece for piece in match.groups() if piece] if match else body.split("; ")
     return pieces if all(map(_is_clause, pieces)) else []
@@ -161,7 +162,10 @@ def _is_clause(text: str) -> bool:
 
 
 def _described(body: str) -> list[str]:
-    """Return what describes a name or a subject, between commas or before it, as a sentence."""
+    """Return the description of a name or subject, between commas or before it, as a sentence.
+
+    The sentence without its description is returned, too.
+    """
     before, _, told = body.partition(", who ")
     named = list(takewhile(lambda word: word[:1].isupper(), reversed(before.split())))
     if told and "," not in before + told and 0 < len(named) < len(before.split()):
@@ -190,15 +194,15 @@ def _described(body: str) -> list[str]:
 
 
 def _is_participle(words: Sequence[str]) -> bool:
-    """Whether words begin as in "founded in 1998"."""
+    """Whether words begin with a participle, as "founded in 1998" does."""
     first = words[0].lower()
     return (first.endswith("ed") or first in _past_forms()) and words[1:2] != ["with"]
 
 
 class _Joint(NamedTuple):
-    """Where one fact ends and the next begins; `shares` if the next has no subject of its own.
+    """The place where one fact ends and the next begins; `shares` if the next lacks a subject.
 
-    `auxiliary` is the verb that the next one shares: "was" of "was built and opened".
+    `auxiliary` is the verb that the next fact shares: "was" of "was built and opened".
     """
 
     end: int
@@ -208,7 +212,7 @@ class _Joint(NamedTuple):
 
 
 def _joined(body: str) -> list[str]:
-    """Return the clauses, and the verbs with what follows them, that "and" joins."""
+    """Return the facts that "and" joins: clauses, or verbs with their objects and a subject."""
     words = body.split()
     verb = _verb_at(words)
     joints = _joints(words, verb) if verb and "and" in words else []
@@ -220,7 +224,7 @@ def _joined(body: str) -> list[str]:
     ends = [joint.end for joint in joints[1:]] + [len(words)]
     pieces = [words[joint.start : end] for joint, end in zip(joints, ends, strict=True)]
     first = words[: joints[0].end]
-    # What follows the last verb may be the object of all: "wrote and produced the film".
+    # The words after the last verb may be the object of all verbs: "wrote and produced the film".
     shared = pieces[-1][1:] if "".join(pieces[-1][1:2]).lower() in _DETERMINERS else []
     for piece in ([first] if len(first) == verb + 1 else []) + [p for p in pieces if len(p) == 1]:
         last = piece[-1].rstrip(",")
@@ -238,7 +242,7 @@ def _joined(body: str) -> list[str]:
 
 
 def _joints(words: Sequence[str], verb: int) -> list[_Joint]:
-    """Return the joints of a sentence; none where it is not certain what they join."""
+    """Return the joints of a sentence, without those whose parts are not certain to be facts."""
     joints: list[_Joint] = []
     listed: list[_Joint] = []  # after commas: a list if an "and" ends it
     bare_words = [word.lower().strip(",;()\"'") for word in words]
@@ -266,7 +270,7 @@ def _may_reach(word: str) -> bool:
 
 
 def _joint(words: Sequence[str], end: int, start: int, verb: int) -> _Joint | None:
-    """Return the joint of what ends at `end` and begins at `start`; None where it is none."""
+    """Return the joint of a fact that ends at `end` and one that begins at `start`, or None."""
     if _has_own_subject(words, start):
         return _Joint(end, start)
     at = start + (words[start] in _ADVERBS or words[start].endswith("ly"))
@@ -289,7 +293,7 @@ def _joint(words: Sequence[str], end: int, start: int, verb: int) -> _Joint | No
 
 
 def _auxiliary(words: Sequence[str]) -> str:
-    """Return the verb of a passive: "was" of "was built", "has been"; nothing of an active."""
+    """Return a passive's auxiliary: "was" of "was built", "has been"; empty for an active verb."""
     if words[1:2] in (["been"], ["be"]):
         return " ".join(words[:2])
     return words[0] if words[0] in _BE and words[1:2] != ["born"] else ""
@@ -300,7 +304,7 @@ def _begins_object(word: str) -> bool:
 
 
 def _has_own_subject(words: Sequence[str], start: int) -> bool:
-    """Whether a pronoun, or a short phrase with an article or a name, has a verb of its own."""
+    """Whether a pronoun, or a short phrase with an article or a name, has its own verb."""
     word = words[start]
     if word.lower() not in _PERSONAL | _POSSESSIVE | _ARTICLES and not word[:1].isupper():
         return False
@@ -313,7 +317,7 @@ def _has_own_subject(words: Sequence[str], start: int) -> bool:
 
 
 def _subject(words: Sequence[str], verb: int) -> str:
-    """Return the words before the first verb; nothing where they are more than a subject."""
+    """Return the words before the first verb; empty if they are more than a subject."""
     subject = words[: verb - words[verb - 1].endswith("ly")]
     bare_words = [word.lower().strip(",") for word in subject]
     if not subject or len(subject) > _MOST_SUBJECT or not _UNSURE.isdisjoint(bare_words):
@@ -334,7 +338,7 @@ def _items(body: str) -> list[str]:
     verb = _verb_at(first)
     if not verb:
         return _of_subjects([*chunks, last])
-    if len(items) == 1:  # of two, "and" may be part of a name: "is fast and cheap" alone
+    if len(items) == 1:  # "and" of two may be part of a name: only "is fast and cheap" is split
         is_bare = first[verb] in _BE and verb == len(first) - 2
         is_plain = all(word.isalpha() and word.islower() for word in (first[-1], last))
         return [head, " ".join([*first[:-1], last])] if is_bare and is_plain else []
@@ -346,7 +350,10 @@ def _items(body: str) -> list[str]:
 
 
 def _of_subjects(chunks: Sequence[str]) -> list[str]:
-    """Return what is said of several subjects, of each; of two: "the lobby and the gym" alone."""
+    """Return a statement about several subjects as one for each.
+
+    Two subjects are split only if they have the form "the lobby and the gym".
+    """
     words = chunks[-1].split()
     verb = _verb_at(words) or next((n for n, word in enumerate(words) if word in _SINGULAR), 0)
     subjects = [*chunks[:-1], " ".join(words[:verb])]
@@ -360,7 +367,10 @@ def _of_subjects(chunks: Sequence[str]) -> list[str]:
 
 
 def _shared(first: Sequence[str], item: Sequence[str]) -> str:
-    """Return the words that an item shares: to the verb, or to a preposition before its like."""
+    """Return the words that list items share: up to the verb, or to a preposition before an item.
+
+    Such a preposition has a word of the item's kind after it.
+    """
     verb = _verb_at(first)
     for at in range(len(first) - 2, verb, -1):
         if first[at] in _PLACING and _kind(first[at + 1]) == _kind(item[0]):
@@ -375,12 +385,12 @@ def _kind(word: str) -> str:
 
 
 def _verb_at(words: Sequence[str]) -> int:
-    """Return where the first verb stands; 0 without one."""
+    """Return the index of the first verb; 0 without one."""
     return next((at for at in range(1, len(words)) if _is_verb(words, at)), 0)
 
 
 def _is_verb(words: Sequence[str], at: int) -> bool:
-    """Whether a word has the form of a verb with a subject, where it stands."""
+    """Whether the word at `at` has the form of a verb with a subject."""
     word, before = words[at].rstrip(",.:;"), words[at - 1].lower()
     if not word.islower() or before in _ARTICLES:
         return False
@@ -413,14 +423,14 @@ def _is_known_verb(word: str) -> bool:
 
 @cache
 def _past_forms() -> frozenset[str]:
-    """Return the irregular pasts: built, wrote, held."""
+    """Return the irregular past forms: built, wrote, held."""
     forms = {form for line in lines("irregular.txt") for form in line.split()[1:]}
     return frozenset(form for form in forms if not form.endswith(("s", "ing")))
 
 
 @cache
 def _verb_stems() -> frozenset[str]:
-    """Return the stems of which the frequent words have both -ing and a past."""
+    """Return the stems of frequent words with both an -ing form and a past form."""
     of = {
         ending: {stem(word) for word in zipf_frequencies() if word.endswith(ending)}
         for ending in ("ing", "ed")

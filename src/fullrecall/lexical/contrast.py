@@ -1,4 +1,4 @@
-"""Whether an English text says something else than a claim: the opposite, another word, of some."""
+"""Does an English text differ from a claim: by an opposite, another word, or another amount?"""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ from fullrecall.lexical.words.tokens import Word, alike, read_words, stem
 
 _PREFIXES = ("un", "in", "im", "ir", "il", "non", "dis")
 _LEAST = 4  # letters of a word that a prefix negates
-_WITHIN = 3  # words on either side of an opposite of which one must be shared
+_WITHIN = 3  # words on either side of an opposite: the claim and the text must share one
 _MOST = 60  # words of a claim that may have an opposite
-_SHORT = 15  # words of a claim that a text may have but for one
+_SHORT = 15  # words of a claim that a text may repeat with one other word
 _NOT = re.compile(r"\b(?:(?:does|do|did|is|are|was|were) )?not (?=\w)|n[o']t ", re.IGNORECASE)
 _NOT_ALL = re.compile(r"\bnot (?:all|every|each)\b", re.IGNORECASE)
 _AMOUNTS = (("of all", "of some"), ("of many", "of few"), ("of few", "of many"))
@@ -26,7 +26,7 @@ _AMOUNTS = (("of all", "of some"), ("of many", "of few"), ("of few", "of many"))
 
 @remembered_words(65_536)
 def opposite_keys(written: str) -> frozenset[str]:
-    """Return the keys of a lower-case word's opposites: listed ones, and by a negating prefix."""
+    """Return the keys of a lower-case word's opposites: those listed, and by a negating prefix."""
     keys = set(opposites().get(stem(written), ()))
     if written in word_set("not negated") or len(written) < _LEAST:
         return frozenset(keys)
@@ -40,7 +40,10 @@ def opposite_keys(written: str) -> frozenset[str]:
 
 
 def states_opposite(claim: str, text: str) -> bool:
-    """Whether an opposite of a word of the claim stands beside a word of the claim, undenied."""
+    """Whether the text has an opposite of a word of the claim, near another word of the claim.
+
+    Neither of the two opposites is denied, or both are.
+    """
     claimed, stated = read_words(claim), {word.key: word for word in reversed(read_words(text))}
     claim_keys = {word.key for word in claimed}
     pairs = [
@@ -65,10 +68,10 @@ def _neighbors(words: Sequence[Word], word: Word) -> set[str]:
 
 
 def states_other_word(claim: str, text: str) -> bool:
-    """Whether a text has a short claim word for word, but for one that has another in its place.
+    """Whether a text repeats a short claim word for word, except for one other word.
 
-    Lists of opposites have no end: a fixed rate and a variable one, a left turn and a sharp one.
-    Numbers, synonyms, and words that begin alike may stand for each other.
+    No list of opposites is complete: a fixed rate and a variable one, a left turn and a sharp one.
+    Numbers, synonyms, and words that begin alike do not count as other words.
     """
     claimed, stated = read_words(claim), read_words(text)
     keys = {word.key for word in stated}
@@ -94,7 +97,7 @@ def _exclude(word: Word, other: Word) -> bool:
 
 
 def states_other_amount(claim: str, text: str) -> bool:
-    """Whether a claim speaks of all, or of none, and a text of some; or of many, and of few."""
+    """Whether a claim is about all or none and a text about some, or one of many, one of few."""
     rest = _NOT_ALL.sub(" some ", text)
     claimed, stated = ({word.written for word in read_words(each)} for each in (claim, rest))
     return any(
@@ -106,10 +109,10 @@ def states_other_amount(claim: str, text: str) -> bool:
 
 
 def in_words_of(claim: str, contexts: Sequence[ParsedText]) -> str:
-    """Return a claim with a negated opposite for a word that no context has: "not lazy", "eager".
+    """Return a claim in the words of its contexts, by negated opposites and equal amounts.
 
-    So "unavailable" and "not available" are one claim, and "does not include" and "excludes"; and
-    so are "250 ms" and "0.25 seconds".
+    A word that no context has is replaced: "eager" by "not lazy", "unavailable" by "not available",
+    "does not include" by "excludes", "250 ms" by "0.25 seconds".
     """
     for number in reversed(numbers(claim)):
         stated = [n for context in contexts for n in numbers(context.text)] if number.unit else []

@@ -1,8 +1,8 @@
 """A cross-encoder as a judge: a classifier that reads a passage and a claim together.
 
-Any sequence-classification or NLI model: one score for support, or entailment, neutral and
-contradiction, as the model's own config says. It runs here, needs no key, and is a
-`ChatModel` to whoever drives it: what was scored once is in the store.
+Any sequence-classification or NLI model works: its config says whether it has one score for
+support, or entailment, neutral and contradiction. It runs locally without a key. Drivers use it as
+a `ChatModel`, so a store keeps its scores.
 """
 
 from __future__ import annotations
@@ -30,14 +30,14 @@ class CrossEncoderJudge(ClaimJudge):
       `tokenizer.json` and `config.json`). It needs the extra `nli`.
     - `threshold`: the score from which a claim is supported, in (0, 1]. `examine` of
       `fullrecall.testing.examine` measures one on your labels.
-    - `window`: sentences that are read at a time; each context's best window counts, and where no
-      context supports a claim, the two best windows together.
+    - `window`: sentences read at a time. Each context's best window counts; if no context supports
+      a claim, the two best windows count together.
     - `batch_size`: pairs in one run of the model. `max_length`: tokens of a pair; the passage is
-      cut, never the claim. It runs on a GPU where onnxruntime has one.
+      cut, never the claim. The model runs on a GPU if onnxruntime has one.
 
-    Raises `ParameterError` for a model whose labels do not say which of them is support, and
-    `MissingExtraError` without the packages. It splits texts into the facts of their sentences,
-    and cannot decide whether a question is answered.
+    Raises `ParameterError` for a model whose labels do not say which output means support, and
+    `MissingExtraError` without the packages. The judge splits texts into the facts of their
+    sentences, and cannot decide whether a question is answered.
     """
 
     model: str
@@ -52,11 +52,11 @@ class CrossEncoderJudge(ClaimJudge):
         super().__post_init__()
         for name in ("window", "batch_size", "max_length"):
             check_k(getattr(self, name), name)
-        _ = self._pairs  # a model that cannot be loaded is told of here, not in a report
+        _ = self._pairs  # a model that cannot be loaded raises here, not in a report
 
     @property
     def name(self) -> str:
-        """The model and what decides its verdicts."""
+        """The model, the threshold and the window."""
         return f"{self._pairs.name}:{self.threshold:g}/{self.window}"
 
     def _attributed(
@@ -103,7 +103,7 @@ class CrossEncoderJudge(ClaimJudge):
     def _ask(self, pairs: Sequence[tuple[str, str]]) -> Flow[list[float]]:
         if not pairs:
             return []
-        # All pairs in one request: the model sorts them into batches of like length.
+        # All pairs in one request: the model sorts them into batches of similar length.
         request = ChatRequest((Message("user", json.dumps(pairs)),), schema_name="support")
         (completion,) = yield [Ask(self._pairs, request)]
         if completion.failure is not None:
@@ -117,7 +117,7 @@ class CrossEncoderJudge(ClaimJudge):
 
 
 def _best_two(alone: Sequence[Best]) -> tuple[int, ...]:
-    """Return the contexts that support a claim most, at most two, the earlier first."""
+    """Return the indices of the two contexts that support a claim most, the earlier first."""
     read = [index for index, best in enumerate(alone) if best.quote]
     return tuple(sorted(sorted(read, key=lambda index: (-alone[index].support, index))[:2]))
 

@@ -1,10 +1,10 @@
-"""True claims with one detail made false: what a judge that reads closely does not support.
+"""True claims with one detail made false, which a judge that reads closely does not support.
 
 The claims are the user's own, which the contexts support; each edit changes one word or two. So no
-label is needed, and what a judge still supports is an error of a known kind.
+labels are needed, and every false claim that a judge still supports is an error of a known kind.
 
-A kind that a judge has a rule for says how well the rule works. The others, which are most, say how
-closely it reads.
+A kind that a judge has a rule for shows how well the rule works. All other kinds, which are most,
+show how closely the judge reads.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ Edit: TypeAlias = Callable[["_ClaimToEdit", random.Random], "str | None"]
 
 
 class Falsified(NamedTuple):
-    """A claim that the contexts support, the same with one detail changed, and which."""
+    """A claim that the contexts support, a false version of it, and the detail that differs."""
 
     claim: str
     false: str
@@ -41,24 +41,24 @@ class Falsified(NamedTuple):
 
 
 class _ClaimToEdit(NamedTuple):
-    """A claim to edit: its contexts, and the names in other claims and contexts."""
+    """A claim to edit, with its contexts and the names in all claims."""
 
     text: str
     contexts: Sequence[str]
     other_names: Sequence[str]
 
     def replaced(self, start: int, end: int, new: str) -> str:
-        """Return the text with other words at these offsets."""
+        """Return the text with `new` in place of these offsets."""
         return self.text[:start] + new + self.text[end:]
 
 
 def falsified(claims: Sequence[tuple[str, Sequence[str]]], *, seed: int = 0) -> Iterator[Falsified]:
-    """Yield each claim with each detail that it has changed; claims come with their contexts.
+    """Yield a false version of each claim for each detail that it has; `claims` have contexts.
 
-    English only, but for numbers: the others are found by English forms.
+    In other languages only numbers are changed: all other details are found by English forms.
     """
     chance = random.Random(seed)  # noqa: S311 - a choice that can be repeated, no secret
-    # Sorted: a set has another order in each process, and the same seed would draw other names.
+    # Sorted: a set's order differs between processes, so the same seed would draw other names.
     all_names = sorted({name.text for claim, _ in claims for name in names(claim) if name.is_sure})
     for text, contexts in claims:
         claim = _ClaimToEdit(text, contexts, all_names)
@@ -73,13 +73,13 @@ def falsified(claims: Sequence[tuple[str, Sequence[str]]], *, seed: int = 0) -> 
 
 @cache
 def edits() -> Mapping[str, Edit]:
-    """Return what makes a claim false, by kind; each returns None where it finds nothing to edit.
+    """Return the edits that make a claim false, by kind; an edit returns None if it cannot apply.
 
-    - number: another one, which stands in no context; number elsewhere: one of another statement.
-    - month; name: of another text; role: two names exchanged;
-      opposite, another of its kind (rival); negation: a "not" put in or taken out.
-    - what `falsifications.json` lists: words put in, before or after the claim, or exchanged, as
-      units and scales are.
+    - number: a number that is in no context; number elsewhere: the number of another statement.
+    - month: one in no context; name: one from another claim; role: two names exchanged; opposite;
+      rival: another word of the same kind; negation: a "not" added or removed.
+    - the edits in `falsifications.json`: words added inside, before or after the claim, or
+      exchanged, such as units and scales.
     """
     listed: dict[str, dict[str, list[str]]] = table("falsifications.json")
     edit_of: dict[str, Edit] = {
@@ -113,7 +113,7 @@ def _number(claim: _ClaimToEdit, chance: random.Random) -> str | None:
     present = [other for text in texts for other in numbers(text)]
     present_keys = {word.key for text in texts for word in read_words(text)}
     for _ in range(_TRIES):
-        # No zeros: "07" for "17" would be a number of another form.
+        # No zeros: "07" for "17" would have another form.
         drawn = re.sub(r"\d", lambda _: str(chance.randint(1, 9)), number.text)
         (new, *_) = numbers(drawn) or [None]
         is_absent = present_keys.isdisjoint(
@@ -125,7 +125,7 @@ def _number(claim: _ClaimToEdit, chance: random.Random) -> str | None:
 
 
 def _number_elsewhere(claim: _ClaimToEdit, chance: random.Random) -> str | None:
-    """Exchange a number for one of its sort that the contexts have in another place."""
+    """Exchange a number for another number of the same sort from the contexts."""
     own = numbers(claim.text)
     pairs = [
         (number, other)
@@ -159,13 +159,13 @@ def _name(claim: _ClaimToEdit, chance: random.Random) -> str | None:
 def _renamed(
     claim: _ClaimToEdit, own: Sequence[str], others: Sequence[str], chance: random.Random
 ) -> str | None:
-    """Return the claim with one of its names exchanged for one of these, of as many words."""
+    """Return the claim with one of `own` exchanged for another name, of as many words if any."""
     others = [name for name in others if not _shares(name, claim.text)]
     if not own or not others:
         return None
     former = chance.choice(own)
     like = [name for name in others if len(name.split()) == len(former.split())] or others
-    # By a function: a backslash in a name would be an escape in a replacement.
+    # A function, because a backslash in a replacement text would be an escape.
     return re.sub(rf"\b{re.escape(former)}\b", lambda _: chance.choice(like), claim.text, count=1)
 
 
@@ -210,7 +210,7 @@ def _exchanged(
     replacements: Mapping[str, Sequence[str]],
     of_numbers: bool = False,
 ) -> str | None:
-    """Exchange a word, no name, for another of which it makes the statement false."""
+    """Exchange a word, but not a name, for another that makes the statement false."""
     words = [
         word
         for word in read_words(claim.text)
@@ -227,7 +227,7 @@ def _exchanged(
 
 
 def _names(text: str) -> list[str]:
-    """Return the names of a text as they are written there, each once; no part of another."""
+    """Return each name of a text once, as written, without names that are part of another."""
     listed = list(dict.fromkeys(name.text for name in names(text) if len(name.text) > 2))  # noqa: PLR2004
     return [name for name in listed if not any(name != other and name in other for other in listed)]
 

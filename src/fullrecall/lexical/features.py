@@ -1,12 +1,12 @@
-"""What is measured of a claim against contexts: what is covered, what is missing, how close it is.
+"""The features of a claim against contexts: covered words, missing names, and closeness.
 
-Coverage is weighted by the rarity of words (`words.frequencies`). Which features there are was
-settled on one collection and shown on another (`docs/judges.md`).
-The length of the contexts is none: what supports a claim does so in any company.
+Coverage is weighted by the rarity of words (`words.frequencies`). The features were chosen on one
+collection and tested on another (`docs/judges.md`). The length of the contexts is not a feature:
+a context supports a claim regardless of the contexts beside it.
 
 A regression weighs a hundred words that fit against one that does not. Some rules do not weigh
-(`differing_detail`): a number, a month, or a command that stands nowhere, a "not" on one side only,
-an opposite, another amount, and another word in a sentence that is else the same.
+(`differing_detail`): a number, month or command that no context has, a "not" on one side only, an
+opposite, another amount, and one other word in an otherwise equal sentence.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from fullrecall.lexical.words.tokens import read_words
 
 _CODE = re.compile("`([^`]++)`")
 _NEAR = 12  # words: the distance over which closeness fades to 1/e
-_PLACES = 12  # of a word, when distances are taken
+_PLACES = 12  # of a word, in the calculation of distances
 _ABOUT = 0.3  # of the claim's weight that one sentence covers, to be about the same
 _HALF = 0.5  # of the words that a sentence denies
 
@@ -45,10 +45,10 @@ def features(claim: ParsedText, match: ClaimMatch) -> dict[str, float]:
 
 
 def _closeness(claim: ParsedText, match: ClaimMatch) -> float:
-    """Return how close the claim's telling words stand in a context, of those that are there.
+    """Return how close together the claim's telling words occur in a context, in [0, 1].
 
-    Each word is paired with the next two. A pair as close as in the claim counts 1, and less the
-    further apart it is; without a pair the answer is 0.5.
+    Each word is paired with the next two. A pair as close as in the claim counts 1, a pair further
+    apart counts less. Words that do not occur are ignored; without any pair the result is 0.5.
     """
     weight = close = 0.0
     for gap in (1, 2):
@@ -61,7 +61,7 @@ def _closeness(claim: ParsedText, match: ClaimMatch) -> float:
             worth = min(word.weight, next_word.weight)
             weight += worth
             close += worth * math.exp(-max(0, apart - claimed - 1) / _NEAR)
-    return close / weight if weight else 0.5  # no pair speaks for the claim, nor against it
+    return close / weight if weight else 0.5  # without pairs: neither for the claim nor against it
 
 
 def _distance(match: ClaimMatch, unit: int, other: int) -> int | None:
@@ -75,7 +75,7 @@ def _distance(match: ClaimMatch, unit: int, other: int) -> int | None:
 
 
 def differing_detail(claim: ParsedText, contexts: Sequence[ParsedText], match: ClaimMatch) -> bool:
-    """Whether the claim differs in a number, code, an amount, an opposite, a word, or a denial."""
+    """Whether the claim differs in a number, code, amount, opposite, word or denial."""
     coded = {word.key for code in _CODE.findall(claim.text) for word in read_words(code)}
     if not all(any(key in passage.places for passage in contexts) for key in coded):
         return True
@@ -89,9 +89,9 @@ def differing_detail(claim: ParsedText, contexts: Sequence[ParsedText], match: C
 
 
 def _has_absent_number(claim: str, contexts: Sequence[str]) -> bool:
-    """Whether a number in digits, with its unit and scale, or a month stands in no context.
+    """Whether no context has a number in digits, with its unit and scale, or a month of the claim.
 
-    A number may stand there for another: rounded, or of a decade.
+    A rounded number, or the number of a decade, counts as the claim's number.
     """
     named = months(claim)
     if named and not named <= {month for context in contexts for month in months(context)}:
@@ -102,10 +102,10 @@ def _has_absent_number(claim: str, contexts: Sequence[str]) -> bool:
 
 
 def _is_denied(claim: ParsedText, sentence: str) -> bool:
-    """Whether either of the claim and the sentence that covers most of it denies it, not both.
+    """Whether only one of the claim and the sentence that covers most of it is a denial.
 
-    A sentence denies the claim where half of what it denies is the claim's. Where the claim denies,
-    too, one word is enough, or other words for a denial: "failed to", "a myth".
+    A sentence denies the claim if half of the words that it denies are the claim's. If the claim
+    also denies, one such word is enough, or another form of denial: "failed to", "a myth".
     """
     denied = denied_keys(sentence)
     shared = denied.intersection(word.key for word in claim.words)

@@ -1,4 +1,4 @@
-"""The built-in judge: no model to call, no key, no download, and the same answer every time."""
+"""The built-in judge: no model, no key, no download, and the same answer every time."""
 
 from __future__ import annotations
 
@@ -20,18 +20,18 @@ _LONGEST_CLAIM = 20_000  # characters
 
 @dataclass(frozen=True)
 class LexicalJudge(ClaimJudge):
-    """Judges claims by their words: which of them, and which numbers and names, occur.
+    """Judges claims by the words, numbers and names of a claim that occur in the contexts.
 
     Free and deterministic, and right less often than a large model: `weights.json` has its balanced
-    accuracy against human labels, measured as `bench/local_judge.py` does. A number
-    that stands in no context, or a "not" on one side only, denies support by itself. Two contexts
-    support a claim together where both name the same; what takes three is not found. It splits
-    texts into the facts of their sentences, and it cannot tell whether a question is answered.
+    accuracy against human labels, measured as `bench/local_judge.py` does. A number that no context
+    has, or a "not" on one side only, denies support by itself. Two contexts support a claim
+    together if both name the same thing; claims that need three contexts are not found. The judge
+    splits texts into the facts of their sentences, and cannot tell whether a question is answered.
 
-    It judges English, for it was measured on no other language. A claim in another one, or one that
-    only a context in another may support, is unscored.
+    It judges only English, because it was not measured on other languages. A claim in another
+    language, or one that only a context in another language may support, is unscored.
 
-    `rules` are the kinds of false claims that it has a rule of its own for.
+    `rules` are the kinds of false claims for which it has a rule.
     """
 
     threshold: float = 0.5
@@ -67,7 +67,7 @@ class LexicalJudge(ClaimJudge):
         if language != "en":
             return _unmeasured(f"this claim is {name_of(language)}")
         language_of = {text: judged_language(text, [claim]) for text in contexts}
-        # What is not read stays as an empty context: verdicts cite contexts by their place.
+        # Contexts that are not read become empty texts: verdicts cite contexts by their index.
         read = [text if language_of[text] == "en" else "" for text in contexts]
         verdict = judged(claim, read, threshold=self.threshold).verdict(self.threshold)
         if verdict.label == "supported":
@@ -87,10 +87,10 @@ def _unmeasured(reason: str) -> Verdict:
 
 
 def _may_tell(claim: str, context: str) -> bool:
-    """Whether a context in another language may speak of what the claim does.
+    """Whether a context in another language may be about the same things as the claim.
 
-    In the same script, a claim's names and numbers are written alike: one that has none of them
-    is about something else.
+    In the same script, names and numbers are written alike: a context without any name or number
+    of the claim is about something else.
     """
     told = [word for word in read_words(claim) if word.is_number or word.is_capitalised]
     has_own = bool(names(claim)) or any(word.written[0].isdigit() for word in told)

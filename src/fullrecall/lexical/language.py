@@ -1,4 +1,4 @@
-"""The rules of English that this room plugs into the kernel."""
+"""The English rules that this room plugs into the kernel."""
 
 from fullrecall.judge.language import Language
 from fullrecall.lexical.clauses import facts_of_claim
@@ -10,7 +10,7 @@ from fullrecall.lexical.words.numbers import numbers
 
 
 class English(Language):
-    """The rules of this room, as the kernel asks for them."""
+    """The rules of this room as the kernel's `Language`."""
 
     facts = staticmethod(facts_of_claim)
     mentions = staticmethod(mentions)

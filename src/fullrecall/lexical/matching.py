@@ -1,6 +1,6 @@
-"""Where each word of a claim is found in the contexts, and the stretch that covers most of it.
+"""Find each word of a claim in the contexts, and the stretch of text that covers most of them.
 
-A text is read once: its words, its sentences, and an index from word to positions.
+Each text is read once into its words, its sentences, and an index from word to positions.
 """
 
 from __future__ import annotations
@@ -16,8 +16,8 @@ from fullrecall._util.caches import remembered
 from fullrecall._util.pieces import paused
 from fullrecall.lexical.words.tokens import SHARED_PREFIX, Word, alike, read_words
 
-# A sentence ends at . ! ? before a space and what can begin one; at the stops of scripts that
-# leave no space; at a blank line or a line break.
+# A sentence ends at . ! ? before a space and a character that can begin a sentence; at the stops
+# of scripts without spaces; at a blank line or a line break.
 _BOUNDARY = re.compile(
     r"(?<=[.!?…])[\"'”’)\]]*\s+(?=[\"'“‘(\[]?[^\W_a-z])"  # noqa: RUF001
     r"|(?<=[。！？।؟])|\n+"  # noqa: RUF001
@@ -29,14 +29,14 @@ _LEAST_ROWS = 3  # of a table, with its header
 _LONGEST_SENTENCE = 60  # words; a longer stretch without a stop (a table, a list) is cut
 _ALIKE_CREDIT = 0.8  # of a word that begins like the claim's
 _CANDIDATES = 6  # sentences around which windows are tried
-_NEARLY = 0.9  # of what a window covers, for a part of it to be the evidence
+_NEARLY = 0.9  # of a window's coverage, which a part of it needs to be the evidence
 
 Cover = Mapping[int, float]  # unit number to credit in (0, 1]
 _NOTHING: Cover = {}
 
 
 class ParsedText(NamedTuple):
-    """A text, read."""
+    """A text with its words, sentences and index."""
 
     text: str
     words: tuple[Word, ...]
@@ -45,14 +45,14 @@ class ParsedText(NamedTuple):
     places: Mapping[str, Sequence[int]]  # key to word positions
 
     def sentence(self, number: int) -> str:
-        """Return a sentence's text, without what follows its last word."""
+        """Return a sentence's text up to its last word, without final marks."""
         first, last = self.sentences[number]
         return self.text[self.words[first].start : self.words[last - 1].end]
 
 
 @remembered(1_000_000)  # a context is judged for many claims
 def read_passage(text: str) -> ParsedText:
-    """Return a text with its words, its sentences, and where each word stands."""
+    """Return a text with its words, its sentences, and the positions of each word."""
     words = read_words(text)
     cuts = [match.end() for match in _BOUNDARY.finditer(text)]
     firsts: list[int] = []  # of each sentence: its first word
@@ -60,7 +60,7 @@ def read_passage(text: str) -> ParsedText:
     positions_of: defaultdict[str, list[int]] = defaultdict(list)
     passed = 0
     for position, word in enumerate(paused(words)):
-        # Words and cuts both ascend: the search goes on where it stood.
+        # Words and cuts both ascend: each search starts where the last one ended.
         passed, before = bisect_right(cuts, word.start, lo=passed), passed
         if not firsts or passed > before or position - firsts[-1] >= _LONGEST_SENTENCE:
             firsts.append(position)
@@ -72,7 +72,7 @@ def read_passage(text: str) -> ParsedText:
 
 @remembered(1_000_000)
 def _table(text: str) -> tuple[Sequence[str], Sequence[int]]:
-    """Return the lines of a text, and which of them are rows of a table, without its header."""
+    """Return the lines of a text, and the indices of table rows among them, without the header."""
     lines = text.splitlines()
     rows = [n for n, line in enumerate(lines) if _ROW.search(line) and any(map(str.isalnum, line))]
     if len(rows) < _LEAST_ROWS:
@@ -81,16 +81,16 @@ def _table(text: str) -> tuple[Sequence[str], Sequence[int]]:
 
 
 def read_for(claim: ParsedText, text: str) -> ParsedText:
-    """Return a text, read for a claim: of a table only the row that has most of the claim.
+    """Return a parsed text; of a table it keeps only the row that has most of the claim.
 
-    A number in another row is another item's.
+    A number in another row belongs to another item.
     """
     lines, rows = _table(text)
     if not rows:
         return read_passage(text)
 
     def shared(row: int) -> tuple[float, int]:
-        """Return the weight of the claim's words in a row, and how many of its numbers it has."""
+        """Return the weight of the claim's words in a row, and the count of its numbers there."""
         stated = claim.places.keys() & read_passage(lines[row]).places.keys()
         words = [claim.words[claim.places[key][0]] for key in stated]
         worth = [word.weight for word in words if not word.is_number]
@@ -101,21 +101,21 @@ def read_for(claim: ParsedText, text: str) -> ParsedText:
 
 
 class Sentence(NamedTuple):
-    """A sentence of a context, by number."""
+    """A sentence of a context, both by 0-based number."""
 
     context: int
     number: int
 
 
 class ClaimMatch(NamedTuple):
-    """The claim's units, each of its words once, against the contexts.
+    """The coverage of the claim's units, its distinct words, by the contexts.
 
     A window is a sentence with its neighbors. The *region* is the best window together with the
-    first sentence of its context, which is where a text says what "he" and "it" stand for later.
+    first sentence of its context, where a text often names the thing that "he" or "it" later means.
     """
 
     units: tuple[Word, ...]
-    telling: tuple[int, ...]  # the units that are no function words
+    telling: tuple[int, ...]  # the units that are not function words
     total: float  # weight of all units
     found: tuple[float, ...]  # for each unit, its best credit anywhere
     region: tuple[float, ...]  # for each unit, its best credit in the region
@@ -130,7 +130,7 @@ class ClaimMatch(NamedTuple):
         return sum(u.weight * credit for u, credit in zip(self.units, self.found, strict=True))
 
     def weigh(self, units: Iterable[int], credit: Sequence[float]) -> float:
-        """Return the share of the units' weight that `credit` covers; of no units, all."""
+        """Return the share of the units' weight that `credit` covers; 1.0 without units."""
         weight = covered = 0.0
         for unit in units:
             weight += self.units[unit].weight
@@ -167,7 +167,7 @@ def match_of(claim: ParsedText, contexts: Sequence[ParsedText]) -> ClaimMatch:
 
 
 def occurrences(word: Word, passage: ParsedText) -> Iterator[tuple[int, float]]:
-    """Yield where a word stands in a passage, with its credit: itself or alike."""
+    """Yield each position in a passage of a word, or else of words alike, with its credit."""
     if word.key in passage.places:
         yield from ((position, 1.0) for position in passage.places[word.key])
     elif not word.is_number:
@@ -180,11 +180,11 @@ def occurrences(word: Word, passage: ParsedText) -> Iterator[tuple[int, float]]:
 def _best_window(
     covers: Mapping[Sentence, Cover], weights: Sequence[float], contexts: Sequence[ParsedText]
 ) -> tuple[Sentence | None, Cover, tuple[int, int]]:
-    """Return the middle of the window that covers most, what its region covers, and its evidence.
+    """Return the middle of the window with most coverage, its region's cover, and its evidence.
 
     Windows are tried around the sentences that cover most.
     """
-    # Only around the best: joining every window takes long in a long context.
+    # Only around the best sentences: joining every window takes long in a long context.
     ranking = sorted(covers, key=lambda sentence: (-_weigh(covers[sentence], weights), sentence))
     window: tuple[Sentence | None, Cover, tuple[int, int]] = (None, _NOTHING, (0, 0))
     most = 0.0
@@ -193,7 +193,7 @@ def _best_window(
         is_row = _ROW.search(contexts[context].sentence(number))
         neighbors = [number] if is_row else [number - 1, number, number + 1]
         whole = _weigh(_joined(covers, context, neighbors), weights)
-        # The same credits, added in another order, differ in their last bits: no reason to move on.
+        # Equal credits added in another order differ in their last bits: that does not count.
         if whole <= most + 1e-9:
             continue
         most = whole
@@ -207,7 +207,7 @@ def _best_window(
 
 
 def _joined(covers: Mapping[Sentence, Cover], context: int, numbers: Sequence[int]) -> Cover:
-    """Return what sentences of a context cover together."""
+    """Return the joint cover of several sentences of a context."""
     return _join(*(covers.get(Sentence(context, number), _NOTHING) for number in numbers))
 
 

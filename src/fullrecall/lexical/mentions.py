@@ -1,4 +1,4 @@
-"""Where a text has a number, an amount or a date, however it is written."""
+"""Find a number, an amount or a date in a text, in any notation."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ _DATE = re.compile(
 
 
 def mentions(entity: str, text: str) -> Iterator[tuple[int, int]]:
-    """Yield the half-open offsets at which a text has the number or date that an entity is.
+    """Yield the half-open offsets in a text of the number or date that `entity` is.
 
-    None for an entity that is neither as a whole. `10 km` is 10km, `$4.2B` is $4.2 billion, and
+    Yields nothing if the whole entity is neither. `10 km` is 10km, `$4.2B` is $4.2 billion, and
     `4 March 2023` is March 4, 2023.
     """
     entity = entity.strip()
@@ -38,7 +38,7 @@ def mentions(entity: str, text: str) -> Iterator[tuple[int, int]]:
 
 @remembered(200_000)
 def _dates(text: str) -> tuple[tuple[_Date, int, int], ...]:
-    """Return the dates of a text, each as year, month and day, with its offsets."""
+    """Return the dates of a text, each as (year, month, day) with its offsets."""
     listed = []
     for match in _DATE.finditer(text):
         form = {key[:-1]: value for key, value in match.groupdict().items() if value}

@@ -1,4 +1,4 @@
-"""What scores a passage and a claim: a sequence classifier in ONNX. No torch."""
+"""Score pairs of a passage and a claim by a sequence classifier in ONNX, without torch."""
 
 from __future__ import annotations
 
@@ -20,20 +20,21 @@ from fullrecall.judge.models.chat import ChatRequest, Completion
 _SUPPORTS = re.compile("entail|support|consisten|faithful|attributable|factual|grounded|true|yes")
 _DENIES = re.compile("^(?:no$|not|non|un|in|dis|false)|contradict|refut|hallucinat")
 _DIGITS = 4
-"""Decimals of a score: fewer than what the company of other pairs in a batch may change."""
+"""Decimals of a score: few enough that the other pairs in a batch do not change it."""
 _PROBES = (
     "The cat is sleeping on the sofa.",
     "The company opened a new office in Paris.",
     "Water boils at one hundred degrees.",
     "She finished the marathon in four hours.",
 )
-"""Each entails itself and none of the others: what a model says of them shows how it reads."""
+"""Each entails itself and no other one, so a model's scores for them show which output is support.
+"""
 _CLEAR = 0.1
-"""How much more support a sentence gives itself than another, for a model to tell them apart."""
+"""The least margin of support for a sentence itself over another, to identify the output."""
 _OPPOSITE = -0.3
-"""Below this, a model says the opposite of its labels: what is less may be chance."""
+"""Below this margin, a model contradicts its labels; a smaller difference may be chance."""
 _READ = {"input_ids": "ids", "attention_mask": "attention_mask", "token_type_ids": "type_ids"}
-"""The inputs that a model may read, each with what the tokenizer calls it."""
+"""The inputs that a model may read, each with the tokenizer's name for it."""
 
 
 Logits: TypeAlias = Callable[[Sequence[tuple[str, str]]], Sequence[Sequence[float]]]
@@ -41,9 +42,9 @@ Logits: TypeAlias = Callable[[Sequence[tuple[str, str]]], Sequence[Sequence[floa
 
 
 class PairModel:
-    """A classifier of pairs as a chat model, with the tokenizer that lies beside its graph.
+    """A classifier of pairs as a chat model, with the tokenizer from its folder.
 
-    `name` identifies it, by the name of its folder and a digest of its files.
+    `name` has the name of its folder and a digest of its files.
     """
 
     def __init__(self, folder: Path, graph: Path, batch_size: int, max_length: int) -> None:
@@ -82,7 +83,7 @@ class PairModel:
     def complete(self, request: ChatRequest) -> Completion:
         """Return the scores of a request's pairs, as JSON.
 
-        Pairs of like length share a batch, and each is run once.
+        Pairs of similar length share a batch, and equal pairs are run once.
         """
         pairs = [(passage, claim) for passage, claim in json.loads(request.messages[0].content)]
         # Shorter pairs are padded to the longest of their batch, and padding is computed, too.
@@ -96,7 +97,7 @@ class PairModel:
         return Completion(json.dumps([score_of[pair] for pair in pairs]))
 
     async def acomplete(self, request: ChatRequest) -> Completion:
-        """Return the same, computed away from the event loop."""
+        """Return the same scores, computed in a thread."""
         return await asyncio.to_thread(self.complete, request)
 
     def _logits(self, pairs: Sequence[tuple[str, str]]) -> Sequence[Sequence[float]]:
@@ -123,7 +124,7 @@ class PairModel:
 
 @lru_cache(maxsize=8)
 def load(model: str, batch_size: int, max_length: int) -> PairModel:
-    """Return the model of a folder that holds an ONNX export."""
+    """Return the model from a folder with an ONNX export."""
     folder = Path(model).expanduser()
     graphs = folder / "model.onnx", folder / "onnx/model.onnx"
     graph = next(filter(Path.is_file, graphs), graphs[0])
@@ -138,30 +139,30 @@ def load(model: str, batch_size: int, max_length: int) -> PairModel:
 
 
 def support_of(logits: Sequence[float], support: int) -> float:
-    """Return how far a passage supports a claim, in [0, 1], by the logits of a pair.
+    """Return a passage's support for a claim, in [0, 1], from the logits of the pair.
 
-    `support` is the output that speaks for the claim. A single output x is read as two, 0 and x:
-    1 says that x speaks for the claim, 0 that it speaks against it.
+    `support` is the index of the output that means support. A single output x is read as two, 0
+    and x: index 1 says that x means support, index 0 that x means no support.
     """
     outputs = logits if len(logits) > 1 else (0.0, *logits)
-    highest = max(outputs)  # taken off, so that no power overflows
+    highest = max(outputs)  # subtracted, so that no power overflows
     powers = [math.exp(logit - highest) for logit in outputs]
     return powers[support] / sum(powers)
 
 
 def support_output(config: Mapping[str, Any], where: str, logits: Logits) -> int:
-    """Return the output that means support: by the labels in a config, proved by probe sentences.
+    """Return the output that means support: by the labels in a config, checked by probe sentences.
 
-    transformers writes no labels for a model of two outputs with default names: then the probes
-    alone decide. Raises `ParameterError` where labels and outputs differ in number, where the
-    labels say the opposite of what the model does, and where neither says what is support.
+    transformers writes no labels for a model with two outputs and default names: then the probes
+    alone decide. Raises `ParameterError` if labels and outputs differ in number, if the labels
+    contradict the model's scores, or if neither shows which output is support.
     """
-    # Each sentence with the next one: pairs that no model takes for support.
+    # Each sentence with the next one: pairs that no model scores as support.
     others = [*_PROBES[1:], _PROBES[0]]
     rows = logits([*zip(_PROBES, _PROBES, strict=True), *zip(_PROBES, others, strict=True)])
 
     def margin(output: int) -> float:
-        """Return how much more support sentences have from themselves than from others."""
+        """Return how much more support sentences have from themselves than from other ones."""
         support = [support_of(row, output) for row in rows]
         half = len(_PROBES)
         return (sum(support[:half]) - sum(support[half:])) / half
@@ -169,7 +170,7 @@ def support_output(config: Mapping[str, Any], where: str, logits: Logits) -> int
     width = len(rows[0])
     named = {int(index): str(name).lower() for index, name in config.get("id2label", {}).items()}
     labeled = _named(named, width)
-    # Of more than two outputs the probes do not tell which is what.
+    # With more than two outputs, the probes do not tell them apart.
     unlabeled = [1, 0] if width <= 2 else []  # noqa: PLR2004
     outputs = unlabeled if labeled is None else [labeled]
     best = max(outputs if len(named) in (0, width) else [], key=margin, default=None)
@@ -184,7 +185,7 @@ def support_output(config: Mapping[str, Any], where: str, logits: Logits) -> int
 
 
 def _named(labels: Mapping[int, str], width: int) -> int | None:
-    """Return the output that the labels call support; None where they do not say which it is."""
+    """Return the output that the labels name as support; None if they do not say it clearly."""
     denies = [index for index, name in labels.items() if _DENIES.search(name)]
     supports = [i for i, name in labels.items() if i not in denies and _SUPPORTS.search(name)]
     if width == 1:
@@ -194,7 +195,7 @@ def _named(labels: Mapping[int, str], width: int) -> int | None:
 
 @contextmanager
 def _naming(file: Path) -> Iterator[None]:
-    """Raise `ParameterError` that names the file for whatever a library raises on reading it."""
+    """Turn any error of a library that reads `file` into a `ParameterError` that names it."""
     try:
         yield
     except ParameterError:
@@ -209,7 +210,7 @@ def _naming(file: Path) -> Iterator[None]:
 
 
 def _digest(*files: Path) -> str:
-    """Return the digest of a model's files: two exports differ in it."""
+    """Return the digest of a model's files, by which two exports differ."""
     hashed = hashlib.sha256()
     for file in files:
         with file.open("rb") as opened:

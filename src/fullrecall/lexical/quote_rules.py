@@ -1,12 +1,11 @@
-"""Does a quote that stands there bear on its claim? What a machine can refuse without a model.
+"""Does a located quote bear on its claim? Rules that refuse quotes without a model.
 
-A located quote proves nothing by being there: "of the" stands everywhere, and "opened in 1889"
-proves no claim about 1989. Twelve rules compare the sentences that a quote stands in with the
-claim: numbers with their units, months, negation, opposites, single words, names, amounts, "only"
-and roles. They refuse what they can show to differ; that a quote passes them does not say that it
-proves its claim. How much of what contradicts they refuse, by kind, is measured by
-`bench/quote_rules.py`.
-They are English; of other languages numbers and negation are compared.
+A quote proves nothing just because it is in the context: "of the" occurs everywhere, and "opened in
+1889" proves no claim about 1989. Twelve rules compare a quote's sentences with the claim: numbers
+with their units, months, negation, opposites, single words, names, amounts, "only" and roles. They
+refuse a quote if they find a difference; a quote that passes may still not prove its claim.
+`bench/quote_rules.py` measures the share of contradicting quotes that they refuse, by kind.
+The rules are English; in other languages only numbers and negation are compared.
 """
 
 from __future__ import annotations
@@ -32,7 +31,7 @@ from fullrecall.lexical.words.numbers import excludes, may_stand_for, months, nu
 from fullrecall.lexical.words.tokens import Word, alike, read_words
 
 _MOSTLY = 0.75
-_FEWEST = 2  # content words of a claim that a sentence can state in so many words
+_FEWEST = 2  # content words of a claim that a sentence can state word for word
 _SEVERAL = 3  # content words of a claim that one of them cannot prove
 _BESIDE = 400  # characters in which the end of a sentence is sought
 _EQUAL = 2  # words beside two names that make their places the same
@@ -52,10 +51,10 @@ def objection(
     aim: Aim = "claim",
     beside: Sequence[str] = (),
 ) -> str:
-    """Return why a quote cannot prove its target, as half a sentence; empty where it may.
+    """Return why a quote cannot prove its target, as half a sentence; empty if it may prove it.
 
-    The quote stands at `parts` of the context. `beside` are other quotes for the target, where it
-    takes several together.
+    `parts` are the locations of the quote in the context. `beside` are other quotes for the target
+    if it needs several together.
     """
     quoted_keys = {
         word.key for part in parts for word in content_words(context[part.start : part.end])
@@ -85,11 +84,11 @@ def _claim_objection(
 
 
 class _QuotedClaim:
-    """A claim, the whole sentences of its quote, and what stands near: the sentence before, the
-    context's first, and other quotes for the claim."""  # noqa: D205, D209
+    """A claim, the whole sentences of its quote, and the text near it: the sentence before, the
+    context's first sentence, and other quotes for the claim."""  # noqa: D205, D209
 
     def __init__(self, claim: str, quote: str, near: str) -> None:
-        # A rule compares every word of one with every word of the other: both are bounded.
+        # Rules compare every word of the claim with every word of the quote: both are bounded.
         self.claim = claim[:_LONGEST]
         self.quote = quote[:_LONGEST]
         self.near = near[:_LONGEST]
@@ -101,7 +100,7 @@ class _QuotedClaim:
 
     @property
     def is_opposed(self) -> bool:
-        """Whether one side has an opposite of a word of the other: it turns a negation round."""
+        """Whether the quote has an opposite of a word of the claim, which reverses a negation."""
         return any(
             not self.quote_keys.isdisjoint(opposite_keys(word.written))
             for word in read_words(self.claim)
@@ -110,7 +109,8 @@ class _QuotedClaim:
 
 
 def _lacks_number(pair: _QuotedClaim) -> bool:
-    """Whether a number of the claim is neither there nor near, and another of its sort is."""
+    """Whether a number of the claim is neither in nor near the quote, but another of its sort is.
+    """
     return any(
         not may_stand_for(number, pair.said_near)
         and any(excludes(number, other) for other in pair.quoted)
@@ -126,7 +126,7 @@ def _other_month(pair: _QuotedClaim) -> bool:
 
 
 def _other_name(pair: _QuotedClaim) -> bool:
-    """Whether another name stands in the place of a name that is neither there nor near."""
+    """Whether another name replaces a name of the claim that is neither in nor near the quote."""
     near_keys = {word.key for word in (*read_words(pair.quote), *read_words(pair.near))}
     claim_words, quote_words = read_words(pair.claim), read_words(pair.quote)
     claim_keys = {word.key for word in claim_words}
@@ -142,7 +142,7 @@ def _other_name(pair: _QuotedClaim) -> bool:
 def _in_one_place(
     words: Sequence[Word], name: Name, other_words: Sequence[Word], other: Name
 ) -> bool:
-    """Whether two names have the same two words before them, or after, or begin alike."""
+    """Whether two names have the same two words before or after them, or both begin their texts."""
     before, after = _beside(words, name)
     other_before, other_after = _beside(other_words, other)
     if before == other_before == []:
@@ -157,12 +157,12 @@ def _beside(words: Sequence[Word], name: Name) -> tuple[list[str], list[str]]:
 
 
 def _denies_more(pair: _QuotedClaim) -> bool:
-    """Whether the claim calls something false, or failed, and the quote denies nothing."""
+    """Whether the claim calls something false or failed, and the quote has no denial."""
     return denies(pair.claim, "en", ("implied", "reported")) and not denials(pair.quote, "en")
 
 
 def _is_reported(pair: _QuotedClaim) -> bool:
-    """Whether the quote calls false what the claim states, before or after it states it."""
+    """Whether the quote calls the claim's statement false, before or after it states it."""
     if denials(pair.claim, "en"):
         return False
     quote_words = [word for word in read_words(pair.quote) if word.tells]
@@ -170,7 +170,7 @@ def _is_reported(pair: _QuotedClaim) -> bool:
         if denial.kind == "plain":
             continue
         governed = [word for word in quote_words if denial.end <= word.start][:_AFTER_REPORT]
-        # Unless the clause says what it is that is false: "is wrong about".
+        # Unless the clause itself names the false statement: "is wrong about".
         rest = pair.quote[denial.end : denial.clause_end]
         if denial.kind == "reported" and not any(map(str.isalnum, rest)):
             governed += [word for word in quote_words if word.end <= denial.start][-_AFTER_REPORT:]
@@ -180,14 +180,14 @@ def _is_reported(pair: _QuotedClaim) -> bool:
 
 
 def _is_denied(pair: _QuotedClaim) -> bool:
-    """Whether the quote negates a word of the claim, which denies nothing."""
+    """Whether the quote negates a word of the claim, which has no denial."""
     if denials(pair.claim, "en") or pair.is_opposed:
         return False
     return not denied_keys(pair.quote).isdisjoint(pair.claim_keys)
 
 
 def _is_stated(pair: _QuotedClaim) -> bool:
-    """Whether the claim negates a word that the quote states."""
+    """Whether the claim negates a word of the quote, which has no denial."""
     if denials(pair.quote, "en") or pair.is_opposed:
         return False
     return not denied_keys(pair.claim).isdisjoint(pair.quote_keys)
@@ -220,12 +220,12 @@ def _turns(pair: _QuotedClaim, claimed: tuple[Name, Name], quoted: tuple[Name, N
     between = pair.claim[claimed[0].end : claimed[1].start]
     quoted_between = pair.quote[quoted[0].end : quoted[1].start]
     is_shared = bool(content_keys(between) & content_keys(quoted_between))
-    # Where one alone has a "by" it is passive, and the names change places rightly.
+    # If only one of the two has "by", it is passive, and exchanged names mean the same.
     return is_shared and ("by" in between.split()) == ("by" in quoted_between.split())
 
 
-# Of 12,393 contradicting quotes of eight data sets, three more rules refused next to nothing that
-# these let pass: another unit 3, another count 8, another order in time 8.
+# Of 12,393 contradicting quotes in eight datasets, three more rules refused few that these let
+# pass: another unit 3, another count 8, another order in time 8.
 RULES: Mapping[Callable[[_QuotedClaim], bool], str] = {
     lambda pair: states_opposite(pair.claim, pair.quote): "states the opposite",
     lambda pair: states_other_amount(pair.claim, pair.quote): "says it of another amount",
@@ -240,11 +240,11 @@ RULES: Mapping[Callable[[_QuotedClaim], bool], str] = {
     _is_stated: "states what it negates",
     _lacks_number: "has another number, and not the one that it has",
 }
-"""The rules in their order, each with what it says of a quote that it refuses."""
+"""The rules in their order, each with its reason to refuse a quote."""
 
 
 def _objection_elsewhere(pair: _QuotedClaim, language: str, *, is_alike: bool) -> str:
-    """Compare numbers and negation alone, in a language other than English."""
+    """Return the objection in a language other than English, by numbers and negation alone."""
     claimed_numbers = {word.key for word in content_words(pair.claim) if word.is_number}
     if claimed_numbers and claimed_numbers.isdisjoint(content_keys(f"{pair.quote} {pair.near}")):
         return "has none of its numbers"
@@ -257,20 +257,23 @@ def _objection_elsewhere(pair: _QuotedClaim, language: str, *, is_alike: bool) -
 
 
 def _around(context: str, part: Location, beside: int = 0) -> str:
-    """Return the whole sentences that a part of a quote stands in, and some on either side."""
+    """Return the whole sentences around a part of a quote, and `beside` more on either side."""
     end = _end(context, max(part.start, part.end - 1), 1 + beside)
     return context[_begin(context, part.start, 1 + beside) : end].strip()
 
 
 def _near(context: str, parts: Sequence[Location]) -> str:
-    """Return the sentence before a quote, and the context's first."""
+    """Return the sentence before a quote, and the context's first sentence."""
     start = parts[0].start
     before = context[_begin(context, start, 2) : start]
     return f"{before} {context[: _end(context, 0, 1)]}"
 
 
 def _is_about(target_keys: Collection[str], context: str, parts: Sequence[Location]) -> bool:
-    """Whether the sentences of a quote, and those beside them, have two of several words."""
+    """Whether a quote's sentences and their neighbors have two of the target's words.
+
+    A target of fewer than three words always passes.
+    """
     if len(target_keys) < _SEVERAL:
         return True
     nearby_keys = {key for part in parts for key in content_keys(_around(context, part, 1))}
@@ -281,23 +284,23 @@ def _is_about(target_keys: Collection[str], context: str, parts: Sequence[Locati
 
 
 def _begin(context: str, at: int, nth: int) -> int:
-    """Return where the nth sentence begins, counted back from an offset."""
+    """Return the start of the nth sentence, counted back from an offset."""
     start = max(0, at - nth * _BESIDE)
     stops = [match.end() for match in _SENTENCE_END.finditer(context, start, at)]
     return stops[-nth] if len(stops) >= nth else start
 
 
 def _end(context: str, at: int, nth: int) -> int:
-    """Return where the nth sentence ends, counted from an offset."""
+    """Return the end of the nth sentence, counted from an offset."""
     limit = at + nth * _BESIDE
     stops = [match.end() for match in _SENTENCE_END.finditer(context, at, limit)]
     return stops[nth - 1] if len(stops) >= nth else limit
 
 
 def stating(claim: str, contexts: Mapping[int, str]) -> Iterator[int]:
-    """Yield the contexts with a sentence that has all of the claim, denied like the claim.
+    """Yield the contexts with a sentence that has all words of the claim, and is denied like it.
 
-    By words alone: "Ann beat Bob" and "Bob beat Ann" are the same here.
+    Only words are compared: "Ann beat Bob" and "Bob beat Ann" are the same here.
     """
     yield from (number for number, text in contexts.items() if _states(text, claim))
 
@@ -316,9 +319,10 @@ def _states(context: str, claim: str) -> bool:
 
 
 def stand_alone(claim: str, contexts: Sequence[str]) -> list[bool]:
-    """Return of each cited context whether it has what all of them together have of the claim.
+    """Return for each cited context whether it has as much of the claim as all of them together.
 
-    It has every number and name that one of them has, and three quarters of the content words.
+    Of the claim's words in any of them, it has every number and capitalized word, and three
+    quarters of the content words.
     """
     word_of = {word.key: word for word in content_words(claim)}
     shares = [word_of.keys() & content_keys(context) for context in contexts]

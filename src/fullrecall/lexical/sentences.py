@@ -1,8 +1,8 @@
-"""A text as its parts: sentences, and what states nothing by itself (headings, questions, code).
+"""Split a text into parts: sentences, and parts that state nothing (headings, questions, code).
 
-Lines are read first, as Markdown writes them, so that a heading, a list item, a table row and a
-block of code each stand alone; a splitter then cuts what is prose. Every part is there once, so
-nothing that a text states can be lost without a name. Time is linear in the length of the text.
+Lines are first read as Markdown, so that each heading, list item, table row and block of code is a
+part of its own; a splitter then cuts the prose. Every piece of the text is in exactly one part with
+a role, so no statement is lost. Time is linear in the length of the text.
 """
 
 from __future__ import annotations
@@ -20,19 +20,19 @@ from fullrecall.lexical.words.languages import language_among
 Role: TypeAlias = Literal[
     "statement", "heading", "lead-in", "question", "filler", "code", "command", "table header"
 ]
-"""What a part of a text is; only statements and commands are claims."""
+"""The role of a part of a text; only statements and commands are claims."""
 _CLAIMS = ("statement", "command")
 
 
 class TextPart(NamedTuple):
-    """A part of a text, stripped, and what it is."""
+    """A part of a text, stripped, with its role."""
 
     text: str
     role: Role = "statement"
 
 
 _MARKER = re.compile(r"(?:\(?(?:\d{1,3}|[a-zA-Z]|[ivxIVX]{1,5})[.)]|[-*•–])")
-_CUT = re.compile(  # what ends in one of these goes on, whatever follows
+_CUT = re.compile(  # a sentence that ends in one of these always continues
     r"(?:^|[\s(])(?:M|MM|Mme|p|pp|art|approx|ca|cf|vs|resp|incl|No|Nr|Art|Abs|Fig|Tab|Kap|Bd|vgl|bzw|"
     r"ggf|usw|ул|им|стр|рис|[тТ]\.\s?е|[тТ]\.\s?д|z\.\s?B|d\.\s?h|u\.\s?a|o\.\s?ä|"
     r"e\.\s?g|i\.\s?e|p\.\s?ej|p\.\s?ex)\.$"
@@ -45,11 +45,11 @@ _SHELL = re.compile(r"(?:```|~~~)\s*(?:bash|sh|shell|console|zsh|powershell|cmd)
 _NUMBERED = re.compile(r"(?<!\S)\(?(\d{1,2})[.)][ \t]+(?=\S)")
 _BULLETED = re.compile(r"(?<![ \t])[ \t]++(?=[•▪‣] )")
 _DASHED = re.compile(r"(?<![ \t])[ \t]++(?=[-–*] )")
-_BESIDE = 8  # characters before the number of an item that show whether it begins one
+_BESIDE = 8  # characters before a number that show whether it begins an item
 _BEFORE_ITEM = re.compile(r"(?:^|[:;,.)]|\band)$")
 _AFTER_ITEM = re.compile(r"[,;](?: and)?$")
 MOST_CHARACTERS = 1_000_000
-"""Of a text that is split, or read by the built-in judge: more takes too long."""
+"""In a text that is split, or read by the built-in judge: more takes too long."""
 _PIECE = 20_000  # characters that the splitter reads at a time
 _LONGEST_HEADING = 12  # words of a heading that is marked by the line below it, or by bold type
 _HEADING_LEVELS = 6
@@ -60,33 +60,36 @@ _DECORATION = " \t\"'*_>#-–•“”„"
 
 
 def sentences(text: str) -> list[str]:
-    """Return the parts of `text`, stripped, in order, whatever they are; no white space only.
+    """Return all parts of `text`, of any role, stripped and in order, without empty ones.
 
-    A list marker ("1.", "b)", "-") begins the sentence that follows it, and is kept: a number
-    that belongs to the sentence ("2023 revenue rose.") is never taken for one. List items,
-    headings, table rows and blocks of code stand alone.
+    A list marker ("1.", "b)", "-") is kept at the start of its sentence. A number that belongs to
+    the sentence ("2023 revenue rose.") is never read as a marker. List items, headings, table rows
+    and blocks of code are separate parts.
     """
     return [part.text for part in parts(text)]
 
 
 def statements(text: str) -> list[str]:
-    """Return the sentences of `text` that state something; all parts if none of them does.
+    """Return the sentences of `text` that state something; all parts if no sentence does.
 
-    A text of headings alone is returned as its parts: something must be claimed by it.
+    A text of headings alone is returned as its parts, because it must claim something.
     """
     all_parts = parts(text)
     return [part.text for part in all_parts if part.role in _CLAIMS] or [p.text for p in all_parts]
 
 
 def omitted(text: str) -> list[TextPart]:
-    """Return the parts of `text` that are not among its `statements`, with what they are."""
+    """Return the parts of `text` that are not among its `statements`, with their roles."""
     all_parts = parts(text)
     unstated = [part for part in all_parts if part.role not in _CLAIMS]
     return unstated if len(unstated) < len(all_parts) else []
 
 
 def parts(text: str) -> list[TextPart]:
-    """Return the parts of `text`, in order, each with its role; rules of dashes are none."""
+    """Return the parts of `text`, in order, each with its role; drawn rules are left out.
+
+    Raises `JudgeError` for a text of more than 1,000,000 characters.
+    """
     if len(text) > MOST_CHARACTERS:
         raise JudgeError(
             f"a text of at most {MOST_CHARACTERS:,} characters is split into sentences, got one of "
@@ -103,7 +106,7 @@ def parts(text: str) -> list[TextPart]:
 
 
 def commands(fence: str) -> list[str]:
-    """Return the commands in a fenced block, without prompts, comments, and printed lines."""
+    """Return the commands in a fenced block, without prompts, comments and output lines."""
     lines = [line.strip() for line in fence.splitlines()[1:-1]]
     prompted = [line[1:].strip() for line in lines if line.startswith("$ ")]
     listed = (line.partition(" # ")[0].strip() for line in prompted or lines)
@@ -111,7 +114,7 @@ def commands(fence: str) -> list[str]:
 
 
 def _with_items(text: str) -> str:
-    """Return a text in which each item of a list inside a line has a line of its own."""
+    """Return a text with each item of an inline list on its own line."""
     return "\n".join(item for line in text.splitlines() for item in _items(line))
 
 
@@ -132,20 +135,20 @@ def _items(line: str) -> Sequence[str]:
 
 
 def located_parts(text: str) -> Iterator[tuple[TextPart, int, int]]:
-    """Yield the parts of `text` with their half-open offsets; what lies between belongs to none."""
+    """Yield the parts of `text` with their half-open offsets; text between belongs to no part."""
     end = 0
     for part in parts(text):
         start = text.find(part.text, end)  # from the last end on: a repeated sentence, and linear
-        if start < 0:  # joined from parts that white space lay between
+        if start < 0:  # joined from pieces with white space between them
             start = max(end, text.find(part.text.split(None, 1)[0], end))
         end = min(len(text), start + len(part.text))
         yield part, start, end
 
 
 def _blocks(lines: Sequence[str]) -> Iterator[tuple[str, Role | None]]:
-    """Yield lines that belong together, those of a paragraph as one, and what they are.
+    """Yield each block of lines with its role; the lines of a paragraph are one block.
 
-    None says that sentences are still to be cut.
+    The role is None for a block that must still be cut into sentences.
     """
     paragraph: list[str] = []
     is_table = False
@@ -159,7 +162,7 @@ def _blocks(lines: Sequence[str]) -> Iterator[tuple[str, Role | None]]:
         is_table = "|" in stripped and (is_table or _heads_table(stripped, below))
         role: Role | None = None
         closing = _fence_end(lines, at)
-        if closing is not None:  # what nothing closes must not swallow the rest as code
+        if closing is not None:  # an unclosed fence must not turn the rest into code
             skip_to = closing + 1
             role = "command" if _SHELL.match(line.strip()) and closing > at + 1 else "code"
             line = "\n".join(lines[at:skip_to])  # noqa: PLW2901
@@ -177,7 +180,7 @@ def _blocks(lines: Sequence[str]) -> Iterator[tuple[str, Role | None]]:
 
 
 def _role_of_line(line: str, below: str, *, is_table: bool, after_text: bool) -> Role | None:
-    """Return what a line is by itself; None where it belongs to a paragraph."""
+    """Return the role of a line by itself; None if it belongs to a paragraph."""
     stripped = line.strip()
     if _is_code(line, after_text=after_text):
         return "code"
@@ -190,7 +193,7 @@ def _role_of_line(line: str, below: str, *, is_table: bool, after_text: bool) ->
 
 
 def _fence_end(lines: Sequence[str], at: int) -> int | None:
-    """Return the line that closes the block of code that begins at one; None if none does."""
+    """Return the index of the line that closes the code block begun at `at`, or None."""
     mark = lines[at].strip()[:3]
     if mark not in _FENCES:
         return None
@@ -198,7 +201,7 @@ def _fence_end(lines: Sequence[str], at: int) -> int | None:
 
 
 def _is_rule(stripped: str) -> bool:
-    """Whether a line is drawn, not written: dashes, the line under a table's header."""
+    """Whether a line is a drawn rule, such as dashes or the line under a table's header."""
     return len(stripped) > 1 and set(stripped) <= set("-=*_|: +\t")
 
 
@@ -235,10 +238,10 @@ def begins_item(stripped: str) -> bool:
 
 
 def _segments(text: str, language: str) -> Iterator[str]:
-    """Yield a text cut by the splitter, which reads a piece at a time: its time is quadratic."""
+    """Yield the splitter's segments; it reads one piece at a time, as its time is quadratic."""
     from sentencex import segment
 
-    begun: list[str] = []  # pieces in which the sentence that they begin does not end
+    begun: list[str] = []  # pieces of a sentence that has not ended yet
     start = 0
     while start < len(text):
         pause()
@@ -249,7 +252,7 @@ def _segments(text: str, language: str) -> Iterator[str]:
             begun = []
         is_open = start + _PIECE < len(text)
         if whole and is_open:
-            start += sum(map(len, whole))  # the last one may go on: it is read again
+            start += sum(map(len, whole))  # the last segment may continue: it is read again
         else:
             begun.append(last)
             start += _PIECE
@@ -259,9 +262,9 @@ def _segments(text: str, language: str) -> Iterator[str]:
 
 def _sentences(text: str, language: str) -> Iterator[str]:
     """Yield the sentences of a paragraph, each with the list marker that it begins with."""
-    # The splitter takes "1." for a sentence, and ends one after an abbreviation such as "art.".
+    # The splitter treats "1." as a sentence, and ends one after an abbreviation such as "art.".
     pending = ""  # a marker that waits for its sentence
-    whole = ""  # a sentence that may go on
+    whole = ""  # a sentence that may continue
     for raw in _segments(text, language):
         part = f"{pending} {raw.strip()}".strip()
         pending = ""

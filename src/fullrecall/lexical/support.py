@@ -1,9 +1,9 @@
 """Is a claim supported by contexts? Without a language model, a key or a download.
 
-A logistic regression over named features, with signs that were fixed before training, so that a
-missing number can never speak for a claim. `weights.json` holds it, readable;
-`bench/local_judge.py` made it and says how well it agrees with people on data sets that
-it was not trained on.
+A logistic regression over named features. The signs of the weights were fixed before training, so
+that a missing number can never support a claim. `weights.json` holds it in readable form;
+`bench/local_judge.py` trains it and measures its agreement with human labels on datasets that it
+was not trained on.
 """
 
 from __future__ import annotations
@@ -26,10 +26,10 @@ _LEADING_PRONOUN = re.compile(r"(?:It|He|She|They)\b")
 _LIST_NUMBER = re.compile(r"\A\s*+\(?\d{1,2}[.)]\s++(?=\S)")
 _DENIED = 0.3  # the share that remains of the probability of a claim that differs in a detail
 _SHORT = 10  # words of a claim, each once
-_KEPT = 4  # contexts that are tried with each further one, those that cover most
+_KEPT = 4  # earlier contexts that are tried with each context: those that cover most
 _COVERED = 0.6  # of the claim's weight, for contexts to be tried together
-_ADDED = 0.08  # of it, that each of them must add
-_LINKING = 2.5  # what a word weighs that shows two contexts to speak of the same
+_ADDED = 0.08  # of the claim's weight, that each of them must add
+_LINKING = 2.5  # the least weight of a word that shows that two contexts have the same subject
 
 
 def weights() -> Mapping[str, Any]:
@@ -38,15 +38,15 @@ def weights() -> Mapping[str, Any]:
 
 
 def supported(claim: str, contexts: Sequence[str]) -> Best:
-    """Return how far all contexts jointly support the claim, with what speaks most for it."""
+    """Return the joint support of all contexts for the claim, with the best evidence."""
     return _best(*matched(claim, contexts))
 
 
 def judged(claim: str, contexts: Sequence[str], *, threshold: float) -> Judged:
-    """Judge the claim by each context alone, and by two where none reaches the threshold.
+    """Judge the claim by each context alone, and by two together if no context reaches `threshold`.
 
-    Each text is read once, and time is linear in the contexts: with each one, only the few earlier
-    ones are tried that cover most of the claim. So more contexts never lower what fewer support.
+    Each text is read once, and time is linear in the number of contexts: each is tried only with
+    the few earlier contexts that cover most of the claim. More contexts never lower the support.
     """
     alone = [matched(claim, [context]) for context in contexts]
     best_of = [_best(*match) for match in alone]
@@ -58,7 +58,7 @@ def judged(claim: str, contexts: Sequence[str], *, threshold: float) -> Judged:
 
 
 def matched(claim: str, contexts: Sequence[str]) -> tuple[ParsedText, list[ParsedText], ClaimMatch]:
-    """Return a claim without the list number before it, the contexts, and how they match."""
+    """Return a claim without its list number, the parsed contexts, and their match."""
     bare = _LIST_NUMBER.sub("", claim)
     read = [read_for(read_passage(bare), context) for context in contexts]
     passage = read_passage(in_words_of(_for_chunk(bare, read), read))
@@ -66,9 +66,9 @@ def matched(claim: str, contexts: Sequence[str]) -> tuple[ParsedText, list[Parse
 
 
 def _for_chunk(claim: str, contexts: Sequence[ParsedText]) -> str:
-    """Return a claim with the pronoun that a chunk begins with for the name that it begins with.
+    """Return a claim with its initial name replaced by the pronoun that a chunk begins with.
 
-    A chunk often begins within a text that named its subject before: "It was built in 1889."
+    A chunk is often cut from a text that named its subject earlier: "It was built in 1889."
     """
     pronoun = _LEADING_PRONOUN.match(contexts[0].text) if len(contexts) == 1 else None
     named = list(takewhile(lambda word: word.is_capitalised, read_words(claim)))
@@ -94,9 +94,9 @@ def _best(claim: ParsedText, contexts: Sequence[ParsedText], match: ClaimMatch) 
 
 
 def _lacks_end(match: ClaimMatch) -> bool:
-    """Whether contexts have all of a short claim's beginning, its subject, and none of the rest.
+    """Whether contexts have only the beginning of a short claim, its subject, and nothing else.
 
-    A long claim may say the same in other words.
+    A long claim may have the same meaning in other words.
     """
     are_found = [match.found[unit] > 0 for unit in match.telling]
     rest = are_found[len(list(takewhile(bool, are_found))) :]
@@ -106,10 +106,11 @@ def _lacks_end(match: ClaimMatch) -> bool:
 def _two_jointly(
     claim: str, contexts: Sequence[str], matches: Sequence[ClaimMatch], threshold: float
 ) -> tuple[tuple[int, ...], float]:
-    """Return the first two contexts that support the claim jointly, and how far; or none.
+    """Return the first two contexts that jointly support the claim, with their support.
 
-    Two that share no rare word of it speak of different things, and what three cover between
-    them is mostly chance: of labeled claims, as many false ones were supported so as true.
+    Without such a pair, returns an empty tuple and 0.0. Two contexts that share no rare word of the
+    claim have different subjects. Joint support by three contexts is mostly chance: among labeled
+    claims it held for as many false claims as true ones.
     """
     kept: list[int] = []
     for index, match in enumerate(matches):
@@ -127,9 +128,9 @@ def _two_jointly(
 
 
 def _joint_weight(match: ClaimMatch, other: ClaimMatch) -> float:
-    """Return the weight that two contexts cover of a claim jointly.
+    """Return the weight of a claim that two contexts cover jointly.
 
-    0.0 if they share no name or rare word of it, or if one of them adds next to nothing.
+    0.0 if they share no name or rare word of the claim, or if one of them adds too little.
     """
     # By their keys: each context may have the claim in its own words ("not available").
     found = dict(zip((unit.key for unit in other.units), other.found, strict=True))
@@ -143,7 +144,7 @@ def _joint_weight(match: ClaimMatch, other: ClaimMatch) -> float:
 
 
 def _evidence(match: ClaimMatch, passage: ParsedText) -> str:
-    """Return the words of the best stretch, with its closing marks."""
+    """Return the text of the best stretch, with its closing marks."""
     first, last = match.evidence
     start = passage.words[passage.sentences[max(0, first)][0]].start
     last = min(last, len(passage.sentences) - 1)
