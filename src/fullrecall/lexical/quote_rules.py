@@ -109,8 +109,7 @@ class _QuotedClaim:
 
 
 def _lacks_number(pair: _QuotedClaim) -> bool:
-    """Whether a number of the claim is neither in nor near the quote, but another of its sort is.
-    """
+    """Whether the quote, and the text near it, have another number instead of one in the claim."""
     return any(
         not may_stand_for(number, pair.said_near)
         and any(excludes(number, other) for other in pair.quoted)

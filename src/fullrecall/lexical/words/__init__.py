@@ -1,5 +1,5 @@
-"""What words say of a text: its language, numbers, names and denials.
+"""Detect a text's language, numbers, names and denials by its words.
 
-One detector each, for the judges, the check of quotes, falsification and splitting alike. All of
-them are pure, and linear in the text. The words are data, in the files beside the modules.
+The judges, the check of quotes, falsification and splitting share one detector for each. All
+detectors are pure functions in linear time. The words are data, in the files beside the modules.
 """

@@ -1,4 +1,4 @@
-"""The lists of words beside this module."""
+"""Load the word lists beside this module."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from fullrecall._util import data
 
 
 def lines(name: str) -> Sequence[str]:
-    """Return the lines of a file of words, without comments."""
+    """Return the lines of a word file, without comments."""
     return data.lines(name, __package__)
 
 
@@ -20,18 +20,18 @@ def table(name: str) -> dict[str, Any]:
 
 
 def languages() -> Mapping[str, Mapping[str, str]]:
-    """Return by ISO 639-1 code the words that mark a language's texts, and those that deny."""
+    """Return each language's marking and denying words, by ISO 639-1 code."""
     return table("languages.json")
 
 
 @cache
 def word_set(name: str) -> frozenset[str]:
-    """Return the English words, or phrases, that are listed for a purpose."""
+    """Return the English words or phrases listed under a name."""
     listed: str = table("sets.json")[name]
     return frozenset(listed.split("|" if "|" in listed else None))
 
 
 @cache
 def words_of(language: str, field: str) -> frozenset[str]:
-    """Return the words that a language lists under a field; none where it lists none."""
+    """Return the words that a language lists under a field; empty without such a list."""
     return frozenset(languages().get(language, {}).get(field, "").split())

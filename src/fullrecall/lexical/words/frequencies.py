@@ -1,4 +1,4 @@
-"""How much a word tells: the rarer in English, the more.
+"""The weight of a word: the rarer in English, the higher.
 
 The table beside this module gives the Zipf frequency of 16,000 English words (its head names
 source and license). A word that is not listed is rare in English or belongs to another language:
@@ -11,9 +11,9 @@ from functools import cache
 
 from fullrecall.lexical.words.data import lines
 
-_CEILING = 7.3  # a word of this Zipf frequency or above ("of", "and") tells next to nothing
+_CEILING = 7.3  # words of this Zipf frequency or above ("of", "and") have the least weight
 _UNLISTED = 3.0  # the Zipf frequency given to a long word that is not listed
-_PER_LETTER = 0.6  # and how much each letter short of six adds to it
+_PER_LETTER = 0.6  # added to it for each letter short of six
 _LONG = 6
 
 
@@ -28,13 +28,12 @@ def zipf_frequencies() -> dict[str, float]:
 
 
 def weight(word: str) -> float:
-    """Return what a lower-case word tells: 0.05 for the commonest up to 4.3, linear in log rarity.
+    """Return a lower-case word's weight: 0.05 for the commonest up to 4.3, linear in log rarity.
 
-    Linear in the logarithm of frequency is inverse document frequency (Spärck Jones 1972) with
-    the language as the collection.
+    This is inverse document frequency (Spärck Jones 1972), with the language as the collection.
     """
     frequency = zipf_frequencies().get(word)
-    # Short words of other languages are mostly functional, and no list here has them.
+    # Short words of other languages are mostly function words, and no list here has them.
     if frequency is None:
         frequency = _UNLISTED + _PER_LETTER * max(0, _LONG - len(word))
     return max(0.05, _CEILING - frequency)

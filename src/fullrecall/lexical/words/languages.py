@@ -1,14 +1,14 @@
-"""Which language a text is written in, as far as its script, function words and vocabulary tell.
+"""Detect the language of a text by its script, function words and vocabulary.
 
-No dependency and no guess: a text that says neither by script nor by function words has no
-language here (None), and whoever asks decides by what stands around it. It is for two decisions:
-which abbreviations a sentence splitter knows (`language_of`), and whether a judge was ever measured
-on a text (`judged_language`).
+No dependency and no guess: a text without a telling script or function words has no language here
+(None), and the caller decides by the surrounding texts. Two decisions need the language: which
+abbreviations a sentence splitter knows (`language_of`), and whether a judge was measured on the
+language of a text (`judged_language`).
 
-No list of other languages is complete, so what is judged as English must also read as English: by
-its vocabulary. Of 3,400 English claims with three words or more in lower case, one in a thousand
-has fewer than half of them among the 16,000 most frequent English words; of texts in forty other
-languages nearly all do.
+No list of other languages is complete, so a text judged as English must also have an English
+vocabulary. Of 3,400 English claims with three or more words in lower case, one in a thousand has
+fewer than half of them among the 16,000 most frequent English words; nearly all texts in forty
+other languages do.
 """
 
 from __future__ import annotations
@@ -25,44 +25,44 @@ from fullrecall.lexical.words.frequencies import zipf_frequencies
 from fullrecall.lexical.words.tokens import stem
 
 UNDETERMINED = "und"
-"""The ISO 639-2 code of a language that is none of those that are listed."""
+"""The ISO 639-2 code of a language that is not listed."""
 
 _WORD = re.compile(r"[^\W\d_]{2,}|[^\W\d_a-zA-Z]")  # "y" and "a" are names of things, too
 _READ = 2_000
-"""Characters of a text that are read: more tell nothing new."""
+"""Characters of a text that are read: more add no information."""
 _PARTICLES = "de|da|do|dos|das|di|du|des|del|della|der|den|la|le|les|el|al|los|van|von|zu|y|e"
 _NAME = re.compile(  # "Charles de Gaulle", "Cinco de Mayo", "Leonardo da Vinci"
     rf"(?<=[^\W\d_])(?: (?:{_PARTICLES})){{1,8}}+(?= [^\W\d_a-z])"
 )
 _IN_NAME = re.compile(r"\b[A-Z]\w*+(?= [^\W\d_a-zß-öø-ÿ])")
-"""A capitalized word before another: no function word, but the first of a name or a title."""
+"""A capitalized word before another: not a function word, but the start of a name or a title."""
 _SYMBOL = re.compile(r"\w[./_:=@\\(){}<>\[\]#|&+]+\w|[\d_`]|--|^-\w|^[./~]+\w")
-"""In a word between spaces: it is a path, an address, a flag, a number, or code."""
+"""Marks that show that a word between spaces is a path, an address, a flag, a number, or code."""
 _SIGN = re.compile(r"[(){}\[\]=<>|\\_$:;/@#\"`]|--")
 _ACCENTED = re.compile(r"[^\W\d_a-zA-Z]")
 _COMMAND = re.compile(r"[`$> ]*[a-z]")
 _ENDS_SENTENCE = re.compile(r"[.!?…][\"'”’)\]*_ ]*$")
 _LONGER = re.compile(r"[^\W\d_]{2,}")
 _LEAST = 0.55  # of its words that an English text has in the table
-_FEW = 5  # words: so few of a claim may all be terms, and what stands around them decides
+_FEW = 5  # words: fewer words of a claim may all be terms, and the surrounding texts decide
 _ENOUGH = 3  # words that show the language of a text by themselves
-_AROUND = 0.65  # of the words around a short text, for it to be read as theirs
-_CONTEXTS = 20  # that are looked at around a text
+_AROUND = 0.65  # of the words around a short text, which must be English for it to read as English
+_CONTEXTS = 20  # surrounding texts that are read
 _CERTAIN = 2
-"""Function words by which a text has a language whatever stands around it."""
+"""Function words that show the language of a text without the surrounding texts."""
 
 
 def language_of(text: str) -> str | None:
-    """Return the ISO 639-1 code of the language of `text`; None where nothing tells."""
+    """Return the ISO 639-1 code of the language of `text`; None if it is unclear."""
     language, _ = _language_and_signs(text[:_READ])
     return language
 
 
 def language_among(text: str, around: Iterable[str]) -> str | None:
-    """Return the language of a short text, by those of the texts around it where it has none.
+    """Return the language of a short text, by the texts around it if its own words do not show it.
 
-    A single function word is no evidence ("Los Angeles hosted the Games", `az login`): the texts
-    around it decide, and without any the text has no language.
+    A single function word is not enough ("Los Angeles hosted the Games", `az login`): then the
+    texts around it decide, and without such texts the result is None.
     """
     language, strength = _language_and_signs(text[:_READ])
     if language == "en" or (language is not None and strength >= _CERTAIN):
@@ -78,20 +78,21 @@ def language_among(text: str, around: Iterable[str]) -> str | None:
 
 
 def judged_language(text: str, around: Sequence[str]) -> str:
-    """Return the language that a text is to be judged in, by the texts around it where it is short.
+    """Return the language to judge a text in, with help of the texts around it if it is short.
 
-    What is told as English, or not at all, must also read as English; else it is `UNDETERMINED`.
+    A text detected as English, or not detected, must also read as English; otherwise the result is
+    `UNDETERMINED`.
     """
     language = language_among(text, around) or "en"
     return UNDETERMINED if language == "en" and not reads_as_english(text, around) else language
 
 
 def reads_as_english(text: str, around: Iterable[str] = ()) -> bool:
-    """Whether a text reads as English, by the texts around it where it is short.
+    """Whether a text reads as English, with help of the texts around it if it is short.
 
-    Capitalized words are names in any language, and so are particles between them. A text of these,
-    of numbers, or of code reads as anything. Terms ("kubectl") are English where an English text
-    has them, and one beside an English word is a term.
+    Capitalized words, and particles between them, may be names in any language. A text of only
+    names, numbers or code passes. Terms ("kubectl") count as English if an English text around has
+    them, or if a short text has one beside an English word.
     """
     own = _lower_words(text[:_READ])
     listed = set(filter(_is_listed, own))
@@ -111,20 +112,20 @@ def reads_as_english(text: str, around: Iterable[str] = ()) -> bool:
 
 
 def name_of(language: str) -> str:
-    """Return the English name of a language code, the code itself where it has none here."""
+    """Return the English name of a language code, or the code itself if it is not listed."""
     if language == UNDETERMINED:
         return "in another language"
     return languages().get(language, {}).get("name", language)
 
 
 def function_words(language: str | None) -> frozenset[str]:
-    """Return the function words by which a language is recognized; none for one without."""
+    """Return the function words by which a language is recognized; empty without a list."""
     return words_of(language or "", "function_words")
 
 
 @remembered(2_000_000)
 def _language_and_signs(text: str) -> tuple[str | None, int]:
-    """Return the language, and by how many words or letters it is recognized."""
+    """Return the language, and the number of words or letters that show it."""
     if text.isascii():
         return _latin(text)
     letters = list(filter(str.isalpha, text))
@@ -132,10 +133,10 @@ def _language_and_signs(text: str) -> tuple[str | None, int]:
     by_script = _by_sign("scripts")
     scripts = Counter({by_script[name][0]: n for name, n in written.items() if name in by_script})
     latin = written["LATIN"]
-    # One word in Latin letters is a name in any text; so many letters say more in Chinese.
+    # One word in Latin letters may be a name in any text; as many letters say more in Chinese.
     if scripts.total() * 2 > latin:
         return _by_script(text, scripts), _CERTAIN
-    # A script that is not listed is no English, whatever Latin names stand among it.
+    # A text in an unlisted script is not English, even with Latin names in it.
     unlisted = len(letters) - scripts.total() - latin
     return (UNDETERMINED, _CERTAIN) if unlisted > latin else _latin(text)
 
@@ -159,8 +160,8 @@ def _by_script(text: str, scripts: Counter[str]) -> str:
 def _latin(text: str) -> tuple[str | None, int]:
     spoken = _spoken(text)
     written = spoken.lower() if spoken.isupper() else _IN_NAME.sub(" ", _NAME.sub(" ", spoken))
-    # Each once: a name that is repeated, such as Python's module `os`, is no sign of Portuguese.
-    # In other scripts a letter may be two in lower case: a word is lowered by itself.
+    # Each once: a repeated name, such as Python's module `os`, is not a sign of Portuguese.
+    # In other scripts a letter may become two in lower case, so each word is lowered by itself.
     words = set(_WORD.findall(written))
     by_word, by_letter = _by_sign("function_words"), _by_sign("letters")
     lowered = {word.lower() for word in words} & by_word.keys()
@@ -176,7 +177,7 @@ def _latin(text: str) -> tuple[str | None, int]:
 
 @cache
 def _by_sign(field: str) -> Mapping[str, Sequence[str]]:
-    """Return for each word of a field, or each letter of "letters", the languages that have it."""
+    """Return the languages that have each word of a field, or each letter of "letters"."""
     codes_of: dict[str, list[str]] = {}
     for code, entry in languages().items():
         signs = entry.get(field, "")
@@ -187,7 +188,7 @@ def _by_sign(field: str) -> Mapping[str, Sequence[str]]:
 
 @remembered(400_000)
 def _lower_words(text: str) -> frozenset[str]:
-    """Return the words of a text that are no names: not capitalized, nor a particle of a name."""
+    """Return the words of a text that are not names: neither capitalized nor a name's particle."""
     prose = "\n".join(filter(_is_prose, re.split(r":[ \t]|\n", text)))  # "Push: docker push …"
     spoken = _spoken(prose)
     written = _NAME.sub(" ", spoken.lower() if spoken.isupper() else spoken)
@@ -200,7 +201,7 @@ def _spoken(text: str) -> str:
 
 
 def _is_prose(line: str) -> bool:
-    """Whether a line is prose: not code, a table row, `key: value` or a command, by its form."""
+    """Whether a line has the form of prose, not of code, a table row, `key: value` or a command."""
     words = _LONGER.findall(line)
     if 2 * len(_SIGN.findall(line)) >= len(words):
         return False

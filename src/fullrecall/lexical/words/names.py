@@ -1,4 +1,4 @@
-"""Names in an English text, as far as capitals tell."""
+"""Find names in an English text by their capitals."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ _ENDS = ".!?:;…\n|"
 
 
 class Name(NamedTuple):
-    """A name: as written, its half-open offsets, and the keys of its words.
+    """A name as written, with its half-open offsets and the keys of its words.
 
-    `is_sure` is False for a single word that begins a sentence, where any word has a capital: a
-    name is a rare one.
+    `is_sure` is False for a single word that begins a sentence, where every word has a capital:
+    only a rare word counts as a name there.
     """
 
     text: str
@@ -32,9 +32,9 @@ class Name(NamedTuple):
 
 @remembered(400_000)
 def names(text: str) -> tuple[Name, ...]:
-    """Return the names of a text, in order: runs of capitalized words, of one or more.
+    """Return the names of a text, in order: runs of one or more capitalized words.
 
-    Months and weekdays are none, nor is a frequent word that begins a sentence.
+    Months, weekdays, and frequent words that begin a sentence are not names.
     """
     words = read_words(text)
     listed = []
@@ -50,7 +50,7 @@ def names(text: str) -> tuple[Name, ...]:
 
 
 def _runs(text: str, words: Sequence[Word]) -> list[tuple[int, list[Word]]]:
-    """Return capitalized words side by side, or joined as in "J. K. Rowling", and their place."""
+    """Return runs of adjacent or joined ("J. K. Rowling") capitalized words, with their index."""
     runs: list[tuple[int, list[Word]]] = []
     for position, word in enumerate(paused(words)):
         if not _is_capitalized(word):
@@ -63,7 +63,7 @@ def _runs(text: str, words: Sequence[Word]) -> list[tuple[int, list[Word]]]:
 
 
 def _are_joined(text: str, first: Word, other: Word) -> bool:
-    """Whether nothing parts two words but a space, a hyphen, or an initial's stop."""
+    """Whether only a space, a hyphen or an initial's stop separates two words."""
     # "Charles de Gaulle" is two names: of 9,620 quotes one was refused for the "de" between.
     gap = text[first.end : other.start]
     return gap in (" ", "-") or (first.end - first.start == 1 and gap in (".", ". "))

@@ -1,8 +1,8 @@
-"""Where a text denies, how plainly, and which of its words are denied.
+"""Find the denials of a text, their kind, and the words that they deny.
 
-A denial is "plain" where it says not, no, never, nor (n't); "implied" where it may be one in other
-words: without, failed, hardly; "reported" where what it speaks of is called false: a myth, wrongly,
-denied. "Not only", "no later than" and "No. 5" deny nothing.
+A denial is "plain" if it is not, no, never or nor (n't); "implied" if other words may deny:
+without, failed, hardly; "reported" if it calls a statement false: a myth, wrongly, denied. "Not
+only", "no later than" and "No. 5" are not denials.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ _MOST_DENIED = 6  # content words after a denial that it may deny
 
 
 class Denial(NamedTuple):
-    """A word that denies: its half-open offsets, how plainly, and where its clause ends."""
+    """A denying word: its half-open offsets, its kind, and the end of its clause."""
 
     start: int
     end: int
@@ -51,10 +51,10 @@ class Denial(NamedTuple):
 
 @remembered(400_000)
 def denials(text: str, language: str | None = None) -> tuple[Denial, ...]:
-    """Return what denies in a text, in order; `language` is its ISO 639-1 code, None detects it."""
+    """Return a text's denials, in order; `language` is its ISO 639-1 code, None detects it."""
     spoken = language or language_of(text) or "en"
     exempt = [match.span() for match in _NO_DENIAL.finditer(text)]
-    # Bisected below: a text of nothing but denials would take quadratic time by two loops.
+    # Bisected below: with two loops, a text full of denials would take quadratic time.
     starts = [start for start, _ in exempt]
     ends = [match.start() for match in _CLAUSE_END.finditer(text)] + [len(text)]
     listed = []
@@ -76,7 +76,8 @@ def denies(
 def denied_keys(text: str) -> frozenset[str]:
     """Return the keys of the content words that the plain denials of an English text deny.
 
-    Those after a denial in its clause, six at most: "was not built in Rome" denies build and rome.
+    These are at most six words after a denial in its clause: "was not built in Rome" denies build
+    and rome.
     """
     negations = [denial for denial in denials(text, "en") if denial.kind == "plain"]
     if not negations:
@@ -96,7 +97,7 @@ def denied_keys(text: str) -> frozenset[str]:
 
 
 def _denying(text: str, language: str) -> Iterator[tuple[int, int, DenialKind]]:
-    """Yield what denies in a text of a language, whether or not it stands in a phrase exempt."""
+    """Yield the denials of a text in a language, also those within an exempt phrase."""
     if language == "en":
         for match in _REPORTED_PHRASE.finditer(text):
             yield match.start(), match.end(), "reported"
@@ -114,10 +115,10 @@ def _denying(text: str, language: str) -> Iterator[tuple[int, int, DenialKind]]:
 
 @remembered_words(16_384)
 def denying_kind(word: str, language: str) -> DenialKind | None:
-    """Return how plainly a lower-case word denies; None for one that does not."""
+    """Return the kind of denial that a lower-case word is; None if it does not deny."""
     word = word.replace("’", "'")
     if language == "en" and word.endswith("n't"):
         return "plain"
-    # In French the denial is what stands before the mark, in English a possessive.
+    # The denial is before the mark: in French an elision, in English a possessive.
     forms = {word, word.partition("'")[0]}  # n'est, nobody's
     return next((kind for kind in _KINDS if forms & words_of(language, kind)), None)

@@ -1,7 +1,7 @@
-"""The numbers of an English text, with what they count: 1.5 million dollars, 10-15 km, 1980s.
+"""Find the numbers of an English text, with their units: 1.5 million dollars, 10-15 km, 1980s.
 
 Numbers are found in digits and in words ("twenty-five", "two hundred thousand"). Citations such as
-[2,4,5], the numbers of list items, and digits within a word (H2O) are none.
+[2,4,5], the numbers of list items, and digits within a word (H2O) are left out.
 """
 
 from __future__ import annotations
@@ -23,10 +23,10 @@ MONTHS = (
 ).split()
 WEEKDAYS = "monday tuesday wednesday thursday friday saturday sunday".split()
 CALENDAR = frozenset([*MONTHS, *WEEKDAYS])
-"""Months and weekdays: written with a capital, but no names."""
+"""Months and weekdays: written with a capital, but not names."""
 
 _MONTH_OF = {form: month for month in MONTHS for form in (month, month[:3])} | {"sept": "september"}
-_ALSO_WORDS = frozenset({"may", "march"})  # of which only the capital and a date tell a month
+_ALSO_WORDS = frozenset({"may", "march"})  # months only with a capital, in a date or after "in"
 
 _CARDINALS: Mapping[str, int] = table("numbers.json")["cardinals"]
 _ORDINALS: Mapping[str, int] = table("numbers.json")["ordinals"]
@@ -35,7 +35,7 @@ _MONEY_SCALES: Mapping[str, float] = _SCALES | table("numbers.json")["money scal
 _BOUNDS: Mapping[str, Bound] = table("numbers.json")["bounds"]
 _BEFORE_YEARS = frozenset([*table("numbers.json")["before years"].split(), *MONTHS])
 _FACTORS: Mapping[str, float] = table("numbers.json")["factors"]
-"""Units in the base unit of their sort: 250 ms are 0.25 seconds."""
+"""The factor from each unit to the base unit of its sort: 250 ms are 0.25 seconds."""
 _CURRENCIES = frozenset("$€£¥₹")
 _UNITS: Mapping[str, tuple[str, str]] = {
     form: (unit, sort)
@@ -43,9 +43,9 @@ _UNITS: Mapping[str, tuple[str, str]] = {
     for unit, forms in units.items()
     for form in forms.split()
 }
-"""For each form of a unit what it is called here, and its sort."""
+"""For each form of a unit, its canonical name and its sort."""
 
-# Possessive throughout: what a context holds is foreign, and no pattern may go back over it.
+# Possessive throughout: contexts are untrusted, and no pattern may backtrack over them.
 _TOKEN = re.compile(
     r"(?P<citation>\[\d{1,3}+(?:\s*+[,;–-]\s*+\d{1,3}+)*+\])"
     r"|(?P<digits>(?<![\w.,])\d++(?:[.,:/]\d++)*+)"
@@ -57,9 +57,9 @@ _TOKEN = re.compile(
 _MARKER = re.compile(r"(?:^|(?<=\n))[ \t]*+\(?\d{1,3}+[.)](?=\s)")
 _GROUPED = re.compile(r"\d{1,3}+(?:,\d{3})++(?:\.\d++)?+|\d{1,3}+(?:\.\d{3}){2,}+")
 _YEARS = range(1000, 2101)
-_BEFORE = 3  # words before a number that may bound it
-_ROUGHLY = 0.1  # how far "about" reaches, of the number
-_ROUNDED = 0.05  # the same between two scales: 1.3 million for 1,312,000
+_BEFORE = 3  # words before a number that may give its bound
+_ROUGHLY = 0.1  # the relative tolerance of "about"
+_ROUNDED = 0.05  # the relative tolerance between two scales: 1.3 million for 1,312,000
 _DECADE, _CENTURY = 10, 100
 
 
@@ -67,12 +67,12 @@ class Number(NamedTuple):
     """A number of a text.
 
     - `text`, `start`, `end`: as written, with its scale and unit, and its half-open offsets.
-    - `value`, `high`: the number, its scale counted; in a decade or a century the lowest and the
-      highest, else equal. A version ("1.2.3"), a time or a date in digits has value None.
-    - `unit`: canonical ("km", "dollar", "percent"), "" without one; `scale` the word that
-      multiplied it ("million"), "" without one.
+    - `value`, `high`: the number times its scale; for a decade or a century the lowest and the
+      highest year, else equal. A version ("1.2.3"), a time or a date in digits has value None.
+    - `unit`: canonical ("km", "dollar", "percent"), "" without one; `scale`: the word that
+      multiplied the number ("million"), "" without one.
     - `sort`: "year", "ordinal", "code" (value None), the unit's sort ("length", "money", "time",
-      "share" …), else "count". Only numbers of one sort exclude each other.
+      "share" …), else "count". Two numbers can exclude each other only if their sort is the same.
     - `bound`: "about", "at least" (more than, over), "at most" (under, up to), or "".
     """
 
@@ -88,7 +88,7 @@ class Number(NamedTuple):
 
     @property
     def in_digits(self) -> bool:
-        """Whether it is written in digits, not in words."""
+        """Whether the number is written in digits, not in words."""
         return any(map(str.isdecimal, self.text))
 
 
@@ -113,16 +113,16 @@ def numbers(text: str) -> tuple[Number, ...]:
 
 
 def may_stand_for(claimed: Number, stated: Iterable[Number]) -> bool:
-    """Whether one of the numbers stated may be the one claimed.
+    """Whether one of the stated numbers may mean the claimed number.
 
-    Equal, of the decade claimed, about it (10%) where one of them is rough, or rounded to another
-    scale (5%). Units must not differ within their sort.
+    It is equal, in the claimed decade, within 10% if one of the two is approximate, or within 5% if
+    rounded to another scale. Different units of one sort must give equal amounts.
     """
     return any(_may_be(claimed, other) for other in stated)
 
 
 def is_equal(number: Number, other: Number) -> bool:
-    """Return whether two numbers are the same quantity: 10 km and 10,000 m, but not 10."""
+    """Whether two numbers are the same quantity: 10 km and 10,000 m, but not 10."""
     if number.value is None or other.value is None or number.high is None or other.high is None:
         return False
     factors = [1.0, 1.0]
@@ -137,12 +137,12 @@ def is_equal(number: Number, other: Number) -> bool:
 
 
 def excludes(claimed: Number, stated: Number) -> bool:
-    """Whether two numbers are of one sort and differ in value or unit."""
+    """Whether two numbers have the same sort but differ in value or unit."""
     return claimed.sort == stated.sort and not _may_be(claimed, stated)
 
 
 def month_number(written: str) -> int:
-    """Return the number of a month that is written in letters; 0 for another word."""
+    """Return the number of a month that is written in letters; 0 for any other word."""
     month = _MONTH_OF.get(written.lower())
     return MONTHS.index(month) + 1 if month else 0
 
@@ -204,7 +204,7 @@ def _tokens(text: str) -> tuple[_Token, ...]:
 
 
 class _NumberReader:
-    """Reads numbers from the tokens of a text, one after the other."""
+    """Reads the numbers from the tokens of a text, in order."""
 
     def __init__(self, text: str) -> None:
         self._text = text
@@ -232,7 +232,7 @@ class _NumberReader:
             end, sort = end + 1, "ordinal"
         elif ending in ("s", "'s", "’s") and value % _DECADE == 0:
             width = _CENTURY if value % _CENTURY == 0 and value >= _YEARS.start else _DECADE
-            # The 30s may be of any century.
+            # The 30s may belong to any century.
             sort = "decade" if value < _CENTURY else "year"
             end, high = end + 1, value + width - 1
         elif ending and ending not in _MONEY_SCALES and _unit(ending) is None:
@@ -240,10 +240,10 @@ class _NumberReader:
         return self._measured(at, end, value, high, sort)
 
     def _in_words(self, at: int) -> Number | None:
-        """Return the number that a word begins.
+        """Return the number that a word begins; None if it begins no number.
 
-        "Twenty-five" is one number; longer ones ("two hundred and five") are read as two: of 4,911
-        texts 20 have one. "A million" is none: no outcome of 9,620 quotes rested on it.
+        "Twenty-five" is one number. Longer ones ("two hundred and five") are read as two: 20 of
+        4,911 texts have one. "A million" is not read: it affected no outcome of 9,620 quotes.
         """
         before, word, after = self._get(at - 1), self._tokens[at].lower, self._get(at + 1)
         follows_number = before.kind == "digits" or before.lower in _CARDINALS
@@ -286,7 +286,7 @@ class _NumberReader:
         )
 
     def _unit_at(self, end: int) -> tuple[str, str, int]:
-        """Return the unit that follows a number, its sort, and where it ends."""
+        """Return the unit after a number, its sort, and the index of the token after it."""
         at = end + 1 if self._get(end).kind == "dash" else end  # a 5-mile run
         token = self._get(at)
         if token.lower == "per" and self._get(at + 1).lower == "cent":
@@ -304,7 +304,7 @@ class _NumberReader:
         return not (counts and after.text.islower()) or self._get(at - 1).lower in _BEFORE_YEARS
 
     def _bound(self, at: int) -> Bound:
-        """Return the bound that words before a number give: phrases before single words."""
+        """Return the bound from the words before a number; two-word phrases take precedence."""
         words = [token.lower for token in self._tokens[max(0, at - _BEFORE) : at]]
         phrases = [*map(" ".join, pairwise(words)), *words]
         return next((_BOUNDS[phrase] for phrase in phrases if phrase in _BOUNDS), "")
@@ -314,7 +314,7 @@ class _NumberReader:
 
 
 def value_of(written: str) -> float | None:
-    """Return the value of digits; None for a version, a date or a time."""
+    """Return the value of a number in digits; None for a version, a date or a time."""
     if _GROUPED.fullmatch(written):
         separator = "." if written.count(".") > 1 else ","
         return float(written.replace(separator, ""))

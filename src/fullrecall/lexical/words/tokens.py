@@ -1,9 +1,9 @@
-"""From a word as written to the key under which it is compared.
+"""Read the words of a text, each with the key by which it is compared.
 
 `run`, `runs` and `Running` share a key, and so do `1,000` and `1000`, `three` and `3`, `%` and
-`percent`, `won` and `win`, `Beyoncé` and `beyonce`. Suffixes are stripped from English words only;
-words of other languages keep their ending, and inflection is met by comparing beginnings
-(`alike`). Scripts written without spaces are cut into pairs of neighbouring characters.
+`percent`, `won` and `win`, `Beyoncé` and `beyonce`. Suffixes are stripped only from English words;
+words of other languages keep their endings, and inflected forms are matched by their beginnings
+(`alike`). Scripts without spaces are cut into pairs of neighboring characters.
 """
 
 from __future__ import annotations
@@ -35,18 +35,18 @@ _TOKEN = re.compile(
 _SIGNS = {"%": "percent", "$": "dollar", "€": "euro", "£": "pound", "¥": "yen", "°": "degree"}
 
 TELLING = 1.2
-"""Words that weigh less are function words."""
+"""Words with a lower weight are function words."""
 
 _VOWELS = frozenset("aeiouy")
 _NUMBER_WEIGHT = 4.0
-_PAIR_WEIGHT = 2.5  # of two neighbouring characters in a script without spaces
+_PAIR_WEIGHT = 2.5  # of two neighboring characters in a script without spaces
 _SHORT = 3  # letters that a stem keeps
 SHARED_PREFIX = 5
 _SHARED_PART = 0.65
 
 
 class Word(NamedTuple):
-    """A word in its text: what it is compared by, and where it stands."""
+    """A word in its text, with its key for comparison and its half-open offsets."""
 
     key: str
     weight: float
@@ -58,7 +58,7 @@ class Word(NamedTuple):
 
     @property
     def tells(self) -> bool:
-        """Whether it is a content word, a number or a name: no function word."""
+        """Whether it is a content word, a number or a name, not a function word."""
         return self.is_number or self.weight >= TELLING
 
 
@@ -82,7 +82,7 @@ def _words(text: str) -> Iterator[Word]:
         yield tuple.__new__(Word, (key, worth, start, end, lowered, is_number, is_capital))
 
 
-# A language has few words that are read often: of these the stem is told once.
+# A few words of a language are read often: their stems are computed once.
 @remembered_words(65_536)
 def _form(written: str, kind: str) -> tuple[str, float, str, bool, bool]:
     """Return the fields of a word, without its offsets."""
@@ -111,7 +111,7 @@ _SPELLED = {
     for word, value in table("numbers.json")[kind].items()
     if value != 1
 }
-"""The keys of number words: of "three" and "third" that of 3; "one" is a pronoun."""
+"""The keys of number words: "three" and "third" have the key of 3; "one" is a pronoun."""
 
 _IRREGULAR = {
     form: base for base, *inflected in map(str.split, lines("irregular.txt")) for form in inflected
@@ -129,7 +129,7 @@ def _without_accents(written: str) -> str:
     word = written.casefold().replace("’", "'")
     if word.isascii():
         return word
-    # Latin marks alone: without theirs, words of Hindi or Thai would be others.
+    # Only Latin marks: without their marks, words of Hindi or Thai would mean something else.
     decomposed = unicodedata.normalize("NFKD", word)
     without = "".join(c for c in decomposed if not "\u0300" <= c <= "\u036f")
     return unicodedata.normalize("NFC", without) or word
@@ -138,7 +138,7 @@ def _without_accents(written: str) -> str:
 def stem(word: str) -> str:
     """Strip the inflection of a lower-case English word: plural, past, -ing, -ly and a final e.
 
-    Lighter than Porter's stemmer (1980): derivation (-tion, -ment, -ness) stays.
+    Lighter than Porter's stemmer (1980): derivational suffixes (-tion, -ment, -ness) stay.
     """
     word = _IRREGULAR.get(word, word)
     if len(word) > _SHORT and word.endswith("s") and not word.endswith(("ss", "us", "is")):
@@ -155,7 +155,7 @@ def stem(word: str) -> str:
 
 
 def alike(key: str, other: str) -> bool:
-    """Return whether two keys begin alike for most of their length: product, production."""
+    """Whether two keys begin alike for most of their length: product, production."""
     longer = max(len(key), len(other))
     shared = 0
     for a, b in zip(key, other, strict=False):
