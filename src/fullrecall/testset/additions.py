@@ -1,4 +1,4 @@
-"""What completing the references changes: the references, and what is still unjudged."""
+"""Add the accepted contexts to the references, and measure the share still unjudged."""
 
 from __future__ import annotations
 
@@ -19,18 +19,18 @@ def extended(
     looked_at: Sequence[PooledPair],
     confirmed: Container[str],
 ) -> list[Sample]:
-    """Return samples with the accepted pairs; metadata has what was judged and what was added.
+    """Return samples with the accepted pairs; metadata lists the judged and the added contexts.
 
-    `confirmed` are the items that people said something of.
+    `confirmed` are the items that people labeled.
     """
     named = {n for s in parsed_samples for r in s.reference_context_ids or () for n in r.any_of}
     contexts = [pair.context for pairs in pool.pairs for pair in pairs]
     ids: Any = {context.id for context in contexts}
-    # Where the references' IDs are documents, of which the retrievers return chunks.
+    # Whether the references' IDs are documents, and the retrievers return chunks of them.
     by_source = not named & ids and bool(named & {context.source for context in contexts})
     added_to, judged_of = _by_question(accepted), _by_question(looked_at)
     samples = []
-    # Samples without additions are written anew, too: `unjudged` needs to know what was judged.
+    # Samples without additions are written anew, too: `unjudged` reads their judged contexts.
     for number, (sample, targets) in enumerate(zip(parsed_samples, pool.targets, strict=True)):
         added, judged = added_to.get(number, []), judged_of.get(number, [])
         seen = [c.id or c.text or "" for pair in judged for c in (pair.context, *pair.also)]
@@ -56,11 +56,11 @@ def _by_question(pairs: Iterable[PooledPair]) -> dict[int, list[PooledPair]]:
 def _references(
     sample: Sample, targets: Targets, added: Sequence[PooledPair], *, by_source: bool
 ) -> dict[str, Any]:
-    """Return the fields of the references with what was added."""
+    """Return the reference fields of a sample, with the added contexts."""
     groups = [list(group) for group in sample.reference_contexts or ()]
     ids = [(list(r.any_of), r.grade) for r in sample.reference_context_ids or ()]
     if targets.are_claims and len(groups) == targets.count and 0 < len(ids) != targets.count:
-        # Claims of one document share its ID; apart, each takes what supports it alone.
+        # Claims of one document share its ID; apart, each takes the contexts that support it.
         ids = [(_ids_of(group, by_source=by_source), 1.0) for group in groups]
     # Nearly equal texts are one target: else an index without copies looks worse than one with them
     # (a fifth of Cranfield copied three times: recall@10 .308 to .276; as one target .311 to .393).
@@ -95,12 +95,12 @@ def _ids_of(contexts: Sequence[Context], *, by_source: bool) -> list[str]:
 
 
 def unjudged(samples: Iterable[Sample], k: int) -> float | None:
-    """Return the share of the first `k` retrieved that nobody judged, of completed samples.
+    """Return the share of unjudged contexts among the first `k` of completed samples.
 
     Above 0.1 recall may be higher; above 0.2 do not compare it: complete with this retriever. The
-    contexts that `complete` judged are in the samples' metadata; what the references name is
-    judged too. Samples that were never completed, or have no retrieval, are left out; None where
-    none is left.
+    contexts that `complete` judged are in the samples' metadata; contexts that the references
+    name count as judged. Samples that were never completed, or have no retrieval, are left out.
+    None if no sample is left.
     """
     holes: list[bool] = []
     for sample in samples:

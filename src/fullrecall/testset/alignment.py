@@ -1,4 +1,4 @@
-"""Where a text stands in another corpus: whole, in pieces, in other words, or nowhere."""
+"""Find a text in another corpus: whole, in pieces, in other words, or not at all."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _LARGEST_GAP = 3
 _SHORTEST_PIECE = 8
 
 OWN_LETTERS = 40
-"""Letters of a text that names its place without what stands around it."""
+"""Fewest letters of a text that identifies its place without the text around it."""
 
 _RESEMBLES = 0.4
 """A text in other words still shares this much of a quote's runs of words; chosen with
@@ -46,22 +46,22 @@ _LAYOUT = re.compile(
     """,
     re.VERBOSE | re.MULTILINE,
 )
-"""What stands in a text for its layout. A minus, a star between digits, and C# are no layout."""
+"""Layout marks. A minus, a star between digits, and C# are not layout."""
 
 
 class Letters(Folded):
     """A text without white space, case, and typographic marks, with offsets in the original.
 
-    Nor with the marks of its layout: Markdown's, bullets, and hyphens between letters, at the end
-    of a line or within it. Another extraction of the same page has others.
+    It also drops layout marks, which differ between extractions of the same page: Markdown's,
+    bullets, and hyphens between letters, at the end of a line or within it.
     """
 
     def __init__(self, text: str) -> None:
         super().__init__(_LAYOUT.sub(lambda match: " " * len(match[0]), text), space="")
 
     def positions(self, letters: str) -> list[int]:
-        """Return where letters stand, places that overlap included."""
-        # A lookahead consumes nothing: "abab" stands in "ababab" twice.
+        """Return where letters occur, overlapping places included."""
+        # A lookahead consumes no letters: it finds "abab" in "ababab" twice.
         return [match.start() for match in re.finditer(f"(?={re.escape(letters)})", self.text)]
 
 
@@ -149,11 +149,11 @@ class Lookup:
 def pieces(
     quote: Letters, near: Sequence[Document], short: Mapping[str, Document]
 ) -> list[Document]:
-    """Return the fewest texts that hold a quote's letters together, in order; none if they do not.
+    """Return the fewest texts that hold a quote's letters together, in order; empty without such.
 
-    A text holds a piece if it is all of the text, or the text's end or beginning, so that a word
+    A text holds a piece if the piece is all of the text, or its end or beginning, so that a word
     that was put in, left out or replaced is never passed over. `short` are texts of a few words,
-    by their letters: what a chunker leaves over at the end.
+    by their letters, such as a chunker's remainder at the end of a document.
     """
     candidates = [piece for document in near if (piece := _piece(quote.text, document)) is not None]
     chosen: list[Piece] = []
@@ -170,7 +170,7 @@ def pieces(
         farthest = max(adjoining, key=lambda piece: piece.end)
         chosen.append(farthest)
         covered = farthest.end
-    # What a chunker leaves over may have no run of four words, by which the lookup would find it.
+    # A chunker's remainder may have no run of four words, and the lookup finds texts by those.
     if chosen and (rest := short.get(quote.text[covered:])) is not None:
         chosen.append(Piece(rest, covered, size))
         covered = size
@@ -180,9 +180,9 @@ def pieces(
 
 
 def within(quote: Letters, near: Sequence[Document], chosen: Sequence[Document]) -> list[Document]:
-    """Return the other texts that have nothing but a quote's words, as overlapping chunks do.
+    """Return the other texts that have only words of a quote, as overlapping chunks do.
 
-    Texts of fewer than 40 letters are left out: a heading stands in many.
+    Texts of fewer than 40 letters are left out: many documents share a heading.
     """
     taken = {document.id for document in chosen}
     return [

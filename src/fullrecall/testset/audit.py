@@ -1,4 +1,4 @@
-"""`check`: what is wrong with a test set, anybody's, found with a model or without."""
+"""`check`: find problems of any test set, with a model or without."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ _FIRST_READ = 5
 
 
 INVALID = frozenset({Problem.UNKNOWN_ID, Problem.LEVEL, Problem.SPAN})
-"""What makes scores wrong whatever the retriever does."""
+"""Problems that make scores wrong for any retriever."""
 
 
 class Issue(NamedTuple):
@@ -56,7 +56,7 @@ class Issue(NamedTuple):
 
 @dataclass(frozen=True)
 class Audit(NoTruth):
-    """What `check` found."""
+    """The problems that `check` found."""
 
     read: ClassVar[str] = ".is_valid"
 
@@ -66,7 +66,7 @@ class Audit(NoTruth):
 
     @property
     def is_valid(self) -> bool:
-        """Whether reference IDs exist, on the right level, and texts stand at their offsets."""
+        """Whether reference IDs exist, on the right level, and texts are at their offsets."""
         return not any(issue.problem in INVALID for issue in self.issues)
 
     @cached_property
@@ -106,14 +106,14 @@ def check(
     budget: Budget | None = None,
     progress: bool = True,
 ) -> Audit:
-    """Return what is wrong with a test set.
+    """Return the problems of a test set.
 
-    Without a judge: what a machine can tell. With one, a model reads each question beside its
-    references, as `generate` checks what it wrote: does it stand alone, is it answered, by one
-    answer, does each claim follow.
+    Without a judge, only machine checks run. With one, a model also reads each question beside
+    its references, as `generate` checks its drafts: is the question clear by itself, is it
+    answered, by one answer, does each claim follow.
 
-    `documents` are what the retriever searches: whole documents or chunks, as `documents_of`
-    takes them. Near-duplicates are texts that share 80 % of their runs of three words.
+    `documents` are the texts that the retriever searches: whole documents or chunks, as
+    `documents_of` takes them. Near-duplicates share 80 % of their runs of three words.
     `max_concurrency`, `timeout`, `deadline`, `retries`, `store`, `budget`, and `progress` are those
     of `evaluate`.
 
@@ -159,7 +159,7 @@ class _AuditedCorpus:
         return twins
 
     def has_outside(self, run: Sequence[str], sample: Sample) -> bool:
-        """Return whether a run of words stands in other documents too: then it is a term.
+        """Return whether a run of words also occurs in other documents: then it is a term.
 
         Of people's questions on Cranfield's abstracts, 8 of 225 share seven words with a
         reference, 5 of them a term such as "the boundary layer on a flat plate".
@@ -173,14 +173,14 @@ class _AuditedCorpus:
         )
 
     def unknown(self, name: str) -> tuple[Problem, str]:
-        """Return what is wrong with an ID that no document has."""
+        """Return the problem of an ID that no document has, with its detail."""
         if name in self.sources:
             why = f"{name!r} is a document; the corpus has its chunks: derive chunk IDs from spans"
             return Problem.LEVEL, why
         return Problem.UNKNOWN_ID, repr(name)
 
     def passages(self, sample: Sample, most: int | None = None) -> list[SeedPassage]:
-        """Return what stands around a sample's spans, else whole texts, up to `most` characters."""
+        """Return the text around a sample's spans, else whole texts, up to `most` characters."""
         passages = [
             _around(context, self.texts[context.source], most)
             for context in contexts_in(sample)
@@ -199,7 +199,7 @@ class _AuditedCorpus:
 
 
 def _around(context: Context, text: str, most: int | None) -> SeedPassage:
-    """Return what stands around a reference in its source; its beginning where it is not found."""
+    """Return the text around a reference in its source; the source's beginning if not found."""
     start, end = context.start, context.end
     if start is None and (quote := letters_of(context.text or "").text):
         source = letters_of(text)
@@ -275,7 +275,7 @@ def _rejected(
 def _rejections(
     model: ChatModel, samples: Sequence[Sample], corpus: _AuditedCorpus
 ) -> Plan[Rejection | None, list[Issue]]:
-    """Return what a model finds wrong with the samples that have a question and a text."""
+    """Return a model's issues with the samples that have a question and a text."""
     passages = [corpus.passages(sample, _MOST_READ) for sample in samples]
     numbers = [at for at, sample in enumerate(samples) if sample.user_input and passages[at]]
     issues: list[Issue] = []
@@ -298,7 +298,7 @@ def _rejections(
 def _reading_of(
     model: ChatModel, sample: Sample, passages: Sequence[SeedPassage]
 ) -> Flow[Rejection | None]:
-    """Return what is wrong with a sample."""
+    """Return why a model rejects a sample, or None."""
     groups, claims = sample.reference_contexts or (), sample.reference_claims or ()
     backed = [
         Backed(claim.text, SeedPassage(first.source or "", first.start or 0, first.text))

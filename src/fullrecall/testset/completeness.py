@@ -1,7 +1,7 @@
-"""How complete references are, from people's labels of a sample of what nobody had labeled.
+"""Estimate how complete references are, from people's labels of a sample of unlabeled pairs.
 
-Every pair of a question and a context that the references do not name is in a stratum: by what the
-judge said of it, and by how near the top the retrievers have it. People label a sample of each.
+Every pair of a question and a context that the references do not name is in a stratum, by the
+judge's verdict and by how near the top the retrievers rank it. People label a sample of each.
 Totals are Horvitz and Thompson's. Strata with many relevant pairs have a mid-p hypergeometric
 interval each; those with few have one together, by Fay and Kim, "Confidence intervals for directly
 standardized rates using mid-p gamma intervals", Biometrical Journal 59, 2017; all are united by
@@ -23,7 +23,7 @@ from fullrecall.stats.allocation import allocation
 from fullrecall.stats.bounds import root
 
 PairVerdict: TypeAlias = Literal["yes", "no", "no verdict"]
-"""What the judge said of a pair."""
+"""The judge's verdict on a pair."""
 
 _TAIL = 0.025
 _DEVIATES = 1.959963984540054
@@ -51,9 +51,9 @@ _PLAN: Mapping[PairVerdict, tuple[tuple[float, float], ...]] = {
 
 
 class Stratum(NamedTuple):
-    """A part of what was not labeled: `size` pairs, of which people labeled a random sample.
+    """A part of the unlabeled pairs: `size` pairs; people labeled a random sample of them.
 
-    `twice` tells whether each "relevant" of it was confirmed by a second person.
+    `twice` tells whether a second person confirmed each "relevant" in it.
     """
 
     kind: PairVerdict
@@ -118,7 +118,7 @@ def drawn(strata: Sequence[Sequence[int]], n: int, seed: int) -> list[int]:
 def labels_needed(sizes: Sequence[int], labeled: int) -> int:
     """Return about how many labels make the interval of completeness 0.2 wide.
 
-    By the planned shares; `known` pairs are in the references.
+    By the planned shares; `labeled` counts the pairs that the references name.
     """
     missed = sum(size * share for size, share in zip(sizes, _PLANNED, strict=True))
     spread = sum(size * spread for size, spread in zip(sizes, _SPREAD, strict=True))
@@ -166,7 +166,7 @@ def _total(strata: Sequence[Stratum], error: float) -> Figure:
     low = floor(value - sqrt(below) - noise + _ROUNDING)
     high = floor(value + sqrt(above) + noise + _ROUNDING)
     least, most = 0, sum(s.size for s in strata)
-    if not error:  # what was labeled is certain
+    if not error:  # labels are certain
         least = sum(s.relevant for s in strata)
         most -= sum(s.labeled for s in strata) - least
     return Figure(value, min(value, max(least, low)), max(value, min(most, high)))
@@ -178,9 +178,9 @@ def _is_dense(s: Stratum) -> bool:
 
 
 def _corrected(total: Figure, size: int, s: Stratum, error: float) -> Figure:
-    """Return a total of what was said as one of what is so: (p - f) / (g - f) of the size.
+    """Return a labeled total corrected for wrong labels: (p - f) / (g - f) of the size.
 
-    f and g are how often a pair that is not relevant, and one that is, was said to be.
+    f and g are the shares of irrelevant and of relevant pairs that were labeled relevant.
     """
     f, g = error, 1 - error
     if s.kind != "yes" and s.twice:
@@ -198,7 +198,7 @@ def _counted(s: Stratum) -> Figure:
     if s.labeled >= s.size:
         return Figure(value, value, value)
     counts = range(s.relevant, s.size - (s.labeled - s.relevant) + 1)
-    # The fewest of which so many are seen now and then, and the most of which so few are.
+    # The fewest relevant pairs that plausibly give so many hits, and the most that give so few.
     least = bisect_left(counts, x=True, key=lambda count: _at_most(s, count) < 1 - _TAIL)
     beyond = bisect_left(counts, x=True, key=lambda count: _at_most(s, count) <= _TAIL)
     low, high = counts[min(least, len(counts) - 1)], counts[max(0, beyond - 1)]
@@ -206,8 +206,8 @@ def _counted(s: Stratum) -> Figure:
 
 
 def _at_most(s: Stratum, relevant: int) -> float:
-    """Return the mid-p probability of at most what was seen, if so many are relevant."""
-    seen = s.relevant, s.relevant - 1  # what was seen itself counts by a half
+    """Return the mid-p probability of at most the seen hits, if so many pairs are relevant."""
+    seen = s.relevant, s.relevant - 1  # the seen count itself counts by a half
     return sum(hypergeometric_cdf(hits, s.labeled, relevant, s.size) for hits in seen) / 2
 
 
@@ -259,7 +259,7 @@ def _gamma_cdf(shape: float, x: float) -> float:
         return 0.0
     if x > shape + _FAR * (sqrt(shape) + 2):
         return 1.0
-    # The series of the lower incomplete gamma function: all its terms are above 0, nothing cancels.
+    # The series of the lower incomplete gamma function: all its terms are above 0, none cancel.
     term = total = 1 / shape
     steps = shape
     while term > total * _EPSILON:
@@ -280,7 +280,7 @@ def _mid_p_quantile(fewer: _Gamma, more: _Gamma, chance: float) -> float:
 
 
 def completeness(named_count: float, missed: Figure) -> Figure:
-    """Return known / (known + missed); nothing known and nothing missed is complete."""
+    """Return known / (known + missed); 1 if both are 0."""
     if not named_count:
         return Figure(float(not missed.value), 0.0, float(not missed.low))
     low, value, high = (

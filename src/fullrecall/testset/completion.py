@@ -1,6 +1,7 @@
-"""`complete`: judge what nobody labeled, and say how complete the references are.
+"""`complete`: judge the unlabeled contexts, and estimate how complete the references are.
 
-What was found is in strata, of which people label some; what follows from that is computed here.
+The judged pairs are divided into strata. People label a sample of each, and the estimate follows
+from their labels.
 """
 
 from __future__ import annotations
@@ -44,7 +45,7 @@ from fullrecall.testset.execution import Plan, carried_out
 from fullrecall.testset.pool import Pool, PooledPair
 
 RIGHT = 0.8
-"""Fewer right finds than this, by people's labels, and only confirmed ones are added."""
+"""If people confirm a smaller share of the judge's finds, only confirmed ones are added."""
 
 _WORDS = {"relevant": True, "not_relevant": False, "true": True, "false": False}
 
@@ -52,8 +53,8 @@ _WORDS = {"relevant": True, "not_relevant": False, "true": True, "false": False}
 class PairToLabel(NamedTuple):
     """One question and one context; `label` is to be filled in with `relevant` or `not_relevant`.
 
-    A context is relevant if it states what the question needs, with claims: at least one of them.
-    `item` identifies the pair.
+    A context is relevant if it answers the question or, with claims, supports at least one of
+    them. `item` identifies the pair.
     """
 
     label: str
@@ -83,11 +84,11 @@ class CompletenessEstimate(NamedTuple):
 
 @dataclass(frozen=True)
 class CompletedSet:
-    """What was found beyond the references, and what that says of them.
+    """The contexts found beyond the references, and how complete the references are.
 
-    Without people's labels nothing is added and nothing is claimed: `to_label` draws what people
-    should look at, `with_labels` takes it. `error` is the share of one person's labels that may
-    be wrong.
+    Without people's labels no context is added and no completeness claimed: `to_label` draws the
+    pairs to label, `with_labels` takes the labels. `error` is the share of one person's labels
+    that may be wrong.
     """
 
     parsed: Sequence[Sample]
@@ -107,7 +108,7 @@ class CompletedSet:
 
     @property
     def problems(self) -> dict[str, int]:
-        """How many contexts the judge gave no verdict on, by the reason."""
+        """The number of contexts without a verdict of the judge, by the reason."""
         silent = [pair for pair in self.judged if pair.is_open and pair.relevant is None]
         return dict(Counter(pair.problem for pair in silent))
 
@@ -116,11 +117,11 @@ class CompletedSet:
     ) -> list[PairToLabel]:
         """Draw pairs for people to label, and write them to a new `.csv` file.
 
-        `n` are drawn by stratum, at least ten of each: what the judge found relevant, what it did
-        not, and what it gave no verdict on, nearest to the top first. Verdicts are hidden. Label
-        all of them; labels that this completion has are filled in. `second` draws instead what
-        one person found relevant and the judge did not, for another person to confirm. Raises
-        `ParameterError` for arguments out of range, and for a file that exists.
+        `n` are drawn by stratum, at least ten of each: pairs that the judge found relevant, pairs
+        that it did not, and pairs without a verdict, nearest to the top first. Verdicts are
+        hidden. Label all of them; labels that this completion has are filled in. `second` draws
+        instead the pairs that one person found relevant and the judge did not, for another person
+        to confirm. Raises `ParameterError` for arguments out of range, and for a file that exists.
         """
         check_k(n, "n")
         if second:
@@ -149,12 +150,12 @@ class CompletedSet:
     ) -> CompletedSet:
         """Return this completion with people's labels: files of `to_label`, or mappings.
 
-        `second` are another person's labels of what the first found relevant and the judge did
-        not: only what both say counts. Without them the interval allows for `error` there, and is
-        wide. `error` is the share of one person's labels that may be wrong, at most: the interval
-        holds for all shares up to it; 0 for labels beyond doubt. Raises `InputError` for an
-        unknown label, and for labels of another completion, and `ParameterError` for an error
-        that is not from 0 to 0.3.
+        `second` are another person's labels of the pairs that the first found relevant and the
+        judge did not: such a pair counts only if both people agree. Without them the interval
+        allows for `error` there, and is wide. `error` is the share of one person's labels that may
+        be wrong, at most: the interval holds for all shares up to it; 0 if all labels are right.
+        Raises `InputError` for an unknown label, and for labels of another completion, and
+        `ParameterError` for an error that is not from 0 to 0.3.
         """
         if not isinstance(error, (int, float)) or not 0 <= error <= 0.3:  # noqa: PLR2004 - f < g
             raise ParameterError(f"must be from 0 to 0.3, got {error!r}", "error")
@@ -163,7 +164,7 @@ class CompletedSet:
         return replace(self, labels=known, second=known_second, error=float(error))
 
     def _own(self, labels: dict[str, bool]) -> dict[str, bool]:
-        """Return labels that are all of pairs of this completion."""
+        """Return the labels; raise `InputError` if one is not of a pair of this completion."""
         foreign = labels.keys() - {pair.item for pair in self.judged}
         if foreign:
             raise InputError(
@@ -174,16 +175,17 @@ class CompletedSet:
 
     @cached_property
     def samples(self) -> list[Sample]:
-        """The samples with what was accepted, and with the IDs of all that was judged.
+        """The samples with the accepted contexts, and with the IDs of all judged contexts.
 
-        What supports a claim joins its any-of group; what does not is a reference of its own.
+        A context that supports a claim joins its any-of group; any other context is a reference
+        of its own.
         """
         known = [p for p in self.judged if p.relevant is not None or p.item in self.labels]
         return extended(self.parsed, self.pool, self.accepted, known, self.labels)
 
     @cached_property
     def accepted(self) -> list[PooledPair]:
-        """What is added: nothing without labels; else what people or a judge that is right say."""
+        """The pairs to add: none without labels; else those found by people or a reliable judge."""
         if not self.labels:
             return []
         right = self.estimate.right
@@ -199,7 +201,7 @@ class CompletedSet:
         return accepted
 
     def relevance_of(self, pair: PooledPair) -> bool | None:
-        """Return what people say of a pair; None where nobody looked at it."""
+        """Return people's label of a pair; None without one."""
         first = self.labels.get(pair.item)
         if not first or pair.relevant:
             return first
@@ -261,8 +263,8 @@ class CompletedSet:
             return "nobody labeled anything"
         if not self._with_text and self.judged:
             return "no context has a text that could be judged"
-        # Without a label of the noes nothing is known of what the judge overlooks: to count them as
-        # not relevant would call any references complete.
+        # Without labels of the noes, the share that the judge overlooks is unknown: to count them
+        # as not relevant would call any references complete.
         unlabeled = [s.kind for s in self._strata if s.size and not s.labeled]
         if unlabeled:
             kind, way = unlabeled[0], "use to_label or --to-label"
@@ -270,7 +272,7 @@ class CompletedSet:
         return ""
 
     def _lines(self) -> Iterator[str]:
-        """Yield what the completion says, each figure with what it stands on."""
+        """Yield the lines of the summary, each figure with its number of pairs or labels."""
         counts = Counter(pair.kind if pair.is_open else "no text" for pair in self.judged)
         summary = ", ".join(f"{counts[kind]:,} {kind}" for kind in counts)
         yield (
@@ -361,20 +363,20 @@ def complete(
     budget: Budget | None = None,
     progress: bool = True,
 ) -> CompletedSet:
-    """Pool what several retrievers return, judge what nobody labeled, and draw what to label.
+    """Pool the contexts of several retrievers, and judge those that the references do not name.
 
-    `retrievers` are, by their names, whatever `evaluate` takes: functions of the question, or
+    `retrievers` maps names to retrievers that `evaluate` takes: functions of the question, or
     `observed` chains, graphs and engines; asked for `depth` contexts where they take a `k`.
-    Every retriever that is to be compared belongs here. All of their first `depth` that have a
-    text are judged; people's labels of a sample then say how complete the references are. Nothing
-    is said of what no retriever has there.
+    Include every retriever that you compare. All of their first `depth` contexts that have a text
+    are judged; people's labels of a sample then say how complete the references are. Contexts
+    that no retriever returns there are not counted.
 
-    - `judge`: an `LLMJudge`, or any other.
+    - `judge`: an `LLMJudge`, or any other judge.
     - `max_concurrency`, `timeout`, `deadline`, `retries`, `store`, `budget`, `progress`: those of
       `evaluate`. With a store, the same call again costs nothing: run it once more when the
       labels are there.
 
-    Raises `ParameterError` for arguments out of range, and `InputError` for what is no sample.
+    Raises `ParameterError` for arguments out of range, and `InputError` for an invalid sample.
     """
     limits = Limits(max_concurrency, timeout, deadline, retries, store, budget)
     options = EvaluateOptions(limits, progress=progress)
@@ -388,8 +390,8 @@ def complete(
         list(retrieved(parsed, retriever, depth, max_concurrency, timeout))
         for retriever in retrievers.values()
     ]
-    # That lists overlap says nothing of what all of them miss: on Cranfield, capture and recapture
-    # put a completeness of .57 at .93. So all of it is judged, and people label a sample.
+    # Overlapping lists do not show what all retrievers miss: on Cranfield, capture and recapture
+    # put a completeness of .57 at .93. So all pairs are judged, and people label a sample.
     plan = _judged(parsed, Pool.of(parsed, answered, depth), judge)
     pool, spent = carried_out(plan, models_of(judge), options)
     return CompletedSet(parsed, pool, depth, tuple(retrievers), seed, spent=spent)
@@ -425,7 +427,7 @@ def _assessed(
     question = sample.user_input
     screened = yield from judge.relevance(texts, question=question, reference=reference)
     near = [at for at, verdict in enumerate(screened) if verdict.helps and claims]
-    # Alone: beside others a text gets credit for what only all of them together support.
+    # Alone: beside other texts, a text gets credit for claims that only all of them support.
     attributed = yield from side_by_side(
         [judge.attribute(claims, [texts[at]], question=question) for at in near]
     )

@@ -1,4 +1,4 @@
-"""What a machine can tell of a question's words and of the texts that its references name."""
+"""Machine checks of a question's words and of the texts that its references name."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from fullrecall.testset.alignment import letters_of
 
 
 class Problem(StrEnum):
-    """What may be wrong with a test set, or with a draft of one of its questions."""
+    """A problem of a test set, or of a draft of one of its questions."""
 
     NO_QUESTION = "no question"
     NO_REFERENCE = "no references"
@@ -47,7 +47,7 @@ ProblemsFound: TypeAlias = Iterator[tuple[Problem, str]]
 
 _LONG = 300
 _WHOLE = 0.9
-"""A span of this share of a document with 300 words or more says nothing of where it answers."""
+"""A span of this share of a document with 300 words or more does not locate the answer."""
 
 _QUOTED_WORDS = 8
 _NUMBER = re.compile(r"\d+(?:[.,:]\d+)*")
@@ -59,7 +59,7 @@ def contexts_in(sample: Sample) -> list[Context]:
 
 
 def has_spans(sample: Sample) -> bool:
-    """Return whether each group of a sample's reference contexts has one with its place."""
+    """Return whether each group of a sample's reference contexts has one with a start offset."""
     groups = sample.reference_contexts or ()
     return bool(groups) and all(any(c.start is not None for c in group) for group in groups)
 
@@ -78,7 +78,7 @@ def texts_named(samples: Iterable[Sample], documents: Iterable[Document]) -> dic
 
 
 def of_references(sample: Sample, texts: Mapping[str, str]) -> ProblemsFound:
-    """Yield what is wrong with the texts that a sample's references name."""
+    """Yield the problems of the texts that a sample's references name."""
     named = names_in(sample)
     referenced = [(name, texts[name]) for name in named if name in texts]
     for context in contexts_in(sample):
@@ -97,7 +97,7 @@ def of_references(sample: Sample, texts: Mapping[str, str]) -> ProblemsFound:
 
 
 def _elsewhere(quote: str, named: Sequence[str], texts: Mapping[str, str]) -> ProblemsFound:
-    """Yield a problem where a quote also stands in a document that no reference names."""
+    """Yield a problem if a quote also occurs in a document that no reference names."""
     if len(words(quote)) < _QUOTED_WORDS or len(quote) > _LONG * _QUOTED_WORDS:
         return
     # A search for one long word comes first: few texts are worth their letters.
@@ -128,7 +128,7 @@ def numbers_in(text: str) -> list[str]:
 
 
 REJECTED_RUN = 7
-"""So many words in a row that stand in the source: 0 to 0.5 % of people's questions have them."""
+"""Words in a row copied from the source: 0 to 0.5 % of people's questions have so many."""
 
 _EN = "text|passage|document|article|context|excerpt|paragraph|abstract|section"
 _DE = "text|dokument|auszug|absatz|abschnitt|kapitel"
@@ -184,6 +184,6 @@ def longest_run(question: str, sources: Iterable[str]) -> tuple[str, ...]:
 
 
 def pointing(question: str) -> str:
-    """Return the words by which a question points at its source; empty where there are none."""
+    """Return the words by which a question points at its source; empty without any."""
     match = _POINTS.search(question)
     return match[0] if match else ""

@@ -1,4 +1,4 @@
-"""A question that was written for a test set, with its evidence and what was found wrong."""
+"""A question that was written for a test set, with its evidence and its rejection."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from fullrecall.testset.seeds import SeedPassage
 QuestionKind: TypeAlias = Literal[
     "one_fact", "several_facts", "across_documents", "keywords", "conversational"
 ]
-"""What a question asks for, or how it is put."""
+"""The kind of a question: by the facts that it asks for, or by its wording."""
 
 KINDS: tuple[QuestionKind, ...] = get_args(QuestionKind)
 
@@ -23,8 +23,8 @@ KINDS: tuple[QuestionKind, ...] = get_args(QuestionKind)
 class Backed(NamedTuple):
     """A claim of the reference answer with its evidence.
 
-    `elsewhere` are other places where the same words stand and, by a verdict on the question, the
-    claim and that place, answer it: each serves as well.
+    `elsewhere` are other places with the same words that, by a verdict on the question, the claim
+    and that place, answer it as well.
     """
 
     claim: str

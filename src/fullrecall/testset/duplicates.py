@@ -1,4 +1,4 @@
-"""Nearly equal texts: questions asked twice, and documents that stand twice in a collection."""
+"""Nearly equal texts: questions asked twice, and documents that occur twice in a collection."""
 
 from __future__ import annotations
 
@@ -34,9 +34,9 @@ class Questions:
     def match(self, question: str) -> str | None:
         """Return an earlier question that asks the same, else None, and remember this one.
 
-        The same is: at least 0.7 of all content words shared (Jaccard), or a token sort ratio of
-        85 or more where no content word stands in another's place, as in direct and indirect
-        problem. Where a number or a name does, 2017 for 2018, they are two questions.
+        Two questions ask the same if they share at least 0.7 of all content words (Jaccard), or
+        have a token sort ratio of at least 85 without a replaced content word, as in direct and
+        indirect problem. A replaced number or name, 2017 for 2018, makes them two questions.
         """
         wording = _Wording(
             question,
@@ -75,17 +75,17 @@ def _ask_the_same(first: _Wording, second: _Wording) -> bool:
 
 
 def _swapped(ours: frozenset[str], theirs: frozenset[str]) -> bool:
-    """Whether each side has a word that the other lacks."""
+    """Whether each side has a word of its own."""
     return bool(ours - theirs and theirs - ours)
 
 
 def groups(texts: Sequence[str]) -> list[list[int]]:
     """Return groups of nearly equal texts, each as indices; a text is in one group at most.
 
-    Candidates share one of their rarest runs, and each pair of them is compared. Texts that share
-    the share t of their runs, of which one has n, have one of its n - ⌈t · n⌉ + 1 rarest in common
-    (prefix filtering: Chaudhuri, Ganti and Kaushik, "A primitive operator for similarity joins in
-    data cleaning", ICDE 2006).
+    Candidates share one of their rarest runs, and each pair of them is compared. If two texts
+    share the fraction t of their runs, and one has n runs, they share one of its n - ⌈t · n⌉ + 1
+    rarest (prefix filtering: Chaudhuri, Ganti and Kaushik, "A primitive operator for similarity
+    joins in data cleaning", ICDE 2006).
     """
     shingled = [_shingles(text) for text in texts]
     group_of = [[number] for number in range(len(texts))]

@@ -1,7 +1,7 @@
-"""Flows through the engine of `evaluate`: its store, budget, limits, progress and resume.
+"""Run flows through the engine of `evaluate`: its store, budget, limits, progress and resume.
 
 The one module of this package that knows the engine. A plan is a generator that yields batches of
-flows and receives what became of each.
+flows and receives the outcome of each flow.
 """
 
 from __future__ import annotations
@@ -28,23 +28,23 @@ _NOT_SENT = "the run's budget or deadline left nothing for it"
 
 
 class FlowOutcome(NamedTuple, Generic[T]):
-    """What became of a flow: its value, or why there is none."""
+    """The value of a flow, or the reason why it has no value."""
 
     value: T | None
     problem: str = ""
 
 
 Plan: TypeAlias = Generator[Sequence[Flow[T]], Sequence[FlowOutcome[T]], R]
-"""What is asked, batch by batch, of which a later one may depend on an earlier one."""
+"""The flows to run, batch by batch; a later batch may depend on an earlier one."""
 
 
 def carried_out(
     plan: Plan[T, R], models: Sequence[ChatModel], options: EvaluateOptions
 ) -> tuple[R, Spent]:
-    """Run a plan to its end; return its value and what it cost.
+    """Run a plan to its end; return its value and its cost.
 
-    A budget and a deadline hold for all batches together. Where a model answers nobody, what was
-    to rest on it has that problem.
+    A budget and a deadline hold for all batches together. If a model answers no request, the
+    flows that need it have that problem.
     """
     spent = Spent()
     try:
@@ -56,7 +56,7 @@ def carried_out(
             if allowed is not None:
                 try:
                     report = evaluated(samples, tasks, allowed, Evaluation)
-                except RunStopped as stopped:  # the plan decides whether what is left suffices
+                except RunStopped as stopped:  # the plan decides whether the finished part suffices
                     report = stopped.report
             if report is not None and report.spent is not None:
                 spent = _sum(spent, report.spent)
@@ -78,7 +78,7 @@ def _sum(first: Spent, second: Spent) -> Spent:
 
 @dataclass
 class _Tasks:
-    """Flows as a scorer of numbered samples, which is what the engine runs."""
+    """Flows as a scorer of numbered samples, the form that the engine runs."""
 
     flows: Sequence[Flow[Any]]
     judges: tuple[ChatModel, ...] = ()
@@ -100,7 +100,7 @@ class _Tasks:
         return run_flow(self.flow(sample))[0]
 
     def outcomes(self, report: Evaluation | None) -> list[FlowOutcome[Any]]:
-        """Return what became of each flow."""
+        """Return the outcome of each flow."""
         reasons = [row.results[0].reason for row in report.rows] if report is not None else []
         reasons += [_NOT_SENT] * (len(self.flows) - len(reasons))
         return [
@@ -111,7 +111,7 @@ class _Tasks:
 
 def _left(options: EvaluateOptions, spent: Spent) -> EvaluateOptions | None:
     """Return the options for the next batch; None where the budget or the time is used up."""
-    # Each batch is a run of its own, which knows nothing of what earlier ones spent.
+    # Each batch is a run of its own and does not know the cost of earlier batches.
     deadline, budget = options.limits.deadline, options.limits.budget
     if deadline is not None:
         if deadline <= spent.seconds:

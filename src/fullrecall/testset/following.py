@@ -1,4 +1,4 @@
-"""`anchor` and `follow`: labels that keep what they were made for, and move with their corpus."""
+"""`anchor` and `follow`: labels that keep the text they were made for, and follow it."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ _SAME_AROUND = 20
 
 
 class LabelStatus(StrEnum):
-    """What became of a reference in a new corpus."""
+    """The status of a reference in a new corpus."""
 
     SAME = "same"
     MOVED = "moved"
@@ -50,11 +50,11 @@ class LabelStatus(StrEnum):
 
 
 class FollowedLabel(NamedTuple):
-    """One reference: what it named, what became of it, and the evidence.
+    """One reference of the old corpus, its status in the new one, and the evidence.
 
-    `now` are the IDs that hold its words, or that resemble them where these changed; `together`
-    tells whether all of them are needed. `similarity` is the share of its runs of words, in
-    [0, 1].
+    `now` are the IDs of the texts that hold its words or, if these changed, resemble them;
+    `together` tells whether all of them are needed. `similarity` is the share of its runs of
+    words that they have, in [0, 1].
     """
 
     status: LabelStatus
@@ -68,7 +68,7 @@ class FollowedLabel(NamedTuple):
 
 @dataclass(frozen=True)
 class Followed:
-    """Samples with references into the new corpus, and what became of each label.
+    """Samples with references into the new corpus, and the status of each label.
 
     A reference that changed or is gone stays as it was, so that its sample is unscored.
     """
@@ -112,7 +112,7 @@ class _Anchor(NamedTuple):
         return self.name in (document.source, document.id)
 
     def stands_in(self, own: Document) -> bool:
-        """Return whether the text of its ID still has what was labeled, at its place."""
+        """Return whether the text of its ID still has the labeled words, at their place."""
         if self.span is None:
             return bool(self.digest) and text_digest(own.text) == self.digest
         if self.span.start is None:
@@ -130,7 +130,7 @@ def anchor(samples: Iterable[SampleLike], documents: DocumentsLike | Documents) 
 
     `documents` are the corpus that the references are right for. A text of up to 2,000 characters
     is its own quote; of a longer one it is the passage with the most words of the question and
-    the answer. Raises `InputError` for what is not a sample or a document.
+    the answer. Raises `InputError` for anything but samples and documents.
     """
     parsed_samples = list(as_samples(samples))
     texts = texts_named(parsed_samples, documents_of(documents))
@@ -155,7 +155,7 @@ def _rebuilt(
     groups: Sequence[Sequence[Context]],
     anchors: Mapping[str, Any],
 ) -> Sample:
-    """Return a sample with other references; without any they are as they were."""
+    """Return a sample with new references; it keeps its own where there are no new ones."""
     fields = sample.to_dict()
     if ids:
         fields["reference_context_ids"] = list(ids)
@@ -174,7 +174,7 @@ def _placed(context: Context, texts: Mapping[str, str]) -> Context:
 
 
 def _span(old: Context, text: str, source: str, start: int, end: int) -> Context:
-    """Return a span with its digest and what stands around it."""
+    """Return a span with its digest and the text around it."""
     quote = text[start:end]
     kept = {
         "digest": text_digest(quote),
@@ -205,13 +205,13 @@ def follow(
 ) -> Followed:
     """Return samples whose references name the same words in a new corpus.
 
-    A reference is *same* where its ID still has its words, *moved* where they stand under another
-    ID, in other chunks or at other offsets, letter for letter but for marks of layout; *changed*
-    where the nearest text has other words, and *gone* where no text resembles it. Chunks that each
-    hold at least 90 % of a quote are one any-of group. Where none does, the fewest that hold a
-    span together are a reference each; of a whole text all chunks of it, overlapping ones too, are
-    one any-of group, since its label does not say which of them answers. Samples with spans get
-    the IDs of the texts that hold them.
+    A reference is *same* if its ID still has its words, *moved* if they are under another ID, in
+    other chunks or at other offsets, letter for letter but for marks of layout; *changed* if the
+    nearest text has other words, and *gone* if no text resembles it. Chunks that each hold at
+    least 90 % of a quote are one any-of group. Without such chunks, the fewest that hold a span
+    together become one reference each. The chunks of a whole text, overlapping ones too, are one
+    any-of group, since its label does not say which of them answers. Samples with spans get the
+    IDs of the texts that hold them.
 
     - `old`: the corpus that the references are right for; needed where they have no quotes yet
       (`anchor`; `generate` adds them).
@@ -260,7 +260,7 @@ def _anchors(sample: Sample, shown: str) -> Iterator[_Anchor]:
 
 
 class _Following:
-    """One call of `follow`: all that was labeled beside the texts of the new corpus."""
+    """One call of `follow`: all labels, compared with the texts of the new corpus."""
 
     def __init__(
         self, anchors: Sequence[_Anchor], corpus: Documents, *, accept_changed: bool
@@ -287,7 +287,7 @@ class _Following:
         self.alive = (label if label.status in kept else None for label in self.labels)
 
     def _label(self, number: int, label: _Anchor) -> FollowedLabel:
-        """Decide what became of a reference; `number` is its own in the lookup."""
+        """Decide the status of a reference; `number` is its own in the lookup."""
         own = self.by_id.get(label.name)
         if own is not None and label.stands_in(own):
             evidence = "the same words under the same ID"
@@ -299,7 +299,7 @@ class _Following:
             return self._decided(label, LabelStatus.MOVED, copies, "the same text, another ID")
         # From certain to uncertain: the first that decides is right, the last always decides.
         quote, near = Letters(label.quote), self.lookup.nearest(number)
-        if own is not None and own not in near:  # sixty others may share more runs of words
+        if own is not None and own not in near:  # sixty other texts may share more runs of words
             near.append(own)
         return (
             self._whole(label, quote, near)
@@ -335,7 +335,7 @@ class _Following:
         if not holders:
             return None
         if label.span is not None and not any(map(label.is_of, holders)):
-            # The words stand in other documents alone: of another product's page they are no label.
+            # Only other documents have the words: a page about another product is not the label's.
             best = _best_surrounded(holders, label.span, quote)
             if best is None:
                 evidence = f"its quote stands in {len(holders)} texts, in other surroundings"
@@ -402,7 +402,7 @@ class _Following:
         reference: Reference,
         anchors: dict[str, Any],
     ) -> list[Reference]:
-        """Return what an any-of group names now, with anchors; as it was if none of it is left."""
+        """Return the new references of an any-of group, with anchors; unchanged if all are lost."""
         alive = [label for label in labels if label is not None]
         anchored = [anchors[name] for name in reference.any_of if name in anchors]
         for name in (name for label in alive for name in label.now):
@@ -420,7 +420,7 @@ class _Following:
         return [reference]
 
     def _moved(self, old: Context, label: FollowedLabel) -> Context:
-        """Return a span at its new offsets; as it was where its source is only there in chunks."""
+        """Return a span at its new offsets; unchanged if only chunks of its source exist."""
         document = self.by_id[label.now[0]]
         in_chunks = document.source is not None and document.source == old.source
         has_place = old.source is not None or old.start is not None
@@ -441,7 +441,7 @@ def _of_source(documents: Sequence[Document], label_anchor: _Anchor) -> list[Doc
 
 
 def _by_source(near: Sequence[Document], label_anchor: _Anchor) -> list[list[Document]]:
-    """Return texts by their document: the reference's own first, then the others, then all."""
+    """Return texts by their document: the reference's own first, then each other one, then all."""
     groups: defaultdict[str, list[Document]] = defaultdict(list)
     for document in near:
         groups[document.source or ""].append(document)
@@ -451,7 +451,7 @@ def _by_source(near: Sequence[Document], label_anchor: _Anchor) -> list[list[Doc
 
 
 def _best_surrounded(holders: Sequence[Document], span: Context, quote: Letters) -> Document | None:
-    """Return the text whose words around a quote are those that it was labeled with."""
+    """Return the text whose words around a quote best match the label's; None if none does best."""
     scores = [
         max(
             _surrounded(span, document, at, quote)

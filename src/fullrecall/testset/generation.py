@@ -44,10 +44,10 @@ PER_SEED = 2
 """Questions that one request asks for; both may be kept."""
 
 _FIRST_SEEDS, _GROWTH = 3, 4
-"""Seeds of the first batch, and how many times those used so far a later one has at most."""
+"""Seeds of the first batch, and the most that a later one has, times the seeds used so far."""
 
 _LEAST_YIELD = 1 / 8
-"""Fewer accepted drafts of all end the run: of the first batch, none."""
+"""The run ends if a smaller share of all drafts is accepted: in the first batch, none."""
 
 _TOKEN = 4
 """Characters of a token, about."""
@@ -59,28 +59,28 @@ _EXAMPLES = 10
 """Questions of users that each request shows, at most, for their style."""
 
 _MOST_PLACES = 8
-"""Other places of one quote that are asked about; a quote in more is no evidence of its own."""
+"""Other places of one quote that the checker judges at most."""
 
 _AROUND = 600
-"""Characters on each side of a quote that say what it is about."""
+"""Characters on each side of a quote that show its subject."""
 
 _Occurrences: TypeAlias = dict[SeedPassage, list[tuple[SeedPassage, str]]]
-"""The other places where the words of each quote stand, with what stands around them."""
+"""The other places with the words of each quote, with the text around them."""
 
 
 OnPlan: TypeAlias = Callable[[str], object]
-"""Called before the first request with what the run is going to send, about. What it raises ends
-the run before anything is spent."""
+"""Called before the first request with about how much the run will send. An exception from it
+ends the run without cost."""
 
 
 @dataclass(frozen=True)
 class TestSet:
-    """The questions that `generate` accepted, and all that it did not.
+    """The questions that `generate` accepted, and those that it rejected.
 
-    `drafts` are all that were written, in the order of their seeds; `samples` are the accepted
-    ones, with quotes, offsets and how they were made. `stopped` says why there are fewer than were
-    wanted; empty where there are as many. `spent` is what the run sent and paid. `texts` are the
-    documents that the references name.
+    `drafts` are all written questions, in the order of their seeds; `samples` are the accepted
+    ones, with quotes, offsets and how they were made. `stopped` says why there are fewer than
+    requested; empty if there are as many. `spent` is the run's cost. `texts` are the documents
+    that the references name.
     """
 
     __test__ = False  # no test of pytest's
@@ -148,17 +148,17 @@ def generate(
     """Write `n` questions about documents, with references that were checked.
 
     Passages are drawn from all over the collection. For each, one request asks for two questions
-    with answers, claims and a quote for each claim; machine checks reject what they can; a second
-    request checks the rest without seeing the answers. Where a quote also stands elsewhere, one
-    more asks whether it answers the question there. If nothing of the first three passages is
-    accepted, the run stops. The same seed and the same replies give the same set.
+    with answers, claims and a quote for each claim. Machine checks reject some drafts; a second
+    request checks the rest without seeing the answers. If a quote also occurs elsewhere, one more
+    request asks whether it answers the question there. If no draft from the first three passages
+    is accepted, the run stops. The same seed and the same replies give the same set.
 
-    - `documents`: whatever `documents_of` takes: a folder, texts, documents of a framework.
+    - `documents`: the types that `documents_of` takes: a folder, texts, documents of a framework.
     - `kinds`: the share of each kind, or kinds in equal shares; `draft.KINDS` lists them.
     - `checker`: the model that checks; another than the one that writes is better.
-    - `queries`: what your users ask, as many as you have: passages that these find come first, and
-      their style is followed.
-    - `on_plan`: called before anything is sent, with a sentence: about how many calls and tokens.
+    - `queries`: your users' questions, as many as you have: passages that these find come first,
+      and drafts follow their style.
+    - `on_plan`: called before the first request, with a sentence: about how many calls and tokens.
     - `max_concurrency`, `timeout`, `deadline`, `retries`, `store`, `budget`, `progress`: those of
       `evaluate`.
 
@@ -175,7 +175,7 @@ def generate(
     if isinstance(queries, str) or not all(isinstance(query, str) for query in queries):
         raise ParameterError(f"queries: expected a list of questions, got {shown(queries)}")
     shares, read = _shares(kinds), documents_of(documents)
-    # In a random order, what many ask about comes early, and ten of them show the style of all.
+    # In a random order, frequent topics come early, and ten of them show the style of all.
     order = random.Random(f"{seed}:queries")  # noqa: S311 - a sample, no secret
     shuffled = order.sample(list(queries), len(queries))
     run = _Generation(read, model, checker, n, shares, shuffled, seed)
@@ -186,7 +186,7 @@ def generate(
 def _shares(
     kinds: Mapping[QuestionKind, float] | Sequence[QuestionKind],
 ) -> dict[QuestionKind, float]:
-    """Return the share of each kind; raise `ParameterError` for what is none."""
+    """Return the share of each kind; raise `ParameterError` for anything but kinds and shares."""
     shares = dict(kinds) if isinstance(kinds, Mapping) else dict.fromkeys(kinds, 1.0)
     for kind, share in shares.items():
         if kind not in KINDS:
@@ -204,7 +204,7 @@ def _defects(drafts: Sequence[Draft]) -> Counter[Problem]:
 
 @dataclass
 class _Generation:
-    """One run of `generate`: what it was asked for, and what it has so far."""
+    """One run of `generate`: its arguments, and its drafts so far."""
 
     documents: Documents
     model: ChatModel
@@ -219,14 +219,14 @@ class _Generation:
     earlier_questions: Questions = field(default_factory=Questions)
 
     def plan(self, on_plan: OnPlan | None) -> Plan[Any, TestSet]:
-        """Ask for drafts until there are enough; then label what was accepted."""
+        """Ask for drafts until enough are accepted; then find other places of their quotes."""
         self._passages = seeds.sampled(self.documents, self.n, seed=self.seed)
         if not self._passages:
             raise InputError(f"the documents hold no passage of {seeds.FEWEST_WORDS} words")
         if on_plan is not None:
             on_plan(self._forecast())
         stopped = yield from self._written()
-        # Last, and only for what was accepted: a rejected draft's quotes cost no call.
+        # Last, and only for accepted drafts: a rejected draft's quotes cost no call.
         yield from self._elsewhere()
         made_by: dict[str, Any] = {"model": self.model.name}
         made_by |= {"instructions": instructions.VERSION, "seed": self.seed}
@@ -238,7 +238,7 @@ class _Generation:
         return TestSet(self.drafts, anchor(good, texts), stopped, problems, texts=texts)
 
     def _forecast(self) -> str:
-        """Return what the run sends if no reply is asked again: two calls for two questions."""
+        """Return about how much the run sends without retries: two calls for two questions."""
         requests = ceil(self.n / PER_SEED)
         mean = sum(len(passage.text) for passage in self._passages) / len(self._passages)
         question_tokens = 2 * (mean + instructions.LENGTH / 2)
@@ -281,7 +281,7 @@ class _Generation:
             if seed is not None:
                 counts[kind] += 1
                 yield seed, kind
-            elif kind == "across_documents":  # few documents share a name: others take its place
+            elif kind == "across_documents":  # few documents share a name: other kinds replace it
                 del shares[kind]
             else:
                 return
@@ -318,7 +318,7 @@ class _Generation:
     def _elsewhere(self) -> Plan[Any, None]:
         """Ask of each other place of a quote whether it answers the question there."""
         # Equal words are no evidence: a quote of 1.9 % of CLAPNQ's answers, and of 12 % of Python's
-        # docstrings, stands in several documents, the same warranty for another product.
+        # docstrings, occurs in several documents, such as the same warranty for another product.
         good = [draft for draft in self.drafts if draft.rejection is None]
         quotes = {backed.quote for draft in good for backed in draft.claims}
         places_of = _occurrences(quotes, self.documents)
@@ -330,7 +330,7 @@ class _Generation:
         ]
 
     def _confirmed(self, draft: Draft, places_of: _Occurrences) -> Flow[Draft]:
-        """Return a draft with the other places that state its claims about what it asks."""
+        """Return a draft with the other places that state its claims and answer its question."""
         pairs = [(b, place) for b in draft.claims for place in places_of[b.quote][:_MOST_PLACES]]
         if not pairs:
             return draft
@@ -350,7 +350,7 @@ def _questions(text: str) -> list[Mapping[str, Any]]:
 
 
 def _occurrences(quotes: set[SeedPassage], documents: Documents) -> _Occurrences:
-    """Return all other places where each quote stands word for word: each may serve as well."""
+    """Return all other places where each quote occurs word for word: each may serve as well."""
     # A text is folded only if it has all words of a quote: the longest, rarest ones come first.
     probes = {quote: sorted(set(words(quote.text)), key=len, reverse=True) for quote in quotes}
     occurrences: _Occurrences = {quote: [] for quote in quotes}

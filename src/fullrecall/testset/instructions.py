@@ -1,7 +1,7 @@
-"""What a model is sent to write and check questions, with a version for store keys.
+"""The requests that ask a model to write and check questions, with a version for store keys.
 
-The words are `prompts.toml`. Texts travel as JSON strings, as the judge's do: no text can close its
-own quotation. What stands in documents is data; the instructions say so.
+The words are in `prompts.toml`. Texts travel as JSON strings, as the judge's do: no text can close
+its own quotation. The instructions declare the documents' texts to be data.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _PROMPTS: Mapping[str, Any] = tomllib.loads(_FILE.read_text(encoding="utf-8"))
 _JSON_TYPES = {str: "string", bool: "boolean", int: "integer"}
 
 LENGTH = len(_PROMPTS["write"]) + len(_PROMPTS["check"])
-"""Characters of what a model is told, beside the documents."""
+"""Characters of the instructions to a model, without the documents."""
 
 
 def form_of(name: str) -> Any:
@@ -32,8 +32,8 @@ def form_of(name: str) -> Any:
 
 
 def _schema(example: Any) -> dict[str, Any]:
-    """Return the JSON schema of what has the form of an example."""
-    # All fields required and no others: OpenAI's strict mode refuses any other schema.
+    """Return the JSON schema of replies in the form of an example."""
+    # All fields required and no further ones: OpenAI's strict mode refuses any other schema.
     if isinstance(example, list):
         return {"type": "array", "items": _schema(example[0])}
     if isinstance(example, dict):

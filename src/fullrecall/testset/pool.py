@@ -1,4 +1,4 @@
-"""What several retrievers return for each question, and which of it the references already name."""
+"""Pool the contexts that several retrievers return, and tell which ones the references name."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ _HOLDS = 0.9
 
 
 class Targets:
-    """What one sample's references name, target by target.
+    """The targets that one sample's references name.
 
-    Where every claim has a group of reference contexts, or of IDs, of its own, targets are the
-    claims; else the groups are, and what is found in addition is a target of its own.
+    If every claim has its own group of reference contexts, or of IDs, the targets are the claims.
+    Else they are the groups, and each further relevant context is a target of its own.
     """
 
     def __init__(self, sample: Sample) -> None:
@@ -64,7 +64,7 @@ class Targets:
 
 
 def _holds(context: Context, folded: Folded | None, reference: Context) -> bool:
-    """Whether a context is what is wanted: by its place, its words, or its ID."""
+    """Whether a context holds a reference: by its place, its words, or its ID."""
     if reference.source is not None and reference.start is not None and context.start is not None:
         if context.source != reference.source:
             return False
@@ -80,12 +80,11 @@ def _holds(context: Context, folded: Folded | None, reference: Context) -> bool:
 class PooledPair:
     """One question and one context that a retriever returned for it, equal texts being one.
 
-    `item` identifies it. `nearness` says how near the top the retrievers have it: the sum of
-    1 / (10 + rank). `named` are the targets for which the references name it already.
-    `twin` is the same for texts that are nearly equal: each is judged, and those that are relevant
-    are one target. `twin_of` are the targets that a twin of it is named for. `relevant` is the
-    judge's verdict, with the 0-based `claims` that it supports by itself; None without one, and
-    `problem` says why.
+    `item` identifies it. `nearness` says how near the top the retrievers rank it: the sum of
+    1 / (10 + rank). `named` are the targets for which the references name it already. Nearly equal
+    texts have the same `twin`: each is judged, and the relevant ones are one target. `twin_of` are
+    the targets that a twin of it is named for. `relevant` is the judge's verdict, with the 0-based
+    `claims` that it supports by itself; None without a verdict, and `problem` says why.
     """
 
     question: int
@@ -107,7 +106,7 @@ class PooledPair:
 
     @property
     def kind(self) -> PairVerdict:
-        """What the judge said."""
+        """The judge's verdict."""
         return "no verdict" if self.relevant is None else "yes" if self.relevant else "no"
 
 
@@ -115,8 +114,8 @@ class PooledPair:
 class Pool:
     """All pairs of a frame, question by question.
 
-    `problems` are questions that a retriever failed on: of them the frame has what the others
-    returned.
+    `problems` are questions that a retriever failed on: for them the frame has the other
+    retrievers' contexts.
     """
 
     pairs: Sequence[Sequence[PooledPair]]
@@ -127,7 +126,7 @@ class Pool:
     def of(
         cls, samples: Sequence[Sample], retrieved: Sequence[Sequence[Sample]], depth: int
     ) -> Pool:
-        """Return the union of what each retriever returned to a depth, equal texts as one."""
+        """Return the union of the retrievers' contexts to a depth, equal texts as one."""
         problems = {
             number: problem
             for answered in reversed(retrieved)
@@ -151,14 +150,14 @@ class Pool:
 
 
 def _problem(sample: Sample) -> str | None:
-    """Return why what a retriever returned does not count; None where it does."""
+    """Return why a retriever's contexts do not count; None if they do."""
     return sample.retrieval_error or (None if sample.has_retrieval else UNOBSERVED)
 
 
 def _ranked(sample: Sample, depth: int) -> list[tuple[int, Context]]:
-    """Return what a retriever returned down to a rank; nothing where that does not count.
+    """Return a retriever's contexts down to a rank; empty if they do not count.
 
-    Where several calls were united, contexts of two calls may have the same rank.
+    If several calls were united, contexts of two calls may have the same rank.
     """
     contexts = () if _problem(sample) else sample.retrieved_contexts or ()
     ranked_contexts = zip(sample.ranks or count(1), contexts, strict=False)
@@ -184,7 +183,7 @@ def _pairs(
     for key, own_ranks in ranks.items():
         first, *also = contexts[key].values()
         named = frozenset[int]().union(*(targets.named_by(c) for c in (first, *also)))
-        # From what people see, not from positions: labels outlive another order of the samples.
+        # Hash the displayed text, not positions: labels outlive another order of the samples.
         text = f"{sample.id}\n{sample.user_input}\n{first.label}"
         item = sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:16]
         twin = twins.get(key)

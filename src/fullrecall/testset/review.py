@@ -1,4 +1,4 @@
-"""`to_review` and `apply_review`: people accept and reject; what that proves of the rest."""
+"""`to_review` and `apply_review`: people review a sample, which bounds the share of good ones."""
 
 from __future__ import annotations
 
@@ -47,9 +47,9 @@ def to_review(
     """Draw questions for people to review, write them to `path`, and return how many.
 
     It is an `.html` page to be opened in a browser, which saves the decisions. `n` is fixed before
-    the review; by default as many as prove 90 % good if two are bad. `documents` show each quote
-    where it stands. Raises `ParameterError` for another ending or an `n` out of range, and
-    `InputError` for samples without an ID.
+    the review; by default as many as prove 90 % good if two are bad. With `documents`, each quote
+    is shown in its source. Raises `ParameterError` for another ending or an `n` out of range,
+    and `InputError` for samples without an ID.
     """
     identified = _identified(samples)
     n = reviews_needed(len(identified)) if n is None else n
@@ -67,11 +67,11 @@ def to_review(
 
 @dataclass(frozen=True)
 class Review(NoTruth):
-    """What people decided, and what it proves.
+    """People's decisions, and the share of good questions that they prove.
 
-    `samples` are the set without the bad questions; `reasons` say why they are. `bound` is the
-    share of good questions in the set as it was, at least, with 95 % confidence; None unless all
-    that were drawn were reviewed.
+    `samples` are the set without the bad questions; `reasons` say why those are bad. `bound` is
+    the lower bound of the share of good questions in the original set, with 95 % confidence; None
+    unless all drawn questions were reviewed.
     """
 
     read: ClassVar[str] = ".passed"
@@ -103,17 +103,17 @@ class Review(NoTruth):
 
 
 def apply_review(samples: Iterable[SampleLike], path: str | Path) -> Review:
-    """Return a set as a review left it, and what the review proves.
+    """Return a set without its bad questions, and the bound that the review proves.
 
-    `path` is what the page saved. Raises `InputError` for another file, for one of another set, and
-    for a decision that is neither good nor bad.
+    `path` is the file that the page saved. Raises `InputError` for another file, for one of another
+    set, and for a decision that is neither good nor bad.
     """
     identified = _identified(samples)
     planned, decisions = _read(Path(path), identified)
     bad = [d for d in decisions.values() if d["decision"] == "bad"]
     reasons = {str(decision["id"]): str(decision.get("reason") or "") for decision in bad}
     kept = [sample for sample in identified if str(sample.id) not in reasons]
-    # Whoever stops when it looks good passes a set of 90 % good ones with 0.11, not 0.05.
+    # Stopping when it looks good passes a set of 90 % good questions with 0.11, not 0.05.
     is_finished = len(decisions) >= planned
     bound = lower_bound(len(decisions), len(bad), len(identified)) if is_finished else None
     good = len(decisions) - len(bad)
@@ -136,7 +136,7 @@ def _digest(samples: Sequence[Sample]) -> str:
 
 
 def _row(sample: Sample, texts: Mapping[str, str]) -> dict[str, Any]:
-    """Return a sample as the page shows it; quotes stand beside their claims."""
+    """Return a sample as the page shows it, with quotes beside their claims."""
     origin = origin_of(sample)
     groups = sample.reference_contexts or ()
     claims = [claim.text for claim in sample.reference_claims or ()]
@@ -152,7 +152,7 @@ def _row(sample: Sample, texts: Mapping[str, str]) -> dict[str, Any]:
 
 
 def _shown(context: Context, texts: Mapping[str, str]) -> list[str]:
-    """Return a quote with its source and what stands before and after it."""
+    """Return a quote with its source and the text before and after it."""
     text = texts.get(context.source or "")
     if text is None or context.start is None or context.end is None:
         return [context.source or context.id or "", "", context.label, ""]
@@ -216,8 +216,8 @@ def reviews_needed(total: int, allowed: int = ALLOWED) -> int:
     """Return how many of `total` questions to review to be sure that at least 90 % are good.
 
     If at most `allowed` of them are bad, the share of good ones is so high with 95 % confidence,
-    by the hypergeometric distribution. `total` itself where no smaller number will do. Fix it
-    before the review: to go on until it passes makes the confidence a lie.
+    by the hypergeometric distribution. Returns `total` if no smaller number is enough. Fix the
+    number before the review: continuing until it passes makes the confidence wrong.
 
     Raises `ParameterError` for arguments out of range.
     """
@@ -230,12 +230,11 @@ def reviews_needed(total: int, allowed: int = ALLOWED) -> int:
 def lower_bound(reviewed: int, bad: int, total: int) -> float:
     """Return the share of good questions, in [0, 1], that a random review proves at least.
 
-    `total` is the size of the set that the reviewed ones were drawn from. 0 where nothing was
-    reviewed.
+    `total` is the size of the set that the reviewed ones were drawn from. 0 without a review.
     """
     if reviewed < 1 or bad >= reviewed:
         return 0.0
-    # The most bad ones of all at which so few would still turn up now and then.
+    # The most bad questions in the set that could plausibly give so few bad ones.
     numbers = range(bad, total - (reviewed - bad) + 1)
     rare = bisect_left(
         numbers,

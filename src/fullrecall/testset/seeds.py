@@ -1,7 +1,7 @@
 """The passages that questions are written from, spread over the whole collection.
 
-Every document is read once. Of its passages a bounded, seeded sample is kept, so that memory
-stays flat however many documents there are.
+Every document is read once. A bounded, seeded sample of the passages is kept, so that memory
+stays flat for any number of documents.
 """
 
 from __future__ import annotations
@@ -32,10 +32,10 @@ _CANDIDATES = 5_000
 
 _PER_SEED = 20
 _LARGEST_SHARE = 0.1
-"""Of all seeds, at most so many are of one document."""
+"""Largest share of all seeds from one document."""
 
 _RARE = range(2, 9)
-"""Passages that share a name belong together if it stands in so many of them."""
+"""Passages that share a name belong together if so many of them have it."""
 
 _SHORTEST_NAME = 3
 """Letters of a name: initials are many people's."""
@@ -48,7 +48,7 @@ _CUTS = ((_BLOCK, MOST_WORDS // 2), (_SENTENCE, MOST_WORDS), (_SPACE, inf))
 
 
 class SeedPassage(NamedTuple):
-    """A part of a document: `text` stands in it from `start` on, in characters."""
+    """A part of a document: `text` begins at `start` in it, in characters."""
 
     source: str
     start: int
@@ -65,7 +65,7 @@ class SeedPassage(NamedTuple):
 
 
 class Seed(NamedTuple):
-    """What one request is about: one passage, or two of different documents that share a `term`."""
+    """The subject of one request: a passage, or two of different documents that share a `term`."""
 
     passages: tuple[SeedPassage, ...]
     term: str = ""
@@ -74,7 +74,7 @@ class Seed(NamedTuple):
 def passages(document: Document) -> Iterator[SeedPassage]:
     """Yield the passages of a document: whole paragraphs, long ones cut between sentences.
 
-    What is shorter than 15 words is joined to its neighbor; a document that is shorter has none.
+    Parts shorter than 15 words are joined to a neighbor; a shorter document has no passage.
     """
     text = document.text
     ranges: list[tuple[int, int]] = []
@@ -114,11 +114,11 @@ def _pieces(
 def sampled(documents: Iterable[Document], n: int, *, seed: int) -> list[SeedPassage]:
     """Read all documents and return a sample of their passages, at least 20 for each of `n`.
 
-    Every passage has the same chance, and memory holds no more than the sample. Of passages that
-    are nearly equal it has one.
+    Every passage has the same chance, and memory holds no more than the sample. The sample has one
+    of each group of nearly equal passages.
     """
     draw = random.Random(f"{seed}:passages")  # noqa: S311 - a sample, no secret
-    # The lowest lots of a single pass are a uniform sample, whatever the number of passages is.
+    # The lowest lots of a single pass are a uniform sample for any number of passages.
     all_passages = (passage for document in documents for passage in passages(document))
     lots = ((draw.random(), number, passage) for number, passage in enumerate(all_passages))
     kept = nsmallest(max(_CANDIDATES, _PER_SEED * n), lots)
@@ -134,7 +134,7 @@ def sampled(documents: Iterable[Document], n: int, *, seed: int) -> list[SeedPas
 def singles(passages: Sequence[SeedPassage], n: int, *, seed: int) -> Iterator[SeedPassage]:
     """Yield passages in a random order.
 
-    At most a tenth of the first `n` are of one document, where there are others.
+    At most a tenth of the first `n` are of one document, if there are enough documents.
     """
     draw = random.Random(f"{seed}:seeds")  # noqa: S311 - the same
     sources = len({passage.source for passage in passages})
@@ -166,11 +166,11 @@ def questioned(
 def pairs(passages: Sequence[SeedPassage], *, seed: int) -> Iterator[Seed]:
     """Yield pairs of passages of two documents that share a name, each passage once.
 
-    Names are words with a capital that begin no sentence, in two to eight passages; what a script
-    without capitals names is not found.
+    Names are words with a capital that begin no sentence, in two to eight passages; names in
+    scripts without capitals are not found.
     """
     draw = random.Random(f"{seed}:pairs")  # noqa: S311 - the same
-    # Names, not rare words: what shares a rare word need not be about one thing.
+    # Names, not rare words: passages that share a rare word need not be about one thing.
     passages_with: defaultdict[str, list[SeedPassage]] = defaultdict(list)
     for passage in passages:
         sure = (name.text for name in names(passage.text) if name.is_sure)

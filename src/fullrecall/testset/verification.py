@@ -1,4 +1,4 @@
-"""What a machine can tell of a draft, and what a model says that has not seen its answer."""
+"""Check drafts by machine, and by a model that has not seen their answers."""
 
 from __future__ import annotations
 
@@ -17,18 +17,18 @@ from fullrecall.testset.draft import KINDS, Backed, Draft, QuestionKind, Rejecti
 from fullrecall.testset.seeds import Seed, SeedPassage
 
 VerdictReply: TypeAlias = Mapping[str, Any]
-"""What a reply says of one question, or of one statement."""
+"""A reply's verdict on one question, or on one statement."""
 
 Statements: TypeAlias = Sequence[tuple[Backed, VerdictReply]]
-"""The claims of a draft, with what a reply says of each."""
+"""The claims of a draft, with a reply's verdict on each."""
 
 
 def checked(
     drafts: Sequence[Draft], passages: Sequence[SeedPassage], model: ChatModel
 ) -> Flow[list[Draft]]:
-    """Ask a model about the drafts of one seed; return them with what it finds wrong.
+    """Ask a model about the drafts of one seed; return them with its rejections.
 
-    No verdict accepts nothing.
+    A draft without a verdict is rejected.
     """
     pairs = [(number, backed) for number, draft in enumerate(drafts) for backed in draft.claims]
     # In an order of their own, so that no statement shows which question it belongs to.
@@ -91,9 +91,9 @@ def _of_statements(
 
 
 def located(quoted: object, number: object, passages: Sequence[SeedPassage]) -> SeedPassage | None:
-    """Return where a quote stands in the passage of a 1-based number; None where it does not.
+    """Return a quote's place in the passage of a 1-based number; None if the passage lacks it.
 
-    Of a single passage the number says nothing.
+    The number is ignored for a single passage.
     """
     if not isinstance(quoted, str) or not quoted.strip():
         return None
@@ -110,7 +110,7 @@ def located(quoted: object, number: object, passages: Sequence[SeedPassage]) -> 
 
 
 def items_in(text: str, name: str) -> list[Mapping[str, Any]]:
-    """Return the objects of a reply's last list of a name: before it a model may have thought."""
+    """Return the objects of a reply's last list of a name; earlier ones may be reasoning."""
     values = json_values(text)
     named = [value.get(name) for value in values if isinstance(value, Mapping)]
     # Some models send the list alone.
@@ -123,8 +123,8 @@ def items_in(text: str, name: str) -> list[Mapping[str, Any]]:
 def _by_position(text: str, instruction: str, name: str, count: int) -> dict[int, VerdictReply]:
     """Return the verdicts of a reply to an instruction by 0-based position.
 
-    Those that are there twice, or lack a part, are left out; a reply that numbers otherwise has
-    none at all.
+    Verdicts that occur twice, or lack a part, are left out. A reply with a number out of range
+    gives no verdict at all.
     """
     items, (form,) = items_in(text, name), instructions.form_of(instruction)[name]
     numbers = [item.get("id") for item in items]
@@ -144,9 +144,9 @@ def _by_position(text: str, instruction: str, name: str, count: int) -> dict[int
 def reply(
     model: ChatModel, request: ChatRequest, whole: Callable[[str], bool]
 ) -> Flow[tuple[str, str]]:
-    """Ask until a reply is whole, twice at most; return its text, or why there is none.
+    """Ask until a reply is whole, twice at most; return its text, or the problem.
 
-    A reply with a part of what was asked for is taken in the end: the rest has no verdict.
+    After the second try an incomplete reply is used: the rest has no verdict.
     """
 
     def is_whole(completion: Completion) -> bool:
@@ -170,7 +170,7 @@ def reply(
 def same_verdicts(
     model: ChatModel, request: ChatRequest, count: int
 ) -> Flow[dict[int, VerdictReply]]:
-    """Return what a model says of each context, by its 0-based position."""
+    """Return a model's verdict on each context, by its 0-based position."""
 
     def read(text: str) -> dict[int, VerdictReply]:
         return _by_position(text, "elsewhere", "contexts", count)
@@ -180,9 +180,9 @@ def same_verdicts(
 
 
 def inspected(item: Mapping[str, Any], planned_kind: QuestionKind, seed: Seed) -> Draft:
-    """Return what a model wrote as a draft; one with a defect is rejected with the reason."""
+    """Return a question that a model wrote as a draft, rejected with the reason if defective."""
     written_kind: Any = item.get("kind")
-    # A pair makes questions across its documents and no others.
+    # A pair makes only questions across its documents.
     is_single = written_kind in KINDS and written_kind != "across_documents"
     kind: QuestionKind = written_kind if is_single and len(seed.passages) == 1 else planned_kind
     sources = tuple(dict.fromkeys(passage.source for passage in seed.passages))
@@ -206,7 +206,7 @@ def _text(item: Mapping[str, Any], name: str) -> str:
 
 
 def _is_whole(draft: Draft, claims: Any) -> bool:
-    """Return whether a draft has all that one of its kind has."""
+    """Return whether a draft has a question, an answer and claims in the right form."""
     if not 2 <= len(words(draft.question)) <= 80:  # noqa: PLR2004 - one word asks nothing
         return False
     whole = isinstance(claims, list) and all(isinstance(claim, Mapping) for claim in claims)
@@ -214,7 +214,7 @@ def _is_whole(draft: Draft, claims: Any) -> bool:
 
 
 def _of_words(draft: Draft, seed: Seed) -> Rejection | None:
-    """Return why a draft is rejected by where its quotes are from, or by its wording."""
+    """Return why a draft is rejected for its quotes' sources or its wording, or None."""
     cited = {backed.quote.source for backed in draft.claims}
     if draft.kind == "across_documents" and len(cited) == 1:
         return Rejection(Problem.SINGLE, f"all quotes are from {min(cited)}")
