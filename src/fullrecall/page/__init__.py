@@ -1,4 +1,4 @@
-"""Reports as web pages: one file each, which fetches nothing and works without a server."""
+"""Reports as web pages: one file each, which makes no request and works without a server."""
 
 from __future__ import annotations
 

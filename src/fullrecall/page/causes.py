@@ -1,7 +1,7 @@
-"""Why targets were missed, as a diagnosis says it: counted for each score apart.
+"""The causes of missed targets from a diagnosis, counted for each score apart.
 
-Several scores look for the same thing in their own ways, so that one document that was not
-retrieved is a miss of each: counts of different scores do not add up.
+Several scores look for the same document in their own ways, so a document that was not retrieved
+is a miss of each: counts of different scores do not add up.
 """
 
 from __future__ import annotations
@@ -15,9 +15,9 @@ from fullrecall.page.choices import Column
 
 
 class CauseShare(NamedTuple):
-    """How many of the `total` misses of one score have a cause: `missed`.
+    """The number of misses of one score that have a cause, `missed` of `total`.
 
-    `label` is the score's name as it was diagnosed, such as `id_recall@5`.
+    `label` is the score's name in the diagnosis, such as `id_recall@5`.
     """
 
     column: Column
@@ -27,7 +27,7 @@ class CauseShare(NamedTuple):
 
 
 class CauseLine(NamedTuple):
-    """A cause with its share in the misses of each score, and what it suggests to do."""
+    """A cause with its share in the misses of each score, and the suggested fix."""
 
     cause: str
     shares: tuple[CauseShare, ...]
@@ -40,7 +40,7 @@ class CauseLine(NamedTuple):
 
 
 class Causes:
-    """The causes of a diagnosis of the last report, each with a number, by what was missed."""
+    """The numbered causes of a diagnosis of the last report, and the misses of each sample."""
 
     def __init__(self, diagnosis: Diagnosis | None, columns: Sequence[Column]) -> None:
         misses = [] if diagnosis is None else list(_by_score(diagnosis, columns))

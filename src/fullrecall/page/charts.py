@@ -1,4 +1,4 @@
-"""Where the lines and dots of a page's charts stand; the template draws them as SVG."""
+"""Coordinates of the lines and dots of a page's charts; the template draws them as SVG."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ STYLES = 6
 """Colors of lines; each has a dash of its own, so that color is not needed to tell them."""
 
 _LEFT, _RIGHT, _TOP, _BOTTOM = 44, 370, 12, 208
-"""In units of a chart, which has 420 by 252; it scales with the page, and its text with it."""
+"""In units of a chart, which has 420 by 252; the chart and its text scale with the page."""
 
 _TICK_WIDTH = 22
 
@@ -22,7 +22,7 @@ Point = tuple[float, float]
 
 
 class CurveMean(NamedTuple):
-    """A mean of a curve with its interval, None for either where there is none."""
+    """A mean of a curve with its interval; None for one that is undefined."""
 
     mean: float | None
     interval: Interval | None = None
@@ -30,9 +30,9 @@ class CurveMean(NamedTuple):
 
 @dataclass(frozen=True)
 class Curve:
-    """A score, or a report, with its figures by k or a budget, and how it is drawn.
+    """A score, or a report, with its figures by k or a budget, and its style.
 
-    `hollow` dots stand for what was before.
+    `hollow` dots mark the report before a change.
     """
 
     letter: str
@@ -46,7 +46,7 @@ class Curve:
 class Chart:
     """Curves of one measure over the `ks`, ascending, or over a budget; y is always 0 to 1.
 
-    `counted` says what the x axis counts.
+    `counted` labels the x axis.
     """
 
     counted: str
@@ -54,19 +54,19 @@ class Chart:
     curves: Sequence[Curve]
 
     def x(self, k: float) -> float:
-        """Return where a k stands.
+        """Return the x coordinate of a k, on a logarithmic axis.
 
-        By its logarithm: the first ranks, where curves rise, get as much room as the later.
+        So the first ranks, where curves rise, get as much room as later ones.
         """
         share = log2(k / self.ks[0]) / log2(self.ks[-1] / self.ks[0])
         return round(_LEFT + share * (_RIGHT - _LEFT), 1)
 
     def y(self, value: float) -> float:
-        """Return where a value stands."""
+        """Return the y coordinate of a value."""
         return round(_BOTTOM - value * (_BOTTOM - _TOP), 1)
 
     def dots(self, curve: Curve) -> list[Point]:
-        """Return where the values of a curve stand."""
+        """Return the points of a curve's means."""
         means = ((k, figure.mean) for k, figure in curve.figures.items())
         return [(self.x(k), self.y(mean)) for k, mean in means if mean is not None]
 
@@ -88,12 +88,12 @@ class Chart:
 
 
 def chart(curves: Iterable[Curve], unit: Unit | None = None) -> Chart | None:
-    """Return the chart of `curves`; None where there are fewer than two ks, which make no line."""
+    """Return the chart of `curves`; None for fewer than two ks, which make no line."""
     kept = [c for c in curves if any(figure.mean is not None for figure in c.figures.values())]
     ks = sorted({k for curve in kept for k in curve.figures})
     return Chart(unit or "k, the contexts", ks, kept) if len(ks) > 1 else None
 
 
 def path(points: Sequence[Point]) -> str:
-    """Return a line through points, in SVG's words."""
+    """Return a line through points as an SVG path."""
     return "M" + "L".join(f"{x:g} {y:g}" for x, y in points)

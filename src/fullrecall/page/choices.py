@@ -1,4 +1,4 @@
-"""What a page is of: one report or two, with the scores that it shows, and measures to choose."""
+"""The subject of a page: one report or two, with the scores that it shows, and their measures."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ ComparedRows: TypeAlias = "tuple[Row | None, ...]"
 class Column(NamedTuple):
     """One score.
 
-    `letter` names it where there is no room, `positions[side]` is the index of its results in a
-    row of that side's report, `measures[choice]` what is read of it by a choice of the reader.
+    `letter` names it in little space, `positions[side]` is the index of its results in a row of
+    that side's report, `measures[choice]` the measure read from it by a choice of the reader.
     """
 
     letter: str
@@ -33,7 +33,7 @@ class Column(NamedTuple):
 
 @dataclass(frozen=True)
 class Subject:
-    """One report, which has no name, or two by their names, with their comparison."""
+    """One unnamed report, or two by their names, with their comparison."""
 
     reports: Mapping[str, Evaluation]
     columns: Sequence[Column]
@@ -61,9 +61,9 @@ class Subject:
         return [column.method.label(column.measures[choice]) for column in self.columns]
 
     def first_shown(self, diagnosed: Iterable[str]) -> int:
-        """Return the choice that a page opens with: what was `diagnosed`, by its labels.
+        """Return the choice that a page opens with: the `diagnosed` measures, by their labels.
 
-        The headline where nothing was, or it is not offered; the first without that either.
+        If none was diagnosed or offered, the headlines; without those, the first choice.
         """
         labels, choices = set(diagnosed), self.choices
         for nth in range(len(choices)):
@@ -89,7 +89,7 @@ class Family(NamedTuple):
     unit: Unit | None
 
     def amounts(self, measures: Iterable[Measure]) -> dict[float, Measure]:
-        """Return those of some measures that are of this family, by k or budget, ascending."""
+        """Return the measures of this family among some, by k or budget, ascending."""
         own = {each.amount: each for each in measures if (each.whole, each.unit) == self}
         return {amount: own[amount] for amount in sorted(each for each in own if each is not None)}
 

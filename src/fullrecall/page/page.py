@@ -1,4 +1,4 @@
-"""The page of a report or a comparison: what it says first, its tables, and all of its samples."""
+"""The page of a report or a comparison: its verdicts, its tables, and all of its samples."""
 
 from __future__ import annotations
 
@@ -32,9 +32,9 @@ _NAMED = 4
 
 
 def verdict(subject: Subject, summary: Summary | None, choice: int, turns: Turns) -> list[Line]:
-    """Return what a page of some reports comes to by a choice: of one, or of a change.
+    """Return the first lines of a page by a choice: the means of one report, or the changes.
 
-    Each line is a word that stands out, and a sentence.
+    Each line is an emphasized word, and a sentence.
     """
     labels, measures = subject.labels(choice), subject.choices[choice]
     if summary is not None:
@@ -77,7 +77,7 @@ def _mean_verdicts(estimates: Mapping[str, Estimate], turns: Turns) -> list[Line
 
 
 def cost_sentence(subject: Subject, summary: Summary | None) -> str:
-    """Return what a question costs, where it is known, and what else differs between reports."""
+    """Return the cost of a question, if known, and further differences between the reports."""
     comparison, drift = subject.comparison, []
     cost: object = None if summary is None else summary.cost
     if comparison is not None:
@@ -127,7 +127,7 @@ def comparison_page(
 ) -> str:
     """Return the page of `comparison` as HTML; see `Comparison.to_html`.
 
-    `names` are those of the two reports, `among` is the table of these and others.
+    `names` are the names of the two reports, `among` is a table that includes further reports.
     """
     check_size(comparison.before)
     check_size(comparison.after)
@@ -207,7 +207,7 @@ def _page(
 
 
 def _index(subject: Subject, causes: Causes) -> dict[str, Any]:
-    """Return what the script must know of the reports, their scores, and the causes."""
+    """Return the data that the script needs on the reports, their scores, and the causes."""
     return {
         "sides": list(subject.reports),
         "choices": subject.choice_labels,

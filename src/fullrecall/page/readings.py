@@ -13,7 +13,7 @@ from fullrecall.stats.pairs import Gap, side_by_side
 
 
 class Misses(NamedTuple):
-    """How many of the `targets` that a measure counts were not found in full within its k."""
+    """The number of targets not found in full within a measure's k, of the `targets` it counts."""
 
     missed: int
     targets: int
@@ -22,7 +22,7 @@ class Misses(NamedTuple):
 class ResultCell(NamedTuple):
     """One score of one sample in one report, with its value and its misses by each choice.
 
-    `result` is what the scorer found, `compared` the same over the targets that are compared.
+    `result` is the scorer's result, `compared` the same over the targets that are compared.
     """
 
     result: Result
@@ -32,9 +32,9 @@ class ResultCell(NamedTuple):
 
 
 class SampleReading(NamedTuple):
-    """One sample: a cell of each score on the side of each report, none where a report lacks it.
+    """One sample: for each report, a cell of each score; no cell if the report lacks the sample.
 
-    `gaps` say of each score why it is not compared.
+    `gaps` give, for each score, the reason why it is not compared.
     """
 
     sides: Sequence[Sequence[ResultCell]]
@@ -42,7 +42,7 @@ class SampleReading(NamedTuple):
 
 
 def reading_of(subject: Subject, rows: ComparedRows) -> SampleReading:
-    """Return what the page reads of a sample."""
+    """Return the cells and gaps of a sample."""
     sides: list[list[ResultCell]] = [[] for _ in rows]
     gaps: list[Gap | None] = []
     for column in subject.columns:
@@ -64,7 +64,7 @@ def reading_of(subject: Subject, rows: ComparedRows) -> SampleReading:
 
 
 def _misses(result: Result, measure: Measure) -> Misses:
-    """Return what a result missed by a measure: nothing where it was not measured."""
+    """Return the misses of a result by a measure: 0 of 0 unless it was scored."""
     if result.status is not Status.SCORED:
         return Misses(0, 0)
     counted = measure.countable(result.paid(measure))
@@ -73,10 +73,11 @@ def _misses(result: Result, measure: Measure) -> Misses:
 
 
 class Turns(NamedTuple):
-    """What became of samples by one choice.
+    """Counts of samples that miss targets, by one choice.
 
-    `missing` of the `scored` ones miss something in the last report. Of the `compared` ones, which
-    the first has too, `newly` do and did not there, `mended` the other way round, `still` in both.
+    `missing` of the `scored` ones miss a target in the last report. Of the `compared` ones, which
+    the first report has too, `newly` miss one only in the last, `mended` only in the first, `still`
+    in both.
     """
 
     missing: int
@@ -88,8 +89,8 @@ class Turns(NamedTuple):
 
 
 def turns_of(readings: Sequence[SampleReading], choice: int) -> Turns:
-    """Return what became of samples by a choice."""
-    # Counted here, and not by the script alone: the page says it without one, too.
+    """Return the counts of samples that miss targets, by a choice."""
+    # Counted here, and not by the script alone: the page shows them without a script, too.
     now = [_fails(each.sides[-1], choice) for each in readings]
     before = [_fails(each.sides[0], choice) if each.sides[1:] else None for each in readings]
     fails = Counter(zip(before, now, strict=True))
@@ -99,13 +100,13 @@ def turns_of(readings: Sequence[SampleReading], choice: int) -> Turns:
 
 
 def misses_of(readings: Sequence[SampleReading], nth: int, choice: int) -> Misses:
-    """Return what the `nth` score missed in the first report by a choice."""
+    """Return the misses of the `nth` score in the first report by a choice."""
     misses = [each.sides[0][nth].misses[choice] for each in readings if each.sides[0]]
     return Misses(sum(each.missed for each in misses), sum(each.targets for each in misses))
 
 
 def unscored(readings: Sequence[SampleReading]) -> int:
-    """Return how many samples no score could measure in the last report."""
+    """Return the number of samples in the last report that every score left unscored."""
     return sum(
         bool(cells) and all(cell.compared.status is Status.UNSCORED for cell in cells)
         for *_, cells in (reading.sides for reading in readings)
@@ -113,8 +114,8 @@ def unscored(readings: Sequence[SampleReading]) -> int:
 
 
 def _fails(cells: Sequence[ResultCell], choice: int) -> bool | None:
-    """Return whether any score misses something; None where none has a value."""
-    # What was not measured was not missed.
+    """Return whether any score misses a target; None if no score has a value."""
+    # An unmeasured target is not a missed one.
     if all(cell.values[choice] is None for cell in cells):
         return None
     return any(cell.misses[choice].missed for cell in cells)

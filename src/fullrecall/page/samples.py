@@ -1,9 +1,9 @@
-"""What the page's script reads: an index of all samples, and their details in blocks.
+"""The data that the page's script reads: an index of all samples, and their details in blocks.
 
-The index is what the table sorts and filters by, and is read at once. Details, contexts and texts
-come in blocks that are read when a sample is opened or searched. Each text and each context stands
-once, however many samples hold it, and is named by its number. Names are as short as they are
-because a page has them ten thousand times; `page.js` says what each is.
+The table sorts and filters by the index, which is read at once. Details, contexts and texts are in
+blocks that are read when a sample is opened or searched. Each text and each context is stored
+once, for any number of samples, and named by its number. Names are short because a page has them
+ten thousand times; `page.js` explains each.
 """
 
 from __future__ import annotations
@@ -47,8 +47,8 @@ class Samples:
     def add(self, rows: ComparedRows, reading: SampleReading) -> dict[str, Any]:
         """Add a sample; return its entry in the index.
 
-        The entry has for each report and score the status, and by each choice the value and how
-        many targets it missed.
+        The entry has for each report and score the status, and by each choice the value and the
+        number of missed targets.
         """
         row = next(row for row in rows if row is not None)
         sample = row.sample
@@ -150,11 +150,11 @@ class Samples:
         )
 
     def _target(self, finding: Finding, ranked: Finding, sample: Sample) -> dict[str, Any]:
-        """Return what is shown of a target: credit by rank, contexts by position, evidence."""
+        """Return the shown fields of a target: credit by rank, contexts by position, evidence."""
         target = finding.target
         steps = [[rank, _rounded(credit)] for rank, credit in ranked.steps]
         if steps == [[rank, 1.0] for rank in finding.ranks[:1]]:
-            steps = []  # as the script takes it where nothing else is said
+            steps = []  # the script's default
         contexts = sample.retrieved_contexts or ()
         evidence = [self._evidence(each, contexts) for each in finding.evidence]
         return _without_none(

@@ -1,4 +1,4 @@
-"""The HTML around the data: one file that fetches nothing and runs nothing but its own script."""
+"""The HTML around the data: one file that makes no request and runs only its own script."""
 
 from __future__ import annotations
 

@@ -21,10 +21,10 @@ from fullrecall.stats.score_sheets import mean_cell
 from fullrecall.stats.summary import Summary
 
 _ENDS = (0.02, 0.05, 0.1, 0.2, 0.5, 1.0)
-"""How far the axis of differences may reach."""
+"""The largest end of the axis of differences."""
 
 _BEFORE = 5
-"""The style of what was before: a quiet dashed line."""
+"""The style of the report before a change: a quiet dashed line."""
 
 _LISTS = {"retrieved": "Retrieved", "kept": "Kept", "read": "In the prompt"}
 

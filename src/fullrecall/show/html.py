@@ -1,6 +1,6 @@
-"""Sheets as HTML: in a notebook, in whose colors they are shown, and on pages.
+"""Sheets as HTML, in a notebook's colors or on pages.
 
-Every text in them is escaped, and its direction stays its own.
+Every text in them is escaped and keeps its own direction.
 """
 
 from __future__ import annotations
@@ -20,9 +20,9 @@ _AXIS = 232
 
 
 def visible(text: object) -> Markup:
-    """Return `text` escaped and isolated, so that its direction stays its own.
+    """Return `text` escaped and isolated, so that it keeps its own direction.
 
-    Characters that show nothing, or reorder what stands beside them, are shown by their number.
+    Invisible characters, and those that reorder their neighbors, are shown by their number.
     """
     from markupsafe import Markup
 
@@ -47,11 +47,11 @@ def table(
     marks: Sequence[object] = (),
     curves: Sequence[Any] = (),
 ) -> Markup:
-    """Return the table of a sheet for a page, whose style says how it looks.
+    """Return the table of a sheet for a page, which has the style.
 
-    Of a sheet with one section for each choice of the reader, `first` is shown. `marks` name the
-    columns that a script underlines, such as the k of each; how `curves` look stands before the
-    labels of their lines.
+    If a sheet has one section for each choice of the reader, section `first` is shown. `marks`
+    name the columns that a script underlines, such as the k of each. A key before the label of
+    each line shows the look of its curve in `curves`.
     """
     markup: Markup = _macros().table(sheet, classes, first, marks, curves)
     return markup
@@ -60,7 +60,7 @@ def table(
 # Kept: the template takes 30 ms to compile.
 @cache
 def _macros() -> Any:
-    """Return what writes each part of a sheet; all that is put into them is escaped."""
+    """Return the template macros for the parts of a sheet; they escape all values."""
     from jinja2 import Environment
 
     environment = Environment(autoescape=True, trim_blocks=True)
@@ -76,7 +76,7 @@ def _cell(value: str | Cell, emphasis: Any = "") -> Cell:
 
 
 def _on_axis(value: float, bar: Bar) -> float:
-    """Return where a value stands on the axis of its bar."""
+    """Return the position of a value on the axis of its bar."""
     share = (min(max(value, bar.low), bar.high) - bar.low) / (bar.high - bar.low)
     # The template's axis begins 4 from the left, so that the cap of an interval is not cut.
     return round(4 + share * _AXIS, 1)

@@ -10,7 +10,7 @@ from fullrecall._util.whole_files import write_whole
 
 
 class Text(str):
-    """What was written to a file: as a cell's last value it does not show all of itself."""
+    """A text that was written to a file; a notebook does not show all of it as a cell's value."""
 
     __slots__ = ()
 
@@ -19,7 +19,7 @@ class Text(str):
 
 
 def written(text: str, path: str | Path | None, mark: str = "") -> str:
-    """Return `text`, and write it to `path` if there is one; the file that is there is replaced.
+    """Return `text`, and write it to `path` unless that is None; an existing file is replaced.
 
     The file begins with `mark`, such as `spreadsheet.BOM` for a table.
     """

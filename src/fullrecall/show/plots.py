@@ -1,4 +1,4 @@
-"""Reports as plots by Matplotlib (extra `plot`): nothing is shown or saved, axes are returned.
+"""Reports as Matplotlib plots (extra `plot`): they return axes, and neither show nor save them.
 
 Colors are those of Okabe and Ito ("Color Universal Design", 2008), which color-blind readers
 tell apart; each line has a marker and a dash of its own too.
@@ -61,7 +61,7 @@ def drawn(curves: Sequence[PlotLine], ax: Axes | None, measure: Measure, unit: s
 
 def _draw(ax: Axes, curve: PlotLine) -> None:
     """Draw the means of a score as a line, and their intervals as a band."""
-    # By the lines that are there: several reports on one plot keep colors of their own.
+    # By the number of existing lines: several reports on one plot get different colors.
     color, marker, dash = _STYLES[len(ax.lines) % len(_STYLES)]
     looks: dict[str, Any] = {"color": color, "marker": marker, "linestyle": dash}
     points = [(k, mean, interval) for k, mean, interval in curve.points if mean is not None]

@@ -1,4 +1,4 @@
-"""A table as data: what it says stands once, and the terminal, Markdown, and HTML each write it."""
+"""A table as data: its content is built once, and the terminal, Markdown, and HTML write it."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ Emphasis: TypeAlias = Literal["", "strong", "good", "bad", "unsure", "mark", "vo
 
 
 class Bar(NamedTuple):
-    """Where a value and its interval stand between `low` and `high`; drawn on pages alone."""
+    """A value and its interval on an axis from `low` to `high`; drawn only on pages."""
 
     low: float
     high: float
@@ -22,7 +22,7 @@ class Bar(NamedTuple):
 class Cell(NamedTuple):
     """One value as it is shown.
 
-    `small` stands quietly below it, such as its interval. On a page `letter` stands before it.
+    `small` is shown quietly below it, such as its interval. On a page `letter` is before it.
     """
 
     text: str
@@ -36,7 +36,7 @@ CellLike: TypeAlias = str | Cell
 
 
 class Line(NamedTuple):
-    """A row: its label, one cell for each column, and what the small parts of the cells are."""
+    """A row: its label, one cell for each column, and a label of the cells' small parts."""
 
     label: CellLike
     cells: Sequence[CellLike]
@@ -55,8 +55,8 @@ class Sheet:
     """A table: a head for each column beside the labels, rows in sections, and notes.
 
     `sides` aligns each column, the labels first: "l" left, "r" right, "t" left and of running
-    text. All but the labels are right by default. `title` says what the table is of, `lead` what
-    it comes to: the sentences before it.
+    text. All but the labels are right by default. `title` names the table's subject; `lead` are
+    the sentences before it, with its result.
     """
 
     heads: Sequence[CellLike]

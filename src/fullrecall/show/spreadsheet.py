@@ -1,4 +1,4 @@
-"""Tables as CSV for spreadsheets: nothing in them is run, and all of it reads back as it was."""
+"""Tables as CSV for spreadsheets: no cell runs as a formula, and all cells read back unchanged."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from fullrecall.errors import ParameterError
 from fullrecall.show.output import written
 
 BOM = "\ufeff"
-"""Without a byte order mark, Excel misreads what is not ASCII."""
+"""Without a byte order mark, Excel misreads all but ASCII."""
 
 DELIMITERS = (",", ";", "\t")
-"""What parts cells; spreadsheets of half Europe expect semicolons."""
+"""The delimiters of cells; spreadsheets of half Europe expect semicolons."""
 
-# A spreadsheet that expects another delimiter than the file's parts a text at it, and runs what
-# follows: each such part is looked at as a cell of its own. A number is one as a whole text only:
-# `-1;x` is none, by whatever delimiter.
+# A spreadsheet that expects another delimiter than the file's splits a text at it, and runs the
+# rest as a formula: so each such part is checked as a cell of its own. Only a whole text can be a
+# number: `-1;x` is not, for any delimiter.
 _PARTS = re.compile(r"([;,\t\r\n])")
 
 # East Asian spreadsheets take the fullwidth forms too.
@@ -31,9 +31,9 @@ _NUMBER = re.compile(r"\s*+[+-]?(\d++(\.\d*+)?|\.\d++)([eE][+-]?\d++)?\s*+", re.
 
 
 def cell(value: Any) -> Any:
-    """Return a value for a cell: an apostrophe stands before each text that could be a formula.
+    """Return a value for a cell, with an apostrophe before each part that could be a formula.
 
-    `bare` takes it away again, so that different texts stay different. Numbers stay numbers.
+    `bare` removes it again, so that different texts stay different. Numbers stay numbers.
     """
     if not isinstance(value, str) or not _SIGN.search(value) or _NUMBER.fullmatch(value):
         return value
@@ -41,7 +41,7 @@ def cell(value: Any) -> Any:
 
 
 def bare(text: str) -> str:
-    """Return the text of which `cell` made a cell."""
+    """Return the original text of a cell that `cell` made."""
     parts = _PARTS.split(text)
     return "".join(
         part[1:] if part[:1] == "'" and _FORMULA.match(part[1:]) else part for part in parts
@@ -55,13 +55,13 @@ def table(rows: Iterable[Sequence[Any]], delimiter: str = ",") -> str:
     """
     check_choice(delimiter, "delimiter", DELIMITERS)
     text = StringIO()
-    # CRLF, as RFC 4180 has it: it also gets a lone CR quoted.
+    # CRLF, as in RFC 4180: it also makes the writer quote a lone CR.
     csv.writer(text, delimiter=delimiter).writerows(map(cell, row) for row in rows)
     return text.getvalue()
 
 
 def check_new(path: str | Path) -> None:
-    """Raise `ParameterError` where `path` does not end in .csv, or something is there."""
+    """Raise `ParameterError` if `path` does not end in .csv, or exists."""
     if Path(path).suffix != ".csv":
         raise ParameterError(f"must end in .csv, got {Path(path).name!r}", "path")
     if Path(path).exists():

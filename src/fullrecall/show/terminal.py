@@ -9,14 +9,14 @@ from typing import IO, TYPE_CHECKING
 from fullrecall.show.sheet import Cell, Sheet, cell_of
 from fullrecall.show.text import NOTHING, one_line, printable
 
-# rich is loaded where something is drawn: it takes 60 ms, half of what `--help` does.
+# rich is loaded only for drawing: it takes 60 ms, half of the time of `--help`.
 if TYPE_CHECKING:
     from rich.console import Console, ConsoleOptions, RenderableType, RenderResult
     from rich.padding import Padding
     from rich.table import Table
 
 WIDEST = 240
-"""Columns of a table as text: as wide as its scores need, whatever the terminal."""
+"""Columns of a table as text: as wide as its scores need, on any terminal."""
 
 _UNBOUNDED = 10_000
 """Columns that no table needs."""
@@ -28,14 +28,14 @@ STYLES = {"good": "green", "bad": "red", "unsure": "yellow"}
 
 
 def console(file: IO[str], *, width: int | None = None) -> Console:
-    """Return a console on `file`, as wide as the terminal unless `width` says.
+    """Return a console on `file`, as wide as the terminal or `width`.
 
-    It colors terminals only, and none where NO_COLOR is set.
+    It colors terminals only, and none if NO_COLOR is set.
     """
     from rich.console import Console
 
-    # What is printed comes from users' files: brackets, colons and digits in it mean nothing. A
-    # text is plain wherever it is made: notebooks ask for color of all that is printed.
+    # Printed texts come from users' files: brackets, colons and digits in them are not markup. A
+    # text in memory is always plain, although notebooks ask for color in all output.
     return Console(
         file=file,
         width=width,
@@ -48,7 +48,7 @@ def console(file: IO[str], *, width: int | None = None) -> Console:
 
 
 def printed(console: Console, parts: Iterable[RenderableType], *, unbroken: bool = False) -> str:
-    """Return what `console` would print of `parts`, without the spaces that fill its lines.
+    """Return the text that `console` would print for `parts`, without spaces at line ends.
 
     `unbroken` leaves long lines to the terminal, so that a path in them can be copied.
     """
@@ -64,7 +64,7 @@ def text_of(*sheets: Sheet) -> str:
 
 
 def parts(*sheets: Sheet) -> Iterator[RenderableType]:
-    """Yield what a console prints of sheets, one below the other: tables, then their notes."""
+    """Yield the printable parts of sheets, one below another: tables, then their notes."""
     from rich.text import Text
 
     for nth, sheet in enumerate(each for each in sheets if each or each.notes):
@@ -121,7 +121,7 @@ def indented(part: RenderableType) -> Padding:
 
 
 class Grid:
-    """A table whose columns go into another below it where there is no room: no number is cut."""
+    """A table that moves columns into another below it if they do not fit: no number is cut."""
 
     def __init__(self, sheet: Sheet) -> None:
         self._sheet = sheet

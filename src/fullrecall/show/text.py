@@ -7,10 +7,10 @@ from collections.abc import Sequence
 from math import ceil, floor
 
 NOTHING = "-"
-"""What stands where there is no value."""
+"""The sign for a missing value."""
 
 _EXACT = 1e-6
-"""Parts of the last decimal that are rounding itself."""
+"""Rounding error, in units of the last decimal."""
 
 _INVISIBLE = re.compile(
     "[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ufeff\ud800-\udfff"
@@ -21,12 +21,12 @@ the tags, an invisible alphabet in which a document can address a model."""
 
 
 def shown(value: float | None) -> str:
-    """Return a measure with three decimals; a dash where there is none."""
+    """Return a measure with three decimals; a dash without one."""
     return NOTHING if value is None else f"{value:.3f}"
 
 
 def signed(value: float | None) -> str:
-    """Return a difference, such as `+.012`; a dash where there is none."""
+    """Return a difference, such as `+.012`; a dash without one."""
     return NOTHING if value is None else f"{value:+.3f}".replace("0.", ".", 1)
 
 
@@ -38,7 +38,7 @@ def outward(interval: Sequence[float], digits: int = 3) -> tuple[float, float]:
 
 
 def between(interval: Sequence[float] | None) -> str:
-    """Return an interval of a mean, such as `.912–.931`; a dash where there is none."""  # noqa: RUF002 - from to
+    """Return an interval of a mean, such as `.912–.931`; a dash without one."""  # noqa: RUF002 - from to
     if interval is None:
         return NOTHING
     low, high = (f"{end:.3f}".replace("0.", ".", 1) for end in outward(interval))
@@ -57,14 +57,14 @@ _LEAST_SHOWN = 0.0001
 
 
 def chance(p: float | None) -> str:
-    """Return a p-value with four decimals, never 0; nothing where there is none."""
+    """Return a p-value with four decimals, never 0; an empty text without one."""
     if p is None:
         return ""
     return f"{p:.4f}" if p >= _LEAST_SHOWN else f"<{_LEAST_SHOWN}"
 
 
 def printable(text: str) -> str:
-    """Return a text without what a terminal obeys; its lines stay lines."""
+    """Return a text without terminal control characters; its lines stay lines."""
     if text.isprintable():
         return text
     return "".join(c if c.isprintable() or c == "\n" else " " for c in text)
@@ -75,13 +75,13 @@ def one_line(text: str, limit: int) -> str:
 
     Texts come from anywhere, and a control sequence in one must not reach the terminal.
     """
-    # Of a text of megabytes only its beginning is looked at; four times, for spaces that go.
+    # Only the beginning of a text of megabytes is read: four times the limit, as spaces are joined.
     line = " ".join(printable(text[: limit * 4]).split())
     return line if len(line) <= limit else f"{line[: limit - 1].rstrip()}…"
 
 
 def first_of(texts: Sequence[str], most: int, limit: int) -> str:
-    """Return the first `most` texts, each in at most `limit` characters, and how many follow."""
+    """Return the first `most` texts, each in at most `limit` characters, and the number left."""
     more = [f"… and {len(texts) - most:,} more"] if len(texts) > most else []
     return "; ".join([*(one_line(text, limit) for text in texts[:most]), *more])
 
@@ -96,5 +96,5 @@ def spelled(text: str) -> list[tuple[str, str]]:
 
 
 def replaced(text: str) -> str:
-    """Return a text with a mark for each invisible character, where no markup may stand."""
+    """Return a text with a mark for each invisible character, for places without markup."""
     return " ".join(_INVISIBLE.sub("\ufffd", text).split())
