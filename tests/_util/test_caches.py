@@ -111,4 +111,4 @@ def test_no_judge_keeps_texts_by_their_number() -> None:
                 if size is None or size > FEW:
                     large.append((path.name, size))
     # The scripts of single characters; the forms of IDs.
-    assert large == [("languages.py", 4_096), ("rewrites.py", 65_536)]
+    assert large == [("languages.py", 4_096), ("words.py", 65_536)]

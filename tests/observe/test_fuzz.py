@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import random_parts as llama_index_parts
 import random_programs as llama_index
 from openinference.instrumentation.langchain import LangChainInstrumentor
 from openinference.instrumentation.llama_index import LlamaIndexInstrumentor
@@ -143,7 +144,7 @@ def tracing() -> Iterator[Tracing]:
     made.provider.shutdown()
 
 
-MARKERS = {"langchain": re.compile(r"marker-([a-p])\b"), "llama_index": llama_index._MARKER}
+MARKERS = {"langchain": re.compile(r"marker-([a-p])\b"), "llama_index": llama_index_parts._MARKER}
 
 
 def outcome(retrieval: Retrieval, truth: set[str] | None, marker: re.Pattern[str]) -> str:
