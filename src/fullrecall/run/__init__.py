@@ -1,4 +1,4 @@
-"""Running scorers over samples: retrievers and models are asked within limits, each once."""
+"""Runs scorers over samples, and asks retrievers and models within limits."""
 
 from __future__ import annotations
 

@@ -151,8 +151,8 @@ def choose(
     - `confidence`: the name is wrong with probability 1 - confidence at most.
     - `progress`: show a bar on standard error, if that is a terminal.
     - `max_concurrency`, `timeout`, `deadline`, `retries`, `store`, `budget`, and `id_key` are those
-      of `evaluate`, for each retriever and look. The seconds of concurrent calls include their
-      waits for each other: `max_concurrency=1` measures them one by one.
+      of `evaluate`, for each retriever and look. Calls at the same time slow each other down, which
+      their seconds include: `max_concurrency=1` measures them one by one.
 
     An unscored question counts neither for nor against a retriever: it has its lowest possible
     value when the retriever challenges another, and its highest when it is challenged.

@@ -1,4 +1,4 @@
-"""Samples in, their evaluation out: the algorithm behind `fullrecall.evaluate`."""
+"""The evaluation of samples by scorers: the algorithm behind `fullrecall.evaluate`."""
 
 from __future__ import annotations
 
@@ -50,12 +50,12 @@ if TYPE_CHECKING:
 
 Sink: TypeAlias = Callable[[Row], object]
 CorpusLike: TypeAlias = "DocumentsLike | CorpusIndex"
-"""What `evaluate` holds labels against."""
+"""The types of `evaluate`'s `corpus`, against which labels are checked."""
 
 
 @dataclass(frozen=True)
 class EvaluateOptions:
-    """The options of `evaluate`, with their defaults: its limits, and what becomes of the rows."""
+    """The options of `evaluate`, with their defaults: its limits, and the use of its rows."""
 
     limits: Limits = field(default_factory=Limits)
     retriever: RetrieverLike | None = None
@@ -76,7 +76,7 @@ class EvaluateOptions:
 
     @property
     def reads_no_row(self) -> bool:
-        """Whether nothing looks at rows while they are scored."""
+        """Whether rows are neither read nor changed while they are scored."""
         is_unseen = self.retriever is None and self.sink is None and self.limits.deadline is None
         is_changed = self.view != "contexts" or self.collapse
         return is_unseen and self.corpus is None and not is_changed
@@ -130,7 +130,7 @@ def _run(
 
 
 def corpus_index(corpus: CorpusLike | None, samples: object = None) -> CorpusIndex | None:
-    """Return a corpus by its IDs, with the texts that the samples' spans may be in."""
+    """Return an index of a corpus by IDs, with the texts that the samples' spans may lie in."""
     if corpus is None or isinstance(corpus, CorpusIndex):
         return corpus
     from fullrecall.files.documents import documents_of
@@ -143,14 +143,14 @@ def corpus_index(corpus: CorpusLike | None, samples: object = None) -> CorpusInd
 
 
 def _score_chunks(samples: Iterable[SampleLike], run: Run, scored: _Scored[AnyEvaluation]) -> None:
-    """Score samples many at a time; each that was read has a row, whatever ends the run."""
+    """Score samples many at a time; every sample that was read has a row, even on an error."""
     from fullrecall.run.chunks import chunks, part_of
 
     as_sample = ItemReader(run.scorers)
     for chunk in chunks(samples if type(samples) is list else _items(samples)):
         first = scored.count + 1
         try:
-            with watched(run.check):  # a row may take long
+            with watched(run.check):  # one row may take long
                 part = part_of(chunk, first, run.scorers, as_sample)
         except InputError as error:
             if error.line is not None and error.line > first:
@@ -186,7 +186,7 @@ async def aevaluated(
 
 
 class _Scored(Generic[AnyEvaluation]):
-    """Where scored rows go: into the report, or into the file that it then reads."""
+    """Puts scored rows into the report, or into the output file that the report then reads."""
 
     def __init__(
         self,
@@ -223,7 +223,7 @@ class _Scored(Generic[AnyEvaluation]):
 
     @contextmanager
     def writing(self) -> Iterator[None]:
-        """Write to the file, if one was named, and have the report read it in the end."""
+        """Write to the output file, if there is one, and make the report read it in the end."""
         path = self._options.output
         if path is None:
             yield
@@ -246,7 +246,10 @@ def _reporting(
     make: type[AnyEvaluation],
     kept: Table | None,
 ) -> Iterator[_Scored[AnyEvaluation]]:
-    """Yield what takes the rows of the report; whatever ends the run goes with the report."""
+    """Yield an object that takes the report's rows; an exception that ends the run has the report.
+
+    Ctrl-C becomes `Interrupted`; any other exception gets the attribute `report`.
+    """
     from fullrecall.run.progress import Meter
 
     report = make([scorer.method for scorer in run.scorers])
@@ -261,12 +264,12 @@ def _reporting(
         with closing(meter), scored.writing():
             yield scored
     except (Exception, KeyboardInterrupt) as error:
-        # A second Ctrl-C may strike what ends the run, which then fails in ways of its own.
+        # A second Ctrl-C may interrupt the cleanup, which then raises other exceptions.
         if run.interruption.is_repeated or isinstance(error, KeyboardInterrupt):
             report.stopped = ending(KeyboardInterrupt())
             raise Interrupted(report) from None
         report.stopped = ending(error)
-        with suppress(AttributeError):  # what has slots takes nothing
+        with suppress(AttributeError):  # an exception with slots takes no new attribute
             error.report = report  # type: ignore[attr-defined]
         if not isinstance(error, FullrecallError):
             error.add_note(
@@ -278,7 +281,7 @@ def _reporting(
 
 
 def _origin(run: Run) -> Origin:
-    """Return what the scores of a run depend on beside samples and scorers."""
+    """Return the corpus and the view of a run: its scores depend on them too."""
     return Origin(None if run.corpus is None else run.corpus.fingerprint, run.view)
 
 
@@ -287,7 +290,8 @@ def _unfinished(
 ) -> tuple[Table | None, Iterable[SampleLike]]:
     """Return the rows that an earlier run of the same samples finished, and the samples left.
 
-    Raises `ReportError` where the output has rows of other samples.
+    Raises `ReportError` if the output has rows of other samples, or is complete although a
+    retriever would be asked.
     """
     if options.output is None:
         return None, samples
@@ -308,7 +312,7 @@ def _unfinished(
                 f"{files.way_out()}"
             )
     if run.retriever is not None and kept.stopped is None:
-        # It may have changed since, and nothing in the file would tell.
+        # The retriever may have changed since, which the file cannot show.
         raise ReportError(
             f"{options.output} is complete, and a retriever would be asked: {files.way_out()}"
         )
@@ -323,7 +327,7 @@ def _unfinished(
 
 
 def _is_same_question(done: Sample, asked: Sample, run: Run) -> bool:
-    """Whether a row of an earlier run has the sample that this run would score."""
+    """Return whether a row of an earlier run has the sample that this run would score."""
     names: tuple[str, ...] = _ASKED
     if run.retriever is None and run.view == "contexts":
         asked = asked.collapsed() if run.collapse else asked
@@ -336,18 +340,18 @@ _ASKED = (
     "reference_context_ids", "reference_claims", "reference_entities", "forbidden_ids",
     "forbidden_contexts", "superseded",
 )  # fmt: skip
-"""Fields in which the samples of a continued run are the same."""
+"""The fields that must be equal in the samples of a continued run."""
 
 
 def as_samples(samples: Iterable[SampleLike], scorers: Sequence[Scorer] = ()) -> Generator[Sample]:
-    """Yield the items of `samples` as `Sample`s; `InputError` names the first that is none."""
+    """Yield the items of `samples` as `Sample`s; `InputError` names the first other item."""
     as_sample = ItemReader(scorers)
     for position, item in enumerate(_items(samples), start=1):
         yield as_sample(item, position)
 
 
 def _items(samples: Iterable[SampleLike]) -> Iterator[SampleLike]:
-    if is_frame(samples):  # an Arrow table is no iterable
+    if is_frame(samples):  # an Arrow table is not an iterable
         yield from _rows_as_samples(samples)
         return
     if isinstance(samples, (str, bytes, Mapping, Sample)) or not isinstance(samples, Iterable):
@@ -368,9 +372,9 @@ def _rows_as_samples(rows: Any, id_key: IdKey | None = None) -> Iterator[Sample]
 
 
 class ItemReader:
-    """Reads each item of an evaluation as a sample, a mapping by the plan of its columns.
+    """Reads each item of an evaluation as a sample; mappings by one plan of their columns.
 
-    Where the scorers need one label alone, a column that may hold it does.
+    If the scorers need a single label, an ambiguous column is read as that label.
     """
 
     def __init__(self, scorers: Sequence[Scorer] = ()) -> None:
@@ -380,7 +384,7 @@ class ItemReader:
         self._planned: PlannedRows | None = None
 
     def __call__(self, item: object, position: int) -> Sample:
-        """Return an item as a `Sample`; raise `InputError`, naming its position, for another."""
+        """Return an item as a `Sample`; raise `InputError` with its position if it is not one."""
         if isinstance(item, Sample):
             return item
         if type(item) is dict or isinstance(item, Mapping):
@@ -409,7 +413,7 @@ class ItemReader:
 def check_scorers(scorers: Sequence[Scorer] | Scorer) -> Sequence[Scorer]:
     """Return `scorers` as a sequence; raise `ParameterError` unless their names differ."""
     if isinstance(scorers, (Scorer, str, Measure)):
-        scorers = (scorers,)  # what is no scorer is refused below
+        scorers = (scorers,)  # a text or a measure is refused below
     scorers = tuple(scorers) if isinstance(scorers, Iterable) else (scorers,)
     if not scorers:
         raise ParameterError("scorers is empty: pass at least one, such as IdRecall()")

@@ -1,4 +1,4 @@
-"""Threads in which a framework's client is asked."""
+"""Threads for the blocking calls of a framework's client."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from typing import TypeVar
 T = TypeVar("T")
 
 _MOST_AT_ONCE = 256
-"""Threads that wait for answers: none is made before it is needed."""
+"""The most threads that wait for answers; each is started when it is needed."""
 
 
 async def in_thread(call: Callable[[], T]) -> T:
-    """Return what a blocking call returns, made in a thread beside the event loop.
+    """Return the result of a blocking call, made in a thread beside the event loop.
 
-    Asynchronous clients keep connections for the next request, which fail in any other loop than
-    the one that opened them: those of `evaluate`, and of each `asyncio.run`, end.
+    Asynchronous clients keep connections for the next request. These fail outside the loop that
+    opened them, and the loops of `evaluate` and of each `asyncio.run` end.
     """
     loop = asyncio.get_running_loop()
     return await loop.run_in_executor(_threads(), contextvars.copy_context().run, call)
@@ -27,6 +27,5 @@ async def in_thread(call: Callable[[], T]) -> T:
 
 @cache
 def _threads() -> ThreadPoolExecutor:
-    # The loop's own would be as small as the machine; how many requests are on their way at a time
-    # is for `evaluate` to say.
+    # The loop's own executor has few threads on a small machine; `evaluate` limits the requests.
     return ThreadPoolExecutor(_MOST_AT_ONCE, thread_name_prefix="fullrecall-judge")

@@ -1,4 +1,4 @@
-"""Ctrl-C between two rows, never inside one: what is counted is what is saved."""
+"""Ctrl-C takes effect between two rows, never inside one, so that counts and saved rows agree."""
 
 from __future__ import annotations
 
@@ -10,16 +10,16 @@ from types import FrameType
 
 
 class Interruption:
-    """Whether Ctrl-C was pressed, and what is to be called at once.
+    """Records whether Ctrl-C was pressed, and calls the listeners at once.
 
-    The signal handler raises nothing: an exception could end up in a destructor, which drops it,
-    or in code that is counting.
+    The signal handler does not raise: an exception could occur in a destructor, which drops it, or
+    in code that is counting.
     """
 
     def __init__(self) -> None:
         self.is_asked = False
         self.is_repeated = False
-        """Whether it was pressed again, and cut short what the first press left to be ended."""
+        """Whether Ctrl-C was pressed again, and interrupted the orderly end."""
         self._listeners: list[Callable[[], object]] = []
 
     def ask(self) -> None:
@@ -30,10 +30,10 @@ class Interruption:
 
     @contextmanager
     def heard_by(self, listener: Callable[[], object]) -> Iterator[None]:
-        """Call `listener` when it happens within this block, and at once where it has happened.
+        """Call `listener` on Ctrl-C within this block, and at once if Ctrl-C was pressed before.
 
-        It runs inside the signal handler, so it may only do what can interrupt itself; and it may
-        be called twice.
+        The listener runs inside the signal handler, so it must be reentrant. It may be called
+        twice.
         """
         self._listeners.append(listener)
         try:
@@ -46,10 +46,10 @@ class Interruption:
 
 @contextmanager
 def interruptible() -> Iterator[Interruption]:
-    """Yield what the first Ctrl-C asks to stop; a second one raises `KeyboardInterrupt`.
+    """Yield an `Interruption` for the first Ctrl-C; a second one raises `KeyboardInterrupt`.
 
-    Outside the main thread no signal arrives, and where the program handles Ctrl-C in its own
-    way it goes on doing so: then nothing is ever asked.
+    It never reports Ctrl-C outside the main thread, which receives all signals, nor if the program
+    handles Ctrl-C itself.
     """
     interruption = Interruption()
     before = signal.getsignal(signal.SIGINT)

@@ -1,7 +1,7 @@
-"""The ledger: what was asked, who is at it, what came of it, and what a job has spent.
+"""The ledger: asks, the runs that lease them, their answers, and a job's spending.
 
 An ask is open, leased by the run that is about to pay for it, or answered. Each change is one
-indivisible step of a backend: of a file of SQLite (`sqlite`), or of a Redis server (`redis`).
+atomic step of a backend: an SQLite file (`sqlite`), or a Redis server (`redis`).
 """
 
 from __future__ import annotations
@@ -22,37 +22,37 @@ from fullrecall.errors import StoreError
 T = TypeVar("T")
 
 LEASE_SECONDS = 15.0
-"""A lease that was not renewed for so long has ended: its owner is dead, or as good as that."""
+"""Seconds without renewal after which a lease ends: its owner is dead or hangs."""
 
 
 class AccountLostError(StoreError):
-    """The account of a job is gone, or another's: no worker knows what was spent."""
+    """The account of a job is gone, or another's: no worker knows the job's spending."""
 
 
 class Ledger(ABC):
-    """A ledger, open; close it, or use it in a `with`.
+    """An open ledger; close it, or use it in a `with`.
 
-    Raises `StoreError` for one that cannot be opened. One that is lost later serves what it can:
-    `problem` says why it keeps nothing, and is empty while all is well. Runs go on without it,
-    except where it holds the account of a `job`. The answers that it did not take are kept here,
-    and written once it takes them again: every few seconds it is tried, and when it is closed.
+    Raises `StoreError` if it cannot be opened. A ledger that is lost later still returns the
+    answers that it can read: `problem` says why it keeps no new ones, and is empty otherwise. Runs
+    go on without it, unless it holds the account of a `job`. Answers that it did not take are kept
+    in memory and written once it takes them: it is tried every few seconds, and on closing.
     """
 
     threads = 1
-    """How many of its steps go on at a time."""
+    """How many steps it does at a time."""
 
     def __init__(self, path: object, job: str = "") -> None:
         self.path = path
         self.job = job
         self.problem = self.reason = ""
         self.is_final = False
-        """Whether nothing is tried any more: its file is gone."""
+        """Whether it is not tried again: its file is gone or damaged."""
         self.is_closed = False
         self._begin()
         _OPEN.add(self)
 
     def _begin(self) -> None:
-        """Begin without leases and threads: in a new process, those of the parent are not ours."""
+        """Begin without leases and threads: a forked process does not have its parent's."""
         self._leases: dict[str, str] = {}
         self._unsaved: dict[str, str] = {}
         self._saving = threading.Lock()
@@ -62,19 +62,19 @@ class Ledger(ABC):
 
     @abstractmethod
     def get(self, key: str) -> str | None:
-        """Return the answer to an ask; None where there is none, or it is damaged."""
+        """Return the answer to an ask; None without one, or if it is damaged."""
 
     def lease(self, key: str) -> tuple[str, Future[bool]]:
-        """Ask to be the one who pays for an ask: return a token, and whether it is granted.
+        """Request the lease of an ask: return its token, and a future of whether it is granted.
 
-        A lease ends with `put` or `forget`, or some seconds after the death of this process. It is
-        granted where the ledger is lost.
+        A lease ends with `put` or `forget`, or some seconds after the death of this process. A
+        ledger that is lost grants it.
         """
         token = secrets.token_hex(8)
-        # Before it is granted: `close` ends it, whenever it comes.
+        # Noted before it is granted, so that `close` ends it at any time.
         self._leases[token] = key
         if self._renewing is None:
-            # A thread: an event loop that is busy for seconds would let its leases run out.
+            # In a thread: an event loop that is busy for seconds would let its leases end.
             self._renewing = threading.Thread(target=self._renew, daemon=True)
             self._renewing.start()
         granted = self._do(partial(self._lease, key, token), otherwise=True)
@@ -82,7 +82,7 @@ class Ledger(ABC):
         return token, granted
 
     def put(self, key: str, value: str, token: str = "") -> Future[str]:
-        """Keep the answer to an ask, and end all leases; return the answer that was kept first."""
+        """Keep the answer to an ask unless it has one, and end its leases; return the kept one."""
         self._leases.pop(token, None)
         self._unsaved[key] = value
         kept = self._do(partial(self._keep, key, value), otherwise=value)
@@ -90,20 +90,20 @@ class Ledger(ABC):
         return kept
 
     def forget(self, key: str, token: str) -> Future[None]:
-        """End a lease without an answer: another run that waits for it may ask."""
+        """End a lease without an answer, so that another run that waits for it may ask."""
         self._leases.pop(token, None)
         return self._do(partial(self._forget, key, token), otherwise=None)
 
     def remember_failure(self, key: str) -> None:
-        """Remember that an ask failed for good while others were answered."""
+        """Remember that an ask failed for good while other asks were answered."""
         self.put(f"failed:{key}", "1")
 
     def has_failed(self, key: str) -> bool:
-        """Whether an ask failed for good, in this run or in one before."""
+        """Return whether an ask failed for good, in this run or an earlier one."""
         return self.get(f"failed:{key}") is not None
 
     def open_account(self, owner: str) -> None:
-        """Open the account of the job: who works on it finds it there, or sends nothing."""
+        """Open the account of the job; workers that do not find it send no requests."""
         self._do(partial(self._open_account, owner), otherwise=None).result()
         if self.problem:
             raise StoreError(self.problem)
@@ -111,7 +111,7 @@ class Ledger(ABC):
     def spend(
         self, owner: str, rule: str, arguments: Mapping[str, Any]
     ) -> Future[dict[str, Any] | AccountLostError]:
-        """Change the job's account by a rule, and return the outcome; or that it is lost."""
+        """Change the job's account by a rule; return a future of the outcome, or of its loss."""
 
         def spent() -> dict[str, Any] | AccountLostError:
             try:
@@ -133,7 +133,7 @@ class Ledger(ABC):
         return f"{{{self.job}}}:account"
 
     def close(self) -> None:
-        """End the leases, and close what is open."""
+        """End the leases, and close the connections."""
         if self.is_closed:
             return
         self.save_again()
@@ -144,15 +144,15 @@ class Ledger(ABC):
         self._pool.shutdown()
         self._disconnect()
 
-    # --- what a backend does, each in one step; it raises where it is lost
+    # --- the steps of a backend, each atomic; they raise if it is lost
 
     @abstractmethod
     def _lease(self, key: str, token: str) -> bool:
-        """Grant a lease, or renew it, where there is neither an answer nor another's lease."""
+        """Grant or renew a lease, if the ask has neither an answer nor another run's lease."""
 
     @abstractmethod
     def _keep(self, key: str, value: str) -> str:
-        """Keep an answer if it is the first, and end all leases; return the first."""
+        """Keep an answer if it is the first, and end the ask's leases; return the first."""
 
     @abstractmethod
     def _forget(self, key: str, token: str) -> None:
@@ -163,19 +163,19 @@ class Ledger(ABC):
         raise StoreError(f"{self!r} keeps no account of {owner}")
 
     def _spend(self, owner: str, rule: str, arguments: Mapping[str, Any]) -> dict[str, Any]:
-        """Change the account by a rule; raise `AccountLostError` where it is gone or another's."""
+        """Change the account by a rule; raise `AccountLostError` if it is gone or another's."""
         raise AccountLostError(f"is not kept: {owner}, {rule}, {arguments}")
 
     @abstractmethod
     def _probe(self) -> None:
-        """Raise at once where it is still lost."""
+        """Raise at once if the ledger is still lost."""
 
     @abstractmethod
     def _disconnect(self) -> None:
-        """Close what is open, to be opened again when it is used."""
+        """Close the connections; the next use opens them again."""
 
     def hold(self) -> None:
-        """Hold still before a fork."""
+        """Stop before a fork, until `let_go`."""
         self._saving.acquire()
 
     def let_go(self, *, in_child: bool) -> None:
@@ -186,7 +186,7 @@ class Ledger(ABC):
             self._saving.release()
 
     def save_again(self) -> None:
-        """Write the answers that a full disk or a lost server did not take, if it does now."""
+        """Try again to write the answers that a full disk or a lost server did not take."""
         if not self.problem or self.is_final:
             return
         with self._saving:
@@ -200,11 +200,11 @@ class Ledger(ABC):
             for key in answers:
                 self._unsaved.pop(key, None)
             self.problem = self.reason = ""
-        for key, value in list(self._unsaved.items()):  # those that came meanwhile
+        for key, value in list(self._unsaved.items()):  # the answers that came meanwhile
             self.put(key, value)
 
     def check_open(self) -> None:
-        """Raise `StoreError` once it is closed."""
+        """Raise `StoreError` if it is closed."""
         if self.is_closed:
             raise StoreError(f"the store {self.path} is closed: open it again")
 
@@ -218,7 +218,7 @@ class Ledger(ABC):
         return f"{type(self).__name__}({str(self.path)!r})"
 
     def stop(self, error: BaseException, *, is_final: bool = False) -> None:
-        """Remember the first reason why nothing is kept, for now or for good."""
+        """Stop keeping answers, for now or for good; remember the first reason."""
         self.is_final = self.is_final or is_final
         self.reason = self.reason or str(error) or type(error).__name__
         later = "" if self.is_final else ", unless they can be written later"
@@ -228,16 +228,16 @@ class Ledger(ABC):
         )
 
     def _do(self, step: Callable[[], T], otherwise: T) -> Future[T]:
-        """Do a step in a thread of the ledger's; its future has `otherwise` where it is lost."""
+        """Do a step in a thread of the ledger; its future has `otherwise` if the ledger is lost."""
         self.check_open()
         done: Future[T] = Future()
-        # A future that runs cannot be cancelled: its reader may go, the step is done.
+        # A running future cannot be canceled: the step is done even if its caller is canceled.
         done.set_running_or_notify_cancel()
         self._pool.submit(lambda: done.set_result(self.tried(step, otherwise)))
         return done
 
     def tried(self, step: Callable[[], T], otherwise: T) -> T:
-        """Return the outcome of a step, `otherwise` where the ledger is lost, or is by now."""
+        """Return the outcome of a step; `otherwise` if the ledger is lost before or during it."""
         if not self.problem:
             try:
                 return step()

@@ -1,4 +1,4 @@
-"""How much a run may ask at once, in all, and how long."""
+"""The limits of a run: its requests at once and in total, and its time."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Limits:
-    """The options of a run that bound what it asks; `evaluate` says what each means.
+    """The options of a run that limit its requests; `evaluate` documents each.
 
     Raises `ParameterError` for a value out of its range.
     """
@@ -42,26 +42,26 @@ class Limits:
 
     @property
     def in_flight(self) -> int:
-        """How many requests go at a time: as many as asked for, and as connections may be open."""
+        """The most requests in flight: `max_concurrency`, and no more than free descriptors."""
         return min(self.max_concurrency, _free_descriptors())
 
     def retrying(self) -> Retries:
-        """Return how failed requests are sent again."""
+        """Return the rules for sending failed requests again."""
         from fullrecall.judge.models.retries import Retries
 
         return self.retries if isinstance(self.retries, Retries) else Retries(self.retries)
 
 
 _KEPT_FREE = 24
-"""Files that a run opens itself: its store and output, a module, names that are looked up."""
+"""Descriptors for a run's own files: its store and output, a module, name lookups."""
 
 
 def _free_descriptors() -> int:
-    """Return how many connections this process may open, at least 1."""
+    """Return how many more connections this process may open, at least 1."""
     try:
         from resource import RLIM_INFINITY, RLIMIT_NOFILE, getrlimit
     except ImportError:
-        return 8_192  # of the C library of Windows
+        return 8_192  # the limit of the C library of Windows
     most, _ = getrlimit(RLIMIT_NOFILE)
     if most == RLIM_INFINITY:
         return 2**16

@@ -1,4 +1,4 @@
-"""How far a run is, for people at a terminal."""
+"""The progress of a run, shown as a bar on standard error."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ if TYPE_CHECKING:
     from fullrecall.table.part import Part
 
 _DELAY_SECONDS = 1.0
-"""Before a bar is shown: short runs have none."""
+"""Seconds before a bar is shown: short runs show no bar."""
 
 _LOG_SECONDS = 30.0
-"""The same, and between two states of the bar, where standard error is no terminal."""
+"""Seconds before the bar, and between its updates, if standard error is not a terminal."""
 
 
 class Meter:
-    """Counts a run's rows and shows a bar, where standard error is no terminal only now and then.
+    """Counts a run's rows and shows a bar, updated less often unless standard error is a terminal.
 
-    Close it at the end, which takes the bar away.
+    Close it at the end, which removes the bar.
     """
 
     def __init__(self, run: Run, *, total: int | None) -> None:
@@ -34,11 +34,11 @@ class Meter:
         self._samples = self._unscored = 0
 
     def add(self, row: Row) -> None:
-        """Count a row, and show it."""
+        """Count a row, and update the bar."""
         self._count(1, sum(result.status is Status.UNSCORED for result in row.results))
 
     def add_part(self, part: Part, scores: int) -> None:
-        """Count the rows of a part with so many scores, and show them."""
+        """Count the rows of a part with this number of scores, and update the bar."""
         from fullrecall.measures.found import UNSCORED
 
         statuses = [part.columns(score).status for score in range(scores)]
@@ -51,13 +51,13 @@ class Meter:
             self._draw()
 
     def close(self) -> None:
-        """Take the bar away."""
+        """Remove the bar."""
         if self._bar is not None:
             self._bar.close()
 
     def _draw(self) -> None:
         if self._bar is None:
-            from tqdm import tqdm  # a short run does without
+            from tqdm import tqdm  # a short run does not load it
 
             often = 0.1 if self._after == _DELAY_SECONDS else _LOG_SECONDS
             self._bar = tqdm(total=self._total, unit=" samples", mininterval=often, leave=False)
@@ -66,7 +66,7 @@ class Meter:
         self._bar.update(self._samples - self._bar.n)
 
     def _details(self) -> str:
-        """Return what there is to tell beside the number of samples, in a few words each."""
+        """Return the numbers beside that of the samples: unscored, calls, tokens, retries, cost."""
         spent, phrases = self._run.spent, []
         if self._unscored:
             phrases.append(f"{self._unscored:,} unscored")

@@ -1,4 +1,4 @@
-"""The one door to models, straight: ledger, limit, budget, model, and back."""
+"""The path of each request to a model: ledger, limit, budget, model, and back."""
 
 from __future__ import annotations
 
@@ -26,35 +26,35 @@ from fullrecall.run.work import Run
 from fullrecall.scorers.scorer import LATE
 
 _POLL_SECONDS = (0.02, 0.5)
-"""Pauses between two looks at what another process asks: the first, and the longest."""
+"""Pauses between two checks of another process's request: the first, and the longest."""
 
 _MOST_ANSWERS = 10_000
-"""Replies that a run remembers beside its store: some 20 MB, so that its memory stays flat."""
+"""The most replies that a run remembers beside its store: about 20 MB."""
 
 
 @dataclass(slots=True)
 class _Request:
-    """One ask on its way: what is known of it so far."""
+    """The state of one ask in flight."""
 
     ask: Ask
     endpoint: Endpoint
     key: str
     failed_before: bool = False
-    """Whether an earlier run asked in vain, and others were answered."""
+    """Whether the ask failed for good before, while other asks were answered."""
     sent: int = 0
     is_pardoned: bool = False
-    """Whether it went once more after it was turned away for good."""
+    """Whether it was sent once more after a final failure."""
     lease: str = ""
     written: Future[str] | None = None
-    """Done once the answer is kept, with the one that was kept first."""
+    """A future of the answer that was kept first, done once this answer has been written."""
 
 
 class Door:
-    """What one run sends, in one event loop."""
+    """Sends the requests of one run, in one event loop."""
 
     def __init__(self, run: Run, ledger: Ledger | None) -> None:
         self.stopped: str | None = None
-        """Why the run is over: a model that does not answer; None while all do."""
+        """Why the run is over: a model does not answer. None while all models answer."""
         self._run = run
         self._retries = run.limits.retrying()
         self._ledger = ledger
@@ -68,9 +68,9 @@ class Door:
         self._models: dict[int, tuple[ChatModel, Endpoint]] = {}  # held: its number stays its own
 
     async def answer(self, ask: Ask) -> Completion:
-        """Return the completion of an ask, or the one that says why there is none.
+        """Return the completion of an ask, or one with its failure.
 
-        Raises `NotAsked` where the run sends no more.
+        Raises `NotAsked` if the run sends no more requests.
         """
         endpoint = self._endpoint(ask.model)
         request = _Request(ask, endpoint, completion_key(ask, endpoint.name))
@@ -98,14 +98,14 @@ class Door:
             await closed(close for close in closing if close is not None)
 
     async def _kept(self, request: _Request) -> Completion | None:
-        """Return the answer that there is already, or will be; None where it is our turn."""
+        """Return the answer that is kept, known, or already asked for; None to ask for it now."""
         known = request.ask.known
         kept = self._looked_up(request)
         while kept is None and known is None and request.key in self._waiting:
             other = self._waiting[request.key]
-            # Waited for, not awaited: a waiter that is cancelled would cancel it for all.
+            # `asyncio.wait`, not `await`: a waiter that is canceled would cancel it for all.
             await asyncio.wait([other])
-            if not other.cancelled():  # else whoever asked was given up: it is our turn
+            if not other.cancelled():  # else the task that asked was canceled: ask in its place
                 kept = other.result()
         if kept is None and known is not None:
             self._keep(request, known)
@@ -115,24 +115,24 @@ class Door:
 
     @contextmanager
     def _alone(self, request: _Request) -> Iterator[asyncio.Future[Completion]]:
-        """Ask as the only one of this run: others wait for the answer, or what ended it."""
+        """Ask alone in this run: equal asks wait for the answer, or the exception."""
         answered = asyncio.get_running_loop().create_future()
         self._waiting[request.key] = answered
         try:
             yield answered
         except Exception as error:
             answered.set_exception(error)
-            answered.exception()  # whoever shares it raises it; nobody may
+            answered.exception()  # mark it as retrieved: perhaps no equal ask waits for it
             raise
         finally:
-            # Where there is no answer, those who wait wake up, and one of them asks.
+            # Without an answer, the equal asks wake up, and one of them is sent.
             answered.cancel()
             del self._waiting[request.key]
             if self._ledger is not None and request.lease:
                 self._ledger.forget(request.key, request.lease)
 
     async def _paid(self, request: _Request) -> Completion:
-        """Return the answer that another run got meanwhile, or else the model's."""
+        """Return the answer that another run has got meanwhile, else the model's."""
         endpoint = request.endpoint
         began = await endpoint.enter()
         try:
@@ -152,7 +152,7 @@ class Door:
         return await self._written(request, completion)
 
     async def _sent(self, request: _Request, sent: int) -> Completion:
-        """Send a request once, within the endpoint's limit and the budget; keep what it brings."""
+        """Send a request once, within the endpoint's limit and the budget; keep its reply."""
         ask, account, endpoint = request.ask, self._account, request.endpoint
         reply = None
         entered = await endpoint.acquire()
@@ -163,7 +163,7 @@ class Door:
                 reply = await self._reply(ask)
                 account.spent.note(getattr(ask.model, "adjustments", ()))
                 completion = counted(reply, sent)
-                # With no `await` after the reply: a cancelled run keeps what it has paid for.
+                # Without an `await` after the reply: a canceled run keeps the replies it paid for.
                 self._keep(request, completion)
             finally:
                 await account.settle(ask, hold, reply, sent)
@@ -172,14 +172,14 @@ class Door:
         return completion
 
     def _pause(self, request: _Request, completion: Completion) -> float | None:
-        """Return the seconds before a request goes once more; None for never."""
+        """Return the seconds before a request is sent again; None if it is not."""
         failure = completion.failure
         if failure is None or not failure.is_final:
-            return None  # an answer, or one that the judge asks for again
+            return None  # an answer, or a failed reply that the judge asks for again
         wait = self._retries.wait(request.sent, completion)
         if wait is not None or failure.is_passing:
             return wait
-        # Turned away for good, or refused: once more, since endpoints do so by mistake, too.
+        # A final failure or a refusal: once more, since endpoints also do so by mistake.
         once_more = request.sent <= self._retries.most and not request.is_pardoned
         if not once_more or request.failed_before:
             return None
@@ -187,7 +187,7 @@ class Door:
         return self._retries.first_wait
 
     async def _reply(self, ask: Ask) -> Completion:
-        """Send one request; whatever its client raises is a failed one."""
+        """Send one request; return a failed completion for any exception of its client."""
         timeout = self._run.limits.timeout
         try:
             async with asyncio.timeout(timeout) as limit:
@@ -203,8 +203,8 @@ class Door:
     def _tell(self, request: _Request, completion: Completion, began: float) -> None:
         """Note at the endpoint an ask that failed for good.
 
-        One of which a run before knows that it fails while others are answered is no sign: what
-        is left for a later run may be nothing else.
+        An ask that failed before, while other asks were answered, does not count against the
+        endpoint: a later run may have only such asks left.
         """
         failure = completion.failure
         if failure is None or failure.is_reply or request.failed_before:
@@ -225,7 +225,7 @@ class Door:
     # --- the ledger
 
     def _looked_up(self, request: _Request) -> Completion | None:
-        """Return what the store has, or what this run was replied; None where there is neither."""
+        """Return the answer in the store, else this run's own reply; None without either."""
         request.failed_before = request.key in self._failed
         if self._ledger is not None:
             kept = self._ledger.get(request.key)
@@ -235,7 +235,7 @@ class Door:
         return self._replies.get(request.key)
 
     async def _leased(self, request: _Request) -> Completion | None:
-        """Wait until no other run asks the same; return its answer, None where it is our turn."""
+        """Wait until no other run leases the ask; return its answer, None to ask for it now."""
         ledger, pause = self._ledger, _POLL_SECONDS[0]
         while ledger is not None and not ledger.problem:
             request.lease, granted = ledger.lease(request.key)
@@ -251,14 +251,14 @@ class Door:
         return None
 
     def _keep(self, request: _Request, completion: Completion) -> None:
-        """Keep a model's reply: for this run, and if it holds anything of an answer, for all."""
+        """Keep a model's reply for this run, and in the store if it has part of an answer."""
         if completion.failure is None or completion.failure.is_reply:
-            # Nobody asks again for a reply of no use; a way to the model that failed may be mended.
+            # A useless reply is not asked for again in this run; a failed connection may recover.
             self._replies[request.key] = completion
             if len(self._replies) > _MOST_ANSWERS:
-                # The oldest: a dict keeps the order in which its keys came.
+                # Delete the oldest: a dict keeps the order of its keys.
                 del self._replies[next(iter(self._replies))]
-        # No completion is ever stored that holds nothing of an answer.
+        # A completion without any part of an answer is never stored.
         accepts = request.ask.accepts
         is_answer = accepts(completion) if accepts else completion.failure is None
         if self._ledger is not None and is_answer:
@@ -266,7 +266,7 @@ class Door:
             request.written = self._ledger.put(request.key, text_of(completion), lease)
 
     async def _written(self, request: _Request, completion: Completion) -> Completion:
-        """Return the answer once it is kept, or the one that was kept there before it."""
+        """Return the answer once it is kept, or the answer that was kept before it."""
         if request.written is None:
             return completion
         first = await asyncio.wrap_future(request.written)
@@ -274,36 +274,36 @@ class Door:
         return completion_of(first)
 
     def _warn_once(self) -> None:
-        """Say that the store is lost."""
+        """Warn, once, that the store is lost."""
         if self._ledger is not None and self._ledger.problem and not self._is_warned:
             self._is_warned = True
             warnings.warn(self._ledger.problem, UserWarning, stacklevel=2)
 
 
 def text_of(completion: Completion) -> str:
-    """Return a completion as text that `completion_of` reads back."""
+    """Return a completion as JSON, which `completion_of` reads."""
     return json.dumps(asdict(completion))
 
 
 def completion_of(text: str) -> Completion:
-    """Return what `text_of` wrote."""
+    """Return the completion that `text_of` wrote."""
     fields = json.loads(text)
     failure = fields.pop("failure")
     return Completion(**fields, failure=None if failure is None else Failure(failure))
 
 
 def completion_key(ask: Ask, model: str = "") -> str:
-    """Return the key of a completion: the model's name and parameters, and all that it is asked.
+    """Return the key of a completion: a hash of the model's name and parameters, and the request.
 
-    `model` is the name of the ask's model where it is known: it takes long to tell.
+    `model` is the name of the ask's model, if known: it takes long to compute.
     """
     request = ask.request
-    # Messages are hashed as they are, which is faster than as JSON; with their lengths, no text
-    # can pass for the end of one and the beginning of the next.
+    # Messages are hashed as they are, which is faster than as JSON. Their lengths are hashed too,
+    # so that two different splits of a text into messages have different keys.
     lengths = [(message.role, len(message.content)) for message in request.messages]
     settings = (lengths, request.schema, request.schema_name, request.sample, request.again)
     parts = ("completion", model or ask.model.name, *settings)
-    # ASCII, so that half a surrogate pair, legal in JSON, has a digest too.
+    # ASCII, so that a lone surrogate, legal in JSON, has a digest too.
     digest = hashlib.sha256(_ENCODED(parts).encode("ascii"))
     for message in request.messages:
         digest.update(message.content.encode("utf-8", "surrogatepass"))

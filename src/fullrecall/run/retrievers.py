@@ -1,4 +1,4 @@
-"""What may be asked as a retriever, and what becomes of what it returns or raises."""
+"""Adapts functions and frameworks to `Retriever`, and their results and errors to `Retrieval`."""
 
 from __future__ import annotations
 
@@ -24,33 +24,34 @@ from fullrecall.samples.retrieval import Retrieval, Retriever
 from fullrecall.samples.sample import Sample
 
 RetrieverLike: TypeAlias = Retriever | Callable[..., Any] | Callable[..., Awaitable[Any]]
-"""A function of the question, and of `k` if it takes one, sync or async; a `Retriever`; or what a
-framework retrieves with. It returns what was retrieved: IDs, texts, (id, text) or (id, score),
+"""A function of the question, and of `k` if it takes one, sync or async; a `Retriever`; or a
+framework's retriever. It returns the retrieved contexts: IDs, texts, (id, text) or (id, score),
 mappings, `Context`s, a `Retrieval`, rows of a database, or another library's results. A parameter
-`history` is passed the messages before the question, from `metadata["history"]`."""
+`history` gets the messages before the question, from `metadata["history"]`."""
 
 DEFAULT_K = 100
-"""Contexts that a function which requires `k` is asked for, where nobody says how many."""
+"""The default number of contexts for a function that requires `k`."""
 
 _K_NAME = re.compile("(.*_)?k|topk|limit|depth|count|n|size|(n|num|max)_results")
-"""What a function may call the number of contexts that it returns."""
+"""The names of a function's parameter for the number of contexts to return."""
 
 _ADAPTERS = {
     "langchain": ("langchain_fullrecall", "langchain-fullrecall"),
     "langgraph": ("langchain_fullrecall", "langchain-fullrecall"),
     "llama_index": ("llama_index.evaluation.fullrecall", "llama-index-evaluation-fullrecall"),
 }
-"""The adapter of each framework, as a module and as what is installed."""
+"""The adapter of each framework: its module and its distribution."""
 
 
 def as_retriever(
     retriever: object, *, k: int | None = None, id_key: IdKey | None = None
 ) -> Retriever:
-    """Return whatever can be asked a question as a `Retriever`.
+    """Return a `Retriever` for a function, a framework's retriever, or a `Retriever`.
 
-    - `k`: contexts to ask for, of what can be told: a function with a parameter of that name, or
-      with a second one that it requires; what an adapter's `observed` returns. Default: its own.
-    - `id_key`: where each context has its ID, of a function's results and of a framework's.
+    - `k`: the number of contexts to ask for, if the retriever takes one: a function with a
+      parameter named `k` or similarly, or with a required second parameter; an adapter's
+      `observed(…)`. Default: the retriever's own.
+    - `id_key`: where each context of a function or of a framework's retriever has its ID.
 
     Raises `ParameterError` for anything else.
     """
@@ -78,8 +79,8 @@ def as_retriever(
 
 
 def _framework_of(retriever: object) -> str | None:
-    """Return the framework that a retriever is of, or that its class derives from."""
-    # By name: a framework that nobody imported is not imported to ask.
+    """Return the framework of a retriever's class or of a base class; None without one."""
+    # By the name of the module, so that no framework is imported for this.
     for kind in type(retriever).__mro__:
         for framework, (adapter, _) in _ADAPTERS.items():
             if kind.__module__.startswith(framework) and not kind.__module__.startswith(adapter):
@@ -102,7 +103,7 @@ def _observed(retriever: object, framework: str, id_key: IdKey | None) -> Any:
 class FunctionRetriever:
     """A function of the question as a retriever: sync or async, or an object with `__call__`.
 
-    `k` is passed where the function takes it, `DEFAULT_K` where it requires one and `k` is None.
+    `k` is passed if the function takes it; `DEFAULT_K` if the function requires it and `k` is None.
     """
 
     def __init__(
@@ -117,7 +118,7 @@ class FunctionRetriever:
         self.asynchronous = any(iscoroutinefunction(f) or isasyncgenfunction(f) for f in kinds)
 
     def retrieve(self, sample: Sample) -> Retrieval:
-        """Return what the function returns for the sample's question."""
+        """Return the function's result for the sample's question, as a `Retrieval`."""
         return as_retrieval(self._called(sample), sample, self._id_key)
 
     async def aretrieve(self, sample: Sample) -> Retrieval:
@@ -154,7 +155,7 @@ def takes_history(function: Callable[..., Any]) -> bool:
 
 
 class _Deeper:
-    """A `Retriever` that can be called with a question and `k`, as those of adapters can."""
+    """A callable `Retriever` with a fixed `k`, such as an adapter's: called as `(question, k)`."""
 
     def __init__(self, retriever: Any, k: int) -> None:
         self._retriever = retriever
@@ -162,10 +163,10 @@ class _Deeper:
         self.asynchronous = is_asynchronous(retriever)
 
     def retrieve(self, sample: Sample) -> Retrieval:
-        """Return what is retrieved for the sample; as deep as `k`, where that can be told."""
+        """Return the retrieval for the sample; `k` contexts, if the retriever takes `k`."""
         try:
             return as_retrieval(self._retriever(sample.user_input, self._k), sample)
-        except ParameterError:  # nothing in it can be told to return more
+        except ParameterError:  # the retriever takes no `k`
             return as_retrieval(self._retriever.retrieve(sample), sample)
 
     async def aretrieve(self, sample: Sample) -> Retrieval:
@@ -180,7 +181,7 @@ class _Deeper:
 def _depth_arguments(
     function: Callable[..., Any], k: int | None
 ) -> tuple[tuple[int, ...], dict[str, int]]:
-    """Return the arguments, by position and by name, that tell a function to return `k`."""
+    """Return the arguments, by position and by name, that ask a function for `k` contexts."""
     try:
         _, *parameters = signature(function).parameters.values()
     except (TypeError, ValueError):  # some functions of C have none
@@ -201,16 +202,16 @@ def _depth_arguments(
 def as_retrieval(
     result: object, sample: Sample | None = None, id_key: IdKey | None = None
 ) -> Retrieval:
-    """Return what a retriever returned as a `Retrieval`; raise `InputError` for what cannot be.
+    """Return a retriever's result as a `Retrieval`; raise `InputError` if it cannot be read.
 
-    Strings that look like IDs are IDs where `sample` has reference IDs. What has to be awaited
-    cannot be read: the function was not seen to be asynchronous.
+    Strings that look like IDs are IDs if `sample` has reference IDs. An awaitable cannot be read:
+    the function was not recognized as asynchronous.
     """
     if isinstance(result, Retrieval):
         return result
     if isawaitable(result) or isinstance(result, AsyncIterable):
         if iscoroutine(result):
-            # Else Python warns that it was never awaited.
+            # Otherwise Python warns that it was never awaited.
             result.close()
         raise InputError("retriever returned an awaitable: declare it with async def")
     names_ids = sample is not None and sample.reference_context_ids is not None
@@ -223,12 +224,12 @@ def is_asynchronous(retriever: Retriever) -> bool:
 
 
 def failed(error: BaseException) -> Retrieval:
-    """Return what an exception of a retriever makes of its sample."""
+    """Return a `Retrieval` with a retriever's exception as its error."""
     return Retrieval(error=brief(str(error) if isinstance(error, InputError) else error, _LONGEST))
 
 
 _LONGEST = 300
-"""Characters of an exception's message that a reason shows."""
+"""The most characters of an exception's message in an error."""
 
 
 _THREAD_BOUND = (
@@ -237,19 +238,19 @@ _THREAD_BOUND = (
     "no current event loop in thread",  # asyncio.get_event_loop
     "annot switch to a different thread",  # greenlet: Playwright's and SQLAlchemy's sync APIs
 )
-"""What libraries raise where an object is used in another thread than its own."""
+"""Parts of the messages that libraries raise if an object is used outside its own thread."""
 
 
 def is_thread_bound(error: str | None) -> bool:
-    """Return whether a call failed for an object that belongs to another thread."""
+    """Return whether a call failed because an object belongs to another thread."""
     return error is not None and any(sign in error for sign in _THREAD_BOUND)
 
 
 def checked_thread(retrieval: Retrieval) -> Retrieval:
-    """Return a retrieval, an error where a call failed only for the thread that it was made in.
+    """Return a retrieval; one with an error if a call failed only because of its thread.
 
-    An adapter records what a call raised. A fallback that answered in its place would not have been
-    asked outside of `evaluate`: its documents are not what is to be scored.
+    An adapter records the exceptions of calls. A fallback that answered in place of a failed call
+    would not have been asked outside `evaluate`, so its documents are not scored.
     """
     errors = [retrieval.error, *(call.error for root in retrieval.calls for call in root.walk())]
     for error in errors:

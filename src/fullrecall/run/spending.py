@@ -1,11 +1,12 @@
 """The rules by which an account is charged, as changes of its state, which is plain JSON.
 
-`batches.redis` has the same rules as a script of the server's; a test holds that both agree.
+`batches.redis` has the same rules as a script of the server; a test checks that both agree.
 
-Tokens are known when an answer is there. Until then a request holds a reserve: as many as it is
-expected to take, and beside others as many as it may take, so that a bad guess costs once and not
-as many times as there are requests in flight. A reserve counts as spent until it is settled. That
-of a worker that has died stays so, and keeps no other request waiting once its time is over.
+A request's tokens are known once its answer has arrived. Until then it holds a reserve of the most
+that it may take. Beside others it is sent only if the budget has room for that; alone, if the
+budget has room for its expected tokens. So a bad guess costs once, and not once for each request in
+flight. A reserve counts as spent until it is settled. The reserve of a dead worker stays, but no
+other request waits for it once its time is over.
 """
 
 from __future__ import annotations
@@ -14,11 +15,11 @@ from collections.abc import Callable, Mapping, Sequence
 from math import ceil
 from typing import Any, NamedTuple, TypeAlias
 
-PER_CHARACTER = 0.3  # tokens, before any answer told better
-ANSWER = 200  # tokens, likewise
-PROMPT_AT_MOST = 2.0  # times the tokens for its length that the largest before took
-ANSWER_AT_MOST = 4.0  # times the tokens that the longest answer before took
-LONG_ANSWER = 1_000  # tokens that an answer may take, whatever earlier ones took
+PER_CHARACTER = 0.3  # expected tokens per character of a prompt, before the first answer
+ANSWER = 200  # expected tokens of an answer, before the first answer
+PROMPT_AT_MOST = 2.0  # times the most tokens per character of an earlier prompt
+ANSWER_AT_MOST = 4.0  # times the tokens of the longest earlier answer
+LONG_ANSWER = 1_000  # tokens that an answer may always take
 
 NANO = 1_000_000_000
 """Costs are counted in billionths: whole numbers add up exactly."""
@@ -33,24 +34,24 @@ State: TypeAlias = dict[str, Any]
 
 
 class Size(NamedTuple):
-    """What a request takes, or may take: tokens, and cost in billionths."""
+    """The size of a request, actual or expected: tokens, and cost in billionths."""
 
     tokens: int
     cost: int
 
 
 COUNTS = ("calls", "retries", "prompt_tokens", "completion_tokens", "settled", "tokens", "cost")
-"""What an account counts, beside the largest sizes so far, the next turn, and the reserves."""
+"""The sums of an account, beside the largest sizes so far, the next turn, and the reserves."""
 
 
 def opened(owner: str) -> State:
-    """Return an account of which nothing is spent."""
+    """Return a new account, with all sums at 0."""
     largest = {"per_character": 0.0, "answer": 0.0, "turn": 0.0}
     return {"owner": owner, **dict.fromkeys(COUNTS, 0), **largest, "holds": {}}
 
 
 def size_of(prompt: float, answer: float, prices: Sequence[float]) -> Size:
-    """Return the size of a request that takes so many tokens, by the prices of a million."""
+    """Return the size of a request with these tokens, by the prices of a million tokens."""
     cost = (prompt * prices[0] + answer * prices[1]) * (NANO // _PER)
     return Size(ceil(prompt + answer), int(cost + 0.5))
 
@@ -65,14 +66,15 @@ def reserve(
     prices: Sequence[float],
     seconds: float,
 ) -> dict[str, Any]:
-    """Count a request as on its way if there is room: return in how many seconds it may go.
+    """Reserve room for a request: return the seconds until its turn, as `wait`.
 
-    Else return which of its `bounds` is used up, or neither where it is to look again. `length` is
-    that of the prompt, in characters and at most in tokens.
+    Without room, return the exhausted bound as `full` (for tokens and cost with the `cost` so far),
+    or an empty mapping if the caller is to try again. `length` is the prompt's characters and its
+    most possible tokens.
     """
     holds: dict[str, list[float]] = state["holds"]
     if name in holds:
-        return {"wait": 0.0}  # asked twice: the answer was lost
+        return {"wait": 0.0}  # the same request again: the ledger's answer was lost
     if "calls" in bounds and state["calls"] >= bounds["calls"]:
         return {"full": "calls"}
     most = Size(0, 0)
@@ -84,7 +86,7 @@ def reserve(
         # The sizes of a few requests do not predict those of many.
         if alive > state["settled"] or _beyond(state, bounds, most):
             if alive:
-                return {}  # those on their way may take less than is held
+                return {}  # requests in flight may take less than their reserves
             prompt = length[0] * (state["per_character"] or PER_CHARACTER)
             expected = size_of(prompt, state["answer"] or ANSWER, prices)
             beyond = _beyond(state, bounds, expected)
@@ -92,7 +94,7 @@ def reserve(
                 return {"full": beyond, "cost": state["cost"]}
     turn = now
     if "rate" in bounds:
-        # Turns are slots of time in the shared account: the rate is that of all workers together.
+        # Turns are time slots of the shared account: the rate is that of all workers together.
         turn = max(now, state["turn"])
         state["turn"] = turn + 1 / bounds["rate"]
     state["calls"] += 1
@@ -105,7 +107,7 @@ def reserve(
 def settle(
     state: State, _: float, *, name: str, amounts: Mapping[str, int], largest: Mapping[str, float]
 ) -> dict[str, Any]:
-    """Replace the reserve of a request by what it took, however late; once."""
+    """Replace the reserve of a request by its actual amounts; only once, but at any time."""
     hold = state["holds"].pop(name, None)
     if hold is not None:
         state["tokens"] -= hold[0]
@@ -118,7 +120,7 @@ def settle(
 
 
 def renew(state: State, now: float, *, names: Sequence[str], seconds: float) -> dict[str, Any]:
-    """Have the reserves of requests last for so many seconds more."""
+    """Extend the reserves of requests to `seconds` from now."""
     for name in names:
         if name in state["holds"]:
             state["holds"][name][2] = now + seconds
@@ -126,12 +128,12 @@ def renew(state: State, now: float, *, names: Sequence[str], seconds: float) -> 
 
 
 def read(state: State, _: float) -> dict[str, Any]:
-    """Return what is counted."""
+    """Return the sums of an account."""
     return {kind: state[kind] for kind in COUNTS}
 
 
 def _beyond(state: State, bounds: Mapping[str, float], size: Size) -> str:
-    """Return the bound that a request of that size goes beyond, empty for none."""
+    """Return the bound that a request of this size would exceed; empty if none."""
     if "tokens" in bounds and state["tokens"] + size.tokens > bounds["tokens"]:
         return "tokens"
     if "cost" in bounds and state["cost"] + size.cost > bounds["cost"] * NANO:

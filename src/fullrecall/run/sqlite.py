@@ -1,7 +1,7 @@
-"""The ledger in SQLite: in a file that the threads and processes of a machine share.
+"""The ledger in an SQLite file, which the threads and processes of a machine share.
 
-One thread of each process writes. Answers are on the disk when they are reported as kept: what a
-killed run had finished is there. A process that forks goes on with it on both sides.
+One thread of each process writes. Answers are on the disk when they are reported as kept, so that
+they survive a killed run. After a fork, parent and child both go on with the ledger.
 """
 
 from __future__ import annotations
@@ -41,20 +41,20 @@ _SCHEMA = (
 
 
 def check(path: Path) -> None:
-    """Raise `StoreError` for what is not a store, a damaged or a newer one; write nothing."""
+    """Raise `StoreError` unless a store can be at `path`, intact and of this version; only read."""
     if not path.parent.is_dir():
         raise StoreError(f"no directory {path.parent} for the store {path.name}")
     if path.exists() and not path.is_file():
         raise StoreError(f"the store {path} cannot be read: it is not a regular file")
-    # Nothing but SQLite opens the file: to close it would drop the locks that this process has on
-    # it, and another process could delete a log that is still written to (howtocorrupt.html, 2.2).
+    # Only SQLite opens the file: closing it elsewhere would drop the locks of this process, and
+    # another process could delete a log that is still in use (howtocorrupt.html, 2.2).
     size = path.stat().st_size if path.exists() else 0
     if not size:
         return
-    if size < _HEADER:  # SQLite takes a file of a few bytes for an empty one, and overwrites it
+    if size < _HEADER:  # SQLite takes a file of a few bytes for an empty file, and overwrites it
         raise StoreError(f"{path} is not a store, nor any SQLite file: {_WAY_OUT}")
     try:
-        # Read only: a connection that may write rolls back what another program left half done.
+        # Read only: a connection that may write rolls back another program's open transaction.
         with closing(reading(path)) as connection:
             _check_ours(path, connection)
     except sqlite3.OperationalError as error:
@@ -64,16 +64,16 @@ def check(path: Path) -> None:
 
 
 def _check_locks(folder: Path) -> None:
-    """Raise `StoreError` where a file system has no locks: SQLite would wait for one in vain."""
+    """Raise `StoreError` if the file system has no locks: SQLite would wait for one in vain."""
     try:
         import fcntl
-    except ImportError:  # Windows locks otherwise
+    except ImportError:  # Windows locks in another way
         return
     probe = beside(folder / "locks")
     try:
         file = probe.open("xb")
     except OSError:
-        return  # opening the store says what is wrong
+        return  # opening the store will raise the error
     try:
         with file:
             fcntl.lockf(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -88,7 +88,7 @@ def _check_locks(folder: Path) -> None:
 
 
 def _check_ours(path: Path, connection: sqlite3.Connection) -> None:
-    connection.execute("BEGIN")  # one view, while another process makes the tables
+    connection.execute("BEGIN")  # one snapshot, while another process creates the tables
     application = _pragma(connection, "application_id")
     version = _pragma(connection, "user_version")
     # The check reads every page of the file.
@@ -120,13 +120,13 @@ def reading(path: Path) -> sqlite3.Connection:
         is_logged = log.exists() and log.stat().st_size
         if is_logged or not isinstance(error, sqlite3.OperationalError):
             raise
-        # A directory that takes no -shm file, and no run left a log there: read as it stands.
+        # The directory takes no -shm file, and has no log: the file is read as it is.
         return connected(path, "?mode=ro&immutable=1")
     return connection
 
 
 def writing(path: Path) -> sqlite3.Connection:
-    """Return a connection that can write, the tables made; raises `sqlite3.Error`."""
+    """Return a connection that can write, with the tables created; raises `sqlite3.Error`."""
     connection = connected(path)
     try:
         _retried(connection, "PRAGMA journal_mode = WAL")
@@ -148,7 +148,7 @@ def connected(path: Path, options: str = "?mode=rwc") -> sqlite3.Connection:
     connection = sqlite3.connect(
         address, uri=True, timeout=PATIENCE, isolation_level=None, check_same_thread=False
     )
-    # What is no UTF-8 is damaged: its checksum says so where one matters.
+    # Text that is not UTF-8 is damaged: the checksum of its row detects it.
     connection.text_factory = partial(str, encoding="utf-8", errors="replace")
     # SQLite has no checksum of its own for the values of a row.
     connection.create_function("crc32", 1, zlib.crc32, deterministic=True)
@@ -156,7 +156,7 @@ def connected(path: Path, options: str = "?mode=rwc") -> sqlite3.Connection:
 
 
 def _retried(connection: sqlite3.Connection, statement: str) -> None:
-    """Execute what SQLite refuses at once, instead of waiting, while another process does it."""
+    """Execute a statement, retried while another process executes it: SQLite does not wait."""
     until = time.monotonic() + PATIENCE
     while True:
         try:
@@ -181,7 +181,7 @@ _BOOTTIME = getattr(time, "CLOCK_BOOTTIME", None)  # goes on while the machine s
 def seconds() -> float:
     """Return the seconds since the machine started, the same in each of its processes.
 
-    Nobody sets this clock: processes whose dates disagree agree about who holds a claim.
+    This clock is never set, so that processes agree about leases even if their dates differ.
     """
     return time.monotonic() if _BOOTTIME is None else time.clock_gettime(_BOOTTIME)
 
@@ -194,16 +194,15 @@ INSERT INTO leases SELECT :key, :token, :now + :seconds WHERE NOT EXISTS ({_GET}
 ON CONFLICT (key) DO UPDATE SET token = excluded.token, until = excluded.until
 WHERE token = excluded.token OR until NOT BETWEEN :now AND :now + 2 * :seconds
 """
-"""A lease that ends far in the future is from before the machine was started again."""
+"""A lease that ends far in the future was made before the machine was restarted."""
 
 
 class SQLiteLedger(Ledger):
-    """A ledger in the file `path`, made where there is none.
+    """A ledger in the file `path`, which is created if it is missing.
 
-    Raises `StoreError` for a file that is not a store, a damaged one, one of a newer version, and
-    where there is no such directory; none of these is written to. A store that can be read and
-    not written (a read-only file, a full disk), or is deleted or replaced while it is in use,
-    serves what it has.
+    Raises `StoreError` for a file that is not a store, a damaged store, a store of another version,
+    and a missing directory, and writes to none of these. A store that cannot be written (a
+    read-only file, a full disk), or is deleted or replaced while in use, still returns its answers.
     """
 
     def __init__(self, path: str | Path, job: str = "") -> None:
@@ -228,7 +227,7 @@ class SQLiteLedger(Ledger):
         self._lock, self._transacting = threading.RLock(), threading.RLock()
 
     def get(self, key: str) -> str | None:
-        """Return the answer to an ask; None where there is none, or it is damaged."""
+        """Return the answer to an ask; None without one, or if it is damaged."""
         with self._lock:
             self.check_open()
             try:
@@ -277,19 +276,19 @@ class SQLiteLedger(Ledger):
         return self._transact(spend)
 
     def _probe(self) -> None:
-        """Do nothing: what is written next shows whether the file takes it."""
+        """Do nothing: the next write shows whether the file takes answers."""
 
     def _transact(self, work: Callable[[sqlite3.Connection], T], *, is_synced: bool = False) -> T:
-        """Return what is done in one transaction; a power cut does not undo a synced one."""
+        """Return the result of `work` in a transaction; a synced one survives a power cut."""
         with self._transacting:
-            # SQLite would go on writing to a deleted file, and report it as kept.
+            # SQLite would go on writing to a deleted file, and report the answers as kept.
             if _identity(self._path) != self._file:
                 raise StoreError(_GONE)
             if self._writing is None:  # after a fork
                 self._writing = writing(self._path)
             connection = self._writing
             connection.execute(f"PRAGMA synchronous = {'FULL' if is_synced else 'NORMAL'}")
-            # Locked before it is read: a transaction that reads first and writes then may be
+            # Locked before the first read: a transaction that reads first and then writes may be
             # refused, and two processes could both see an ask without a lease.
             connection.execute("BEGIN IMMEDIATE")
             try:
@@ -302,7 +301,7 @@ class SQLiteLedger(Ledger):
             return outcome
 
     def stop(self, error: BaseException, *, is_final: bool = False) -> None:
-        """Remember why nothing is kept: for good where the file is gone or damaged."""
+        """Stop keeping answers, and remember why; for good if the file is gone or damaged."""
         is_gone = self._file is not None and _identity(self._path) != self._file
         is_damaged = isinstance(error, sqlite3.DatabaseError) and not isinstance(
             error, sqlite3.OperationalError
@@ -311,16 +310,16 @@ class SQLiteLedger(Ledger):
         super().stop(StoreError(_GONE) if is_gone else error, is_final=is_final)
 
     def _disconnect(self) -> None:
-        # The writer closes last: only a connection that may write tidies the log away.
+        # The writer closes last: only a connection that may write removes the log.
         for connection in (self._reading, self._writing):
             if connection is not None:
                 connection.close()
         self._reading = self._writing = None
 
     def hold(self) -> None:
-        """Hold still before a fork, with the file closed.
+        """Stop before a fork, with the file closed.
 
-        A connection that is carried over a fork can damage the file (sqlite.org/howtocorrupt.html,
+        A connection that is used after a fork can damage the file (sqlite.org/howtocorrupt.html,
         2.6).
         """
         super().hold()
@@ -337,13 +336,13 @@ class SQLiteLedger(Ledger):
 
 
 def _got(connection: sqlite3.Connection, key: str) -> str | None:
-    """Return a value; None where there is none, or it does not have its checksum."""
+    """Return the value of a key; None if it is missing, or its checksum does not match."""
     row = connection.execute(_GET, {"key": key}).fetchone()
     return None if row is None else row[0]
 
 
 def _identity(path: Path) -> tuple[int, int] | None:
-    """Return the device and number of a file; None where there is none."""
+    """Return the device and inode numbers of a file; None if it is missing."""
     try:
         status = path.stat()
     except OSError:

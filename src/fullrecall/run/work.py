@@ -1,7 +1,7 @@
-"""One sample of a run: the results it has, and the flows that still ask for theirs.
+"""One sample of a run: its results, and the flows that still ask for theirs.
 
-Nothing here asks: scores that take no model are made without an event loop, and without loading
-what asks.
+This module sends no requests, and does not load the modules that do: scores without a model need no
+event loop.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Begun:
-    """A flow that asked something: where it stands, and where its result belongs."""
+    """A flow that waits for answers to its asks, and the place of its result."""
 
     index: int
     scorer: Scorer
@@ -41,9 +41,10 @@ class Begun:
 
 @dataclass(slots=True)
 class Work:
-    """A sample on its way: the results that it has, the flows that still ask.
+    """A sample in work: its results so far, and its flows that still ask.
 
-    `is_retrieved` says whether a retriever was asked, if there is one; before that there are none.
+    `is_retrieved` is False until the retriever, if any, was asked. Until then it has neither
+    results nor flows.
     """
 
     position: int
@@ -55,21 +56,21 @@ class Work:
 
     @property
     def asks(self) -> bool:
-        """Whether anything is still to be asked for it."""
+        """Whether the retriever or a model is still to be asked."""
         return bool(self.begun) or not self.is_retrieved
 
     @property
     def is_done(self) -> bool:
-        """Whether all its results are there, or given up."""
+        """Whether all of its results are complete or given up."""
         return self.is_retrieved and (self.task.done() if self.task else not self.begun)
 
     def take(self, prepared: Work) -> None:
-        """Go on as the same sample, retrieved and prepared."""
+        """Continue with the same sample, retrieved and prepared."""
         self.sample, self.results, self.begun = prepared.sample, prepared.results, prepared.begun
         self.is_retrieved = True
 
     def row(self, scorers: Sequence[Scorer]) -> Row:
-        """Return the row; a result that is not there was interrupted."""
+        """Return the row; a missing result counts as interrupted."""
         results = (
             result or unscored(scorer, INTERRUPTED)
             for scorer, result in zip(scorers, self.results, strict=True)
@@ -79,23 +80,23 @@ class Work:
 
 @dataclass
 class Run:
-    """One run: what is scored how, within which limits, and what it has spent."""
+    """One run: its scorers, limits, settings, and spending."""
 
     scorers: Sequence[Scorer]
     limits: Limits = field(default_factory=Limits)
     corpus: CorpusIndex | None = None
-    """What labels are held against: a score that depends on a stale one is not made."""
+    """The corpus against which labels are checked: a stale label leaves its scores unscored."""
     interruption: Interruption = field(default_factory=Interruption)
     view: View = "contexts"
-    """Which list of each record is scored."""
+    """The list of each record that is scored."""
     collapse: bool = False
-    """Whether retrieved contexts of one ID are one."""
+    """Whether retrieved contexts with the same ID count as one."""
     first: int = 1
-    """The position of the first sample to score; those before it are rows already."""
+    """The position of the first sample to score; earlier samples already have rows."""
     retriever: Retriever | None = None
-    """What is asked for each sample's retrieval; None where samples have theirs."""
+    """The retriever that is asked for each sample; None if samples have retrieved contexts."""
     is_given_up: bool = field(default=False, init=False)
-    """Whether nobody takes its rows any more."""
+    """Whether its rows are not read any more."""
 
     def __post_init__(self) -> None:
         self.budget = checked(self.limits.budget, self.scorers)
@@ -104,7 +105,7 @@ class Run:
 
     @property
     def seconds(self) -> float:
-        """How long the run has taken so far."""
+        """The seconds that the run has taken so far."""
         return time.monotonic() - self._began
 
     def seconds_left(self) -> float | None:
@@ -115,21 +116,21 @@ class Run:
 
     @property
     def asks_nobody(self) -> bool:
-        """Whether nothing can be sent, kept, or looked up."""
+        """Whether the run needs neither a model nor a store."""
         flows = any(hasattr(scorer, "flow") for scorer in self.scorers)
         return self.limits.store is None and not flows
 
     def work(self, position: int, sample: Sample) -> Work:
-        """Return a sample as it is to be worked on: prepared, unless it is to be retrieved for."""
+        """Return the work of a sample: prepared, unless the retriever is to be asked first."""
         if self.retriever is not None:
             return Work(position, sample, is_retrieved=False)
         return self.prepared(position, sample)
 
     def prepared(self, position: int, sample: Sample) -> Work:
-        """Return a sample with all that takes no model: flows are begun, other scores are made.
+        """Return the work of a sample up to its first requests: flows begun, other scores made.
 
-        A sample that comes after the deadline is not measured, and a score that depends on a label
-        which is stale in the corpus is not made.
+        A sample that comes after the deadline is unscored, and so is a score that depends on a
+        label which is stale in the corpus.
         """
         sample = sample.in_view(self.view)
         if self.collapse:
@@ -159,7 +160,7 @@ class Run:
 
 
 def score_alone(scorer: Scorer, sample: Sample, corpus: CorpusIndex | None = None) -> Result:
-    """Return the result of a sample outside of a run; raises nothing, as a run does."""
+    """Return the result of a sample outside a run; like a run, never raise."""
     return _stale(scorer, sample, corpus) or score_one(scorer, sample)
 
 
@@ -181,17 +182,17 @@ async def ascore_alone(scorer: Scorer, sample: Sample, corpus: CorpusIndex | Non
 
 
 def _stale(scorer: Scorer, sample: Sample, corpus: CorpusIndex | None) -> Result | None:
-    """Return the result where the score depends on a label that is stale; None where it is not."""
+    """Return an unscored result if the score depends on a stale label, else None."""
     if corpus is None:
         return None
-    # All labels, where a user's scorer does not say on which its score depends.
+    # All labels, if a user's scorer does not say on which its score depends.
     labels = scorer.labels if isinstance(scorer, FindingScorer) else LABELS
     stale = stale_label(sample, corpus, labels)
     return None if stale is None else unscored(scorer, stale)
 
 
 def _begin(work: Work, index: int, scorer: Scorer, make: Callable[[Sample], Flow[Result]]) -> None:
-    """Run a flow up to its first requests, or to its result where it asks nothing."""
+    """Run a flow up to its first requests, or to its result if it makes no request."""
     from fullrecall.judge.flow import Done, advance
 
     try:
@@ -211,7 +212,7 @@ def score_one(
 ) -> Result:
     """Return the scorer's result; "unscored", with the exception as its reason, if it raises.
 
-    `score` is another way of the scorer to make it.
+    `score` replaces the scorer's `score`.
     """
     try:
         return (score or scorer.score)(sample)
@@ -220,7 +221,7 @@ def score_one(
 
 
 def raised(scorer: Scorer, error: Exception) -> Result:
-    """Return what an exception inside a scorer makes of its result: it ends no run."""
+    """Return an unscored result for an exception inside a scorer, so that the run goes on."""
     from fullrecall.judge.models.failures import shortened
 
     message = shortened(f"{type(error).__name__}: {error}")
@@ -228,5 +229,5 @@ def raised(scorer: Scorer, error: Exception) -> Result:
 
 
 def unscored(scorer: Scorer, why: str) -> Result:
-    """Return a result without a score, and why."""
+    """Return an unscored result, with its reason."""
     return Result(scorer.method, Status.UNSCORED, note=why)
