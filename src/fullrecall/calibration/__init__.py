@@ -1,4 +1,4 @@
-"""How right a judge is, by what people say of some of its verdicts, and the mean corrected."""
+"""Measure a judge's agreement with human labels of some claims, and correct the mean recall."""
 
 from __future__ import annotations
 

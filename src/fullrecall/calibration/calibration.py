@@ -1,4 +1,4 @@
-"""`calibrate`: a report and its labels in; the agreement with people and a corrected mean out."""
+"""`calibrate`: the agreement of a report with human labels, and the corrected mean."""
 
 from __future__ import annotations
 
@@ -31,18 +31,19 @@ from fullrecall.stats.evaluation import Evaluation
 from fullrecall.stats.plain import plain_of
 
 FEWEST = 10
-"""Samples with labels below which a large-sample interval is not worth its name."""
+"""The fewest samples with labels for which a large-sample interval makes sense."""
 
 
 @dataclass(frozen=True, repr=False)
 class Calibration(Shown):
-    """A judged mean recall beside the same corrected by labels. Prints as a table.
+    """A judged mean recall, and the mean corrected by labels. Prints as a table.
 
-    `judged` is the mean as the judge has it, `corrected` by prediction-powered inference, whose
-    tuned `power` in [0, 1] tells how much of the judge it uses. `samples` and `claims` count what
-    was judged, `groups` the independent samples among them, `labeled` the claims with a label,
-    `unlabeled` those drawn without. `unscored` samples and `unmeasured` claims are in neither
-    mean; see `bounds` for the first. `drawn` says that the labels came with probabilities.
+    `judged` is the mean by the judge's verdicts, `corrected` the mean by prediction-powered
+    inference, whose tuned `power` in [0, 1] is the weight of the judge. `samples` and `claims`
+    count the judged ones, `groups` the independent groups of samples, `labeled` the claims with a
+    label, `unlabeled` the drawn claims without one. `unscored` samples and `unmeasured` claims are
+    in neither mean; `bounds` covers the unscored samples. `drawn` says that the labels came with
+    probabilities.
     """
 
     score: str
@@ -64,12 +65,12 @@ class Calibration(Shown):
 
     @property
     def bias(self) -> float:
-        """The judged mean less the corrected one."""
+        """The judged mean minus the corrected mean."""
         return self.judged - self.corrected.value
 
     @property
     def bounds(self) -> tuple[float, float]:
-        """The corrected mean if what is unscored were all 0, and if it were all 1."""
+        """The corrected mean if all unscored samples were 0, and if all were 1."""
         total = self.samples + self.unscored
         earned = self.corrected.value * self.samples
         return earned / total, (earned + self.unscored) / total
@@ -79,7 +80,7 @@ class Calibration(Shown):
         return {**plain_of(self), "bias": self.bias, "bounds": list(self.bounds)}
 
     def notes(self) -> Iterator[str]:
-        """Yield one sentence for all that the figures stand on, and for what they leave out."""
+        """Yield one sentence for each basis of the figures, and for each omission."""
         in_groups = f" in {counted(self.groups, 'group')}" if self.groups < self.samples else ""
         yield (
             f"{self.labeled:,} of {counted(self.claims, 'claim')} labeled, in "
@@ -109,7 +110,7 @@ class Calibration(Shown):
 
     @property
     def sheets(self) -> Sequence[Sheet]:
-        """The means with the agreement, and notes."""
+        """The means and the agreement, then the notes."""
         means = [
             ("judged", _cells(self.judged, self.judged_interval)),
             ("corrected (prediction-powered)", _estimate(self.corrected)),
@@ -153,25 +154,25 @@ def calibrate(
     score: str | None = None,
     confidence: float = CONFIDENCE,
 ) -> Calibration:
-    """Return how far a judge's verdicts agree with people's labels, and the mean recall corrected.
+    """Return the agreement of a judge's verdicts with human labels, and the corrected mean recall.
 
-    `labels` say of claims whether the contexts that were judged support them: `Label` objects,
-    as `fullrecall.read.read_labels` reads them, or a mapping from (sample, claim) to
-    "supported", "not_supported" or "partial". In the mean a partial one is worth what the
-    scorer's `partial_credit` says; the agreement is on what is supported in full. Where several
-    people label a claim, it counts as their mean.
+    `labels` say whether the judged contexts support a claim: `Label` objects, as
+    `fullrecall.read.read_labels` reads them, or a mapping from (sample, claim) to "supported",
+    "not_supported" or "partial". In the mean a partial label is worth the scorer's
+    `partial_credit`; the agreement counts only full support. A claim with several labels counts as
+    their mean.
 
-    What is estimated is the mean recall that people's labels of *all* judged claims would give,
-    over questions like these: over the samples that have a score, each with its own claims, in
-    the weights that they have in the score. What the judge did not judge is no part of it, and is
-    counted. Labels of a drawing by `Report.to_label` weigh what they stand for, and are made to
-    add up for each verdict; a claim drawn and left without a label counts as one like the others
-    of its verdict. Labels without a probability are taken for a simple random sample of
-    the claims: if they were picked by any other rule, the figures are wrong.
+    The estimate is the mean recall by human labels of *all* judged claims, over questions like
+    these: over the samples that have a score, with their claims weighted as in the score. Unscored
+    samples and unmeasured claims are excluded and counted. Labels drawn by `Report.to_label` are
+    weighted by their probability, and the weights of each verdict add up to its share; a drawn
+    claim without a label counts as one like the labeled claims of its verdict. Labels without a
+    probability are treated as a simple random sample of the claims: if they were picked by any
+    other rule, the figures are wrong.
 
-    Raises `InputError` for labels that are no part of the report or contradict each other, and
-    where they are too few, with how many are needed; `ReportError` where the report keeps no rows
-    or the score is ambiguous; `ParameterError` for a confidence out of range.
+    Raises `InputError` for labels that are not in the report, are given twice or are only partly
+    from a draw, and for too few labels, with the number needed; `ReportError` if the report keeps
+    no rows or the score is ambiguous; `ParameterError` for a confidence out of range.
     """
     check_share(confidence, "confidence", whole=False)
     judged = judged_claims(report, score)
@@ -186,7 +187,7 @@ def calibrate(
     by_item = labels_by_item(judged, listed)
     design = design_of(judged, by_item, worth)
     _check_enough(design)
-    # What a partial label earns is the scorer's choice; agreement asks about full support alone.
+    # The scorer chooses the credit of a partial label; agreement counts only full support.
     in_full = design_of(judged, by_item, 0.0) if 0 < worth < 1 else design
     corrected, power = prediction_powered(design, confidence)
     return Calibration(
@@ -210,7 +211,7 @@ def calibrate(
 
 
 def design_of(judged: JudgedClaims, labels: Mapping[str, Sequence[Label]], worth: float) -> Design:
-    """Return the claims with the labels' values; `worth` is that of a partial one.
+    """Return the claims with the values of their labels; `worth` is the value of a partial label.
 
     Labels with probabilities are in strata by verdict; a simple random sample has one stratum.
     """
@@ -221,7 +222,7 @@ def design_of(judged: JudgedClaims, labels: Mapping[str, Sequence[Label]], worth
     }
     drawn = any(label.probability is not None for group in labels.values() for label in group)
     candidates = judged.to_be_labeled
-    # A simple random sample has one chance for all: the share that is labeled.
+    # In a simple random sample all claims have the same chance: the labeled share.
     count = sum(bool(values_of.get(claim.item)) for claim in candidates)
     chance = count / max(1, len(candidates))
     shares: dict[str, dict[int, float]] = {}
@@ -240,9 +241,9 @@ def design_of(judged: JudgedClaims, labels: Mapping[str, Sequence[Label]], worth
 def _with_answer_rates(
     labeled: Sequence[Labeled], shares: Mapping[str, Mapping[int, float]]
 ) -> list[Labeled]:
-    """Return drawn claims with the chance to be drawn *and* labeled, where not all are labeled.
+    """Return drawn claims with the chance to be drawn *and* labeled, if not all are labeled.
 
-    What the drawn claims of a stratum stand for adds up to the stratum, if each has a label.
+    If each drawn claim of a stratum has a label, their weights add up to the stratum's size.
     """
     represented = sums((each.stratum, each.weight) for each in labeled)
     rates = {
@@ -250,7 +251,7 @@ def _with_answer_rates(
         for stratum, total in represented.items()
     }
     return [
-        # Sums of floats: where all are labeled, the rate is 1 but for rounding.
+        # Sums of floats: if all are labeled, the rate is 1 except for rounding.
         each._replace(probability=each.probability * rate)
         if (rate := rates[each.stratum]) < 1 - 1e-9
         else each
@@ -259,7 +260,7 @@ def _with_answer_rates(
 
 
 def _check_enough(design: Design) -> None:
-    """Raise `InputError` where the labels are too few, with how many are needed and of what."""
+    """Raise `InputError` for too few labels, with the number needed of each stratum."""
     if not design.labeled:
         raise InputError("no claim is labeled: fill in the column label")
     candidates = design.judged.to_be_labeled

@@ -1,4 +1,4 @@
-"""Which claims to label: a stratified sample, with the chance that each claim had in it."""
+"""Draw claims to label: a stratified sample, with the chance of each claim to be drawn."""
 
 from __future__ import annotations
 
@@ -17,15 +17,15 @@ from fullrecall.stats.allocation import allocation
 from fullrecall.stats.evaluation import Evaluation
 
 FEWEST = 2
-"""Claims drawn of each stratum, if it has as many: of one alone no spread is known."""
+"""Claims drawn from each stratum, if it has as many: a single claim shows no spread."""
 
 
 class ToLabel(NamedTuple):
-    """A claim to be labeled, with what a person needs to decide.
+    """A claim to be labeled, with the texts that a rater needs to decide.
 
-    `label` is to become "supported", "not_supported" or "partial", by whether the `contexts`,
-    in their order, support the `claim`. `probability` is the chance that the claim had to be
-    drawn; `verdict` the judge's, empty where it is hidden.
+    The rater sets `label` to "supported", "not_supported" or "partial": do the `contexts`, in
+    their order, support the `claim`? `probability` is the chance that the claim had to be drawn;
+    `verdict` is the judge's, empty if it is hidden.
     """
 
     item: str
@@ -80,7 +80,7 @@ def to_label(
 
 
 def _cells(drawn: Sequence[ToLabel]) -> list[Sequence[object]]:
-    """Return a head and one line for each claim, each context in a column of its own."""
+    """Return a header and one row for each claim, with each context in its own column."""
     most = max((len(claim.contexts) for claim in drawn), default=0)
     contexts = [f"context_{rank + 1}" for rank in range(most)]
     verdict = ["verdict"] if any(claim.verdict for claim in drawn) else []
@@ -95,18 +95,18 @@ def _cells(drawn: Sequence[ToLabel]) -> list[Sequence[object]]:
 
 
 def draw(judged: JudgedClaims, n: int, *, seed: int = 0) -> list[tuple[JudgedClaim, float]]:
-    """Return `n` of the claims, or all if there are fewer, each with the chance that it had.
+    """Return `n` of the claims, or all if there are fewer, each with its chance to be drawn.
 
-    Pareto sampling, whose chances are those asked for but for a few per cent in strata of a few
+    Pareto sampling, whose actual chances differ from these by a few percent in strata of a few
     claims: Rosén, "On sampling with probability proportional to size", Journal of Statistical
-    Planning and Inference 62(2), 1997. The numbers that decide are made from `seed` and the claim
-    alone, so that a larger drawing has nearly all claims of a smaller one: Ohlsson, "Coordination
-    of samples using permanent random numbers", in "Business Survey Methods", Wiley, 1995.
+    Planning and Inference 62(2), 1997. The random numbers depend only on `seed` and the claim, so
+    a larger draw has nearly all claims of a smaller one: Ohlsson, "Coordination of samples using
+    permanent random numbers", in "Business Survey Methods", Wiley, 1995.
     """
     by_stratum: defaultdict[str, list[JudgedClaim]] = defaultdict(list)
     for claim in judged.to_be_labeled:
         by_stratum[claim.stratum].append(claim)
-    # Sorted by verdict: the same claims in another order of samples are drawn alike.
+    # Sorted by verdict: the same claims in another order of samples give the same draw.
     parts = [claims for _, claims in sorted(by_stratum.items())]
     # By the root of its size: between proportional, which serves the mean, and equal, which serves
     # the agreement on each verdict. Bankier, "Power allocations: determining sample sizes for
@@ -119,20 +119,20 @@ def draw(judged: JudgedClaims, n: int, *, seed: int = 0) -> list[tuple[JudgedCla
         ranks = {claim.item: _rank(claim.item, chances[claim.item], seed) for claim in claims}
         first = sorted(claims, key=lambda claim: ranks[claim.item])[:count]
         chosen += [(claim, chances[claim.item]) for claim in first]
-    # By sample, so that contexts are read once; within it by no order that tells the verdict.
+    # By sample, so that a rater reads contexts once; within a sample no order shows the verdict.
     return sorted(chosen, key=lambda drawn: (drawn[0].row, drawn[0].item))
 
 
 def _proportional(claims: Sequence[JudgedClaim], n: int) -> Mapping[str, float]:
-    """Return chances in proportion to the claims' shares, at most 1, that add up to `n`.
+    """Return chances proportional to the claims' shares, at most 1, that add up to `n`.
 
-    All labels of a stratum weigh the same then, but for those of the claims that are certain.
+    Then all labels of a stratum have the same weight, except those of claims with chance 1.
     """
     certain: set[str] = set()
     while True:
         uncertain = [claim for claim in claims if claim.item not in certain]
         left, total = n - len(certain), fsum(claim.share for claim in uncertain)
-        # A share is a sum of floats: one that is just enough must not stay below by rounding.
+        # Shares are sums of floats: a share that is just enough must not fail by rounding.
         over = {claim.item for claim in uncertain if left * claim.share >= total * (1 - 1e-12)}
         if not over:
             break
@@ -143,7 +143,7 @@ def _proportional(claims: Sequence[JudgedClaim], n: int) -> Mapping[str, float]:
 
 
 def _rank(item: str, chance: float, seed: int) -> float:
-    """Return a claim's random rank: the lowest are drawn."""
+    """Return a claim's random rank: the lowest ranks are drawn."""
     if chance >= 1.0:
         return -1.0
     # 48 bits are exact in a float and below 1; `hash` and `random` may differ between Pythons.

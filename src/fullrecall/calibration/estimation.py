@@ -1,14 +1,14 @@
-"""From labels of some claims to the mean of all: corrected means and agreement, with intervals.
+"""Estimate figures of all claims from labels of some: corrected means, agreement, and intervals.
 
-The labels are the second of two phases. First there are samples, a draw from the questions that
-users may ask, with a verdict on each claim; then some of their claims are labeled. `expanded`
-stretches what is known of the labeled claims over all samples, one value for each sample whose
-mean is the estimate, and the spread of these values between groups of samples has both phases in
-it: Särndal, Swensson, Wretman, "Model Assisted Survey Sampling", 1992, chapters 5 and 9.
-Everything that is estimated here is such a mean, or a smooth function of some, put into a line.
+The labels are the second of two phases. The first phase draws samples from the questions that users
+may ask, with a verdict on each claim; the second labels some of their claims. `expanded` extends
+the labels to all samples: it returns one value for each sample, and their mean is the estimate. The
+spread of these values between groups of samples covers both phases: Särndal, Swensson, Wretman,
+"Model Assisted Survey Sampling", 1992, chapters 5 and 9. All estimates here are means of this kind,
+or linear approximations of smooth functions of them.
 
-The values may lie outside of [0, 1], for which no bound holds for every distribution: the intervals
-are for large samples, cluster-robust, and measured, not proved.
+The values may lie outside [0, 1], where no bound holds for every distribution: the intervals are
+for large samples and cluster-robust, and their coverage was measured, not proved.
 """
 
 from __future__ import annotations
@@ -27,14 +27,14 @@ from fullrecall.stats.special import t_quantile
 K = TypeVar("K")
 
 _ENOUGH = 2
-"""Groups below which nothing is known of how they differ."""
+"""The fewest groups that show how groups differ."""
 
 
 class Spread(NamedTuple):
-    """A mean over samples with what is known of its precision.
+    """A mean over samples with its precision.
 
-    `variance` is the mean's own, from `groups` independent groups of samples; `df` its degrees
-    of freedom. Below two groups nothing is known: an infinite variance, no degrees of freedom.
+    `variance` is the variance of the mean, from `groups` independent groups of samples; `df` are
+    its degrees of freedom. With fewer than two groups, the variance is infinite and `df` is 0.
     """
 
     mean: float
@@ -44,10 +44,10 @@ class Spread(NamedTuple):
 
 
 class Labeled(NamedTuple):
-    """A labeled claim: `label` in [0, 1] is what people say of it.
+    """A labeled claim: `label` in [0, 1] is the mean of its raters' labels.
 
-    `probability` is its chance to be labeled, `weight` how much of the mean it stands for before
-    strata are made to add up.
+    `probability` is its chance to be labeled, `weight` its weight in the mean before the weights of
+    each stratum are scaled to the stratum's size.
     """
 
     claim: JudgedClaim
@@ -58,16 +58,16 @@ class Labeled(NamedTuple):
 
 
 class Linear(NamedTuple):
-    """What one labeled claim adds to an estimate: `base` + `slope` · its label."""
+    """The contribution of one labeled claim to an estimate: `base` + `slope` · its label."""
 
     base: float
     slope: float
 
 
 class CalibrationEstimate(NamedTuple):
-    """A figure with its interval, None where there is none, and the variance that it comes from.
+    """A figure with its interval, or None without one, and its variance.
 
-    `clipped` says that the figure or an end of its interval lay outside of 0 to 1.
+    `clipped` says that the figure or an end of its interval was outside 0 to 1.
     """
 
     value: float
@@ -76,19 +76,19 @@ class CalibrationEstimate(NamedTuple):
     clipped: bool = False
 
     def to_dict(self) -> dict[str, Any]:
-        """Return plain JSON values; no variance, which may be infinite."""
+        """Return plain JSON values, without the variance, which may be infinite."""
         return plain_of(self, "value", "interval", "clipped")
 
 
 @dataclass(frozen=True)
 class Agreement:
-    """The judge's verdicts against the labels, each claim weighing what it does in the mean.
+    """The agreement of the judge's verdicts with the labels; claims have their weight in the mean.
 
-    Both are about what is supported in full: "partial" is not.
+    Only full support counts as supported, in verdicts and labels: "partial" does not.
 
-    `sensitivity` is the share found of what people call supported, `specificity` the share not
-    found of what they do not, `balanced_accuracy` the mean of both; all three are None where the
-    labels are of one kind.
+    `sensitivity` is the share of claims labeled supported that the judge calls supported,
+    `specificity` the share of all other labeled claims that it does not call supported, and
+    `balanced_accuracy` the mean of both. All three are None if the labels are of one kind.
     """
 
     sensitivity: CalibrationEstimate | None
@@ -98,9 +98,9 @@ class Agreement:
 
 @dataclass(frozen=True)
 class Design:
-    """The judged claims with those of them that are labeled, stratum by stratum.
+    """The judged claims and the labeled claims among them, by stratum.
 
-    `shares[stratum][row]` is what a stratum has of a row's recall, in [0, 1].
+    `shares[stratum][row]` is the share of a row's recall that a stratum makes up, in [0, 1].
     """
 
     judged: JudgedClaims
@@ -109,13 +109,13 @@ class Design:
 
     @cached_property
     def sizes(self) -> Mapping[str, float]:
-        """What each stratum has of the mean."""
+        """The share of the mean that each stratum makes up."""
         rows = len(self.judged.rows)
         return {stratum: fsum(by_row.values()) / rows for stratum, by_row in self.shares.items()}
 
     @cached_property
     def weights(self) -> Sequence[float]:
-        """What each labeled claim stands for of the mean; those of a stratum add up to it."""
+        """Each labeled claim's weight in the mean; a stratum's weights add up to its size."""
         totals = sums((labeled.stratum, labeled.weight) for labeled in self.labeled)
         return [
             labeled.weight * self.sizes[labeled.stratum] / totals[labeled.stratum]
@@ -124,14 +124,14 @@ class Design:
 
     @cached_property
     def df(self) -> float:
-        """Degrees of freedom: the groups that have labels, less one for each stratum."""
+        """Degrees of freedom: the groups that have labels, minus one for each stratum."""
         cluster = self.judged.cluster
         groups = len({cluster[labeled.claim.row] for labeled in self.labeled})
         return max(1.0, groups - len(self.shares))
 
     @cached_property
     def _corrections(self) -> Mapping[str, float]:
-        """What makes up for residuals being taken from a mean of the same few labels."""
+        """Factors that correct the residuals, which use a mean of the same few labels."""
         counts = sums((labeled.stratum, 1.0) for labeled in self.labeled)
         chances = sums((labeled.stratum, labeled.probability) for labeled in self.labeled)
         return {
@@ -140,13 +140,13 @@ class Design:
         }
 
     def mean(self, values: Iterable[float]) -> float:
-        """Return the estimate of what the values of the labeled come to over all claims."""
+        """Return the estimated mean over all claims, from values of the labeled claims."""
         return fsum(w * value for w, value in zip(self.weights, values, strict=True))
 
     def expanded(self, values: Sequence[float]) -> list[float]:
-        """Return one value for each row, whose mean estimates the same as `mean`.
+        """Return one value for each row; their mean estimates the same quantity as `mean`.
 
-        A row has the means of its claims' strata, and what its own labeled claims differ by.
+        A row's value is the means of its claims' strata plus the residuals of its labeled claims.
         """
         weighted = list(zip(self.labeled, self.weights, values, strict=True))
         totals = sums((labeled.stratum, w * value) for labeled, w, value in weighted)
@@ -161,12 +161,12 @@ class Design:
         return [fsum(part) for part in parts]
 
     def unseen(self, parts: Sequence[Linear], *, of_judge: bool) -> float:
-        """Return the variance that few labels may hide, of a mean of `parts`.
+        """Return the variance of a mean of `parts` that few labels may hide.
 
-        Where all labels of a verdict agree, their spread is 0 and their mean is not certain. So
-        each verdict of each stratum counts as if one more label of either kind had been seen,
-        where that makes the variance larger. A claim that was certain to be labeled hides nothing
-        of the mean, but it does `of_judge`, who has others to judge. Source: Agresti and Coull,
+        If all labels of a verdict agree, their spread is 0, but their mean is not certain. So each
+        verdict of each stratum counts as if it had one more label of either kind, if that makes the
+        variance larger. A claim that was certain to be labeled hides no variance of the mean. For a
+        figure `of_judge` it does, as the judge will judge more claims. Source: Agresti and Coull,
         "Approximate is better than 'exact' for interval estimation of binomial proportions",
         American Statistician 52(2), 1998; Lang and Reiczigel, 2014, do so for corrected means.
         """
@@ -196,11 +196,11 @@ def estimate(
     value: float | None = None,
     of_judge: bool = False,
 ) -> CalibrationEstimate:
-    """Return the estimate whose line is `rows` (else 0) for each row, `parts` for each label.
+    """Return the estimate from `parts` for each labeled claim, plus `rows` (else 0) for each row.
 
-    Its value is their mean, or `value` where the line only tells how it varies. The interval is
-    Student's, clipped to the range from 0 to 1; with all claims labeled it is that of any
-    mean. `of_judge` says that the estimate is not of the mean, but of who judged.
+    Its value is their mean, or `value` if they only give its variance. The interval is Student's,
+    clipped to the range from 0 to 1; with all claims labeled, the interval is `mean_interval`.
+    `of_judge` says that the estimate is a figure of the judge, not of the mean recall.
     """
     lines = [
         part.base + part.slope * labeled.label
@@ -214,10 +214,10 @@ def estimate(
     variance = spread.variance + design.unseen(parts, of_judge=of_judge)
     if spread.groups < _ENOUGH:
         return CalibrationEstimate(min(1.0, max(0.0, shown)), None, variance)
-    # Every claim is labeled: the second phase, and the error that it brings, is gone.
+    # Every claim is labeled, so the second phase adds no error.
     if not of_judge and all(labeled.probability >= 1 for labeled in design.labeled):
         return CalibrationEstimate(shown, mean_interval(spread, confidence), variance)
-    # A thousand samples do not make ten labels more certain.
+    # More samples do not make few labels more certain.
     df = min(spread.df, design.df)
     half = t_quantile(df, confidence) * sqrt(variance)
     ends = [shown, shown - half, shown + half]
@@ -230,17 +230,17 @@ def prediction_powered(design: Design, confidence: float) -> tuple[CalibrationEs
     """Return the corrected mean by prediction-powered inference, and its tuned power λ.
 
     λ · (judged mean) + (mean of label - λ · verdict over the labeled claims), where λ in [0, 1]
-    makes the variance least: 1 trusts the judge to tell claims apart, 0 leaves it aside. It has
-    no bias to speak of, whatever the judge is worth. Sources: Angelopoulos, Bates, Fannjiang,
-    Jordan, Zrnic, "Prediction-powered inference", Science 382, 2023; for λ, Angelopoulos, Duchi,
-    Zrnic, "PPI++: Efficient prediction-powered inference", 2023, arXiv 2311.01453, section 6. The
-    labeled claims are among all, as in a two-phase sample, and weigh what they stand for.
+    minimizes the variance: 1 uses the judge's verdicts fully, 0 ignores them. The bias is
+    negligible for any judge. Sources: Angelopoulos, Bates, Fannjiang, Jordan, Zrnic,
+    "Prediction-powered inference", Science 382, 2023; for λ, Angelopoulos, Duchi, Zrnic, "PPI++:
+    Efficient prediction-powered inference", 2023, arXiv 2311.01453, section 6. The labeled claims
+    are part of all claims, as in a two-phase sample, and have their design weights.
     """
     credits_ = design.judged.credits
     labels = design.expanded([labeled.label for labeled in design.labeled])
     judged = design.expanded([labeled.claim.credit for labeled in design.labeled])
     gaps = [credit - like for credit, like in zip(credits_, judged, strict=True)]
-    # By sums of groups: samples of one group are not independent, and would make λ too sure.
+    # By group sums: samples of a group are not independent and would make λ too certain.
     power = _power(
         _between_groups(labels, design.judged.cluster), _between_groups(gaps, design.judged.cluster)
     )
@@ -264,7 +264,7 @@ def agreement(design: Design, confidence: float) -> Agreement:
     def weighted(sense_weight: float, spec_weight: float) -> CalibrationEstimate:
         parts = []
         for labeled in design.labeled:
-            # A share is a ratio of estimates: this is its tangent, which varies as a mean.
+            # A share is a ratio of estimates: this is its linear approximation, which is a mean.
             is_supported = labeled.claim.is_supported
             if_supported = sense_weight / supported * (is_supported - sensitivity)
             if_not = spec_weight / unsupported * ((not is_supported) - specificity)
@@ -276,9 +276,9 @@ def agreement(design: Design, confidence: float) -> Agreement:
 
 
 def _power(labels: Sequence[float], gaps: Sequence[float]) -> float:
-    """Return the λ in [0, 1] at which labels + λ · gaps have the least variance."""
+    """Return the λ in [0, 1] that minimizes the variance of labels + λ · gaps."""
     squares = fsum(gap * gap for gap in gaps)
-    # Nothing but rounding is left of gaps where the judge agrees with every label.
+    # If the judge agrees with every label, the gaps are only rounding errors.
     if squares <= 1e-12 * max(1.0, fsum(label * label for label in labels)):
         return 1.0
     covariance = fsum(label * gap for label, gap in zip(labels, gaps, strict=True))
@@ -291,7 +291,7 @@ def _between_groups(values: Sequence[float], cluster: Sequence[Hashable]) -> lis
 
 
 def sums(pairs: Iterable[tuple[K, float]]) -> dict[K, float]:
-    """Return the sum of the values of each key, in the order in which keys come."""
+    """Return the sum of each key's values, in the order of the keys' first occurrence."""
     totals: dict[K, float] = {}
     for key, value in pairs:
         totals[key] = totals.get(key, 0.0) + value
@@ -299,12 +299,12 @@ def sums(pairs: Iterable[tuple[K, float]]) -> dict[K, float]:
 
 
 def spread_of(values: Sequence[float], groups: Sequence[Hashable] | None = None) -> Spread:
-    """Return the spread of the mean of `values`, of which there must be one.
+    """Return the spread of the mean of `values`, at least one.
 
-    `groups` names the group of each value, None for one that stands for itself. The variance is
-    the cluster-robust CR2 (Bell and McCaffrey, "Bias reduction in standard errors for linear
+    `groups` names the group of each value, or None for a value that is its own group. The variance
+    is the cluster-robust CR2 (Bell and McCaffrey, "Bias reduction in standard errors for linear
     regression with multi-stage samples", Survey Methodology 28(2), 2002) with Satterthwaite's
-    degrees of freedom, for a mean. With every sample for itself, both are the usual s²/n and
+    degrees of freedom, for a mean. If every sample is its own group, both are the usual s²/n and
     n - 1.
     """
     n = len(values)
@@ -315,26 +315,26 @@ def spread_of(values: Sequence[float], groups: Sequence[Hashable] | None = None)
     if len(members) < _ENOUGH:
         return Spread(mean, inf, 0.0, len(members))
     gaps = [(fsum(each) - len(each) * mean, len(each)) for each in members.values()]
-    # A group pulls the mean towards itself: its residual is short by its share, which CR2 undoes.
+    # A group pulls the mean towards itself: CR2 corrects its residual, too small by its share.
     variance = fsum(gap * gap / (1 - size / n) for gap, size in gaps) / n**2
     return Spread(mean, variance, _satterthwaite([size for _, size in gaps], n), len(members))
 
 
 def mean_interval(spread: Spread, confidence: float = CONFIDENCE) -> Interval | None:
-    """Return the interval of a mean of values in [0, 1]; None below two groups.
+    """Return the interval of a mean of values in [0, 1]; None for fewer than two groups.
 
-    Wilson's score interval at the effective sample size: the variance is taken to shrink towards
-    0 and 1 as that of a share does, mean · (1 - mean) / effective size. Sources: Wilson, JASA 22,
+    Wilson's score interval at the effective sample size: the variance is assumed to shrink towards
+    0 and 1 like that of a share, mean · (1 - mean) / effective size. Sources: Wilson, JASA 22,
     1927; for the effective size with Student's t, Korn and Graubard, "Confidence intervals for
     proportions with small expected number of positive counts estimated from survey data", Survey
-    Methodology 24(2), 1998. Where all groups are equal: Clopper and Pearson, Biometrika 26, 1934,
-    for no exception among them.
+    Methodology 24(2), 1998. If all groups are equal: Clopper and Pearson, Biometrika 26, 1934, for
+    no exception among the groups.
     """
     if spread.groups < _ENOUGH:
         return None
     mean, share = spread.mean, spread.mean * (1 - spread.mean)
     if not (spread.variance > 0 and share > 0):
-        # All equal, so that no spread tells the error: only how many groups agree does.
+        # All groups are equal, so there is no spread: only the number of groups bounds the error.
         margin = 1.0 - ((1 - confidence) / 2) ** (1 / spread.groups)
         return Interval(mean - margin * mean, mean + margin * (1 - mean), confidence)
     quantile = t_quantile(spread.df, confidence)
@@ -347,8 +347,8 @@ def mean_interval(spread: Spread, confidence: float = CONFIDENCE) -> Interval | 
 def _satterthwaite(sizes: Sequence[int], n: int) -> float:
     """Return the degrees of freedom of CR2 for groups of these sizes.
 
-    n² / (Σ m² + Σ_{g≠h} b_g b_h) with b = m² / (n - m): what the general formula comes to where
-    the only regressor is the constant. Equal groups give their number less one.
+    n² / (Σ m² + Σ_{g≠h} b_g b_h) with b = m² / (n - m): the general formula with the constant as
+    the only regressor. Equal groups give their number minus one.
     """
     leverages = [size * size / (n - size) for size in sizes]
     squares = fsum(size * size for size in sizes)

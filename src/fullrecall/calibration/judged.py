@@ -1,4 +1,4 @@
-"""The claims of a report that a judge has judged, one by one, as labels and drawings name them."""
+"""The judged claims of a report, with the names that labels and draws use for them."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ from fullrecall.table.row import Row
 
 
 class JudgedClaim(NamedTuple):
-    """One claim with what the judge made of it.
+    """One claim with the judge's finding.
 
-    `item` names the claim together with the contexts that it was judged by: the same in every
-    report over them, whoever judged. `sample` is the row's label, `row` its place among the rows
-    scored. `share` is what the claim is of its sample's recall; the shares of a sample add up to
-    1. `credit` is what it earned, in [0, 1]. Claims for which nothing was retrieved need no label:
-    nothing supports them.
+    `item` identifies the claim together with the contexts that it was judged by: it is the same in
+    every report over them, by any judge. `sample` is the row's label, `row` its index among the
+    scored rows. `share` is the claim's share of its sample's recall; the shares of a sample add up
+    to 1. `credit` is the credit that it earned, in [0, 1]. Claims without retrieved contexts need
+    no label: no context supports them.
     """
 
     item: str
@@ -42,21 +42,21 @@ class JudgedClaim(NamedTuple):
 
     @property
     def is_supported(self) -> bool:
-        """Whether the judge called it supported, in full."""
+        """Whether the judge called the claim fully supported."""
         return self.credit >= 1.0
 
     @property
     def verdict(self) -> str:
-        """The judge's verdict, in the words of a label."""
+        """The judge's verdict as a label's word."""
         if self.is_supported:
             return "supported"
         return "partial" if self.credit or self.finding.verdict == "partial" else "not_supported"
 
     @property
     def stratum(self) -> str:
-        """The verdict, and whether its quotes are really there.
+        """The verdict, and whether one of its quotes was not found.
 
-        Claims on which the judge is wrong for the same reason are best drawn together.
+        Claims on which the judge may be wrong for the same reason are best drawn together.
         """
         if any(quote.verified is False for quote in self.finding.evidence or ()):
             return f"{self.verdict}, a quote not found"
@@ -67,9 +67,9 @@ class JudgedClaim(NamedTuple):
 class JudgedClaims:
     """The judged claims of one score: `rows` are the samples that have any, in the report's order.
 
-    `texts` are what the verdicts on each row are about. `cluster` names the group that each row
-    belongs to; rows without one have their own.
-    `unscored` counts samples without a score, `unmeasured` claims without a verdict in the others.
+    `texts` are each row's judged contexts. `cluster` has the group of each row; a row without a
+    group is its own group. `unscored` counts samples without a score, `unmeasured` the claims
+    without a verdict in scored samples.
     """
 
     method: Method
@@ -90,15 +90,15 @@ class JudgedClaims:
 
     @cached_property
     def to_be_labeled(self) -> list[JudgedClaim]:
-        """The claims that people can label: something was retrieved for them."""
+        """The claims that raters can label: those with retrieved contexts."""
         return [claim for claim in self.claims if not claim.needs_no_label]
 
 
 def judged_claims(report: Evaluation, score: str | None = None) -> JudgedClaims:
-    """Return the judged claims of a score; None is the only one that a judge has made.
+    """Return the judged claims of a score; None means the only recall by a judge.
 
-    Raises `ReportError` where it is ambiguous which is meant, where the report does not have it or
-    keeps no rows, and where it is no recall or has no claim that was judged by any context.
+    Raises `ReportError` if the score is ambiguous or not in the report, if the report keeps no
+    rows, and if the score is not a recall or has no claim that was judged by a context.
     """
     score_index = index_of(report.methods, _judged_score(report) if score is None else score)
     method = report.methods[score_index]
@@ -123,9 +123,9 @@ def judged_claims(report: Evaluation, score: str | None = None) -> JudgedClaims:
     claim_counts: Counter[str] = Counter()
     for at, (row, result, _) in enumerate(scored):
         for finding in result.findings:
-            # JSON, as no separator is safe: any may stand in a text.
+            # JSON, because any separator may occur in a text.
             content = json.dumps([row.label, finding.target.label, texts[at]])
-            # A claim that a sample has twice is two items, told apart by their order.
+            # A claim that a sample has twice is two items, distinguished by their order.
             claim_counts[content] += 1
             again = str(claim_counts[content]) if claim_counts[content] > 1 else ""
             claims.append(_claim(f"{content}{again}", at, row, result, finding))
@@ -141,7 +141,7 @@ def judged_claims(report: Evaluation, score: str | None = None) -> JudgedClaims:
 
 
 def _claim(content: str, at: int, row: Row, result: Result, finding: Finding) -> JudgedClaim:
-    # A letter in front, so that no spreadsheet takes it for a number.
+    # A letter in front, so that no spreadsheet reads it as a number.
     item = f"c{sha256(content.encode()).hexdigest()[:16]}"
     share, credit = 1 / len(result.findings), finding.credit_at()
     target, needs_no_label = finding.target.label, result.retrieved == 0
@@ -149,7 +149,7 @@ def _claim(content: str, at: int, row: Row, result: Result, finding: Finding) ->
 
 
 def _judged_score(report: Evaluation) -> str:
-    """Return the only recall that a judge has made; raise `ReportError` where there is not one."""
+    """Return the only recall by a judge; raise `ReportError` unless there is exactly one."""
     judged = [m.name for m in report.methods if m.headline == Recall and m.parameters.get("judge")]
     if len(judged) != 1:
         raise ReportError(
@@ -159,7 +159,7 @@ def _judged_score(report: Evaluation) -> str:
 
 
 def labels_by_item(judged: JudgedClaims, labels: Sequence[Label]) -> dict[str, list[Label]]:
-    """Return the labels of each claim; raise `InputError` for those of none, and for doubles."""
+    """Return each claim's labels; raise `InputError` for unknown claims and duplicate labels."""
     items_named: defaultdict[tuple[str, str], list[str]] = defaultdict(list)
     for claim in judged.claims:
         items_named[claim.sample, claim.target].append(claim.item)

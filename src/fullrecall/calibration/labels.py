@@ -1,4 +1,4 @@
-"""Labels: people's verdicts on claims that a judge has judged; files of them."""
+"""Labels: human verdicts on judged claims, and the files that hold them."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ from fullrecall.judge.verdicts import label_of
 
 
 class Label(NamedTuple):
-    """What one person says of one claim: is it supported by the contexts that were judged?
+    """One rater's label of one claim: do the judged contexts support it?
 
     The claim is named by `item`, as `Report.to_label` gives it, or by its `sample` (as in
-    `Row.label`) and `target`. `label` is None for a claim that was drawn and is not yet labeled.
-    `probability`, in (0, 1], is the chance that the claim had to be drawn; None where it came from
-    no drawing. `rater` names the person where there are several.
+    `Row.label`) and `target`. `label` is None for a claim that was drawn but is not yet labeled.
+    `probability`, in (0, 1], is the chance that the claim had to be drawn; None if it was not
+    drawn. `rater` names the rater if there are several.
     """
 
     sample: str
@@ -39,11 +39,11 @@ HumanLabels: TypeAlias = Iterable[Label] | Mapping[tuple[str, str], object]
 
 
 def as_label(value: object) -> VerdictLabel | None:
-    """Return a label by its word, None for an empty one; raise `InputError` for another."""
+    """Return the label for a word, None for an empty one; raise `InputError` for other values."""
     word = "" if value is None else str(value).strip().lower()
     if not word:
         return None
-    # People who label have two answers: "false" is "not supported".
+    # Raters have two answers, so "false" means "not supported".
     label = "not_supported" if word == "false" else label_of(word)
     if label is None or label == "contradicted":
         raise InputError(
@@ -54,7 +54,7 @@ def as_label(value: object) -> VerdictLabel | None:
 
 
 def as_labels(labels: HumanLabels) -> tuple[Label, ...]:
-    """Return labels given in any form; raise `InputError` for what is none."""
+    """Return labels given in any form; raise `InputError` for anything but a label."""
     if isinstance(labels, Mapping):
         for key in labels:
             if not isinstance(key, tuple) or len(key) != 2:  # noqa: PLR2004 - a pair
@@ -64,9 +64,9 @@ def as_labels(labels: HumanLabels) -> tuple[Label, ...]:
 
 
 def as_probability(value: object) -> float:
-    """Return a chance to be drawn; raise `InputError` for what is none."""
+    """Return a chance to be drawn; raise `InputError` for anything but a number in (0, 1]."""
     try:
-        # Spreadsheets of half Europe write a comma.
+        # Spreadsheets in many European locales write a decimal comma.
         number = float(value.replace(",", ".") if isinstance(value, str) else value)  # type: ignore[arg-type]
     except (TypeError, ValueError):
         number = 0.0
@@ -95,14 +95,14 @@ _TEXTS = ("item", "sample", "claim", "rater")
 
 
 def read_labels(path: FilePath, *more: FilePath) -> tuple[Label, ...]:
-    """Return the labels in files that `Report.to_label` wrote and people filled in.
+    """Return the labels in files that `Report.to_label` wrote and raters filled in.
 
-    CSV, which a spreadsheet may have saved with semicolons and a byte order mark, or JSON Lines.
-    What counts are `label` ("supported", "not_supported", "partial" or empty; also yes and no), of
-    the claim by its `item`, or by `sample` and `claim`; `probability` and `rater` may be left
-    out. Of several files, each is by a rater of its own who is called as the file is, unless its
-    column `rater` says so. Raises `InputError`, with the file and the line, for what is no label
-    and for a claim that one rater labels twice.
+    The files are CSV, which a spreadsheet may have saved with semicolons and a byte order mark, or
+    JSON Lines. The fields are `label` ("supported", "not_supported", "partial" or empty; also yes
+    and no), and `item`, or `sample` and `claim`; `probability` and `rater` may be left out. With
+    several files, each file's name is its rater's name, unless its column `rater` has one. Raises
+    `InputError`, with the file and the line, for an invalid label and for a claim that one rater
+    labels twice.
     """
     names = [existing_file(file) for file in (path, *more)]
     stems = Counter(Path(name).stem for name in names)
