@@ -1,7 +1,7 @@
-"""Which characters of one text occur in another, by exact runs of a stated length.
+"""Find which characters of one text occur in another, by exact runs of a stated length.
 
-White space is left out on both sides: chunkers strip and rewrap it, and what they strip at a
-border is no loss. Offsets are in the text without it.
+Both texts are compared without white space: chunkers rewrap it, and stripping it at a border
+loses no content. Offsets are in the text without it.
 """
 
 from __future__ import annotations
@@ -33,10 +33,10 @@ class Overlap(NamedTuple):
 
 
 class Windows:
-    """All stretches of a context that references are looked up in, for all of them at once.
+    """The stretches of one context, in which all references are looked up.
 
     A run of `min_run` characters of a reference holds a whole block of half that length that
-    starts at a multiple of it: where no such block is in the context, no run is.
+    starts at a multiple of that half. If no such block occurs in the context, no run does.
     """
 
     def __init__(self, context: str, min_run: int) -> None:
@@ -76,9 +76,9 @@ def overlap(reference: str, context: Windows) -> Overlap:
     """Return which characters of `reference` occur in a context; both are squeezed.
 
     A character is covered if it lies in a common run of at least `min_run` characters, or if
-    either text is whole inside the other. Where a chunk border may have cut the run (the
-    reference's end stands at the context's start, or its start at the context's end) a third of
-    that length is enough, and less is an edge.
+    one text contains the whole of its counterpart. A chunk border may have cut a run where the
+    reference's end is the context's start, or its start the context's end: there a third of that
+    length is enough, and a shorter run is an edge.
     """
     text, min_run = context.context, context.min_run
     if not text or not reference:
@@ -86,7 +86,7 @@ def overlap(reference: str, context: Windows) -> Overlap:
     if reference in text:
         return Overlap(runs=((0, len(reference)),))
     if len(text) < min_run:
-        # A chunk shorter than a run counts where it first stands: it is one occurrence.
+        # A chunk shorter than a run counts only where it first occurs.
         start = reference.find(text)
         if start >= 0:
             return Overlap(runs=((start, start + len(text)),))
@@ -126,7 +126,7 @@ def _cut_runs(reference: str, context: str, min_run: int) -> Iterable[CharacterR
 
 
 def _longest_shared(end: str, beginning: str) -> int:
-    """Return the most characters that one text ends and another begins with."""
+    """Return the length of the longest end of one text that begins the second text."""
     # Both are shorter than a run, so that trying every place is cheap even in a row of dots.
     at = end.find(beginning[0])
     while at >= 0:
@@ -153,7 +153,7 @@ def covered(length: int, overlaps: Iterable[Overlap]) -> list[CharacterRange]:
     """Return the characters of a reference of `length` that its overlaps cover together."""
     overlaps = list(overlaps)
     runs = union(run for part in overlaps for run in part.runs)
-    # Edges of all contexts come last: what one chunk border cut may go on in the next chunk.
+    # Edges of all contexts come last: a run cut by one chunk border may go on in the next chunk.
     edges = union(edge for part in overlaps for edge in part.edges)
     return union([*runs, *(edge for edge in edges if _counts(edge, runs, length))])
 

@@ -16,18 +16,19 @@ from fullrecall.scorers.scorer import Found, require, require_retrieval
 
 Split = Literal["judge", "sentences"]
 
-_SHOWN = 40  # characters of a part of the reference that is no claim
+_SHOWN = 40  # characters of a part of the reference that is not a claim
 _MOST_SHOWN = 5
 
 
 @dataclass(frozen=True, kw_only=True)
 class ClaimRecall(JudgedScorer):
-    """Of the claims of the reference answer, how many can be attributed to what was retrieved?
+    """Of the claims of the reference answer, how many can be attributed to the retrieved contexts?
 
     Targets are the sample's `reference_claims`; where it has none, `reference` is split:
     `split="judge"` asks the judge for atomic claims, "sentences" takes its sentences. The claims
-    are fixed before anything is judged, and the judge owes one verdict for each: a claim that it
-    leaves out is asked for again, and is unscored if it stays out. The denominator never moves.
+    are fixed before any is judged, and the judge must return one verdict for each: a claim without
+    a verdict is asked for again, and is unmeasured if it still has none. The denominator never
+    moves.
 
     A vital claim has grade 1, an "okay" one (`Claim(text, vital=False)`) 0.5, so that
     `Recall(min_grade=1)` counts the vital ones only. With `partial_credit` 0.0 or 0.5 this gives
@@ -55,7 +56,7 @@ class ClaimRecall(JudgedScorer):
         return judged._replace(note=note)
 
     def _omitted(self, sample: Sample) -> str:
-        """Return which parts of the reference are no claims, where it is split by its form."""
+        """Return which parts of a reference split by its form are not claims."""
         is_split_by_form = self.split == "sentences" or self.judge is None
         if sample.reference_claims is not None or not is_split_by_form:
             return ""
@@ -72,7 +73,7 @@ class ClaimRecall(JudgedScorer):
         reference = require(sample.reference, "reference_claims or reference")
         if not reference.strip():
             return ()
-        # Without a context the score is 0.0 whatever the claims are: no request to split them.
+        # Without a context the score is 0.0 for any claims: no request to split them.
         if self.split == "sentences" or not self._contexts(sample).unique:
             parts: Sequence[str] = language().statements(reference)
         else:

@@ -1,8 +1,8 @@
-"""Findings derived again, from the sample beside them, by the scorer that a saved method names.
+"""Derive findings again from their sample, by the scorer that a saved method names.
 
-A scorer that asks nobody scores the sample again. One with a judge is run again too, with the
+A scorer without a judge scores the sample again. One with a judge is run again too, with the
 verdicts that the saved findings record. All that follows from them is computed anew: the targets,
-whether a quote is in its context, the credit, the ranks, and what is unscored.
+whether a quote is in its context, the credit, the ranks, and whether the sample is scored.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ T = TypeVar("T")
 
 @cache
 def _kinds() -> Mapping[str, type[FindingScorer]]:
-    """Return the scorers of this package by kind: those that it exports, and no base class."""
+    """Return the scorers that this package exports, by kind, without base classes."""
     exported = (getattr(scorers, name) for name in lazy.exports(scorers.__name__))
     return {
         scorer.kind: scorer
@@ -45,7 +45,7 @@ def _kinds() -> Mapping[str, type[FindingScorer]]:
 def rebuilt(method: Method, judge: RecordedJudge | None = None) -> FindingScorer | None:
     """Return the scorer that a method describes; None for one of your own.
 
-    `judge` stands for any judge that the method names; without one, a scorer that asks a judge is
+    `judge` replaces the judge that the method names. Without it, a scorer that asks a judge is
     None too.
     """
     make, parameters = _kinds().get(method.kind), {**method.parameters}
@@ -84,7 +84,7 @@ def changed_parameters(method: Method) -> Mapping[str, Any]:
 
 
 def _may_be_own(method: Method) -> bool:
-    """Whether a scorer may be yours, or have a function of yours: of both only names are saved."""
+    """Whether the scorer or its similarity may be yours: a report saves only their names."""
     similarity = method.parameters.get("similarity")
     is_function = isinstance(similarity, str) and not is_name(similarity)
     return method.kind not in _kinds() or is_function
@@ -94,14 +94,14 @@ class Derivation:
     """Derives the results of one score again."""
 
     def __init__(self, method: Method, *, held: bool) -> None:
-        """Derive results of this method; `held`: its run held labels against a corpus.
+        """Derive results of this method; `held`: its run compared labels with a corpus.
 
         Raises `ReportError` for a method that no scorer of this package can have.
         """
         self._judge = RecordedJudge()
         self._held = held
         self.scorer = rebuilt(method, self._judge)
-        """The scorer, None where it is one of your own: nothing can be derived."""
+        """The scorer; None for one of your own, whose results cannot be derived."""
         if self.scorer is None and not _may_be_own(method):
             raise ReportError(
                 f"{method.name}: no scorer of kind {method.kind!r} with headline "
@@ -112,9 +112,10 @@ class Derivation:
         """Whether results follow from the sample alone."""
 
     def result(self, sample: Sample, saved: Result) -> Result:
-        """Return the sample's result made anew, by the verdicts that `saved` records.
+        """Return the sample's result, derived from the verdicts that `saved` records.
 
-        `saved` itself, where the run left the sample unscored whatever it holds.
+        Returns `saved` itself for a scorer of your own, and where the run, not the scorer, left
+        the sample unscored.
         """
         if self.scorer is None or self._left_by_run(saved):
             return saved
@@ -122,7 +123,7 @@ class Derivation:
             return self.scorer.score(sample)
         assert isinstance(self.scorer, JudgedScorer)  # noqa: S101 - no other takes a judge
         self._judge.replay(self.scorer, sample, saved)
-        # Not `score`: its driver makes what sends requests again, for each sample anew.
+        # Not `score`: its driver makes the objects that send requests anew for each sample.
         step = advance(self.scorer.flow(sample), None)
         assert isinstance(step, Done)  # noqa: S101 - the judge asks nobody
         result: Result = step.value
@@ -155,14 +156,14 @@ class RecordedJudge:
         self._index_of_rank: dict[int, int] = {}
 
     def replay(self, scorer: JudgedScorer, sample: Sample, saved: Result) -> None:
-        """Answer from here on with the verdicts of this sample's findings."""
+        """Give the verdicts of this sample's findings from now on."""
         self._saved = saved
         self._findings = {finding.target.label: finding for finding in saved.findings}
         self._unmeasured = dict(saved.unmeasured)
         self._index_of_rank = scorer.index_of_rank(sample)
 
     def split(self, text: str, **_: object) -> Flow[Sequence[str]]:  # noqa: ARG002 - protocol
-        """Return the targets that were judged."""
+        """Return the targets of the saved result."""
         self._check_answered()
         return _replied([*self._findings, *self._unmeasured])
 
@@ -184,7 +185,7 @@ class RecordedJudge:
         return [self._verdict(target) for target in targets]
 
     def _check_answered(self) -> None:
-        """Raise the failure for which the sample is unscored, if nothing of it was judged."""
+        """Raise the failure that left the sample unscored, if none of its targets was judged."""
         saved = self._saved
         nothing = not self._findings and not self._unmeasured
         if nothing and saved is not None and saved.status is Status.UNSCORED:
@@ -213,7 +214,7 @@ class RecordedJudge:
         return verdict
 
     def _of_votes(self, parts: Sequence[VerdictPart], finding: Finding) -> Verdict:
-        """Return the verdict that parts record: of one judge, or the median of a panel's votes."""
+        """Return the verdict that parts record: one judge's, or the median of a panel's votes."""
         by_vote: dict[int, list[Verdict]] = {}
         for part in parts:
             by_vote.setdefault(part.vote, []).append(self._of_part(part, finding.evidence))
@@ -225,8 +226,8 @@ class RecordedJudge:
         return votes[0] if parts[0].vote == 0 else median(votes)
 
     def _of_part(self, part: VerdictPart, evidence: Sequence[Evidence]) -> Verdict:
-        """Return one verdict; what it cites that is no context is cited as context -1."""
-        # What cites no context must fail in the scorer, as it did when it was judged.
+        """Return one verdict; a citation without a context cites context -1."""
+        # A citation without a context must fail in the scorer, as it did when it was judged.
         cited = [evidence[index] for index in part.evidence if index < len(evidence)]
         citations = [
             Citation(self._index_of_rank.get(item.rank, -1), item.quote or "") for item in cited

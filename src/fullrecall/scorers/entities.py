@@ -25,10 +25,11 @@ from fullrecall.scorers.scorer import (
 class EntityRecall(DeterministicScorer):
     """Of the entities that the reference names, how many occur in the retrieved contexts?
 
-    Targets are `reference_entities`, each once whatever its letter case. One occurs where a context
-    has it as a whole name, letter case and white space aside; a name of up to three letters ("US",
-    "May") keeps its case. A number, an amount, or a date also occurs in another notation: `10 km`
-    and `10km`, `$4.2 billion` and `$4.2B`, `4 March 2023` and `March 4, 2023`.
+    Targets are `reference_entities`; those that differ only in letter case are one target. An
+    entity occurs where a context has it as a whole name, in any letter case and white space; a
+    name of up to three letters ("US", "May") keeps its case. A number, an amount, or a date also
+    occurs in another notation: `10 km` and `10km`, `$4.2 billion` and `$4.2B`, `4 March 2023` and
+    `March 4, 2023`.
 
     `aliases` are lists of names for one thing, `[["EU", "European Union"]]`: any of them counts.
     Other names of a thing do not; `ClaimRecall` has a judge decide.
@@ -66,7 +67,7 @@ class EntityRecall(DeterministicScorer):
 
 
 def _finding(names: tuple[str, ...], ranks: Mapping[str, int]) -> Finding:
-    """Return where one of an entity's names occurs: in each text, the first place."""
+    """Return the first place in each text where one of an entity's names occurs."""
     patterns = [(name, _pattern(name)) for name in names]
     places = [(rank, _first_place(patterns, text)) for text, rank in ranks.items()]
     evidence = tuple(Evidence(rank, *place) for rank, place in places if place)

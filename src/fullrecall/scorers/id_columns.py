@@ -1,4 +1,4 @@
-"""Where document IDs are found, without an object for a row."""
+"""Find document IDs in columns, without an object for each row."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _FEW = 400
 
 
 def distinct(references: Sequence[Sequence[str]]) -> Sequence[Sequence[str]]:
-    """Return lists of references, each once within its row, the first of its kind."""
+    """Return the rows' references without repetitions, in order of first appearance."""
     return [
         row if len(row) == 1 or len(set(row)) == len(row) else list(dict.fromkeys(row))
         for row in references
@@ -28,10 +28,10 @@ def score_ids(
     references: Sequence[Sequence[str]],
     grades: Floats | None = None,
 ) -> FoundColumns:
-    """Return what `IdRecall` scores: where references are found, and which rows have any.
+    """Return the results of `IdRecall` as columns: references' positions and rows' statuses.
 
-    References are distinct within a row, and no ID is blank; `grades` has one for each of all
-    references, of which those above 0 count.
+    References must be distinct within a row, and no ID blank. `grades` has one grade for each
+    reference of all rows; only references with a grade above 0 count.
     """
     positions = Lists(first_ranks(retrieved, references), offsets_of(map(len, references)))
     if grades is not None:
@@ -46,7 +46,7 @@ def score_ids(
 def first_ranks(
     retrieved: Sequence[Sequence[str]], references: Sequence[Sequence[str]]
 ) -> NDArray[np.int32]:
-    """Return the 1-based position of each reference among its row's retrieved IDs, 0 for none."""
+    """Return the 1-based position of each reference among its row's retrieved IDs, or 0."""
     longest = max(map(len, retrieved), default=0) * max(map(len, references), default=0)
     pairs = zip(retrieved, references, strict=True)
     if longest <= _FEW:

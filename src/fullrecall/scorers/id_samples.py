@@ -1,4 +1,4 @@
-"""Samples of IDs alone in columns: lists of texts without an object for a row."""
+"""Samples of IDs alone in columns: lists of texts without an object for each row."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ class IdLists(NamedTuple):
 
     @classmethod
     def of(cls, lists: Sequence[Sequence[str]], names: Sequence[str] | None = None) -> IdLists:
-        """Return a copy of lists of IDs, of which `names` has all, one after another."""
+        """Return a copy of lists of IDs; `names`, if given, has all their IDs in order."""
         all_names = list(chain.from_iterable(lists)) if names is None else names
         return cls(all_names, offsets_of(map(len, lists)))
 
@@ -28,7 +28,7 @@ class IdLists(NamedTuple):
 
 
 class IdSamples(Sequence[Sample]):
-    """Samples of retrieved and reference IDs without an object for a row.
+    """Samples of retrieved and reference IDs without an object for each row.
 
     `references` are distinct within a row. `questions` and `groups` may be empty: no sample has
     any.
@@ -68,7 +68,7 @@ class IdSamples(Sequence[Sample]):
 
     @classmethod
     def of(cls, samples: Sequence[Sample]) -> IdSamples | None:
-        """Return samples that have nothing but IDs as columns; None where one has more."""
+        """Return samples that have only IDs as columns; None if any sample has more."""
         if isinstance(samples, IdSamples):
             return samples
         retrieved, references = [], []

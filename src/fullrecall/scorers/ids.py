@@ -76,7 +76,7 @@ class _IdSource(ResultSource):
         self._scorer, self._sample, self._found = scorer, sample, found
 
     def read(self, measure: Measure) -> Sequence[float | None]:
-        """Return a measure; its formula takes plain numbers, or the columns of one row."""
+        """Return a measure's value, from plain numbers or from the columns of one row."""
         if measure.plain and not isinstance(measure.k, CutBudget):
             value: float | None = measure.values(self._found)  # type: ignore[arg-type, assignment]
             return (value,)
@@ -107,7 +107,7 @@ def _finding(members: tuple[str, ...], grade: float, ranks: Sequence[int]) -> Fi
 
 
 def _missing_ids_note(ids: Sequence[str | None]) -> str:
-    """Return how many contexts have no ID; raise `Unmeasured` where none has."""
+    """Return how many contexts have no ID; raise `Unmeasured` if none has one."""
     without = ids.count(None)
     if without == len(ids):
         raise Unmeasured(
@@ -118,7 +118,7 @@ def _missing_ids_note(ids: Sequence[str | None]) -> str:
 
 
 def id_columns(samples: Sequence[Sample]) -> FoundColumns | None:
-    """Return what `IdRecall` scores as columns; None where a row has to be looked at by itself."""
+    """Return the results of `IdRecall` as columns; None if any row needs the scorer itself."""
     import numpy as np
 
     from fullrecall.scorers.id_columns import score_ids

@@ -1,4 +1,4 @@
-"""What the scorers that ask a judge share: flows, and the way from verdicts to findings."""
+"""Base of the scorers that ask a judge: flows, and the way from verdicts to findings."""
 
 from __future__ import annotations
 
@@ -40,15 +40,15 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, kw_only=True)
 class JudgedScorer(FindingScorer):
-    """Base of the scorers that ask a judge; subclasses say what they ask.
+    """Base of the scorers that ask a judge; subclasses define the questions.
 
-    - `judge`: who decides; None is the built-in `LexicalJudge`, which needs no model.
-    - `partial_credit`: what a target earns that is supported in part, in [0, 1]; 0.0 is strict.
-    - `require_evidence`: credit only what a verified quote shows. The judge is asked once more
-      for a quote that is not; the target is unmeasured, not missed, if it stays so.
+    - `judge`: gives the verdicts; None is the built-in `LexicalJudge`, which needs no model.
+    - `partial_credit`: the credit of a target supported in part, in [0, 1]; 0.0 is strict.
+    - `require_evidence`: give credit only for verified quotes. The judge is asked once more for a
+      quote that is not verified; if it still is not, the target is unmeasured, not missed.
     - `min_measured`: the share of targets that need a valid verdict. Below it the sample is
-      unscored; at 1.0, the default, one target without a verdict is enough. Where it is lower,
-      the score is over the measured targets, and `result.unmeasured` names the others.
+      unscored; at 1.0, the default, one target without a verdict is enough. At a lower value, the
+      score is over the measured targets, and `result.unmeasured` names the unmeasured ones.
     """
 
     judge: Judge | None = None
@@ -66,8 +66,8 @@ class JudgedScorer(FindingScorer):
     def score(self, sample: Sample | None = None, /, **sample_fields: Any) -> Result:
         """Return the result for a sample, or for the fields of one given by name.
 
-        Blocks while models answer, in a running event loop too. Raises `InputError` where the
-        fields make no sample; what could not be judged is "unscored", with the reason.
+        Blocks while models answer, in a running event loop too. Raises `InputError` for fields
+        that do not make a sample. A sample that cannot be judged is "unscored", with the reason.
         """
         sample = as_sample(sample, sample_fields)
         result, usage = run(self.flow(sample))
@@ -80,9 +80,9 @@ class JudgedScorer(FindingScorer):
         return replace(result, usage=usage).asked_of(sample)
 
     def flow(self, sample: Sample) -> Flow[Result]:
-        """Return the scoring of a sample as a flow: it asks models through whoever drives it.
+        """Score a sample as a flow; the flow's driver sends its requests to models.
 
-        The result has no usage yet: it is the driver that knows what the answers cost.
+        The result has no usage yet: only the driver knows the cost of the answers.
         """
         try:
             require_answerable(sample)
@@ -106,11 +106,11 @@ class JudgedScorer(FindingScorer):
 
     @abstractmethod
     def _judged(self, sample: Sample) -> Flow[Found]:
-        """Return what was found; raises `Unmeasured` where it cannot tell."""
+        """Return the findings; raises `Unmeasured` for a sample that cannot be measured."""
 
     @cached_property
     def _method(self) -> Method:
-        """How this scorer scores; names the judge that is asked where none is given."""
+        """How this scorer scores; names the built-in judge where none is given."""
         method = super()._method
         by_rules = getattr(self._asked_judge, "quotes_by_rules", False)
         own = {} if self.judge is not None else {"judge": self._asked_judge.name}
@@ -120,7 +120,7 @@ class JudgedScorer(FindingScorer):
 
     @cached_property
     def _asked_judge(self) -> Judge:
-        """The judge, the built-in one by default; asking once more for quotes where required."""
+        """The judge, by default the built-in one; a given judge asks again for required quotes."""
         if self.judge is None:
             built_in: Callable[[], Judge] | None = plugged("judge")
             if built_in is None:
@@ -168,8 +168,8 @@ class JudgedScorer(FindingScorer):
         contexts: Contexts,
         aim: Aim,
     ) -> Found:
-        """Return the findings of targets with a valid verdict, and the others with why not."""
-        # Verdicts are told apart by their order alone: after a missing one, all would be of others.
+        """Return the findings of targets with a valid verdict, and why the rest have none."""
+        # Verdicts belong to targets by order alone: after a missing one, all would be shifted.
         if len(verdicts) != len(targets):
             raise JudgeError(
                 f"the judge {self._asked_judge.name} returned {len(verdicts)} verdicts, expected "
@@ -196,7 +196,7 @@ class JudgedScorer(FindingScorer):
         return Found(findings, contexts.count, "; ".join(filter(None, notes)), tuple(unmeasured))
 
     def _finding(self, target: Target, verdict: Verdict, contexts: Contexts, aim: Aim) -> Finding:
-        """Return the finding; of several verdicts that help, each earns credit at its own rank."""
+        """Return a target's finding; each of several verdicts earns credit at its own rank."""
         if verdict.facts:
             return self._compound(target, verdict, contexts, aim)
         cited = [
@@ -204,7 +204,7 @@ class JudgedScorer(FindingScorer):
             for vote in verdict.votes or (verdict,)
         ]
         cited_evidence = [piece for vote in cited for _, pieces in vote for piece in pieces]
-        # A context that one judge or window has quoted well is proven for the others.
+        # A context with a verified quote from one judge or window is proven for all of them.
         verified = {piece.rank for piece in cited_evidence if piece.verified}
         votes = [
             [
@@ -236,7 +236,7 @@ class JudgedScorer(FindingScorer):
         )
 
     def _compound(self, target: Target, verdict: Verdict, contexts: Contexts, aim: Aim) -> Finding:
-        """Return the finding of a claim of several facts: its credit is the share of its facts."""
+        """Return the finding of a claim of several facts: its credit is the mean of theirs."""
         facts = [
             self._finding(target._replace(any_of=(fact.fact,)), fact, contexts, aim)
             for fact in verdict.facts
@@ -281,12 +281,12 @@ class JudgedScorer(FindingScorer):
         verified: AbstractSet[int],
         enough: AbstractSet[int],
     ) -> _VerdictCredit:
-        """Return from which rank on one verdict supports its target.
+        """Return one verdict's credit and the ranks where it supports its target.
 
-        Of several contexts, one that has what all of them have of the target is enough, if its
-        quote is verified; otherwise all are needed, whatever the judge says of `together`.
-        `verified` are the ranks of contexts that any judge or window has quoted well, `enough` of
-        those that have what all together have.
+        If a verdict cites several contexts, but not `together`, one of them is enough if its quote
+        is verified and it has as much of the target as all of them. Otherwise all are needed, with
+        or without `together`. `verified` has the ranks of contexts with a verified quote from any
+        judge or window, `enough` the ranks of contexts that have as much as all together.
         """
         credit = self._credit(part)
         if not cited or not credit:
@@ -296,7 +296,7 @@ class JudgedScorer(FindingScorer):
         if len(cited_ranks) > 1 and not part.together:
             alone = cited_ranks & verified & enough
             if alone:
-                # The first that is enough: those behind it add nothing to the credit.
+                # The first that is enough: later ones do not add to the credit.
                 return _VerdictCredit(credit, min(alone), min(alone), counted)
         last = max(cited_ranks)
         return _VerdictCredit(credit, last, last if cited_ranks <= verified else None, counted)
@@ -306,7 +306,7 @@ _UNVERIFIED = "the judge's quote is not evidence, or is not in a context that it
 
 
 class _VerdictCredit(NamedTuple):
-    """What a verdict earns, from which rank on, verified or not, and the ranks that it rests on."""
+    """A verdict's credit, the rank that finds it, the rank that proves it, and its ranks."""
 
     credit: float = 0.0
     found_at: int | None = None
@@ -317,8 +317,8 @@ class _VerdictCredit(NamedTuple):
 def _steps(votes: Sequence[Sequence[_VerdictCredit]], *, strict: bool) -> tuple[CreditStep, ...]:
     """Return the cumulative credit by rank; for a panel, the median of its judges' credits.
 
-    `votes` are the verdicts of each judge. The lower median: of an even number, the rank on which
-    more than half agree. `strict` counts what is verified alone.
+    `votes` has the verdicts of each judge. The median is the lower one: of an even number of
+    judges, more than half give at least this credit. `strict` counts verified credit only.
     """
     earned: list[dict[int, float]] = []
     for vote in votes:
@@ -333,7 +333,7 @@ def _steps(votes: Sequence[Sequence[_VerdictCredit]], *, strict: bool) -> tuple[
             max((credit for own_rank, credit in ranks.items() if own_rank <= rank), default=0.0)
             for ranks in earned
         )
-        # Not the mean: half credit from a panel that disagrees would be a verdict that nobody gave.
+        # Not the mean: half credit from a panel that disagrees would be a verdict no judge gave.
         credit = by_judge[(len(by_judge) - 1) // 2]
         if credit > (steps[-1].credit if steps else 0.0):
             steps.append(CreditStep(rank, credit))
@@ -345,9 +345,9 @@ def _kept_parts(
     evidence: Sequence[Evidence],
     cited: Sequence[Sequence[tuple[Verdict, Sequence[Evidence]]]],
 ) -> tuple[VerdictPart, ...]:
-    """Return the verdicts that one was made of, so that the finding can be derived again.
+    """Return the verdicts that make up `verdict`, so that the finding can be derived again.
 
-    None for a single verdict whose contexts are each enough: its evidence tells all of it.
+    Empty for a single verdict whose contexts are each enough: its evidence records all of it.
     """
     together = verdict.together and len(verdict.citations) > 1
     if not (verdict.votes or verdict.others or together):
@@ -375,7 +375,7 @@ def _check_judge(judge: object) -> None:
 
 
 class Contexts:
-    """The retrieved texts as a judge sees them: each once, with the rank where it first stands."""
+    """The retrieved texts that a judge sees: each once, at its first rank, without blank ones."""
 
     def __init__(self, texts: Sequence[str]) -> None:
         first = {text: rank for text, rank in first_ranks(texts).items() if text.strip()}
@@ -385,11 +385,11 @@ class Contexts:
 
     @cached_property
     def _quotes(self) -> Quotes:
-        """What looks quotes up, made for the first that is cited."""
+        """The contexts made ready to look up quotes, when the first is cited."""
         return Quotes(dict(enumerate(self.unique)))
 
     def problem_of(self, verdict: Verdict) -> str:
-        """Return what breaks the contract in a judge's verdict; empty where nothing does."""
+        """Return how a judge's verdict breaks the contract; empty if it does not."""
         for part in (verdict, *verdict.others, *verdict.votes, *verdict.facts):
             # A panel goes on without a judge that failed; a verdict of its own needs a label.
             if part.label is None and part in verdict.votes:
@@ -404,7 +404,7 @@ class Contexts:
         return ""
 
     def enough(self, verdict: Verdict, target: Target, aim: Aim) -> set[int]:
-        """Return the ranks of the cited contexts of which each is enough for the target, alone."""
+        """Return the ranks of the cited contexts that are each enough for the target alone."""
         cited = sorted({index for index, _ in verdict.citations})
         if aim != "claim" or len(cited) <= 1:
             return {self.ranks[index] for index in cited}
@@ -412,9 +412,10 @@ class Contexts:
         return {self.ranks[index] for index in compress(cited, alone)}
 
     def evidence(self, verdict: Verdict, target: Target, aim: Aim) -> list[Evidence]:
-        """Return what a verdict cites; verified, if it is there and bears on the target.
+        """Return a verdict's quotes; one is verified if in its context and bearing on the target.
 
-        Whether it bears is what the model found where it looked at quote and target alone.
+        Whether a quote bears is the model's decision if it judged quote and target alone; else
+        rules decide.
         """
         return [self._looked_up(citation, verdict, target, aim) for citation in verdict.citations]
 

@@ -34,7 +34,7 @@ class Passage:
 
     @classmethod
     def of(cls, context: Context) -> Passage:
-        """Return the passage that a context is, by its offsets where it has them."""
+        """Return a context as a passage, with its offsets if it has them."""
         if context.source is None or context.start is None or context.end is None:
             return cls(context.label, context.text)
         label = context.text or f"{context.source}[{context.start}:{context.end}]"
@@ -47,7 +47,7 @@ class Passage:
 
     @property
     def _is_aligned(self) -> bool:
-        """Whether the text tells what stands at each offset."""
+        """Whether the text has one character for each offset."""
         return self.text is not None and len(self.text) == self.end - self.start
 
     @property
@@ -69,8 +69,8 @@ class Passage:
     def overlap(self, retrieved: Passage, min_run: int, shared: Windows | None = None) -> Overlap:
         """Return which characters of this passage `retrieved` holds.
 
-        By offsets where both have them, then the same text elsewhere does not count; else by
-        aligning the texts. `shared` is made of `retrieved`, for several passages together.
+        Compares offsets if both passages have them, so that the same text elsewhere does not
+        count; else aligns the texts. `shared` is made from `retrieved` once for several passages.
         """
         if self.source is None or retrieved.source is None:
             return overlap(self.characters, shared or Windows(retrieved.characters, min_run))
@@ -78,7 +78,7 @@ class Passage:
         end = min(self.end, retrieved.end) - self.start
         if self._is_aligned:
             start, end = (bisect_left(self._positions, offset) for offset in (start, end))
-        # After white space is gone: a context that has nothing else of it supports nothing.
+        # Without white space: a context that shares only white space does not support it.
         is_shared = self.source == retrieved.source and start < end
         return Overlap(runs=((start, end),)) if is_shared else Overlap()
 
@@ -90,15 +90,15 @@ class Passage:
 
     @cached_property
     def _positions(self) -> list[int]:
-        """The offsets of the characters that are no white space."""
+        """The offsets of the characters that are not white space."""
         return [at for at, character in enumerate(self.text or "") if not character.isspace()]
 
 
 def merged(passages: Sequence[Passage], min_run: int) -> list[Passage]:
     """Return the union of passages: those that overlap become one, in order of appearance.
 
-    By offsets, passages that share a character; by text, one that contains another, or whose end
-    is another's start for at least `min_run` characters.
+    Passages overlap by offsets if they share a character; by text if one contains the second, or
+    ends with its start, for at least `min_run` characters.
     """
     distinct = list(dict.fromkeys(passages))
     # Only neighbors are compared: all pairs of 1,000 references would be a million alignments.
@@ -127,10 +127,10 @@ def merged(passages: Sequence[Passage], min_run: int) -> list[Passage]:
 
 
 def _neighbors(passages: Sequence[Passage], min_run: int) -> list[set[int]]:
-    """Return for each passage the others that may be joined with it, and all that are.
+    """Return for each passage the indices of all passages that may be joined with it.
 
-    Two texts are joined only if one has the beginning of the other, `min_run` characters or all
-    of a shorter one; two places only if they are of one document.
+    Two texts are joined only if one contains the first `min_run` characters of the second, or all
+    of a shorter second text; two places only if they are of one document.
     """
     near: list[set[int]] = [set() for _ in passages]
     of_source: defaultdict[str, set[int]] = defaultdict(set)
@@ -155,7 +155,7 @@ def _neighbors(passages: Sequence[Passage], min_run: int) -> list[set[int]]:
 
 
 def _joined(first: Passage, second: Passage, min_run: int) -> Passage | None:
-    """Return the union of two passages of which `second` starts inside `first`, or None."""
+    """Return the union of two passages if `second` starts inside `first`, else None."""
     if first.source is not None and second.source is not None:
         return _joined_places(first, second)
     if first.source is not None or second.source is not None:
@@ -164,7 +164,7 @@ def _joined(first: Passage, second: Passage, min_run: int) -> Passage | None:
         return first
     if first.characters[-min_run:] not in second.characters:
         return None
-    # The first place from which on `second` begins there is that of the longest overlap.
+    # The first place whose rest of `first` begins `second` gives the longest overlap.
     beginning = second.characters[:min_run]
     earliest = max(1, len(first.characters) - len(second.characters) + 1)
     start = first.characters.find(beginning, earliest)
@@ -173,7 +173,7 @@ def _joined(first: Passage, second: Passage, min_run: int) -> Passage | None:
         if second.characters.startswith(first.characters[start:]):
             text = f"{first.text}{_after(second.text or '', shared)}"
             union = replace(first, label=text, text=text)
-            # Known without looking through a text that grows by many passages each time anew.
+            # Set here: a text that grows by many passages is not read again for each.
             vars(union)["characters"] = first.characters + second.characters[shared:]
             return union
         start = first.characters.find(beginning, start + 1)
@@ -194,7 +194,7 @@ def _joined_places(first: Passage, second: Passage) -> Passage | None:
 
 
 def _after(text: str, count: int) -> str:
-    """Return what follows the first `count` characters of `text` that are not white space."""
+    """Return the rest of `text` after `count` characters that are not white space."""
     for position, character in enumerate(text):
         if count == 0:
             return text[position:]

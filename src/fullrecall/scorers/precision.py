@@ -1,4 +1,4 @@
-"""Context precision: do the contexts that help stand before those that do not?"""
+"""Context precision: do the relevant contexts rank before the irrelevant ones?"""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ from fullrecall.scorers.scorer import Found, Unmeasured
 class ContextPrecision(JudgedScorer):
     """Of the contexts retrieved, are the relevant ones ranked first?
 
-    A context is relevant where the judge finds that it helps towards the reference answer, or to
-    answer the question where there is none. Targets are the contexts themselves, and `missed`
-    those that do not help. By IDs or texts the measure of the same name asks it of what another
-    scorer finds: `IdRecall().score(…)[fullrecall.measures.MeanPrecision]`.
+    A context is relevant if the judge finds that it helps towards the reference answer or, without
+    a reference, to answer the question. Targets are the contexts themselves, and `missed` has
+    those that do not help. To compare IDs or texts, read the measure from another scorer's result:
+    `IdRecall().score(…)[fullrecall.measures.MeanPrecision]`.
 
     The score is the mean of precision@rank over the relevant ranks (ragas's context precision);
     `result[Precision]` is the plain share of relevant contexts.

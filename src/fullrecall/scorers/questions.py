@@ -18,8 +18,8 @@ class QuestionRecall(JudgedScorer):
     """Of the sub-questions of the user's question, how many can the retrieved contexts answer?
 
     The judge splits `user_input` once, then tells for each sub-question whether the contexts
-    answer it. No reference is needed, and so none is held against: it measures whether the
-    contexts *have* an answer, not whether it is the right one.
+    answer it. No reference is needed or compared: the score measures whether the contexts *have*
+    an answer, not whether it is the right one.
     """
 
     kind: ClassVar[str] = "question_recall"

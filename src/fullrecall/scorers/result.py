@@ -42,10 +42,10 @@ class Status(StrEnum):
 class Method:
     """How findings were made: the scorer's name, its kind and parameters, its judge's prompts.
 
-    `headline` is the measure that the score is: recall, unless the scorer finds something that
-    recall does not describe. `kind` names the scorer's class ("id_recall"), whatever the score is
-    called; it is empty for a scorer of your own. `quotes_by_rules` is true where rules alone decide
-    whether a quote is verified, and false where the judge may decide it.
+    `headline` is the measure of the score: recall, unless recall does not describe the findings.
+    `kind` names the scorer's class ("id_recall"), also where the score has a name of its own; it is
+    empty for a scorer of your own. `quotes_by_rules` is true where rules alone decide whether a
+    quote is verified, and false where the judge may decide it.
     """
 
     name: str
@@ -65,15 +65,15 @@ _NOTHING = Usage()
 
 
 class ResultSource(ABC):
-    """Some results, of which views have no more than their numbers until somebody looks."""
+    """A source of results, whose views have only their numbers until a finding is read."""
 
     def __init__(self) -> None:
         self.values: dict[Measure, Sequence[float | None]] = {}
-        """Of each measure that was read the value of each row, None where it has none."""
+        """The rows' values of each measure that was read, None for a row without a value."""
 
     @abstractmethod
     def read(self, measure: Measure) -> Sequence[float | None]:
-        """Return the value of each row; None where it has none."""
+        """Return the measure's value of each row; None for a row without one."""
 
     @abstractmethod
     def made(self, row: int) -> Result:
@@ -86,18 +86,19 @@ class ResultSource(ABC):
 
 @dataclass(frozen=True)
 class Result:
-    """What one scorer found in one sample: `result[Recall @ 5]` is a measure of it.
+    """The findings of one scorer on one sample: `result[Recall @ 5]` is a measure of them.
 
     `findings` has one item per target, `retrieved` counts the contexts (0 for none), `reason` is
-    one sentence. Where several calls were united, `ranks` is the rank of each context in its own
-    call, ascending, and findings name contexts by their 1-based position there; None: the
-    position is the rank. `unmeasured` names targets that could not be judged, each with why, and
-    `usage` is what the judging cost; an unscored result keeps the findings that were made.
+    one sentence. Where several calls were united, `ranks` has the rank of each context in its own
+    call, ascending, and findings name contexts by their 1-based position in it; None: the
+    position is the rank. `unmeasured` names the targets that could not be judged, each with the
+    reason, and `usage` is the cost of judging. An unscored result keeps the findings that were
+    made.
     """
 
     method: Method
     status: Status
-    # Factories leave no default in the class: `__getattr__` is asked for what a view has not made.
+    # Factories leave no default in the class: `__getattr__` makes the fields that a view lacks.
     findings: Sequence[Finding] = field(default_factory=tuple)
     retrieved: int = field(default_factory=int)
     note: str = field(default_factory=str)
@@ -105,15 +106,15 @@ class Result:
     usage: Usage = field(default_factory=lambda: _NOTHING)
     ranks: tuple[int, ...] | None = field(default_factory=lambda: None)
     _source: ResultSource | None = field(default=None, init=False, repr=False, compare=False)
-    """What this is a view of, and reads its measures of; None: they are counted here."""
+    """The source that a view reads its measures from; None: they are counted here."""
     _row: int = field(default=0, init=False, repr=False, compare=False)
     _sample: Any = field(default_factory=lambda: None, kw_only=True, repr=False, compare=False)
-    """What was scored, for measures that read it; `dataclasses.replace` keeps it."""
+    """The scored sample, for measures that read it; `dataclasses.replace` keeps it."""
 
     if not TYPE_CHECKING:  # checkers would take any name
 
         def __getattr__(self, name: str) -> Any:
-            """Make what nobody has looked at of a view."""
+            """Make a view's fields when one of them is first read."""
             source = self._source
             if source is None or name not in _LATE:
                 raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
@@ -129,16 +130,16 @@ class Result:
     def view(
         cls, source: ResultSource, row: int, method: Method, status: Status, retrieved: int
     ) -> Result:
-        """Return the result of a row of `source`, whose findings are made when somebody looks."""
+        """Return the result of a row of `source`, whose findings are made when first read."""
         result = object.__new__(cls)
         fields = {"method": method, "status": status, "retrieved": retrieved}
         object.__setattr__(result, "__dict__", {**fields, "_source": source, "_row": row})
         return result
 
     def __getitem__(self, measure: Measure) -> float | None:
-        """Return a measure in [0, 1], None where the sample is unscored or it is undefined.
+        """Return a measure's value in [0, 1]; None if it is undefined or the sample is unscored.
 
-        Raises `ParameterError` for what is not a measure.
+        Raises `ParameterError` for anything but a measure.
         """
         source = self._source
         if source is not None and type(measure).__hash__ is Measure.__hash__:
@@ -155,7 +156,7 @@ class Result:
         return values[self._row]
 
     def counted(self, measure: Measure) -> float | None:
-        """Return a measure counted of the findings."""
+        """Return a measure's value, counted from the findings."""
         if self.status is Status.UNSCORED and not measure.of_sample:
             return None
         value = float(measure.values(self._outcomes)[0])
@@ -183,13 +184,13 @@ class Result:
         return self
 
     def viewed(self, source: ResultSource, row: int) -> Result:
-        """Return this result with its measures read of the table that it is a view of."""
+        """Return this result as a view of a row of `source`, which gives its measures."""
         self.__dict__.update(_source=source, _row=row)
         return self
 
     @property
     def score(self) -> float | None:
-        """The headline measure over all that was retrieved: recall. None: see `status`."""
+        """The headline measure over all retrieved contexts: recall. None: see `status`."""
         return None if self.status is not Status.SCORED else self[self.method.headline]
 
     @property
@@ -200,7 +201,7 @@ class Result:
     def paid(self, measure: Measure) -> Findings:
         """Return the findings in the contexts that the budget of a measure pays for.
 
-        All, by rank, for a measure without a budget, and where what contexts cost is not known.
+        Returns all, by rank, for a measure without a budget, and where the costs are not known.
         """
         if isinstance(measure.k, CutBudget) and self._sample is not None:
             from fullrecall.measures import paid
@@ -223,12 +224,12 @@ class Result:
 
     @property
     def targets(self) -> tuple[Target, ...]:
-        """What was to be found, in order; without targets that could not be judged."""
+        """The targets in order, without those that could not be judged."""
         return tuple(finding.target for finding in self.findings)
 
     @property
     def reason(self) -> str:
-        """One sentence for a human: why there is no score, or what the score stands for."""
+        """One sentence for a human: why there is no score, or how many targets were found."""
         if self.status is not Status.SCORED or not len(self.findings):
             return self.note
         found_count = sum(finding.found_at() for finding in self.findings)
@@ -241,7 +242,7 @@ class Result:
 
     @property
     def named_score(self) -> str:
-        """The score with its name, as "0.500 id_recall"; the status where there is none."""
+        """The score, or the status without one, with its name: "0.500 id_recall"."""
         score = str(self.status) if self.score is None else f"{self.score:.3f}"
         return f"{score} {self.method.name}"
 
@@ -256,7 +257,7 @@ class Result:
 
 
 _LATE = frozenset(each.name for each in fields(Result)) - {"method", "status", "_source", "_row"}
-"""What a view makes when somebody looks."""
+"""The fields that a view makes when one of them is first read."""
 
 
 def _short(text: str) -> str:

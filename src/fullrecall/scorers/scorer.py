@@ -1,4 +1,4 @@
-"""What all scorers share: parameters, and the way from a sample to a result."""
+"""Base of all scorers: parameters, and the way from a sample to a result."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from fullrecall.scorers.result import Method, Result, Status
 T = TypeVar("T")
 
 UNOBSERVED = "no retrieval observed"
-"""How the reason begins for a sample that has no list of contexts, not even an empty one."""
+"""The beginning of the reason for a sample without a list of contexts, even an empty one."""
 
 NO_REFERENCES = "no reference items"
 """The note of a result without targets, unless the scorer has another."""
@@ -29,18 +29,18 @@ NO_REFERENCES = "no reference items"
 LATE = "the run's deadline passed before it was judged"
 INTERRUPTED = "the run was interrupted before it was judged"
 BAD_ROW = "bad row"
-"""Why a run left a sample unscored, whatever a scorer would find; the last one begins a reason."""
+"""Why a run, not its scorer, left a sample unscored; the last one only begins a reason."""
 
 NOT_JUDGED = "not judged"
 """The part of a reason that says that claims have no verdict."""
 
 OVER_BUDGET = "the budget of"
-"""How the reason begins for what a run's budget did not pay."""
+"""The beginning of the reason for requests that a run's budget did not pay for."""
 
 
 @runtime_checkable
 class Scorer(Protocol):
-    """What `evaluate` takes: something that has a `method` and scores samples."""
+    """A scorer for `evaluate`: any object that has a `method` and scores samples."""
 
     @property
     def method(self) -> Method:
@@ -53,7 +53,7 @@ class Scorer(Protocol):
 
 
 class Found(NamedTuple):
-    """What a scorer found: no findings means that there are no targets.
+    """The findings of a scorer; without findings, the sample has no targets.
 
     `retrieved` counts the contexts, `note` adds to the reason, and `unmeasured` names the targets
     that could not be judged, with the reason of each.
@@ -74,12 +74,12 @@ class Missing(Unmeasured):
 
 
 class Unanswerable(Exception):  # noqa: N818 - as above
-    """Raised inside a scorer: nothing answers the question, so that there is nothing to recall."""
+    """Raised inside a scorer: no document answers the question, so recall is undefined."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class FindingScorer(ABC):
-    """Base of the scorers that make findings; what is counted of them is a measure's.
+    """Base of the scorers that make findings; measures count them.
 
     - `name`: the score's name in reports; by default the kind of scorer ("id_recall").
     """
@@ -88,7 +88,7 @@ class FindingScorer(ABC):
 
     kind: ClassVar[str]
     headline: ClassVar[Measure] = Recall
-    """The measure that `Result.score` is."""
+    """The measure of `Result.score`."""
 
     labels: ClassVar[Collection[str]] = LABELS
     """Which of "reference_context_ids" and "reference_contexts" a score depends on: where one of
@@ -102,8 +102,8 @@ class FindingScorer(ABC):
     def score(self, sample: Sample | None = None, /, **sample_fields: Any) -> Result:
         """Return the result for a sample, or for the fields of one given by name.
 
-        Raises `InputError` where the fields make no sample. What cannot be measured is no error
-        but a result with `status="unscored"` and a reason.
+        Raises `InputError` for fields that do not make a sample. A sample that cannot be measured
+        is not an error: its result has `status="unscored"` and a reason.
         """
 
     @abstractmethod
@@ -113,13 +113,13 @@ class FindingScorer(ABC):
     @property
     def method(self) -> Method:
         """How this scorer scores: its name and parameters."""
-        return self._method  # cached below: a property is what pyright takes for a Scorer's
+        return self._method  # cached below: pyright accepts a property for that of a Scorer
 
     @cached_property
     def _method(self) -> Method:
         own = (each for each in fields(self) if each.name != "name")
         parameters = {each.name: _described(getattr(self, each.name)) for each in own}
-        own_kind = vars(type(self)).get("kind", "")  # what inherits it may find otherwise
+        own_kind = vars(type(self)).get("kind", "")  # a subclass may find otherwise
         return Method(self.name or self.kind, parameters, self.headline, own_kind)
 
     def _outcome(self, found: Found, sample: Sample) -> Result:
@@ -141,7 +141,7 @@ class FindingScorer(ABC):
         )
 
     def _without_score(self, reason: Exception, sample: Sample) -> Result:
-        """Return why there is no score; nothing is missing of a sample that only forbids."""
+        """Return a result without a score, with the reason."""
         retrieved = len(sample.retrieved_context_ids or ())
         lacks = isinstance(reason, Missing) and sample.has_retrieval
         # A leak rate needs no references: a sample that only forbids lacks nothing.
@@ -157,22 +157,22 @@ class FindingScorer(ABC):
 
 
 class DeterministicScorer(FindingScorer):
-    """Base of the scorers that ask nobody; subclasses say only how to find."""
+    """Base of the scorers without a judge; subclasses only define how to find targets."""
 
     def score(
         self, sample: Sample | None = None, /, *others: object, **sample_fields: Any
     ) -> Result:
         """Return the result for a sample, or for the fields of one given by name.
 
-        Raises `InputError` where the fields make no sample. What cannot be measured is no error
-        but a result with `status="unscored"` and a reason.
+        Raises `InputError` for fields that do not make a sample. A sample that cannot be measured
+        is not an error: its result has `status="unscored"` and a reason.
         """
         if others:
             raise InputError(
                 "score takes one sample, or its fields by name: "
                 "score(retrieved_ids=['d1'], expected_ids=['d1'])"
             )
-        # One comparison is all that the usual call, of a `Sample`, pays for it.
+        # The usual call, with a `Sample`, pays for one comparison only.
         if type(sample) is not Sample or sample_fields:
             sample = as_sample(sample, sample_fields)
         return self._scored(sample)
@@ -190,13 +190,13 @@ class DeterministicScorer(FindingScorer):
 
     @abstractmethod
     def _find(self, sample: Sample) -> Found:
-        """Return what was found; raises `Unmeasured` where it cannot tell."""
+        """Return the findings; raises `Unmeasured` for a sample that cannot be measured."""
 
 
 def as_sample(
     sample: Sample | Mapping[str, Any] | None, sample_fields: Mapping[str, Any]
 ) -> Sample:
-    """Return the sample given, as a `Sample` or a mapping, or one of these fields; never both."""
+    """Return the sample given as a `Sample`, as a mapping, or by its fields, but not by both."""
     if sample is None:
         return Sample(**sample_fields)
     if isinstance(sample, Mapping) and not sample_fields:
@@ -221,16 +221,16 @@ def require_retrieval(sample: Sample) -> None:
 
 
 def require_answerable(sample: Sample) -> None:
-    """Raise `Unanswerable` for what nothing answers, `Unmeasured` without its retrieval."""
+    """Raise `Unanswerable` for an unanswerable question, `Unmeasured` without its retrieval."""
     if sample.answerable is False:
         require_retrieval(sample)
         raise Unanswerable("answerable=False: nothing answers the question")
 
 
 def retrieved_contexts(sample: Sample) -> Sequence[Context]:
-    """Return the contexts retrieved, best first.
+    """Return the retrieved contexts, best first.
 
-    Raises `Unmeasured` where no retrieval was observed, or no more than its IDs.
+    Raises `Unmeasured` if no retrieval was observed, or only its IDs.
     """
     require_retrieval(sample)
     if sample.retrieved_contexts is None and sample.retrieved_context_ids:
@@ -239,9 +239,9 @@ def retrieved_contexts(sample: Sample) -> Sequence[Context]:
 
 
 def retrieved_texts(sample: Sample) -> list[str]:
-    """Return the texts retrieved, best first, an empty one for a context without text.
+    """Return the retrieved texts, best first, with an empty one for a context without text.
 
-    Raises `Unmeasured` where no retrieval was observed or none of its contexts has a text.
+    Raises `Unmeasured` if no retrieval was observed or none of its contexts has a text.
     """
     contexts = retrieved_contexts(sample)
     if contexts and all(context.text is None for context in contexts):
@@ -254,7 +254,7 @@ _PIECE = 50_000
 
 
 def first_ranks(values: Iterable[T]) -> dict[T, int]:
-    """Return each value with the 1-based rank where it first stands."""
+    """Return each value with the 1-based rank of its first occurrence."""
     rank_of: dict[T, int] = {}
     for rank, value in enumerate(paused(values, _PIECE), start=1):
         rank_of.setdefault(value, rank)
@@ -262,10 +262,10 @@ def first_ranks(values: Iterable[T]) -> dict[T, int]:
 
 
 def first_positions(row: Sequence[str | None], names: Iterable[str]) -> Iterable[int]:
-    """Return the 1-based position of each distinct name where it is first in a row, 0 for none."""
+    """Return the 1-based position of each distinct name's first occurrence in a row, or 0."""
     position_of: dict[str | None, int] = dict.fromkeys(names, 0)
     # Most of a row is not looked for, and is passed over without a step of Python. The iterator
-    # of a list or a tuple knows how much is left, and so where it stands.
+    # of a list or a tuple knows how much is left, and so its position.
     size, rest = len(row), iter(row)
     wanted: Iterable[str | None] = filter(position_of.__contains__, rest)
     for name in wanted if size < _PIECE else paused(wanted, _PIECE):
@@ -291,5 +291,5 @@ def _described(value: object) -> object:
     if isinstance(name, str):
         return name
     qualified = getattr(value, "__qualname__", None)
-    # With its module: a function of yours may be called as a similarity of ours is.
+    # With its module: your function may have the name of a built-in similarity.
     return f"{value.__module__}.{qualified}" if qualified else type(value).__qualname__

@@ -26,14 +26,15 @@ _DISTANCES: Mapping[str, str] = {
     "jaro_winkler": "JaroWinkler",
 }
 _COUNTED = ("levenshtein", "indel", "damerau_levenshtein", "osa", "lcs", "hamming")
-"""What counts edits in whole numbers: many at once are then the same to the last bit as one."""
+"""Similarities that count edits in whole numbers: one call for many pairs then returns the same
+values, to the last bit, as a call for each."""
 
 _LENGTHY = 5_000_000
-"""Products of lengths, summed over pairs, from which on several cores compare: starting their
-threads takes some 0.1 ms."""
+"""The sum over pairs of the products of their lengths above which several cores compare: starting
+their threads takes some 0.1 ms."""
 
 _MOST = 2e10
-"""Cells of the table of two texts that are compared: RapidFuzz takes up to two seconds for them."""
+"""Most cells in the table of two texts to compare: RapidFuzz takes up to two seconds for them."""
 
 _LONG, _PIECE = 1e8, 2e9
 """Cells of two texts that are compared by themselves, and of a piece between two pauses."""
@@ -44,8 +45,8 @@ _SLOWNESS: Mapping[str, float | None] = {
     **dict.fromkeys(("partial_ratio", "partial_token_sort_ratio"), None),
     **dict.fromkeys(("partial_token_set_ratio", "partial_token_ratio", "WRatio"), None),
 }
-"""How much more than a cell's a cell takes; None: as many times as a third of the shorter text has
-characters, since it is held against every part of the longer one."""
+"""How many times the usual work a cell takes; None: a third of the shorter text's length, since it
+is compared with every part of the longer one."""
 
 # A cut-off lets RapidFuzz stop early, but one equal to the threshold moves decisions at the
 # border by rounding: cut a little lower, and compare the exact value.
@@ -55,8 +56,8 @@ _SLACK = 1e-6
 class BoundedSimilarity:
     """A similarity that is exact from `threshold` up and may be 0 below it.
 
-    RapidFuzz's scorers are taken by name or as functions, those of `rapidfuzz.fuzz` divided by
-    their 100.
+    RapidFuzz's scorers are taken by name or as functions; values of `rapidfuzz.fuzz` are divided
+    by 100.
     Raises `ParameterError` for a name that RapidFuzz does not have and for a distance; a call
     raises it for a callable's value outside [0, 1].
     """
@@ -103,7 +104,7 @@ class BoundedSimilarity:
         return float(self._function(reference, text, score_cutoff=self._cutoff)) / self._best
 
     def rows(self, references: Sequence[str], texts: Sequence[str]) -> list[list[float]]:
-        """Return for each reference how similar each text is to it: the numbers of calls.
+        """Return for each reference its similarity to each text, equal to that of single calls.
 
         Raises `Unmeasured` for two texts that RapidFuzz would compare for seconds.
         """
@@ -165,7 +166,7 @@ class BoundedSimilarity:
 
 @cache
 def _by_name() -> Mapping[str, Any]:
-    """Return RapidFuzz's similarities: normalized ones of distances, and what `fuzz` has."""
+    """Return RapidFuzz's similarities: normalized ones of distances, and the ratios of `fuzz`."""
     from rapidfuzz import distance, fuzz
 
     distances = {
@@ -177,7 +178,7 @@ def _by_name() -> Mapping[str, Any]:
 
 
 def is_name(name: str) -> bool:
-    """Return whether a similarity has this name; all others are functions that are passed."""
+    """Return whether a named similarity has this name; any other name is a passed function's."""
     return name in _by_name()
 
 
@@ -199,7 +200,7 @@ def _cores() -> int:
 
 
 def _differing(reference: str, text: str) -> tuple[int, int]:
-    """Return how long two texts are between what both begin and what both end with."""
+    """Return the lengths of two texts without their common beginning and end."""
     most = min(len(reference), len(text))
     start = _common(lambda n: reference[:n] == text[:n], most)
     end = _common(lambda n: reference[len(reference) - n :] == text[len(text) - n :], most - start)
@@ -207,5 +208,5 @@ def _differing(reference: str, text: str) -> tuple[int, int]:
 
 
 def _common(agree: Callable[[int], bool], most: int) -> int:
-    """Return the largest number up to `most` for which two texts agree, as for all below it."""
+    """Return the largest number up to `most` for which two texts agree, as they do below it."""
     return bisect_left(range(1, most + 1), 1, key=lambda n: not agree(n))

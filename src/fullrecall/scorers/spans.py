@@ -1,4 +1,4 @@
-"""Recall by characters, whatever the chunks' size, order and overlap."""
+"""Recall by characters, for any size, order, and overlap of the chunks."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class SpanRecall(DeterministicScorer):
     place. Otherwise texts are aligned: a character is covered if it lies in a common run of at
     least `min_run` characters, or a shorter one where a chunk border may have cut it (see
     `fullrecall.scorers.alignment`; `bench` measures it against offsets). Text that
-    stands word for word in another document counts as retrieved: only offsets can tell.
+    occurs word for word in another document counts as retrieved: only offsets can tell.
 
     Every reference counts the same; `Recall(weight="size")` weighs it by its characters, as
     Chroma's chunking evaluation does (Smith and Troynikov, 2024).
@@ -64,7 +64,7 @@ class SpanRecall(DeterministicScorer):
         targets = [*((passage,) for passage in single), *(g for g in groups if len(g) > 1)]
         for target in targets:
             _check_comparable(target, retrieved)
-        # An exact duplicate brings nothing a second time.
+        # An exact duplicate covers no more characters.
         distinct = [
             _Listed(rank, passage, Windows(passage.characters, self.min_run))
             for passage, rank in first_ranks(retrieved).items()
@@ -84,7 +84,7 @@ class SpanRecall(DeterministicScorer):
             if not steps or credit > steps[-1].credit:
                 steps.append(CreditStep(rank, credit))
         best = max(alternatives, key=lambda finding: finding.credit_at())
-        # The largest, not the best covered: a weight must not hang on what was retrieved.
+        # The largest, not the best covered: a weight must not depend on the retrieved contexts.
         size = max(finding.target.size for finding in alternatives)
         return Finding(
             Target(tuple(passage.label for passage in target), size=size),
@@ -103,7 +103,7 @@ class SpanRecall(DeterministicScorer):
                 continue
             rank = context.rank
             overlaps[rank] = overlap
-            # Of the union, not a sum: what overlapping chunks share counts once.
+            # Of the union, not a sum: characters in two overlapping chunks count once.
             credit = total(covered(passage.length, overlaps.values())) / passage.length
             if credit > (steps[-1].credit if steps else 0.0):
                 steps.append(CreditStep(rank, credit))
@@ -120,7 +120,7 @@ class SpanRecall(DeterministicScorer):
 
 
 class _Listed(NamedTuple):
-    """A retrieved context at its rank, with its stretches, which all references share."""
+    """A retrieved context at its rank, with its stretches, computed once for all references."""
 
     rank: int
     passage: Passage
@@ -128,7 +128,7 @@ class _Listed(NamedTuple):
 
 
 def _check_comparable(target: tuple[Passage, ...], retrieved: Sequence[Passage]) -> None:
-    """Raise `Unmeasured` where no retrieved context can be held against the target at all."""
+    """Raise `Unmeasured` if no retrieved context can be compared with the target."""
     for passage in target:
         if passage.source is None and not passage.characters:
             raise Unmeasured(f"the reference context {passage.label!r} has no text to compare")

@@ -28,7 +28,7 @@ ThresholdOperator = Literal["ge", "gt"]
 
 @dataclass(frozen=True, kw_only=True)
 class TextRecall(DeterministicScorer):
-    """Of the reference contexts, how many did the retriever bring, judged by their texts?
+    """Of the reference contexts, how many did the retriever return, compared by their texts?
 
     A target is a reference context, or an any-of group of them; it is found at the first rank
     whose whole text is similar enough to its own: `similarity(reference, retrieved)` at or above
@@ -37,7 +37,7 @@ class TextRecall(DeterministicScorer):
     `similarity` is a RapidFuzz scorer by name or as a function, or any callable of two texts
     that returns a number in [0, 1]. The default is the normalized Levenshtein similarity,
     1 - distance / length of the longer text (Levenshtein, 1966; scaled as RapidFuzz does).
-    It compares whole texts, so a reference that stands whole inside a chunk of twice its length
+    It compares whole texts, so a reference that is whole inside a chunk of twice its length
     has a similarity of at most 0.5: where chunks are longer or shorter than the references, use
     `SpanRecall`, or a partial measure such as "partial_ratio".
 
@@ -58,7 +58,7 @@ class TextRecall(DeterministicScorer):
         BoundedSimilarity(self.similarity, self.threshold)
 
     def __getstate__(self) -> dict[str, object]:
-        # What is cached has functions that may not pickle: workers make their own.
+        # The cached similarity has functions that may not pickle: workers make their own.
         return {name: value for name, value in self.__dict__.items() if name != "_bounded"}
 
     @cached_property
