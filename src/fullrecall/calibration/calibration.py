@@ -165,10 +165,10 @@ def calibrate(
     The estimate is the mean recall by human labels of *all* judged claims, over questions like
     these: over the samples that have a score, with their claims weighted as in the score. Unscored
     samples and unmeasured claims are excluded and counted. Labels drawn by `Report.to_label` are
-    weighted by their probability, and the weights of each verdict add up to its share; a drawn
-    claim without a label counts as one like the labeled claims of its verdict. Labels without a
-    probability are treated as a simple random sample of the claims: if they were picked by any
-    other rule, the figures are wrong.
+    weighted by the inverse of their probability, and the weights of each verdict are scaled to its
+    share; a drawn claim without a label counts as one like the labeled claims of its verdict.
+    Labels without a probability are treated as a simple random sample of the claims: if they were
+    picked by any other rule, the figures are wrong.
 
     Raises `InputError` for labels that are not in the report, are given twice or are only partly
     from a draw, and for too few labels, with the number needed; `ReportError` if the report keeps

@@ -115,7 +115,7 @@ async def arun(
     try:
         step = step if step is not None else advance(flow, None)
         while not isinstance(step, Done):
-            if len(step) == 1:  # as most are: no task is made for it
+            if len(step) == 1:  # most steps: no task is made for it
                 answers = [tally.add(await answer(step[0]))]
             else:
                 answers = await _batch(step, answer, tally)

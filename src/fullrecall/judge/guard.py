@@ -25,7 +25,7 @@ from fullrecall.judge.judge import Flow, Verdict
 from fullrecall.judge.language import Aim, language
 from fullrecall.judge.verdicts import merged
 
-_FEWEST_HALVED = 7  # contexts: fewer are asked alone at once
+_FEWEST_HALVED = 7  # contexts: with fewer, each is judged alone
 _MOST_REQUESTS = 16
 """For one group of claims: the contexts that remain after them are left out."""
 _CLAIMS_A_KIN = 5
@@ -164,7 +164,7 @@ def _canaries(
 
 
 def _most_kin(claims: int) -> int:
-    """Return the largest number of kin for so many claims, used if they name different things."""
+    """Return the largest number of kin for `claims` claims, used if they name different things."""
     return max(1, -(-claims // _CLAIMS_A_TOPIC))
 
 
@@ -179,7 +179,7 @@ def _kin(targets: Sequence[str], all_text: str, chance: random.Random) -> tuple[
         claim: frozenset(key for name in language().names(claim) for key in name.keys)
         for claim in claims
     }
-    # Random kin would too often miss the topic of an instruction, which would earn 11%.
+    # Random kin would too often miss the topic of an instruction: that alone would earn it 11%.
     changed = [_changed(claim, all_text, named, chance) for claim in claims[:_MOST_CHANGED]]
     changed = sorted((kin for kin in changed if kin.text), key=lambda kin: not kin.has_number)
     chosen: list[_Kin] = []

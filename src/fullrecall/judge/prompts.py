@@ -134,7 +134,7 @@ class Prompts:
 def quoted(text: str) -> str:
     """Return `text` as a JSON string, which its content cannot end."""
     written = _WRITTEN(text)
-    if written.isascii() and "\x7f" not in written:  # as most are: no line breaks to look for
+    if written.isascii() and "\x7f" not in written:  # most texts: no line breaks to look for
         return written
     return _LINE_BREAKS.sub(lambda match: f"\\u{ord(match[0]):04x}", written)
 

@@ -167,7 +167,7 @@ def _letters(text: object) -> str:
     """
     if not isinstance(text, str):
         return ""
-    if text.isascii():  # as most are: the path below, letter by letter, is slow
+    if text.isascii():  # most texts: the path below, letter by letter, is slow
         lowered = text.lower()
         return _MARKS.sub("", lowered) or lowered.strip()
     folded = unicodedata.normalize("NFKD", text).casefold()

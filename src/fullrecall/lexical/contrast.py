@@ -89,7 +89,7 @@ def states_other_word(claim: str, text: str) -> bool:
 
 
 def _exclude(word: Word, other: Word) -> bool:
-    """Whether two words in one place say different things."""
+    """Whether two words in the same position have different meanings."""
     if word.is_number or other.is_number or not (word.tells and other.tells):
         return False
     same = synonyms().get(word.key, frozenset())

@@ -26,7 +26,7 @@ MOST_BYTES = 2 << 20
 """In a reply: its text may have 200,000 characters, escaped, besides the model's thoughts."""
 
 MOST_ERROR_BYTES = 8 << 10
-"""In an error reply: more bytes would tell nothing more."""
+"""In an error reply: more bytes would add no information."""
 
 _FRAMING = frozenset({b"content-encoding", b"content-length", b"transfer-encoding"})
 """Headers about the transfer of a body, which are wrong for the body that was read."""
@@ -60,7 +60,7 @@ def bounded_client(package: str) -> Any:
     library = http_library(package)
 
     class BoundedClient(base_client):  # type: ignore[misc]
-        """Follows no redirect, and reads no more of a reply than `MOST_BYTES`."""
+        """Does not follow redirects, and reads at most `MOST_BYTES` of a reply."""
 
         async def send(self, request: Any, *, stream: bool = False, **options: Any) -> Any:  # noqa: ARG002
             """Send a request; return its response, with the part of its body that was read."""
