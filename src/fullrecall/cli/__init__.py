@@ -1,7 +1,7 @@
 """The command line: `fullrecall demo`, `evaluate FILE`, `compare BEFORE AFTER`, `gate REPORT`.
 
-Exit codes: 0 done; 2 wrong usage or input that cannot be read; 130 interrupted; 141 whatever
-read the output has closed it.
+Exit codes: 0 done; 2 wrong usage or input that cannot be read; 130 interrupted; 141 the reader of
+the output closed it.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ else:
 def main() -> None:
     """Run the command line; never returns."""
     try:
-        # Loaded in here, for it takes long enough to be interrupted.
+        # Loaded here, since loading takes long enough to be interrupted.
         from fullrecall.cli.commands import app
 
         for stream in (sys.stdout, sys.stderr):
@@ -33,5 +33,5 @@ def main() -> None:
     except KeyboardInterrupt:
         sys.exit(130)
     finally:
-        # Nothing is left to save or to say: a Ctrl-C while Python shuts down just ends it.
+        # The output is complete: a Ctrl-C while Python shuts down just ends it.
         signal.signal(signal.SIGINT, signal.SIG_DFL)

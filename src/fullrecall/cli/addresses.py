@@ -44,7 +44,7 @@ def loaded(address: str, option: str) -> Any:
 
 
 def _module(source: str) -> ModuleType:
-    """Return a module, or that of a file, which imports what lies beside it, as Python does."""
+    """Return a module, or a file as one; it imports modules beside it, as a Python script does."""
     if not source.endswith(".py"):
         # An installed command has its own folder on the path, not the one that it is run in.
         sys.path.insert(0, str(Path.cwd()))

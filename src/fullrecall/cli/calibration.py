@@ -39,9 +39,8 @@ def label(
 ) -> None:
     """Sample claims of a judged report to label.
 
-    Fill in the column label: supported, not_supported or partial, by what the contexts say and
-    not by what you know. The judge's verdicts are hidden, so that they do not sway you. Then
-    calibrate.
+    Fill in the column label: supported, not_supported or partial, by the contexts and not by your
+    own knowledge. The judge's verdicts are hidden, so that they do not sway you. Then calibrate.
 
     Examples:
       fullrecall judge label report.jsonl -n 100 --output labels.csv
@@ -60,7 +59,7 @@ def label(
 
 
 def _next_steps(drawn: Sequence[ToLabel], total: int, report: Path, output: Path) -> Iterator[str]:
-    """Yield what was written, and what comes next."""
+    """Yield the number of claims and their file, and the next steps."""
     claims = len({claim.item for claim in drawn})
     samples = len({claim.sample for claim in drawn})
     share = f"{samples:,} of {counted(total, 'sample')}"

@@ -104,7 +104,7 @@ def choose(
     if not samples:
         fail("no questions", *(f"{file} has none" for file in files))
     (chosen_scorer,) = scorers_of([] if scorer is None else [scorer], {}, samples[0])
-    # What a retriever prints is no output.
+    # A retriever's prints are not the command's output.
     with redirect_stdout(sys.stderr):
         choice = choice_of(
             samples,

@@ -27,7 +27,7 @@ class Command(TyperCommand):
         return context
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        """Read the words after the name; an option as other tools call it is answered by ours."""
+        """Read the words after the name; for an option of other tools, suggest ours."""
         try:
             return super().parse_args(ctx, args)
         except Exception as error:  # its class has no public name
@@ -37,7 +37,7 @@ class Command(TyperCommand):
             raise
 
     def invoke(self, ctx: Any) -> Any:
-        """Run the command; what it cannot do is printed in the words of the command line."""
+        """Run the command; errors are printed in the words of the command line."""
         from fullrecall.cli.console import reporting  # which a command that runs has loaded
 
         options = [one for one in self.params if one.param_type_name == "option"]
@@ -60,7 +60,7 @@ class Command(TyperCommand):
             record = parameter.get_help_record(ctx)
             section = getattr(parameter, "rich_help_panel", None) or "Options"
             if record is not None and parameter.param_type_name == "argument":
-                # Beside its name stands its Python type, which tells a reader nothing.
+                # The record shows its Python type beside its name, which does not help a reader.
                 section, record = "Arguments", (parameter.metavar or "", record[1])
             if record is not None:
                 sections.setdefault(section, []).append(record)
@@ -74,7 +74,7 @@ def _is_short(flag: str) -> bool:
 
 
 def laid_out(text: str) -> str:
-    r"""Return a help text whose paragraphs with indented lines keep them: `\b` says so."""
+    r"""Return a help text that keeps the lines of paragraphs with indented ones, by `\b`."""
     paragraphs = text.split("\n\n")
     return "\n\n".join(f"\b\n{each}" if "\n " in each else each for each in paragraphs)
 
@@ -189,4 +189,4 @@ _VERSION = typer.Option(
 
 @app.callback(help=_HELP)
 def _fullrecall(*, version: Annotated[bool, _VERSION] = False) -> None:
-    """Take the options that stand before a command."""
+    """Take the options before a command."""

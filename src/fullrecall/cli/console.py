@@ -1,4 +1,4 @@
-"""What reaches the terminal: results on standard output, problems on standard error."""
+"""Output to the terminal: results on standard output, problems on standard error."""
 
 from __future__ import annotations
 
@@ -21,17 +21,17 @@ if TYPE_CHECKING:
 
 WRONG_INPUT = 2
 INTERRUPTED = 130
-PIPE_CLOSED = 141  # 128 + SIGPIPE, what the shell gives for any program that this ends
+PIPE_CLOSED = 141  # 128 + SIGPIPE, the shell's code for any program that this signal ends
 
 
 def show(*parts: RenderableType) -> None:
-    """Print `parts` on standard output, one below the other."""
+    """Print `parts` on standard output, one below another."""
     write(terminal.printed(terminal.console(sys.stdout), parts))
 
 
 def write(text: str) -> None:
-    """Write `text` to standard output; exit quietly where its reader has gone (`… | head`)."""
-    if sys.stdout is None:  # closed by whatever started this
+    """Write `text` to standard output; exit quietly if its reader has closed it (`… | head`)."""
+    if sys.stdout is None:  # closed by the program that started this one
         return
     try:
         sys.stdout.write(text)
@@ -50,7 +50,7 @@ def write_json(values: Any) -> None:
 def show_result(
     values: Callable[[], Any], parts: Iterable[RenderableType], *, as_json: bool
 ) -> None:
-    """Print the `parts` of what a command comes to, or its plain `values` as JSON."""
+    """Print the `parts` of a command's result, or its plain `values` as JSON."""
     if as_json:
         write_json(values())
     else:
@@ -58,15 +58,15 @@ def show_result(
 
 
 class UnfinishedRun(Exception):  # noqa: N818 - its cause is the error
-    """What was done until the error that is its cause."""
+    """A run that its cause ended early; the message says how far it came."""
 
 
 @contextmanager
 def reporting(flags: Mapping[str | None, str], words: Sequence[str]) -> Iterator[None]:
     """Print warnings as notes, and errors as one block with an exit code.
 
-    Messages name options; `flags` are those of the command, by their parameters, and `words` what
-    the user typed.
+    Messages name options; `flags` are the command's options by their parameters, and `words` the
+    words that the user typed.
     """
     try:
         with naming.options(*words), _warnings_as_notes():
@@ -83,7 +83,7 @@ def reporting(flags: Mapping[str | None, str], words: Sequence[str]) -> Iterator
 
 @contextmanager
 def _warnings_as_notes() -> Iterator[None]:
-    """Print warnings as notes on standard error, without the line of code they came from."""
+    """Print warnings as notes on standard error, without their line of code."""
 
     # "always": Python shows a warning once for each line of code, and not for each file read.
     def note(message: Warning | str, *_: object, **__: object) -> None:
@@ -91,7 +91,7 @@ def _warnings_as_notes() -> Iterator[None]:
             sys.stderr.write(f"Note: {message}\n")
 
     with warnings.catch_warnings():
-        # What other packages deprecate tells their developers something; ours are UserWarnings.
+        # Other packages' deprecations are for their developers; ours are UserWarnings.
         warnings.simplefilter("ignore")
         warnings.simplefilter("always", UserWarning)
         warnings.showwarning = note
@@ -99,7 +99,7 @@ def _warnings_as_notes() -> Iterator[None]:
 
 
 def _explained(error: BaseException | None, flags: Mapping[str | None, str]) -> tuple[str, ...]:
-    """Return an error as a title and lines below it: the place, the problem, the way out."""
+    """Return an error as a title and lines below it: the place, the problem, the fix."""
     if isinstance(error, InputError):
         lines = error.problem.splitlines()
         if error.field is not None:
@@ -118,7 +118,7 @@ def _explained(error: BaseException | None, flags: Mapping[str | None, str]) -> 
 
 
 def fail(title: str, *lines: str, code: int = WRONG_INPUT) -> NoReturn:
-    """Print one block about what went wrong on standard error, and exit with `code`."""
+    """Print one block about the error on standard error, and exit with `code`."""
     from rich.text import Text
 
     console = terminal.console(sys.stderr)

@@ -1,4 +1,4 @@
-"""`fullrecall doctor`: does what is installed here work?"""
+"""`fullrecall doctor`: check whether the installed packages work."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _ADAPTERS = {
     "langchain-fullrecall": "langchain_fullrecall",
     "llama-index-evaluation-fullrecall": "llama_index.evaluation.fullrecall",
 }
-"""Our distributions beside the core, with the module that each brings."""
+"""Our distributions beside the core, with the module of each."""
 
 _FOR_DEVELOPERS = ("all", "docs", "lint", "test")
 _MODULES = {
@@ -36,11 +36,11 @@ _MODULES = {
     "llama-index-core": "llama_index.core",
     "opentelemetry-sdk": "opentelemetry.sdk",
 }
-"""Modules that are not called as their distributions are."""
+"""Modules whose names differ from those of their distributions."""
 
 
 class EnvironmentCheck(NamedTuple):
-    """One thing that was looked at; `advice` says what to do about it. Absent is no fault."""
+    """One checked part; `advice` says how to install or repair it. Absent is not a fault."""
 
     group: str
     name: str
@@ -52,8 +52,8 @@ class EnvironmentCheck(NamedTuple):
 def doctor(*, as_json: options.JsonOption = False) -> None:
     """Check the installation: versions, extras, what works.
 
-    Missing extras come with an install command. Exit code 1: an installed part fails. Nothing is
-    sent anywhere.
+    Missing extras come with an install command. Exit code 1: an installed part fails. No request
+    is sent.
 
     Examples:
       fullrecall doctor
@@ -81,14 +81,14 @@ def _checks() -> Iterator[EnvironmentCheck]:
 
 
 def _requirements(name: str, group: str) -> Iterator[tuple[str, Requirement]]:
-    """Yield what a distribution needs, then what each of its extras adds."""
+    """Yield the packages that a distribution needs, then those that each of its extras adds."""
     installed = distribution(name)
     extras = installed.metadata.get_all("Provides-Extra") or ()
     groups = {"": group, **{e: f"extra {e}" for e in extras if e not in _FOR_DEVELOPERS}}
     packages = [Requirement(line) for line in installed.requires or ()]
     for extra, of_group in groups.items():
         for package in packages:
-            # What every installation needs applies with each extra, too: it is listed once.
+            # A package that every installation needs applies with each extra, too: list it once.
             is_conditional = "extra" in str(package.marker)
             applies = package.marker is None or package.marker.evaluate({"extra": extra})
             if applies and is_conditional == bool(extra) and package.name != "fullrecall":
@@ -96,7 +96,7 @@ def _requirements(name: str, group: str) -> Iterator[tuple[str, Requirement]]:
 
 
 def _package(group: str, package: Requirement, repair: str = "") -> EnvironmentCheck:
-    """Return whether a distribution is there, in the range supported, and can be imported."""
+    """Return whether a distribution is installed, in the supported range, and can be imported."""
     install = repair or f"pip install {shlex.quote(f'{package.name}{package.specifier}')}"
     try:
         version = distribution(package.name).version
@@ -105,7 +105,7 @@ def _package(group: str, package: Requirement, repair: str = "") -> EnvironmentC
         return EnvironmentCheck(
             group, package.name, "not installed" if is_optional else "broken", "", install
         )
-    # A prerelease is in no range by default, and works as what it precedes.
+    # A prerelease is in no range by default, and works as the release it precedes.
     if not package.specifier.contains(version, prereleases=True):
         advice = f"{package.specifier} is supported: {install}"
         return EnvironmentCheck(group, package.name, "broken", version, advice)
@@ -121,9 +121,9 @@ def _package(group: str, package: Requirement, repair: str = "") -> EnvironmentC
 
 
 def _print(checks: Sequence[EnvironmentCheck]) -> None:
-    """Print the table, then what to do about what is absent and what is broken, unbroken.
+    """Print the table, then the install and repair commands, in unbroken lines.
 
-    An extra of which no package is installed is not the user's: it is named, and no more.
+    An extra without any installed package is only named: the user did not choose it.
     """
     groups = {
         group: list(members) for group, members in groupby(checks, key=lambda check: check.group)

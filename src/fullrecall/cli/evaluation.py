@@ -303,7 +303,7 @@ def evaluate(
     if ties is not None and run is None:
         raise options.bad_option("--ties", "needs --run")
     if run is None:
-        # All are opened before the first is read: a missing file is to cost no scoring.
+        # Open all files before reading the first: a missing file must not waste any scoring.
         read_files = [samples_of(file, **reading) for file in files]
         samples = chain.from_iterable(read_files)
     else:
@@ -312,7 +312,7 @@ def evaluate(
     joined = None
     if references is not None:
         samples = joined = joined_with(samples, references)
-    # The first sample decides on the scorers; the others are read as they are scored.
+    # The first sample decides on the scorers; the rest are read as they are scored.
     samples = iter(samples)
     first = next(samples)
     own: dict[ScorerName, dict[str, Any]] = {
@@ -324,7 +324,7 @@ def evaluate(
         },
     }
     try:
-        # What the file says was retrieved is not what will be scored where a retriever is asked.
+        # If a retriever is asked, its contexts are scored, not the retrieved contexts of the file.
         scorers = scorers_of(scorer or (), own, first if to_ask is None else unretrieved(first))
     except InputError as error:
         raise error.at(path=str(files[0])) from None
@@ -362,7 +362,7 @@ def evaluate(
 
 
 def _next_steps(output: Path | None, ranks: Sequence[int]) -> Iterator[str]:
-    """Yield where the report is, and the command that says more."""
+    """Yield the report's path, and the next command."""
     if output is None:
         yield "Next: save it with --output report.jsonl, then fullrecall diagnose report.jsonl."
         return
@@ -379,7 +379,7 @@ def _show(
     notes: Sequence[str] | None,
     misses: Iterator[RenderableType],
 ) -> None:
-    """Print the tables; the notes and what was missed, unless `notes` are None."""
+    """Print the tables; the notes and the misses, unless `notes` are None."""
     sheet = summary_sheet(totals)
     show(terminal.Grid(sheet))
     if parts:
@@ -390,14 +390,14 @@ def _show(
 
 
 def _write(report: Report, totals: Summary, parts: Sequence[Slices]) -> None:
-    """Write the summary as JSON, with what the run spent."""
+    """Write the summary as JSON, with the run's cost."""
     spent = report.spent
     costs = {} if spent is None or not spent.sentence() else {"spent": spent.to_dict()}
     write_json({**totals.to_dict(), **slices_dict(parts), **costs})
 
 
 def _previews(files: Sequence[FileSamples], first: Sample) -> Iterator[str]:
-    """Yield how the columns of the first file were read, where their names are not the fields'."""
+    """Yield how the columns of the first file were read, if their names are not the fields'."""
     plan = files[0].plan if files else None
     if plan is not None and not plan.is_plain:
         from fullrecall.cli.reading import preview
@@ -406,7 +406,7 @@ def _previews(files: Sequence[FileSamples], first: Sample) -> Iterator[str]:
 
 
 def _notes(report: Report, joined: Joined | None) -> Iterator[str]:
-    """Yield which samples were left out, and what the run cost."""
+    """Yield how many samples were left out, and the run's cost."""
     if joined is not None and joined.left_out:
         unasked = f", {joined.unasked:,} of them without a question" if joined.unasked else ""
         yield f"Left out, since no reference fits: {counted(joined.left_out, 'sample')}{unasked}."
@@ -415,7 +415,7 @@ def _notes(report: Report, joined: Joined | None) -> Iterator[str]:
 
 
 def _budget(calls: int | None, tokens: int | None, judge: str | None) -> Budget:
-    """Return the budget, without bounds where no option sets one."""
+    """Return the budget, without bounds unless an option sets one."""
     asks_model = (judge or "").partition(":")[0] in ("openai", "anthropic")
     if not asks_model and (calls, tokens) != (None, None):
         raise options.bad_option("--budget-…", "needs --judge openai:MODEL or anthropic:MODEL")

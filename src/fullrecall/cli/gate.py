@@ -18,7 +18,7 @@ from fullrecall.stats.gate import Gate
 from fullrecall.stats.outcome import outcome_lines
 
 CODES = {"pass": 0, "fail": 1, "cannot_tell": 3}
-"""What each outcome exits with; 2 is wrong usage or input."""
+"""The exit code of each outcome; 2 is wrong usage or input."""
 
 
 rule_option = partial(Option, rich_help_panel="Thresholds")

@@ -1,6 +1,6 @@
-"""How samples are scored and saved, and what is said of how it ended.
+"""Score and save samples, and report how the run ended.
 
-Whatever ends a run early, what was scored until then is shown and saved.
+If any error ends a run early, the samples scored until then are shown and saved.
 """
 
 from __future__ import annotations
@@ -28,26 +28,26 @@ def scored(
     *,
     output: Path | None,
 ) -> tuple[Report, BaseException | None]:
-    """Return what was scored, saved as `output` is called, and what ended it early, if anything."""
-    # There is a report to show whatever ends the run, and however early.
+    """Return the report, saved at `output`, and the error that ended the run early, if any."""
+    # However early an error ends the run, there is a report to show.
     report, stopped = Report([scorer.method for scorer in scorers]), None
     try:
         if output is not None:
             options["output"] = output
-        # What a retriever prints is no output: --json prints nothing else.
+        # A retriever's prints are not the command's output: --json prints only JSON.
         with redirect_stdout(sys.stderr):
             report = evaluate(samples, scorers, **options)
     except (FullrecallError, OSError, KeyboardInterrupt) as error:
         stopped = error
         report.stopped = ending(error)
         partial_report = getattr(error, "report", None)
-        if partial_report is not None:  # without rows it is false, and still says what was spent
+        if partial_report is not None:  # without rows it is false, but it still has the cost
             report = partial_report
     return report, stopped
 
 
 def fail_unless_scored(scores: Summary) -> None:
-    """Fail where no sample has any score: a pipeline is not to take that for a result."""
+    """Fail if no sample has any score: a pipeline must not take that for a result."""
     if any(value.samples for score in scores for value in score.values()):
         return
     reasons = list(dict.fromkeys(reason for score in scores for reason in score.reasons))
@@ -67,10 +67,10 @@ def fail_unless_scored(scores: Summary) -> None:
 def raise_with_count(
     stopped: BaseException, report: Report, summary: Summary, output: Path | None
 ) -> NoReturn:
-    """Raise what ended the run early, with how many samples were scored until then."""
+    """Raise `UnfinishedRun` from the error, with the number of samples scored until then."""
     count = len(report)
     if isinstance(stopped, (RunStopped, KeyboardInterrupt)):
-        # The rows at its end are those that it gave up.
+        # The last rows are the samples that the run gave up.
         count = max(len(report) - score.unscored for score in summary)
     kept = f", saved in {output}" if len(report) and output else ""
     raise UnfinishedRun(f"Scored {counted(count, 'sample')} before that{kept}.") from stopped

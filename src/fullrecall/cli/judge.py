@@ -19,8 +19,8 @@ def judge_of(
     With `unsure`, a band such as "0.3,0.65", it judges only the claims that the
     built-in judge is unsure of.
 
-    Raises `typer.BadParameter` for another kind, and what the judge raises where it lacks a
-    package or a key.
+    Raises `typer.BadParameter` for another kind, and the judge's own error if it lacks a package
+    or a key.
     """
     kind, _, folder = (name or "").partition(":")
     if base_url is not None and kind not in ("openai", "anthropic"):
@@ -29,7 +29,7 @@ def judge_of(
         return _cascade(name, base_url, unsure)
     if name is None:
         return None
-    # Each is loaded where it is named: what it needs is an extra.
+    # Each is loaded only if named: it may need an extra.
     if name == "lexical":
         from fullrecall.lexical import LexicalJudge
 

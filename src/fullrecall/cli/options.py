@@ -21,7 +21,7 @@ from fullrecall.measures.text import parse_cut
 Read = TypeVar("Read")
 
 _OWN = re.compile(r"\s*(\S+?:[^\W\d]\w*)")
-"""A measure of the user's own by its module or file and its name."""
+"""A user's own measure, by its module or file and its name."""
 
 
 def within(least: int, most: float = inf) -> Callable[[float | None], float | None]:
@@ -85,12 +85,12 @@ def _parsed(reader: Callable[[str], Read], text: str) -> Read:
 
 
 def measures_of(ks: Iterable[Cut] | None, named: Iterable[Measure] | None) -> tuple[Measure, ...]:
-    """Return what to show: recall at each k that is given, and the measures that are named."""
+    """Return the measures to show: recall at each given k, and the `named` measures."""
     return tuple(dict.fromkeys([*(Recall @ k for k in ks or ()), *(named or ())]))
 
 
 def bad_option(option: str, problem: str) -> typer.BadParameter:
-    """Return the error for the value of an option: the option, then what is wrong with it."""
+    """Return the error for the value of an option: the option, then the problem."""
     return typer.BadParameter(problem, param_hint=option)
 
 

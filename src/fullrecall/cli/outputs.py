@@ -1,4 +1,4 @@
-"""Where a file may be written, and as what: nowhere that costs the user a file."""
+"""Check where a file may be written, so that no file of the user is lost."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ def check_output(
     replace: bool = False,
     way_out: str = "name another file",
 ) -> None:
-    """Raise `typer.BadParameter` where `path` cannot be, or must not be, what is written.
+    """Raise `typer.BadParameter` if `path` cannot, or must not, be written.
 
-    Because it is read, too; its name has none of the `endings`, if there are any; its directory is
-    not there; or something is there that is not ours, or that nobody asked to `replace`.
+    It must not be one of the `inputs`; its name must have one of the `endings`, if any are given;
+    its directory must exist; and an existing file must be ours, and is refused without `replace`.
     """
     read_from = [file for file in inputs if file is not None and file.exists()]
     if path.exists() and any(map(path.samefile, read_from)):
@@ -54,6 +54,6 @@ def _is_ours(path: Path) -> bool:
 
 def append(path: Path, text: str) -> None:
     """Add a text to a file, such as that of $GITHUB_STEP_SUMMARY."""
-    # Half of an emoji in a question does not go into UTF-8, and is no reason to lose the text.
+    # UTF-8 cannot encode half of an emoji in a question; its escape is written instead.
     with path.open("a", encoding="utf-8", errors="backslashreplace") as file:
         file.write(text)

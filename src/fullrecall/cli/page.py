@@ -36,10 +36,10 @@ def page(
 ) -> None:
     """Write a web page of saved reports.
 
-    It answers first what fails, why, and what to change; then the summary, the curves over k, and
-    every sample, to be sorted, filtered, and searched. Of several reports, each by its file's
-    name: a table of all; then what changed from the first to the last, and what fails now that did
-    not, with both retrievals side by side.
+    It shows first the failures, their causes, and the changes to make; then the summary, the
+    curves over k, and every sample, to be sorted, filtered, and searched. With several reports,
+    each by its file's name: a table of all; then the changes from the first to the last, and the
+    new failures, with both retrievals side by side.
     With --corpus or --retriever: more causes of misses.
 
     Examples:

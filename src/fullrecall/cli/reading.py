@@ -1,4 +1,4 @@
-"""`fullrecall read FILE`: how a file is read, and its first sample; nothing is scored."""
+"""`fullrecall read FILE`: show how a file is read, and its first sample, without scoring."""
 
 from __future__ import annotations
 
@@ -32,8 +32,8 @@ def read(
 ) -> None:
     """Show how a file is read, and its first sample.
 
-    Guesses which columns hold the question and the references, and scores nothing. The plan is the
-    options that read the file in the same way. Exits with 3 where the columns leave a doubt.
+    Guesses which columns hold the question and the references, and does not score. The plan is the
+    options that read the file in the same way. Exits with 3 if the columns leave a doubt.
 
     Examples:
       fullrecall read golden.json

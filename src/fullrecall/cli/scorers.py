@@ -1,4 +1,4 @@
-"""Which scorers `fullrecall evaluate` runs: those asked for, else one, by the first sample."""
+"""The scorers that `fullrecall evaluate` runs: the requested ones, else one by the first sample."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ from fullrecall.scorers import FindingScorer
 
 
 class ScorerName(StrEnum):
-    """What `--scorer` takes: the names of the scores, the one to take by default in front.
+    """The values of `--scorer`: the names of the scores, in the default order of preference.
 
-    That is the most direct: IDs before passages, passages before claims, claims before names.
+    The most direct is first: IDs before passages, passages before claims, claims before names.
     Spans need no threshold and hold for any chunking, so they come before similar texts. By the
     reference answer's claims ragas, deepeval, and LangSmith's evaluators measure recall, too.
     """
@@ -50,17 +50,17 @@ _REFERENCES: Mapping[ScorerName, tuple[str, ...]] = {
     ScorerName.CLAIM: ("reference_claims", "reference"),
     ScorerName.ENTITY: ("reference_entities",),
 }
-"""The fields of which each scorer needs one."""
+"""The fields for each scorer, which needs one of them."""
 
 
 def scorers_of(
     names: Sequence[ScorerName], options: Mapping[ScorerName, Mapping[str, Any]], first: Sample
 ) -> list[FindingScorer]:
-    """Return the scorers that are asked for; without any, the first that `first` has fields for.
+    """Return the requested scorers; without any, the first that `first` has fields for.
 
-    A name asks for a scorer, and so does an option of its own; None and False are none. Raises
+    A scorer is requested by name or by an option of its own, unless that is None or False. Raises
     `ParameterError` for a value out of range, `typer.BadParameter` for an option that none of the
-    scorers takes, `InputError` where `first` allows none.
+    scorers takes, `InputError` if `first` allows no scorer.
     """
     asking = {
         scorer: {name: value for name, value in own.items() if value not in (None, False)}
@@ -79,7 +79,7 @@ def scorers_of(
 
 
 def possible(first: Sample) -> list[ScorerName]:
-    """Return each scorer that `first` has the fields for; the references, if none was retrieved."""
+    """Return each scorer that `first` has fields for; without a retrieval, by its references."""
     ids, contexts = first.retrieved_context_ids, first.retrieved_contexts
     has_ids = not first.has_retrieval or not ids or any(known is not None for known in ids)
     has_texts = not first.has_retrieval or (
@@ -96,7 +96,7 @@ def possible(first: Sample) -> list[ScorerName]:
 
 
 def _scorer(name: ScorerName, options: dict[str, Any]) -> FindingScorer:
-    from fullrecall import scorers  # of which each is loaded when it is named
+    from fullrecall import scorers  # it loads each scorer when it is named
 
     kind = getattr(scorers, name.title().replace("_", ""))
     scorer: FindingScorer = kind(**options)

@@ -117,7 +117,7 @@ def fields_of(texts: Sequence[str] | None) -> dict[str, str | None]:
 
 
 def joined_with(samples: Iterable[Sample], references: Path) -> Joined:
-    """Return the samples with their references; what is wrong with these names their file."""
+    """Return the samples with their references; errors in these name their file."""
     try:
         return datasets.with_references(samples, datasets.read(references))
     except InputError as error:
@@ -129,7 +129,7 @@ def samples_of_run(
 ) -> Iterable[Sample]:
     """Return the samples of a TREC run.
 
-    Raises `typer.BadParameter` where any of the `other_options`, which other files take, is set.
+    Raises `typer.BadParameter` if any of the `other_options`, which other files take, is set.
     """
     for name, value in other_options.items():
         if value:
@@ -140,7 +140,7 @@ def samples_of_run(
 
 
 def unretrieved(sample: Sample) -> Sample:
-    """Return a sample as it is before a retriever is asked, whatever its file has."""
+    """Return a sample without its retrieval, for a retriever to be asked."""
     retrieved = ("retrieved_contexts", "retrieved_context_ids", "retrieval")
     return Sample(
         **{name: value for name, value in sample.to_dict().items() if name not in retrieved}

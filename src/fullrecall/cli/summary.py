@@ -1,4 +1,4 @@
-"""`fullrecall summary REPORT`: what a saved report adds up to."""
+"""`fullrecall summary REPORT`: print the summary of a saved report."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def summary(
 
 
 def slices_of(report: Report, by: str | None, measures: Sequence[Measure]) -> list[Slices]:
-    """Return the slices of each score by each measure; of its headline if there is none."""
+    """Return the slices of each score by each measure, or by its headline without measures."""
     scores = [method.name for method in report.methods] if by is not None else []
     return [
         report.slices(by, measure, score=score)
@@ -51,5 +51,5 @@ def slices_of(report: Report, by: str | None, measures: Sequence[Measure]) -> li
 
 
 def slices_dict(parts: Sequence[Slices]) -> dict[str, Any]:
-    """Return slices as a part of a summary's JSON; nothing without any."""
+    """Return slices as a part of a summary's JSON; an empty dict without slices."""
     return {"slices": [part.to_dict() for part in parts]} if parts else {}

@@ -104,7 +104,7 @@ def check(
 ) -> None:
     """Check IDs, offsets, near-duplicates, copied words.
 
-    With --judge, a model reads each question beside its references: does it stand alone, is it
+    With --judge, a model reads each question beside its references: is it clear by itself, is it
     answered, by one answer, does each claim follow.
 
     Exit code: 1 if a reference is invalid.
@@ -176,10 +176,10 @@ def complete(
 ) -> None:
     r"""Judge what retrievers found and nobody labeled.
 
-    Each --retrieved file is a report of `evaluate --retriever`, or samples with what one retriever
-    returned, best first. Label what --to-label draws, then run the same command again with
-    --labels: with --store it costs nothing. What one person found and the judge did not,
-    --to-confirm draws for another: --second.
+    Each --retrieved file is a report of `evaluate --retriever`, or samples with the contexts that
+    one retriever returned, best first. Label the pairs that --to-label draws, then run the same
+    command again with --labels: with --store it costs nothing. --to-confirm draws the pairs that
+    one person found and the judge did not, for another person's labels: --second.
 
     Examples:
       fullrecall testset complete set.jsonl --retrieved a.jsonl \
@@ -238,7 +238,7 @@ def review(
     """Draw questions for people to review; apply decisions.
 
     Without --apply: write the page --output (.html). With it: write the reviewed set as .jsonl, and
-    print what the review proves.
+    print the share of good questions that the review proves.
 
     Examples:
       fullrecall testset review set.jsonl --documents docs/ -o review.html
@@ -276,9 +276,9 @@ def follow(
 ) -> None:
     r"""Move the labels of a set to a new corpus.
 
-    Each reference is same, moved (other ID, chunks, or offsets), changed (other words), or gone.
-    What changed or is gone stays as it was, and its sample is unscored. A set without quotes needs
-    --old.
+    Each reference is same, moved (other ID, chunks, or offsets), changed (other words), or gone. A
+    reference that changed or is gone stays as it was, and its sample is unscored. A set without
+    quotes needs --old.
 
     Examples:
       fullrecall testset follow set.jsonl --corpus new/ -o new-set.jsonl \
@@ -324,7 +324,7 @@ def export(
 
 
 def _print(*lines: str) -> None:
-    """Print lines as they are: what stands in documents is no markup."""
+    """Print lines as they are: brackets in documents' texts are not markup."""
     write("\n".join((*lines, "")))
 
 
@@ -334,14 +334,14 @@ def _save(samples: Sequence[Sample], output: Path) -> str:
 
 
 def _queries(path: Path) -> list[str]:
-    """Return what users ask: the lines of a text file, or the questions of samples."""
+    """Return users' questions: the lines of a text file, or the questions of samples."""
     if path.suffix in (".txt", ""):
         return [line.strip() for _, line in text_lines(existing_file(path)) if line.strip()]
     return [sample.user_input for sample in read(path) if sample.user_input]
 
 
 def _retriever_of_file(path: Path) -> Any:
-    """Return what a retriever returned, by its question, as a function of the question."""
+    """Return a function that gives a retriever's saved contexts for a question."""
     by_question = {sample.user_input: sample for sample in read(path)}
 
     def retrieve(question: str) -> Any:
