@@ -1,8 +1,8 @@
 """The demo: a real search with a defect, over the help pages of an invented town's library.
 
-`fullrecall demo` needs only the core: SQLite searches. It downloads nothing and writes nothing to
-disk. `library_pages` and `library_questions` are its data; `documents` and `questions` are a
-larger collection, the documentation of Python's standard library.
+`fullrecall demo` needs only the core: SQLite searches. It makes no download and writes no file.
+`library_pages` and `library_questions` are its data; `documents` and `questions` are a larger
+collection, the documentation of Python's standard library.
 """
 
 from __future__ import annotations

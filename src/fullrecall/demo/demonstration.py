@@ -1,4 +1,4 @@
-"""The demonstration: a search that lost a fifth of its answers, the cause, the fix, the guard."""
+"""The demonstration: a search that lost a fifth of its answers, the cause, the fix, the gate."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ from fullrecall.scorers import IdRecall
 from fullrecall.stats.gate import Gate
 
 COPIES = 3
-"""How often the broken index has each page."""
+"""Copies of each page in the broken index."""
 
 MARGIN = 0.05
-"""How much recall a change may lose before the gate stops it."""
+"""The largest drop of recall that the gate lets pass."""
 
 
 @dataclass(frozen=True)
 class Demonstration:
-    """The reports of a search before and after its fix, with what each step said.
+    """The reports of a search before and after its fix, with the result of each step.
 
     `before` has three copies of each page in its index, `after` one; each has its diagnosis.
     `gate` is the verdict on loading the copies again, with `after` as the baseline.

@@ -1,7 +1,7 @@
 """The help pages of an invented town's library, with judged questions: small, and easily read.
 
-166 pages answer sixty questions; nothing answers three more. All texts were written for this
-project.
+166 pages answer sixty questions; three more questions have no answer. All texts were written for
+this project.
 """
 
 from __future__ import annotations

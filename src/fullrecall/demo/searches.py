@@ -47,7 +47,7 @@ def _pieces(text: str) -> Iterator[str]:
 
 
 class FullTextSearch:
-    """Returns the chunks with the highest BM25 score as (id, text, score), as SQLite has them.
+    """Returns the chunks with the highest BM25 score by SQLite, as (id, text, score).
 
     Raises `ParameterError` where Python's SQLite has no full-text search.
     """
@@ -68,7 +68,7 @@ class FullTextSearch:
         self._database.executemany("insert into chunks values (?, ?)", chunks)
 
     def __call__(self, question: str, k: int) -> list[tuple[str, str, float]]:
-        """Return the `k` chunks that share most weight of words with the question."""
+        """Return the `k` chunks whose shared words with the question weigh most."""
         terms = [
             part
             for word in words(question)
@@ -77,8 +77,8 @@ class FullTextSearch:
         ]
         if not terms:
             return []
-        # In quotes, since FTS5 reads AND, OR, NOT and NEAR as operators. Scores are the lower the
-        # better in SQLite; equal ones keep the order of the chunks.
+        # In quotes, since FTS5 reads AND, OR, NOT and NEAR as operators. In SQLite a lower score
+        # is better; equal scores keep the order of the chunks.
         with self._lock:
             return self._database.execute(
                 "select source, body, -rank from chunks where chunks match ? "

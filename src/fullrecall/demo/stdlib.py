@@ -2,7 +2,7 @@
 
 A collection which every machine with Python already holds: its documents are the docstrings of
 the public modules, classes, functions and methods of the standard library, read with `inspect`
-from the interpreter at work. Nothing is downloaded. The texts differ slightly between Python
+from the running interpreter, without a download. The texts differ slightly between Python
 versions; the questions, kept next to this file, name only documents which Python 3.11, 3.12 and
 3.13 all have.
 """
@@ -32,7 +32,7 @@ _QUESTIONS_FILES: Final = {
     "plain": "stdlib_plain_questions.jsonl",
     "hard": "stdlib_questions.jsonl",
 }
-# A default that lists what the process holds just now, such as its logging handlers.
+# A default that lists live objects of the process, such as its logging handlers.
 _LIVE_LIST: Final = re.compile(r"\[<weakref[^\]]*\]")
 _MEMORY_ADDRESS: Final = re.compile(r" at 0x[0-9A-Fa-f]+")
 
@@ -70,8 +70,8 @@ def questions(wording: Literal["plain", "hard"] = "hard") -> tuple[Sample, ...]:
 
 @functools.cache
 def _documented_objects() -> dict[str, object]:
-    """Map each document's ID to the object it documents; what this Python lacks is left out."""
-    # In the namespace of its module only once somebody has asked for it.
+    """Map each document's ID to the object it documents; objects this Python lacks are left out."""
+    # Its module has it in its namespace only after the first access.
     _ = concurrent.futures.ProcessPoolExecutor
     objects: dict[str, object] = {}
     for line in _lines(_NAMES_FILE):
@@ -84,7 +84,7 @@ def _documented_objects() -> dict[str, object]:
 
 
 def _member(module: types.ModuleType, name: str) -> object | None:
-    """Return what a module has under a dotted name, itself for none; None where it has not."""
+    """Return a module's member by its dotted name, the module for an empty one; None without it."""
     member: object = module
     for part in filter(None, name.split(".")):
         # Asking a module itself for a deprecated attribute may warn, and a class binds methods.
@@ -93,7 +93,7 @@ def _member(module: types.ModuleType, name: str) -> object | None:
 
 
 def underlying(documented: object) -> object:
-    """Return what makes two names the same object: the function behind methods bound to anything.
+    """Return the object that is the same for two names of it, such as a bound method's function.
 
     `random.choice` is the method `random.Random.choice` of a hidden instance, for example.
     """
@@ -118,7 +118,7 @@ def docstring(documented: object) -> str:
 
 
 def _signature(documented: object) -> str:
-    """Return the call signature such as `(obj, *, indent=None)`; empty where there is none."""
+    """Return the call signature such as `(obj, *, indent=None)`; empty without one."""
     function = underlying(documented)
     if isinstance(documented, property) or not callable(function):
         return ""
@@ -128,7 +128,7 @@ def _signature(documented: object) -> str:
         # AttributeError comes from some C functions, whose default values name constants of
         # their module in a way that `inspect` fails to resolve.
         return ""
-    # Default values may show what differs from process to process and from machine to machine.
+    # Default values may differ between processes and between machines.
     signature = signature.replace(repr(sys.executable), "sys.executable")
     return _LIVE_LIST.sub("[...]", _MEMORY_ADDRESS.sub("", signature))
 

@@ -1,4 +1,4 @@
-"""Contracts for scorers and adapters, and a double of a model, for those who write their own.
+"""Contracts for your own scorers and adapters, and a scripted chat model for their tests.
 
     @pytest.mark.parametrize("check", SCORER_CHECKS)
     def test_my_scorer_keeps_the_contract(check):
@@ -7,7 +7,7 @@
     def test_my_adapter_keeps_the_contract():
         check_adapter(through_my_framework)
 
-A broken contract is an `AssertionError` that says which promise was broken and how.
+A broken contract raises an `AssertionError` that says which promise was broken and how.
 """
 
 from __future__ import annotations

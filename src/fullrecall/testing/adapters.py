@@ -1,4 +1,4 @@
-"""The adapter contract: nothing is lost between a framework's objects and the result."""
+"""The adapter contract: no information is lost between a framework's objects and the result."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from fullrecall.testing.letters import WORDS, expect
 
 
 class AdapterCase(NamedTuple):
-    """What an adapter is handed, in fullrecall's own terms, to pass through its framework."""
+    """An adapter's input, in fullrecall's own terms, to pass through its framework."""
 
     name: str
     scorer: FindingScorer
@@ -62,7 +62,7 @@ ADAPTER_CASES: tuple[AdapterCase, ...] = (
     AdapterCase("references missing", IdRecall(), (_A,), {}),
     AdapterCase("no retrieval", IdRecall(), None, {"reference_context_ids": ["a"]}),
 )
-"""What every adapter must carry without loss."""
+"""The cases that every adapter must carry without loss."""
 
 
 def check_adapter_case(through: Through, case: AdapterCase) -> None:

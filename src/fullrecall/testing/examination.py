@@ -1,4 +1,4 @@
-"""How right a judge is: on labeled claims, and on true claims with one detail made false."""
+"""Measure a judge's accuracy on labeled claims, and on true claims with one detail made false."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from fullrecall.samples.sample import Sample
 from fullrecall.scorers import ClaimRecall
 
 LABELED = "labeled"
-"""The kind of pairs that people labeled; the others are made from these."""
+"""The kind of pairs that people labeled; all other pairs are made from these."""
 
 
 class Pair(NamedTuple):
@@ -41,7 +41,7 @@ class Pair(NamedTuple):
 
 
 class Judgment(NamedTuple):
-    """A pair and what the judge found: its label, None where it gave none."""
+    """A pair and the judge's label of it; None without a verdict."""
 
     pair: Pair
     label: str | None
@@ -54,12 +54,12 @@ class Judgment(NamedTuple):
 
 @dataclass(frozen=True)
 class Examination:
-    """What a judge was found to be worth; immutable.
+    """The judgments of a judge on pairs, and its measured accuracy; immutable.
 
-    `judge` is its name, `judgments` one for each pair, `usage` what was sent and paid, `seconds`
-    how long it took. `report` holds the labeled claims, for `calibrate`.
-    `rules` are the kinds of false claims that the judge has a rule of its own for: how often it
-    credits those says little about what it has none for.
+    `judge` is its name; `judgments` are one for each pair; `usage` is the requests and their cost;
+    `seconds` is the time taken. `report` holds the labeled claims, for `calibrate`. `rules` are
+    the kinds of false claims that the judge has its own rule for: how often it credits those does
+    not predict the kinds without a rule.
     """
 
     judge: str
@@ -77,14 +77,14 @@ class Examination:
 
     @property
     def unscored(self) -> int:
-        """How many labeled pairs have no verdict."""
+        """The number of labeled pairs without a verdict."""
         return sum(judgment.pair.kind == LABELED for judgment in self.judgments) - len(self.labeled)
 
     @property
     def balanced_accuracy(self) -> float | None:
         """Mean of the shares of supported and unsupported claims that are judged right.
 
-        Over labeled pairs with a verdict; None unless there are both.
+        Over labeled pairs with a verdict; None unless they include both.
         """
         right: dict[bool, list[bool]] = {True: [], False: []}
         for judgment in self.labeled:
@@ -95,7 +95,7 @@ class Examination:
 
     @property
     def errors(self) -> Mapping[str, tuple[int, int, int]]:
-        """For each kind of false claim: how many, how many found supported, how many unscored."""
+        """The counts for each kind of false claim: all, those found supported, those unscored."""
         verdicts: defaultdict[str, list[bool | None]] = defaultdict(list)
         for judgment in self.judgments:
             if not judgment.pair.supported:
@@ -105,9 +105,9 @@ class Examination:
         }
 
     def false_credit(self, *, ruled: bool) -> tuple[float, int] | None:
-        """Return the mean share of made-up false claims found supported, and over how many kinds.
+        """Return the mean share of made-up false claims found supported, and the number of kinds.
 
-        Over the kinds that the judge has a rule for (`ruled`), or over the others; unscored claims
+        Over the kinds with a rule of the judge (`ruled`), or over those without; unscored claims
         are left out. None without such a kind.
         """
         shares = [

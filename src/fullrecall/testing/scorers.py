@@ -1,4 +1,4 @@
-"""The scorer contract: what every scorer promises, checked on samples spelt in letters."""
+"""The scorer contract: the promises of every scorer, checked on samples spelt in letters."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _KS = (1, 2, 3, 4, 10)
 
 
 def check_perfect_and_nothing(factory: ScorerFactory) -> None:
-    """Everything retrieved scores 1.0 and misses nothing; nothing useful 0.0 and misses all."""
+    """A retrieval of all targets scores 1.0 without misses; one of none 0.0, and misses all."""
     scorer = factory()
     perfect = scorer.score(sample_of("abc", "abc"))
     expect(perfect.score == 1.0, f"all targets retrieved: score {perfect.score}, not 1.0")
@@ -41,7 +41,7 @@ def check_perfect_and_nothing(factory: ScorerFactory) -> None:
 
 
 def check_one_finding_per_target(factory: ScorerFactory) -> None:
-    """Each target has one finding, with the rank at which it stands, and contexts are counted."""
+    """Each target has one finding, with its rank, and contexts are counted."""
     result = factory().score(sample_of("xayb", "abc"))
     ranks = [finding.rank for finding in result.findings]
     expect(ranks == [2, 4, None], f"a at rank 2, b at 4, c nowhere; findings have {ranks}")
@@ -82,7 +82,7 @@ def check_degenerate_samples(factory: ScorerFactory) -> None:
 
 
 def check_name(factory: ScorerFactory) -> None:
-    """A scorer is called as its `name` says, else as its kind, and results know it."""
+    """A scorer has the name `name`, else that of its kind, and its results carry it."""
     unnamed, named = factory(), factory(name="mine")
     expect(unnamed.method.name == unnamed.kind, f"without a name it is {unnamed.method.name!r}")
     expect(named.method.name == "mine", f"name='mine' makes it {named.method.name!r}")
@@ -108,7 +108,7 @@ def check_duplicates_never_raise(factory: ScorerFactory) -> None:
 
 
 def check_strangers_change_no_recall(factory: ScorerFactory) -> None:
-    """Contexts of no use, appended, leave recall as it was."""
+    """Irrelevant contexts, appended, leave recall unchanged."""
     for retrieved in ("", "a", "ab", "xa"):
         original = factory().score(sample_of(retrieved, "ab"))
         longer = factory().score(sample_of(retrieved + "yz", "ab"))
@@ -132,7 +132,7 @@ def check_reference_order_and_duplicates(factory: ScorerFactory) -> None:
 
 
 def check_order_is_rank(factory: ScorerFactory) -> None:
-    """The list's order is the rank, whatever the retriever's scores say."""
+    """The list's order is the rank, for any scores of the retriever."""
     contexts = [Context(WORDS["x"], id="x", score=0.1), Context(WORDS["a"], id="a", score=0.9)]
     result = factory().score(sample_of("", "a").with_retrieval(contexts))
     ranks = [finding.rank for finding in result.findings]
@@ -140,7 +140,7 @@ def check_order_is_rank(factory: ScorerFactory) -> None:
 
 
 def check_identity_of_targets(factory: ScorerFactory) -> None:
-    """A result's targets are those of its sample, whatever was retrieved, and no others."""
+    """A result's targets are exactly those of its sample, for any retrieved contexts."""
     targets = set(factory().score(sample_of("xab", "ab")).targets)
     same = set(factory().score(sample_of("y", "ba")).targets)
     expect(targets == same, "the same targets differ between retrievals")
@@ -149,7 +149,7 @@ def check_identity_of_targets(factory: ScorerFactory) -> None:
 
 
 def check_async_agrees(factory: ScorerFactory) -> None:
-    """`ascore`, `evaluate` and `aevaluate` give what `score` gives."""
+    """`ascore`, `evaluate` and `aevaluate` give the same results as `score`."""
     samples = [sample_of("xab", "ab"), sample_of("", "a"), sample_of(None, "a")]
     expected = [factory().score(sample) for sample in samples]
     later = [asyncio.run(factory().ascore(sample)) for sample in samples]
@@ -161,7 +161,7 @@ def check_async_agrees(factory: ScorerFactory) -> None:
 
 
 def check_values_are_plain(factory: ScorerFactory) -> None:
-    """Scorers and results pickle and copy, and nothing can be changed."""
+    """Scorers and results pickle and copy, and are immutable."""
     scorer = factory()
     result = scorer.score(sample_of("xab", "abc"))
     expect(pickle.loads(pickle.dumps(scorer)) == scorer, "the scorer does not pickle")  # noqa: S301
@@ -176,7 +176,7 @@ def check_values_are_plain(factory: ScorerFactory) -> None:
 
 
 def check_results_are_saved_whole(factory: ScorerFactory) -> None:
-    """What a report's file holds of a result, read back, equals it, with every measure of it."""
+    """A result survives saving and loading, with every measure."""
     for sample in (sample_of("xab", "abc"), sample_of("a", ""), sample_of(None, "a")):
         result = factory().score(sample)
         saved = json.loads(json.dumps(plain_row(sample, [result])))
@@ -214,7 +214,7 @@ def _measures() -> Iterator[Measure]:
 
 
 def _problems(finding: Finding, retrieved: int) -> Iterator[str]:
-    """Yield what is wrong with a finding among so many contexts."""
+    """Yield the problems of a finding among `retrieved` contexts."""
     target, steps, ranks, evidence, *_ = finding
     if list(ranks) != sorted({rank for rank in ranks if 1 <= rank <= retrieved}):
         yield "ranks do not rise within the list"
