@@ -1,4 +1,4 @@
-"""What was made last, kept within a size: texts and files are of any length, memory is not."""
+"""Caches of the last values, within a size: texts and files may be larger than memory."""
 
 from __future__ import annotations
 
@@ -12,20 +12,20 @@ P = ParamSpec("P")
 T = TypeVar("T")
 
 OfText: TypeAlias = Callable[Concatenate[str, P], T]
-"""A function of a text, or of a word, and of what else it takes."""
+"""A function of a text, or of a word, and of its further arguments."""
 
 _OWN_SIZE = 64
-"""What an entry counts in characters beside its text."""
+"""The size of an entry in characters, besides its text."""
 
 _LONGEST_WORD = 64
-"""In characters: of what is longer, such as encoded data, no word list knows anything."""
+"""In characters: a longer run, such as encoded data, is in no word list."""
 
 
 class Cache:
-    """Values by their keys: the last ones, as many as `most` allows by what `size` counts.
+    """Values by their keys: the last ones whose total size is at most `most`.
 
-    The last one stays, whatever its size. Threads may share a cache; two that ask for the same key
-    at once may both make its value.
+    The last one stays, even if larger. Threads may share a cache; two that ask for the same key at
+    once may both make its value.
     """
 
     def __init__(self, most: int) -> None:
@@ -38,12 +38,12 @@ class Cache:
         return Cache, (self.most,)  # in another process it begins empty
 
     def get(self, key: Hashable, make: Callable[[], Any], size: Callable[[Any], int]) -> Any:
-        """Return the value of a key, made where it is not there."""
+        """Return the value of a key; make and keep it if the cache lacks it."""
         with self._lock:
             if key in self._kept:
                 self._kept.move_to_end(key)
                 return self._kept[key][0]
-        # Outside of the lock: making a value may take seconds, and others ask for other keys.
+        # Outside the lock: making a value may take seconds, and other threads ask for other keys.
         value = make()
         with self._lock:
             if key not in self._kept:
@@ -56,9 +56,9 @@ class Cache:
 
 
 def remembered(characters: int) -> Callable[[OfText[P, T]], OfText[P, T]]:
-    """Return a decorator for a function of a text: what it returned for the last texts is kept.
+    """Return a decorator for a function of a text that caches the values for the last texts.
 
-    `characters` bounds the texts together. What is returned must not be changed.
+    `characters` bounds the texts together. Callers must not change the returned value.
     """
 
     def decorated(function: OfText[P, T]) -> OfText[P, T]:
@@ -79,7 +79,7 @@ def remembered(characters: int) -> Callable[[OfText[P, T]], OfText[P, T]]:
 
 
 def remembered_words(count: int) -> Callable[[OfText[P, T]], OfText[P, T]]:
-    """Return a decorator for a function of a word: what it returned for the last `count` is kept.
+    """Return a decorator for a function of a word that caches the values for the last `count`.
 
     It is faster than `remembered`; words of more than 64 characters are not kept.
     """

@@ -14,10 +14,10 @@ if TYPE_CHECKING:
     import narwhals as nw
 
 Backend: TypeAlias = Literal["pandas", "polars", "pyarrow"]
-"""The library that an exported frame is of."""
+"""The library of an exported frame."""
 
 Cells: TypeAlias = type
-"""What a column holds: `str`, `float`, `int`, or `bool`; None in any of them."""
+"""The type of a column: `str`, `float`, `int`, or `bool`; any of them may contain None."""
 
 _EXTRAS: Mapping[str, str] = {"polars": "polars", "pyarrow": "parquet"}
 
@@ -38,7 +38,7 @@ def is_missing(cell: object) -> bool:
 
 
 def plain_value(value: object) -> Any:
-    """Return arrays, tensors, NumPy scalars and rows of Spark, also inside others, as plain values.
+    """Return arrays, tensors, NumPy scalars and rows of Spark, also nested, as plain values.
 
     A named tuple, such as a Reference, is one value.
     """
@@ -60,14 +60,14 @@ _FLAT = frozenset({str, int, float, bool, type(None)})
 
 
 def is_flat(items: Iterable[object]) -> bool:
-    """Return whether all items are plain values, none of which holds others."""
+    """Return whether all items are plain values that contain no further values."""
     return _FLAT.issuperset(map(type, items))
 
 
 def eager(frame: Any) -> nw.DataFrame[Any]:
-    """Return a frame of any library as one of narwhals; what is lazy is collected.
+    """Return a frame of any library as a narwhals frame; a lazy frame is collected.
 
-    Raises `InputError` for what narwhals does not read, and for two columns of one name.
+    Raises `InputError` for a type that narwhals does not read, and for two columns of one name.
     """
     import narwhals as nw
 
@@ -95,7 +95,7 @@ def eager(frame: Any) -> nw.DataFrame[Any]:
 def frame_rows(frame: Any, *, keep_errors: bool = False) -> Iterator[dict[Any, object]]:
     """Yield the rows of a frame of any library, or of narwhals, as mappings, in order.
 
-    Raises `InputError` for a cell that cannot be read; with `keep_errors` it stands in its place.
+    Raises `InputError` for a cell that cannot be read; with `keep_errors` the error is its value.
     """
     read = eager(frame)
     maps = _map_columns(read)
@@ -118,11 +118,11 @@ def frame_rows(frame: Any, *, keep_errors: bool = False) -> Iterator[dict[Any, o
 def frame_of(
     columns: Mapping[str, Cells], rows: Iterable[Iterable[Any]], backend: Backend, purpose: str
 ) -> Any:
-    """Return a frame of the library that `backend` names, with these columns, also without a row.
+    """Return a frame of the library that `backend` names, with these columns, even without rows.
 
-    Half an emoji, legal in JSON's input and no UTF-8, stands in it as its escape: these libraries
+    Half an emoji, which JSON input allows and UTF-8 does not, becomes its escape: these libraries
     keep texts as UTF-8. Raises `ParameterError` for another backend, and `MissingExtraError`,
-    which names `purpose`, where the library is missing.
+    which names `purpose`, if the library is missing.
     """
     check_choice(backend, "backend", get_args(Backend))
     kinds = {encodable(name): kind for name, kind in columns.items()}

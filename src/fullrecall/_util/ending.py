@@ -6,7 +6,7 @@ from itertools import takewhile
 
 
 def ending(error: BaseException) -> str:
-    """Return what an error that ended a run says, as one sentence of `Report.stopped`."""
+    """Return the message of an error that ended a run, as one sentence for `Report.stopped`."""
     if isinstance(error, KeyboardInterrupt):
         return "the run was interrupted"
     # Without the advice that may follow: it is about the input, and the report may be opened later.

@@ -9,7 +9,7 @@ from fullrecall.errors import MissingExtraError
 
 
 def imported(module: str, package: str, extra: str, purpose: str) -> Any:
-    """Return a module; raises `MissingExtraError` naming the extra and what needs it."""
+    """Return a module; raise `MissingExtraError`, naming the extra and its purpose, without it."""
     try:
         return import_module(module)
     except ImportError:
@@ -24,7 +24,7 @@ def pandas(purpose: str) -> Any:
 def pyplot(purpose: str) -> Any:
     """Return `matplotlib.pyplot`."""
     imported("matplotlib", "matplotlib", "plot", purpose)
-    # An error within it, such as of a backend that is not there, is no missing matplotlib.
+    # An error within it, such as of an absent backend, does not mean that matplotlib is missing.
     return import_module("matplotlib.pyplot")
 
 

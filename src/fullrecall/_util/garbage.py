@@ -1,4 +1,4 @@
-"""Garbage collection, put off where much is made that has no cycles."""
+"""Postpone garbage collection while many objects without cycles are made."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from contextlib import contextmanager
 
 @contextmanager
 def uncollected() -> Iterator[None]:
-    """Have Python look for no cycles meanwhile: among rows, which have none, it takes longest."""
+    """Switch the search for cycles off in this block: it is slow among rows, which have none."""
     was_enabled = gc.isenabled()
     gc.disable()
     try:

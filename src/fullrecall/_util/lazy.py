@@ -15,7 +15,7 @@ _EXPORT = re.compile(r"^ *+from (\S++) import (?:\(\s++)?(\w++) as \2\b", re.MUL
 
 
 def missing(package: str, name: str, public_names: Iterable[str]) -> AttributeError:
-    """Return the error for a name that a package does not have; it says which one is near."""
+    """Return the error for a name that a package does not have; it suggests a similar name."""
     from difflib import get_close_matches  # only a mistake is worth its import
 
     by_letters = {candidate.lower().replace("_", ""): candidate for candidate in public_names}
@@ -66,7 +66,7 @@ def names(package: str, *own: str) -> Callable[[str], Any]:
         from fullrecall._util.parameters import public
 
         value = public(getattr(import_module(modules[name]), name), package)
-        # Python asks `__getattr__` for what the module does not have: from now on not for this.
+        # Python asks `__getattr__` only for names that the module lacks: from now on it has this.
         setattr(sys.modules[package], name, value)
         return value
 

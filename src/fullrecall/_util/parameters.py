@@ -21,13 +21,13 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 _LONGEST = 2**53
-"""The most seconds that are taken: floats count no further by ones."""
+"""The most seconds allowed: beyond this, floats skip whole numbers."""
 
 _MOST_DIGITS = 10**100
-"""Python writes no number of thousands of digits, so that no message could show it."""
+"""Python refuses to print a number of thousands of digits, so no message could show it."""
 
 _INSTEAD = {"k": "k belongs to a measure: pass Recall @ {value!r}"}
-"""The way out for parameters that users look for where there are none."""
+"""The advice for parameters that users pass to functions without them."""
 
 _CONSTRUCTORS = {"__init__", "__new__"}
 _MARK = "_explains_wrong_calls"
@@ -172,7 +172,7 @@ def check_seconds(seconds: object, name: str) -> None:
 
 
 def as_path(path: object, name: str = "path") -> Path:
-    """Return a path; raise `ParameterError`, naming the parameter, for what no file can have."""
+    """Return a path; raise `ParameterError`, naming the parameter, for an impossible path."""
     from pathlib import Path  # `import fullrecall` does without it
 
     if not isinstance(path, (str, bytes, os.PathLike)):

@@ -1,4 +1,4 @@
-"""An object with parts of it exchanged, however deep they stand; the original stays as it is."""
+"""Exchange parts of an object at any depth; the original stays unchanged."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ def rebuilt(
     """Return `value` with the parts exchanged that `exchange` returns another value for.
 
     Parts are the fields of objects for which `has_parts` is true, in lists and mappings too. Only
-    what has to change is copied, `value` itself if nothing. `around` are the objects that this one
-    is a part of.
+    objects with changes are copied; without any change, `value` itself is returned. `around` are
+    the objects that this one is a part of.
     """
     if id(value) in around:  # an object that holds itself would be copied for ever
         return value

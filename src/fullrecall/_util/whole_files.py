@@ -1,4 +1,4 @@
-"""Files that are replaced whole: whatever happens meanwhile, it is the old one or the new one."""
+"""Replace files whole: even if the program is killed, a file is the old one or the new one."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ def beside(path: Path) -> Path:
 def write_whole(path: str | Path, content: bytes) -> None:
     """Replace a file by one with this content, or write to the pipe or device at `path`.
 
-    A link stays: the file that it names is replaced. Raises `OSError` where it cannot be written.
+    A link stays: the file that it names is replaced. Raises `OSError` if it cannot be written.
     """
     try:
         _write_whole(Path(path).resolve(), content)
     except OSError as error:
-        # With the name that was asked for, not that of a file beside it.
+        # With the requested path, not that of the temporary file.
         raise OSError(error.errno, error.strerror, str(path)) from None
 
 
@@ -28,7 +28,7 @@ def _write_whole(final: Path, content: bytes) -> None:
         final.write_bytes(content)
         return
     part = beside(final)
-    # "x": a file or a link that is there is never opened.
+    # "x": an existing file or link is never opened.
     with part.open("xb") as file:
         try:
             file.write(content)
