@@ -183,7 +183,7 @@ class Cascade(_Several):
         return replace(self, first=first, second=second)
 
     def _decided(self, ask: _Asking, numbers: Sequence[int]) -> Flow[Sequence[Verdict]]:
-        """Return the first judge's verdicts, and the second's verdicts where the first is unsure."""
+        """Return the first judge's verdicts; unsure ones are replaced by the second judge's."""
         try:
             verdicts = list((yield from ask(self.first, numbers)))
         except JudgeError:
