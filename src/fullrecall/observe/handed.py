@@ -17,6 +17,24 @@ def signature_of(passages: Iterable[DocumentText]) -> Signature:
     return tuple(passage.number for passage in passages)
 
 
+@dataclass(frozen=True, slots=True)
+class TrackedList:
+    """A list in a step's input or output, its copies told apart; see `DocumentList`.
+
+    `stored_again` says that a search returned texts that were retrieved before, under new IDs.
+    """
+
+    path: Path
+    passages: tuple[DocumentText, ...]
+    certain: bool = True
+    stored_again: bool = False
+
+    @property
+    def signature(self) -> Signature:
+        """Which passages the list holds, in its order."""
+        return signature_of(self.passages)
+
+
 @dataclass(slots=True, eq=False)
 class HandedList:
     """A list that a step returned, until another list takes its place.
@@ -54,6 +72,21 @@ class HandedList:
             if other is not self and not other.replaced:
                 other.replaced = True
                 self.taken.append(other)
+
+    def share_of(self, documents: Iterable[TrackedDocument]) -> float:
+        """Return how much of this list documents are."""
+        inside = sum(document in self.documents for document in documents)
+        return inside / max(1, len(self.documents))
+
+
+def passages_of(lists: Iterable[TrackedList | HandedList]) -> Iterator[DocumentText]:
+    """Yield the passages of lists."""
+    return (passage for each in lists for passage in each.passages)
+
+
+def sourced(passages: Iterable[DocumentText]) -> tuple[DocumentText, ...]:
+    """Return the passages of documents that were retrieved in this record."""
+    return tuple(passage for passage in passages if passage.document.origin is not None)
 
 
 class Bucket:
@@ -105,6 +138,15 @@ class Bucket:
         """Bring a replaced list back into use."""
         handed.replaced = handed.set_aside = False
         self._note(handed)
+
+
+@dataclass(slots=True)
+class OpenStep:
+    """A step that has begun: what it was given, and what was made inside of it until now."""
+
+    step: Step
+    given: list[TrackedList]
+    bucket: Bucket = field(default_factory=Bucket)
 
 
 class Scope:

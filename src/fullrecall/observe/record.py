@@ -8,8 +8,9 @@ from typing import TypeAlias
 
 from fullrecall.observe.documents import DocumentText, TrackedDocument
 from fullrecall.observe.failures import Failures, failures_of
-from fullrecall.observe.flow import DocumentFlow
+from fullrecall.observe.flow import follow
 from fullrecall.observe.handed import HandedList
+from fullrecall.observe.state import FlowState, LinksOf
 from fullrecall.observe.step import ITEM, DocumentCopy, Step
 from fullrecall.observe.tools import own_words
 from fullrecall.observe.tree import Tree
@@ -20,9 +21,6 @@ from fullrecall.samples.retrieval import FailedCalls, Retrieval
 
 ContextMaker: TypeAlias = Callable[[DocumentCopy, "str | None"], Context]
 """Makes a context of a copy and the ID that the document has: an ID that a step dropped is back."""
-
-LinksOf: TypeAlias = Callable[[DocumentCopy], Collection[str]]
-"""Returns the IDs of other documents that a document names."""
 
 _DARK = 100
 """Characters of text from a tool that may be documents; less is a number, a date, a name."""
@@ -92,13 +90,12 @@ class Record:
             step.id for step in tree.steps if step.kind == "tool" and step.name in other_tools
         }
         self._failures = failures_of(tree, other_tools)
-        self._flow = flow = DocumentFlow(tree, self._failures.lost, self._idle, links_of)
+        self._flow, self._prompts = follow(tree, self._failures.lost, self._idle, links_of)
         self._make = make
         self._contexts: dict[int, Context] = {}
-        flow.follow()
         kept = [
             each
-            for each in flow.bucket.lists
+            for each in self._flow.bucket.lists
             if (not each.replaced if answering is None else answering in each.answered_in)
         ]
         self._parts: dict[Hashable, list[HandedList]] = {}
@@ -136,7 +133,9 @@ class Record:
 
     def _ids(self) -> dict[str, dict[str, tuple[str, ...]]]:
         """Return by the ID of each shown document its other IDs, and those of its parts."""
-        shown = dict.fromkeys(self._flow.passages[number].document for number in self._contexts)
+        shown = dict.fromkeys(
+            self._flow.documents.passages[number].document for number in self._contexts
+        )
         other_ids, part_ids = (
             {each.id: ids_of(each) for each in shown if each.id is not None and ids_of(each)}
             for ids_of in (_other_ids, _part_ids)
@@ -250,9 +249,9 @@ class Record:
     def _read(
         self, passages: Sequence[DocumentText], contexts: Sequence[Context]
     ) -> list[Read | None] | None:
-        if not self._flow.prompts_seen:
+        if not self._prompts.seen:
             return None
-        folded = {piece: FoldedPrompt(piece) for piece in self._flow.answering_pieces()}
+        folded = {piece: FoldedPrompt(piece) for piece in self._prompts.answering_pieces()}
         return [
             read_of(context, [folded[p] for p in passage.document.read_in if p in folded])
             for passage, context in zip(passages, contexts, strict=True)
@@ -303,7 +302,7 @@ class _Calls:
     Failed ones count: they were paid for.
     """
 
-    def __init__(self, tree: Tree, flow: DocumentFlow, failures: Failures) -> None:
+    def __init__(self, tree: Tree, flow: FlowState, failures: Failures) -> None:
         self._tree = tree
         self._outermost: dict[Hashable, Step] = {}
         retrievers = [step for step in tree.steps if step.kind == "retriever"]

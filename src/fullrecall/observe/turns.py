@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 
 from fullrecall.observe.step import Step
+from fullrecall.observe.tree import Tree
 
 
 def of_turn(steps: Sequence[Step], question: str | None, root: Hashable | None) -> list[Step]:
@@ -21,22 +22,23 @@ def of_turn(steps: Sequence[Step], question: str | None, root: Hashable | None) 
             earlier |= dict.fromkeys(each for each in step.asked[:last] if each != asked)
     if not earlier:
         return list(steps)
-    known = {step.id for step in steps}
-    parents = {step.id: step.parent if step.parent in known else None for step in steps}
-    now = {root, None}
+    tree = Tree(steps, root)
+    now: set[Step | None] = {tree.root, None}
     for step in steps:
         if asked in step.asked:
-            now.update(_up(step.id, parents))
-    runs = {
-        own: parents[own]
+            now.update((step, *tree.above(step)))
+    runs = [
+        run
         for step in steps
         if step.asked and step.asked[-1] in earlier and asked not in step.asked
-        for own in _up(step.id, parents)
-        if own not in now and parents[own] in now
-    }
-    around = set(runs.values())
-    searches = {s.id for s in steps if s.query in earlier and parents[s.id] in around}
-    return without(steps, {*runs, *(searches - now)})
+        for run in (step, *tree.above(step))
+        if run not in now and tree.parent(run) in now
+    ]
+    around = {tree.parent(run) for run in runs}
+    searches = [
+        s for s in steps if s.query in earlier and tree.parent(s) in around and s not in now
+    ]
+    return _without(steps, tree, [*runs, *searches])
 
 
 def of_question(
@@ -50,54 +52,30 @@ def of_question(
     """
     if question is None or question not in queries.values():
         return list(steps)
-    at = {step.id: step for step in steps}
-    runs = sorted((at[own] for own in queries if own in at), key=lambda each: each.began)
-    below = {run.id: only(steps, {run.id}) for run in runs}
+    tree = Tree(steps)
+    runs = [step for step in tree.steps if step.id in queries]
     kept: list[Step] = []
     for run in reversed(runs):
         query = queries[run.id]
-        later = [below[each.id] for each in kept if run.ended and each.began > run.ended]
-        if query in (None, question) or any(_serves(below[run.id], query, own) for own in later):
+        later = [tree.below(each) for each in kept if run.ended and each.began > run.ended]
+        if query in (None, question) or any(_serves(run, query, [*own]) for own in later):
             kept.append(run)
-    return without(steps, {run.id for run in runs if run not in kept})
+    return _without(steps, tree, [run for run in runs if run not in kept])
 
 
-def without(steps: Iterable[Step], runs: Iterable[Hashable]) -> list[Step]:
-    """Return the steps that are neither these nor called by them; callers come first."""
-    gone = set(runs)
-    kept = []
-    for step in steps:
-        if step.id in gone or step.parent in gone:
-            gone.add(step.id)
-        else:
-            kept.append(step)
-    return kept
+def _without(steps: Iterable[Step], tree: Tree, runs: Iterable[Step]) -> list[Step]:
+    """Return the steps that are neither these runs nor called by them."""
+    gone = {step.id for run in runs for step in tree.below(run)}
+    return [step for step in steps if step.id not in gone]
 
 
-def only(steps: Iterable[Step], runs: Iterable[Hashable]) -> list[Step]:
-    """Return these steps and all that they called; callers come first."""
-    chosen = set(runs)
-    for step in steps:
-        if step.parent in chosen:
-            chosen.add(step.id)
-    return [step for step in steps if step.id in chosen]
-
-
-def _up(own: Hashable, parents: Mapping[Hashable, Hashable | None]) -> Iterable[Hashable]:
-    """Yield the ID of a step, its caller's, and so on."""
-    at: Hashable | None = own
-    while at is not None and at in parents:
-        yield at
-        at = parents[at]
-
-
-def _serves(run: Sequence[Step], query: str | None, later: Sequence[Step]) -> bool:
+def _serves(run: Step, query: str | None, later: Sequence[Step]) -> bool:
     prompts = [text for step in later for text in step.prompt or ()]
-    answers = [text for text in run[0].texts if text]
+    answers = [text for text in run.texts if text]
     if answers and any(query and query in each and answers[-1] in each for each in prompts):
         return True
     if any(step.retrieves for step in later):
         return False
-    texts = {copy.text for listed in run[0].returned for copy in listed.documents} - {""}
+    texts = {copy.text for listed in run.returned for copy in listed.documents} - {""}
     given = {copy.text for step in later for each in step.given for copy in each.documents}
     return not texts.isdisjoint(given) or any(text in each for text in texts for each in prompts)

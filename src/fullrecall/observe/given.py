@@ -1,0 +1,138 @@
+"""What a step is given: its lists, known again, and four passes over them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from fullrecall.observe.documents import DocumentText, StepDocuments, documents_in
+from fullrecall.observe.handed import HandedList, OpenStep, Scope, TrackedList, passages_of, sourced
+from fullrecall.observe.state import FlowState
+from fullrecall.observe.step import DocumentList, Step
+
+
+class GivenLists:
+    """The lists that a step is given, when it begins."""
+
+    def __init__(self, state: FlowState, step: Step, scope: Scope) -> None:
+        self._state = state
+        self._step = step
+        self._scope = scope
+        above = list(state.tree.above(step))
+        self._answers = step.answers and not any(over.answers for over in above)
+        # A model that a retriever or a reranker asks is not the reader.
+        self._is_reader = self._answers and not any(over.retrieves for over in above)
+        # Generators: few steps are given a copy that needs a view, and agents have many lists.
+        in_use = (handed for handed in scope.lists() if not handed.replaced)
+        self._before = StepDocuments(passages_of(in_use), StepDocuments(passages_of(scope.lists())))
+        self._certain = StepDocuments(passages_of(scope.lists()), certain=True)
+
+    def lists(self, caller: OpenStep | None) -> list[TrackedList]:
+        """Return the lists after all passes; `caller` is the caller as it is now."""
+        lists = [
+            TrackedList(each.path, passages, each.certain)
+            for each in self._step.given
+            if (passages := self._passages(each)) is not None
+        ]
+        if self._step.closed and caller is not None:
+            self._find_unseen(lists, caller)
+        for each in lists:
+            if self._is_reader and each.certain:
+                self._note_outside(each)
+            self._unite(each)
+            if self._answers:
+                for handed in self._scope.nearest_of_all(documents_in(sourced(each.passages))):
+                    handed.answered_in.append(self._step.id)
+        return lists
+
+    def _passages(self, listed: DocumentList) -> tuple[DocumentText, ...] | None:
+        """Return the passages of a list; None for texts that are no documents."""
+        state = self._state
+        # The same list object: a message that is sent again at each turn was read once.
+        known_list = state.read_lists.get(id(listed))
+        if known_list is not None:
+            return known_list[1]
+        if not (
+            listed.certain
+            or state.has_texts_of(listed)
+            or (
+                self._answers
+                and all(self._certain.overlapping(copy.text) for copy in listed.documents)
+            )
+        ):
+            return None
+        passages = tuple(
+            passage
+            for copy, nth in state.numbered(listed, self._step, self._before)
+            for passage in state.documents.passages_of(
+                copy, self._before if copy.id is None else self._certain, nth
+            )
+        )
+        for passage in passages:
+            passage.document.from_outside = passage.document.origin is None
+        state.read_lists[id(listed)] = (listed, passages)
+        return passages
+
+    def _find_unseen(self, lists: Iterable[TrackedList], caller: OpenStep) -> None:
+        """Note lists that a step of the same caller made, of which no event tells: a cached one."""
+        given = {passage.document for passage in passages_of(caller.given)}
+        for each in lists:
+            documents = {passage.document for passage in each.passages}
+            if any(document.origin is not None or document in given for document in documents):
+                continue
+            for passage in each.passages:
+                if passage.document.origin is None:
+                    self._state.retrieve(passage, caller.step)
+            if each.passages:
+                handed = HandedList(each.passages, caller.step, each.path)
+                self._state.put(handed, self._scope.buckets[0])
+
+    def _note_outside(self, listed: TrackedList) -> None:
+        """Note documents that are answered from and that no step returned: a store had them."""
+        new = [passage for passage in listed.passages if passage.document.origin is None]
+        if len(new) == len(listed.passages):
+            self._state.doubt_renewed(self._step, new, passages_of(self._scope.lists()))
+        for passage in new:
+            self._state.retrieve(passage, self._step)
+
+    def _unite(self, listed: TrackedList) -> None:
+        """Note a list that was put together, sorted or copied by hand: it takes its parts' place.
+
+        Nor does anything else count of lists that were cut by hand before they were answered from.
+        """
+        state, answers = self._state, self._answers
+        own = TrackedList(listed.path, sourced(listed.passages))
+        # A list passes many steps: it is looked at once, or an agent's turns would be quadratic.
+        if not own.passages or (own.signature in state.united and not answers):
+            return
+        state.united.add(own.signature)
+        # Never a set where lists are looked up: its order is that of addresses in memory.
+        inside = documents_in(own.passages).keys()
+        parts = [
+            each
+            for each in self._scope.nearest_of_all(inside)
+            if answers or each.documents <= inside
+        ]
+        equal_list = next((each for each in parts if each.signature == own.signature), None)
+        if equal_list is not None:
+            # What two tools returned are two searches, even if one has all that the other has.
+            tool = self._tool_around(equal_list.step)
+            equal_list.take(each for each in parts if tool in (None, self._tool_around(each.step)))
+            return
+        by_hand = bool(parts) and (
+            listed.certain or (answers and any(not each.documents <= inside for each in parts))
+        )
+        from_outside = answers and any(self._step in p.document.sources for p in own.passages)
+        if (
+            by_hand
+            or (from_outside and not parts)
+            or len(parts) > 1
+            or (parts and len(own.passages) > len(parts[0].passages))
+        ):
+            united = HandedList(own.passages, self._step, own.path)
+            united.take(parts)
+            state.put(united, self._scope.buckets[0])
+
+    def _tool_around(self, step: Step) -> Step | None:
+        """Return the tool that a step is, or that called it."""
+        steps = (step, *self._state.tree.above(step))
+        return next((each for each in steps if each.kind == "tool"), None)

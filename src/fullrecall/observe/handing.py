@@ -1,0 +1,230 @@
+"""What stays in use after a step: the lists that it returned replace those that it handled."""
+
+from __future__ import annotations
+
+from collections.abc import KeysView
+from functools import cached_property
+
+from fullrecall.observe.documents import TrackedDocument, documents_in
+from fullrecall.observe.handed import (
+    HandedList,
+    OpenStep,
+    Scope,
+    Signature,
+    TrackedList,
+    passages_of,
+    sourced,
+)
+from fullrecall.observe.state import FlowState
+from fullrecall.observe.step import HITS, ITEM, Path
+
+SOURCES = ("retriever", "reranker", "tool")
+"""Kinds of steps that return documents of their own, whatever they are given."""
+
+
+class HandingOn:
+    """What stays in use after a step: the lists that it returned replace those that it handled."""
+
+    def __init__(
+        self, state: FlowState, opened: OpenStep, groups: list[TrackedList], scope: Scope
+    ) -> None:
+        self._state = state
+        self._step = opened.step
+        self._bucket = opened.bucket
+        self._groups = groups
+        self._scope = scope
+        self._inside = [handed for handed in opened.bucket.lists if not handed.replaced]
+        self._given = [TrackedList(g.path, sourced(g.passages)) for g in opened.given]
+
+    def settle(self) -> None:
+        """Let the lists that the step returned take the places of others."""
+        if not self._groups:
+            is_model = self._step.kind == "llm"  # it is given none to hand on
+            self._cut_by_text(self._inside or ([] if is_model else self._whole_lists_given()))
+            return
+        fresh, passed = self._new_and_passed_on()
+        for handed in self._inside:
+            if handed.signature in passed:
+                handed.beside = self._step.id
+        handed_lists = [HandedList(g.passages, self._step, g.path) for g in fresh]
+        replaced = self._replaced_outside(handed_lists)
+        self._set_aside_others(handed_lists)
+        if any(group.stored_again for group in fresh):
+            replaced += self._scope.nearest_of_all(documents_in(passages_of(fresh)))
+        if passed or handed_lists:
+            replaced += self._unused_inside(handed_lists, passed)
+        else:
+            self._cut_by_text(self._inside)
+        self._replace(replaced, handed_lists)
+
+    def _new_and_passed_on(self) -> tuple[list[TrackedList], set[Signature]]:
+        """Return the lists that are new here, and those that a step inside returned as they are."""
+        signatures = {group.signature for group in self._given}
+        inside = {handed.signature for handed in self._inside}
+        fresh: dict[Signature, TrackedList] = {}
+        replaced_before: dict[Signature, TrackedList] = {}
+        passed: set[Signature] = set()
+        carried = False
+        for group in self._groups:
+            signature = group.signature
+            if signature in inside and not self._step.retrieves:
+                passed.add(signature)  # no stage of its own: a chain around a retriever
+            elif not signature:
+                if self._is_a_result(group):
+                    fresh[signature] = group
+            elif signature in inside:
+                fresh[signature] = group  # a retriever of retrievers is a stage of its own
+            elif signature in signatures and signature in self._state.signatures:
+                carried = True  # a graph's state: a node returns keys that it did not touch
+                self._scope.take_up([group.passages[0].document], signature)
+            elif signature in self._state.signatures:
+                if self._is_in_use(group):
+                    carried = True  # it went past the record, as in a state that steps share
+                else:
+                    replaced_before[signature] = group
+            else:
+                fresh[signature] = group
+        if replaced_before and not (fresh or passed or carried):
+            fresh = replaced_before  # nothing newer stands beside it
+        return list(fresh.values()), passed
+
+    def _is_in_use(self, group: TrackedList) -> bool:
+        """Return whether a step that retrieves nothing itself returned a list still in use."""
+        if self._step.kind in SOURCES:
+            return False
+        in_use = self._scope.nearest(group.passages[0].document)
+        return any(handed.signature == group.signature for handed in in_use)
+
+    def _is_a_result(self, empty: TrackedList) -> bool:
+        """Return whether an empty list says that nothing is left: where documents were expected."""
+        # LangGraph puts empty lists into first states, at keys that nothing has filled yet.
+        return (
+            self._step.retrieves
+            or (self._step.kind == "tool" and empty.path in (HITS, ("artifact",)))
+            or empty.path in self._keys()
+            or (empty.path == () and (bool(self._inside) or self._step is self._state.tree.root))
+        )
+
+    def _keys(self) -> set[Path]:
+        """Return the keys at which documents were given; items of lists have none."""
+        # What stands in a list of messages takes nothing's place: messages only become more.
+        return {g.path for g in self._given if g.passages and ITEM not in g.path}
+
+    def _replaced_outside(self, new_lists: list[HandedList]) -> list[HandedList]:
+        """Return the lists among what was given whose place another one takes.
+
+        Another list stands at the same key now, or holds some of the same documents.
+        """
+        as_given = {(group.path, group.signature) for group in self._given}
+        empty_counts = any(not handed.passages for handed in new_lists)
+        placed = {
+            group.path
+            for group in self._groups
+            if (group.passages or empty_counts) and (group.path, group.signature) not in as_given
+        }
+        keys = self._keys()
+        if not new_lists and not placed & keys:
+            return []
+        returned = {group.signature for group in self._groups}
+        used = {document for handed in new_lists for document in handed.documents}
+        documents_by_path = [(g.path, {*documents_in(g.passages)}) for g in self._given]
+        replaced = []
+        for handed in self._whole_lists_given():
+            own_keys = {
+                path for path, documents in documents_by_path if handed.documents <= documents
+            }
+            displaced = not own_keys.isdisjoint(placed & keys) and handed.signature not in returned
+            if displaced or not used.isdisjoint(handed.documents):
+                replaced.append(handed)
+        return replaced
+
+    def _unused_inside(
+        self, new_lists: list[HandedList], passed: set[Signature]
+    ) -> list[HandedList]:
+        """Return the lists from inside that the step did not hand on: neither listed nor told."""
+        used = {document for handed in new_lists for document in handed.documents}
+        # A list is all that there is; a mapping may tell of more in its texts.
+        only_lists = any(group.path == () for group in self._groups)
+        return [
+            handed
+            for handed in self._inside
+            if handed.signature not in passed
+            and (
+                only_lists
+                or not used.isdisjoint(handed.documents)
+                or not (handed.read or not self._quoted.isdisjoint(handed.documents))
+            )
+        ]
+
+    @cached_property
+    def _quoted(self) -> KeysView[TrackedDocument]:
+        return self._state.shown_in(self._step.texts)
+
+    def _whole_lists_given(self) -> list[HandedList]:
+        """Return the lists of which this step was given all."""
+        documents = documents_in(passages_of(self._given)).keys()
+        nearest = self._scope.nearest_of_all(documents)
+        return [handed for handed in nearest if handed.documents <= documents]
+
+    def _set_aside_others(self, new_lists: list[HandedList]) -> None:
+        """Set aside what a step was given and did not return, if one list is all it returned."""
+        if self._step.kind == "llm" or [group.path for group in self._groups] != [()]:
+            return
+        (group,) = self._groups
+        returned = {*documents_in(group.passages)}
+        for handed in self._whole_lists_given():
+            if handed.signature == group.signature:
+                continue
+            if not returned and handed.passages:
+                new_lists[0].take([handed])
+            if not new_lists or returned.isdisjoint(handed.documents):
+                handed.replaced = handed.set_aside = True
+
+    def _cut_by_text(self, lists: list[HandedList]) -> None:
+        """Keep of lists what stands in the text that the step returned.
+
+        Not where a model read them: then the text is an answer.
+        """
+        if any(handed.answered_in for handed in lists):
+            self._set_aside_unanswered(lists)
+        if not self._step.texts or not lists or any(handed.read for handed in lists):
+            return
+        quoted = self._quoted
+        self._scope.take_up(quoted)
+        if all(quoted.isdisjoint(handed.documents) for handed in lists):
+            return
+        for handed in lists:
+            left = [passage for passage in handed.passages if passage.document in quoted]
+            if len(left) == len(handed.passages):
+                continue
+            if not left and handed not in self._inside:
+                handed.replaced = handed.set_aside = True
+                continue
+            rest = HandedList(tuple(left), self._step, ())
+            rest.take([handed])
+            if left:
+                self._state.put(rest, self._bucket)
+
+    def _set_aside_unanswered(self, lists: list[HandedList]) -> None:
+        """Set aside what nobody was given, if the answer was made from other lists."""
+        for handed in lists:
+            if not (
+                handed.answered_in or handed.read or not self._quoted.isdisjoint(handed.documents)
+            ):
+                handed.replaced = handed.set_aside = True
+
+    def _replace(self, replaced: list[HandedList], new_lists: list[HandedList]) -> None:
+        for handed in new_lists:
+            handed.take(
+                each for each in replaced if not handed.documents.isdisjoint(each.documents)
+            )
+            handed.unexplained = not (handed.taken or handed.step.kind in SOURCES)
+            self._state.put(handed, self._bucket)
+        gone = set(replaced)
+        heirs = new_lists or [
+            each for each in self._inside if not each.replaced and each not in gone
+        ]
+        for handed in replaced:
+            if heirs:
+                heirs[0].take([handed])
+            handed.replaced = True

@@ -1,0 +1,88 @@
+"""Which documents models were sent, and which prompts the answer was made from."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Sequence
+from dataclasses import dataclass
+
+from fullrecall.observe.documents import TrackedDocument
+from fullrecall.observe.handed import Scope
+from fullrecall.observe.state import FlowState
+from fullrecall.observe.step import Step
+
+
+@dataclass(slots=True)
+class _Asked:
+    """What a model was sent by one step that answers, or in one prompt."""
+
+    answers: bool
+    documents: dict[TrackedDocument, None]
+    pieces: dict[str, None]
+
+
+class ModelPrompts:
+    """The prompts of a record, but for those that a retriever or a reranker sent."""
+
+    def __init__(self, state: FlowState) -> None:
+        self._state = state
+        self._asked: dict[Hashable, _Asked] = {}
+
+    @property
+    def seen(self) -> bool:
+        """Whether a model was asked."""
+        return bool(self._asked)
+
+    def answering_pieces(self) -> dict[str, None]:
+        """Return the pieces of the prompts that the answer was made from.
+
+        Where the last prompt shows documents again that others have shown before, those others
+        served to choose: of them only the prompts of answering steps count.
+        """
+        units = list(self._asked.values())
+        before = {document for unit in units[:-1] for document in unit.documents}
+        chose = bool(units[-1].documents) and units[-1].documents.keys() <= before
+        counting = (unit for unit in units if not chose or unit.answers or unit is units[-1])
+        return {piece: None for unit in counting for piece in unit.pieces}
+
+    def read(self, step: Step, scope: Scope) -> None:
+        """Note which documents a model is sent: a replaced list that it is sent is in use again."""
+        shown = self._shown_in(step.prompt or ())
+        answering = [over for over in self._state.tree.above(step) if over.answers]
+        unit = (answering or [step])[-1]
+        asked = self._asked.setdefault(unit.id, _Asked(bool(answering), {}, {}))
+        asked.documents |= shown
+        asked.pieces |= dict.fromkeys(step.prompt or ())
+        for document in shown:
+            for handed in reversed(scope.nearest(document)):
+                if handed.read:
+                    break
+                handed.read = True
+        _revive({document: None for document in shown if not scope.nearest(document)}, shown, scope)
+
+    def _shown_in(self, prompt: Sequence[str]) -> dict[TrackedDocument, None]:
+        shown: dict[TrackedDocument, None] = {}
+        for index, piece in enumerate(prompt):
+            # A conversation grows at its end: what was looked through stays as it is.
+            for document in self._state.standing_in(piece, again=index == len(prompt) - 1):
+                if document.origin is not None:
+                    shown[document] = None
+                    document.read_in[piece] = None
+        return shown
+
+
+def _revive(
+    missing: dict[TrackedDocument, None], shown: dict[TrackedDocument, None], scope: Scope
+) -> None:
+    """Bring replaced lists that a prompt shows back into use, those first that it shows most of."""
+    candidates = {
+        handed: bucket
+        for bucket in scope.buckets
+        for document in missing
+        for handed in bucket.replaced(document)
+    }
+    left = set(missing)
+    for handed in sorted(candidates, key=lambda each: -each.share_of(shown)):
+        if not left.isdisjoint(handed.documents):
+            candidates[handed].revive(handed)
+            handed.read = True
+            left -= handed.documents

@@ -1,0 +1,123 @@
+"""What a step returns: which of its lists are lists of documents, and where these come from."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Hashable, Iterator, Sequence
+
+from fullrecall.observe.documents import DocumentText, StepDocuments, documents_in, is_made
+from fullrecall.observe.handed import Bucket, OpenStep, Scope, TrackedList, passages_of, sourced
+from fullrecall.observe.state import FlowState
+from fullrecall.observe.step import HITS, ROWS, DocumentCopy, DocumentList
+
+
+class ReturnedLists:
+    """The lists that a step returned, when it ends; `idle` are tools that retrieved nothing."""
+
+    def __init__(
+        self, state: FlowState, opened: OpenStep, scope: Scope, idle: Collection[Hashable]
+    ) -> None:
+        self._state = state
+        self._step = step = opened.step
+        self._bucket = opened.bucket
+        self._idle = idle
+        given, inside = list(passages_of(opened.given)), list(passages_of(opened.bucket.lists))
+        self._view = StepDocuments([*given, *inside])
+        self._given = {*documents_in(given)}
+        self._handled = self._given.union(documents_in(inside))
+        # Texts that were retrieved before may have been stored again, and got new IDs there.
+        self._stored = StepDocuments(passages_of(scope.lists()), whole=True)
+        self._is_search = state.stores and step.retrieves and not self._view.passages
+
+    def lists(self) -> Iterator[TrackedList]:
+        """Yield the lists of documents; hits that were retrieved for several queries one by one."""
+        for listed in self._step.returned:
+            if listed.path == HITS and self._step.id in self._idle:
+                continue
+            rows = None if listed.certain else self._known_rows(listed)
+            if rows is None and not (listed.certain or self._are_documents(listed)):
+                continue
+            passages = self._passages(listed, rows)
+            are_new = self._are_new(passages)
+            self._note_sources(passages)
+            passages = sourced(passages)
+            stored_again = self._is_search and bool(passages) and not are_new
+            if passages:
+                self._state.touched.add(self._step.id)
+            for each in _answers(passages, self._bucket) if listed.hits else [passages]:
+                if each or not listed.documents:
+                    yield TrackedList(() if rows else listed.path, each, stored_again=stored_again)
+
+    def _passages(
+        self, listed: DocumentList, rows: Sequence[DocumentCopy] | None
+    ) -> tuple[DocumentText, ...]:
+        state, view = self._state, self._view
+        numbered = ((row, 0) for row in rows) if rows else state.numbered(listed, self._step, view)
+        return tuple(
+            passage
+            for copy, nth in numbered
+            for passage in state.documents.passages_of(
+                copy, self._stored if self._is_search and is_made(copy) else view, nth
+            )
+        )
+
+    def _are_new(self, passages: Sequence[DocumentText]) -> bool:
+        """Return whether any document of a list is new; doubt a list that holds no others."""
+        new = [p for p in passages if p.document.origin is None and not p.document.from_outside]
+        if len(new) == len(passages) and self._step.kind != "llm":
+            self._state.doubt_renewed(self._step, new, self._view.passages)
+        return bool(new)
+
+    def _note_sources(self, passages: Sequence[DocumentText]) -> None:
+        """Note where documents come from, unless they came in from outside of the record."""
+        step = self._step
+        for passage in passages:
+            document = passage.document
+            if document.origin is None and (
+                not document.from_outside
+                or (document not in self._given and not self._state.tree.calls_others(step))
+            ):
+                self._state.retrieve(passage, step)
+            if step.kind in ("retriever", "tool") and document not in self._handled:
+                document.sources.append(step)
+            if self._view.passages and document.origin is step and not passage.text:
+                self._state.doubt_that(
+                    f"{step.name} returned documents under new IDs and without texts: which "
+                    "of those that it was given they are is unknown"
+                )
+
+    def _known_rows(self, listed: DocumentList) -> list[DocumentCopy] | None:
+        """Return all that a call returned as known documents, None if one is not known.
+
+        One is known by its text, or by an ID of a document in view, even if the ID is all of it.
+        """
+        if listed.path not in ((), ROWS):
+            return None
+        rows = []
+        for copy in listed.documents:
+            known = copy
+            if not (copy.text and self._state.documents.with_text(copy.text)):
+                known = DocumentCopy(0, copy.id or copy.text, "")
+                if self._view.with_id(known.id) is None:
+                    return None
+            rows.append(known)
+        return rows or None
+
+    def _are_documents(self, listed: DocumentList) -> bool:
+        """Return whether bare texts are documents: known ones, or all that the call returned."""
+        state = self._state
+        if state.has_texts_of(listed):
+            return True
+        if not listed.documents or listed.path != ():
+            return False
+        if self._step is state.tree.root and not state.retrieved:
+            return True
+        return all(
+            state.documents.with_text(copy.text) or self._view.overlapping(copy.text)
+            for copy in listed.documents
+        )
+
+
+def _answers(hits: tuple[DocumentText, ...], bucket: Bucket) -> Sequence[tuple[DocumentText, ...]]:
+    """Return hits as one list; each alone if each was returned so, for several queries."""
+    returned = {handed.signature for handed in bucket.lists}
+    return [(hit,) for hit in hits] if {(hit.number,) for hit in hits} <= returned else [hits]

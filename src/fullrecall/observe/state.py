@@ -1,0 +1,126 @@
+"""The documents of a record as far as it was followed: the passes of a flow share this state."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, KeysView, Sequence
+from typing import TypeAlias
+
+from fullrecall.observe.documents import (
+    DocumentText,
+    StepDocuments,
+    TrackedDocument,
+    TrackedDocuments,
+    is_made,
+)
+from fullrecall.observe.handed import Bucket, HandedList, Signature
+from fullrecall.observe.step import DocumentCopy, DocumentList, Step
+from fullrecall.observe.tree import Tree
+from fullrecall.observe.words import PassageIndex
+
+LinksOf: TypeAlias = Callable[[DocumentCopy], Collection[str]]
+"""Returns the IDs of other documents that a document names."""
+
+
+class FlowState:
+    """What is known at one moment of a record.
+
+    - `bucket`: every list that was handed out of the outermost steps, replaced ones too.
+    - `retrieved`: the passages that sources returned, in the order in which they came.
+    - `touched`: the IDs of the steps that documents passed through.
+    - `doubt`: why it is unknown which documents some step had; None where there is no doubt.
+    - `stores`: whether texts were cut for a new store, whose searches find them under new IDs.
+    - `signatures`: those of all lists that were handed on; `united`: those looked at in inputs.
+    - `read_lists`: by its identity, each list that was given to a step, and its passages.
+    """
+
+    def __init__(self, tree: Tree, links_of: LinksOf) -> None:
+        self.tree = tree
+        self.bucket = Bucket()
+        self.documents = TrackedDocuments()
+        self.retrieved: list[DocumentText] = []
+        self.touched: set[Hashable] = set()
+        self.doubt: str | None = None
+        self.stores = False
+        self.signatures: set[Signature] = set()
+        self.united: set[Signature] = set()
+        self.read_lists: dict[int, tuple[DocumentList, tuple[DocumentText, ...]]] = {}
+        self._links_of = links_of
+        self._index = PassageIndex()
+
+    def put(self, handed: HandedList, bucket: Bucket) -> None:
+        """Lay down a list that was made now."""
+        self.signatures.add(handed.signature)
+        bucket.put(handed)
+
+    def retrieve(self, passage: DocumentText, step: Step) -> None:
+        """Note the step that a document comes from."""
+        passage.document.origin = step
+        passage.document.sources.append(step)
+        self.retrieved.append(passage)
+
+    def has_texts_of(self, listed: DocumentList) -> bool:
+        """Return whether all texts of a list are those of known documents."""
+        return bool(listed.documents) and all(
+            self.documents.with_text(copy.text) for copy in listed.documents
+        )
+
+    def numbered(
+        self, listed: DocumentList, step: Step, view: StepDocuments
+    ) -> Iterator[tuple[DocumentCopy, int]]:
+        """Yield copies, each with the number of those before it that have its text and no ID.
+
+        Where there are fewer of them than documents of this text, which ones they are is unknown.
+        """
+        counts = Counter(copy.text for copy in listed.documents if copy.id is None)
+        numbers: Counter[str] = Counter()
+        for copy in listed.documents:
+            if copy.id is not None or not listed.certain:
+                yield copy, 0
+                continue
+            if not self.documents.is_known(copy):
+                ids = {document.id for document in view.of_text(copy.text)}
+                if len(ids) > counts[copy.text]:
+                    self.doubt_that(
+                        f"{step.name} had documents without IDs, of whose texts there are "
+                        "several: which of them they are is unknown"
+                    )
+            yield copy, numbers[copy.text]
+            numbers[copy.text] += 1
+
+    def doubt_that(self, reason: str) -> None:
+        """Note why it is unknown which documents a step had; the first reason is kept."""
+        self.doubt = self.doubt or reason
+
+    def doubt_renewed(
+        self, step: Step, new: Sequence[DocumentText], before: Iterable[DocumentText]
+    ) -> None:
+        """Doubt documents that may be others with new IDs and words: which, is unknown.
+
+        Not those with the ID of a store, nor those that name a document before them or are named
+        by one, as a summary names the chunk that it leads to.
+        """
+        if not new or not all(is_made(passage.copy) for passage in new):
+            return
+        known = list(before)
+        ids = {own for passage in known for own in passage.document.ids}
+        named = {name for passage in known for name in self._links_of(passage.copy)}
+        if known and not any(
+            passage.copy.id in named or not ids.isdisjoint(self._links_of(passage.copy))
+            for passage in new
+        ):
+            self.doubt_that(
+                f"{step.name} had documents with new IDs and other texts: which of those that were "
+                "retrieved they are is unknown"
+            )
+
+    def shown_in(self, texts: Iterable[str]) -> KeysView[TrackedDocument]:
+        """Return the documents that stand in any of these texts."""
+        return dict.fromkeys(each for text in texts for each in self.standing_in(text)).keys()
+
+    def standing_in(self, text: str, *, again: bool = True) -> Iterator[TrackedDocument]:
+        """Yield the documents that stand in a text; see `PassageIndex.found_in`."""
+        passages = self.documents.passages
+        for passage in passages[len(self._index) :]:
+            self._index.add(passage.text)
+        return (passages[number].document for number in self._index.found_in(text, again=again))
