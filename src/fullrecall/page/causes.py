@@ -76,7 +76,7 @@ class Causes:
 
 
 def _by_score(diagnosis: Diagnosis, columns: Sequence[Column]) -> Iterator[tuple[Diagnosed, int]]:
-    """Yield each miss with the index of its score, where the page has that score."""
+    """Yield each miss of a score on the page, with the index of that score."""
     indices = {column.method.name: nth for nth, column in enumerate(columns)}
     for miss in diagnosis.misses:
         name, _, cut = miss.score.rpartition("@")

@@ -171,7 +171,7 @@ def _page(
 ) -> str:
     causes = Causes(diagnosis, subject.columns)
     first = subject.first_shown(causes.labels.values())
-    # Read once for all choices: the rows of a report on disk are made anew at each pass.
+    # Read once for all choices: each pass over a report on disk builds its rows again.
     samples = [(rows, reading_of(subject, rows)) for rows in subject.rows]
     readings = [reading for _, reading in samples]
     turns = [turns_of(readings, choice) for choice in range(len(subject.choices))]

@@ -99,11 +99,11 @@ class Samples:
                 yield f"{name}-{nth}", items[start : start + PER_BLOCK]
 
     def _text(self, text: str | None) -> int | None:
-        """Return the number of a text; None for none."""
+        """Return the number of a text; None for None."""
         return None if text is None else self._texts.setdefault(text, len(self._texts))
 
     def _context(self, context: Context) -> int:
-        """Return the number of a context: those that differ by their score alone are one."""
+        """Return the number of a context; contexts that differ only by their score share one."""
         metadata = metadata_text(context.metadata)
         key = (context.text, context.id, context.source, metadata, context.start, context.end)
         return self._contexts.setdefault(key, len(self._contexts))
@@ -185,19 +185,19 @@ def _values(cell: ResultCell) -> list[Any]:
 
 
 def _range(text: str | None, start: int | None, end: int | None) -> tuple[int, int] | None:
-    """Return a range of characters, None where it is no part of the text."""
+    """Return a range of characters; None if it is not within the text."""
     if text is None or start is None or end is None or not 0 <= start < end <= len(text):
         return None
     return start, end
 
 
 def metadata_text(metadata: Mapping[str, Any]) -> str | None:
-    """Return metadata as JSON with one line for each key; None for none."""
+    """Return metadata as JSON with one line for each key; None without metadata."""
     if not metadata:
         return None
     try:
         lines = [f" {_encoded(str(name))}: {_encoded(value)}" for name, value in metadata.items()]
-    except (TypeError, ValueError):  # a value that holds itself, or keys that are no str
+    except (TypeError, ValueError):  # a value that contains itself, or keys that are not str
         return str(metadata)
     return "{\n" + ",\n".join(lines) + "\n}"
 

@@ -49,9 +49,9 @@ def document(
     from fullrecall import __version__
 
     style = _file("page.css") + style
-    # Scripts and styles are allowed by their hashes alone, so that an inline one that an escaping
-    # slip let in would not run; a page under this policy can fetch nothing, and no string can be
-    # made markup by its script.
+    # Scripts and styles are allowed only by their hashes, so that an inline script that an escaping
+    # error let in would not run. A page under this policy cannot make requests, and its script
+    # cannot turn strings into markup.
     policy = (
         f"default-src 'none'; script-src {_hash(script)}; style-src {_hash(style)}; "
         "base-uri 'none'; form-action 'none'; require-trusted-types-for 'script'; "
@@ -76,7 +76,7 @@ def _hash(code: str) -> str:
 def _environment() -> Environment:
     from jinja2 import Environment, FunctionLoader, StrictUndefined
 
-    # Strict: a misspelled name fails, where it would print nothing.
+    # Strict: a misspelled name raises an error, and does not print an empty text.
     environment = Environment(
         loader=FunctionLoader(_file),
         autoescape=True,

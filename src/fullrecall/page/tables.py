@@ -30,7 +30,7 @@ _LISTS = {"retrieved": "Retrieved", "kept": "Kept", "read": "In the prompt"}
 
 
 class ChartPanel(NamedTuple):
-    """The chart of a measure over k, its numbers, and the choices with which it is shown."""
+    """The chart of a measure over k, its numbers, and the choices that show it."""
 
     chart: Chart
     caption: str
@@ -43,7 +43,7 @@ def tables(
 ) -> dict[str, Any]:
     """Return the tables and charts of a page, by the names of the template.
 
-    `summary` is that of a page of one report, None on one of several.
+    `summary` is the report's on a page of one report; None on a page of several.
     """
     if subject.comparison is not None:
         panels = list(_changed_panels(subject, subject.comparison))
@@ -60,7 +60,7 @@ def tables(
 def _scores_sheet(subject: Subject, summary: Summary, readings: Sequence[SampleReading]) -> Sheet:
     """Return the scores of one report by each choice."""
     scores = list(summary)
-    gaps = any(score.unscored for score in scores)  # else the last column would say nothing
+    gaps = any(score.unscored for score in scores)  # else the last column has only dashes
     unjudged = any(score.unjudged for score in scores)
     percent = f"{CONFIDENCE:.0%} interval"
     heads = ["Mean", "0 to 1", percent, "Missed", "Scored", "Undefined", "Unscored"]
@@ -180,9 +180,9 @@ def _panel_sheet(drawn: Chart, changes: Mapping[float, Difference]) -> Sheet:
 
 
 def _funnel_sheet(summary: Summary) -> Sheet | None:
-    """Return the references by ID that each list has, and those that are lost on the way to it.
+    """Return the references by ID that each list has, and those lost since the list before.
 
-    None where no record has two of the lists, or none of them lost anything.
+    None if no record has two of the lists, or no list dropped a reference.
     """
     if summary.funnel is None:
         return None

@@ -31,8 +31,8 @@ def folded(sheet: Sheet, summary: str) -> str:
 def escaped(text: str) -> str:
     """Return `text` as one line that Markdown shows as it is, links and HTML included."""
     line = _SPECIAL.sub(r"\\\1", " ".join(printable(text).split())).replace("www.", r"www\.")
-    # A backslash alone stops neither mentions nor references: GitHub looks for them once Markdown
-    # is read. The comment parts the sign from its name.
+    # A backslash stops neither mentions nor references: GitHub looks for them after it has read the
+    # Markdown. The comment separates the sign from its name.
     return _MENTION.sub(lambda match: f"{match[0][1]}<!-- -->", line)
 
 

@@ -43,7 +43,7 @@ class PlotLine(NamedTuple):
 def drawn(curves: Sequence[PlotLine], ax: Axes | None, measure: Measure, unit: str | None) -> Axes:
     """Draw means over k, or over a budget of `unit`; return the axes.
 
-    Raises `ReportError` where no curve has a mean.
+    Raises `ReportError` if no curve has a mean.
     """
     chosen = [curve for curve in curves if any(mean is not None for _, mean, _ in curve.points)]
     if not chosen:

@@ -114,7 +114,7 @@ def _blocks(sheet: Sheet) -> Iterator[RenderableType]:
 
 
 def indented(part: RenderableType) -> Padding:
-    """Return `part` two columns further in, also where it wraps."""
+    """Return `part` indented by two columns, wrapped lines included."""
     from rich.padding import Padding
 
     return Padding(part, (0, 0, 0, 2))
@@ -155,7 +155,7 @@ def _table(sheet: Sheet, columns: slice) -> Table:
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False, header_style="bold")
     table.add_column("", no_wrap=True)
     for head in sheet.heads[columns]:
-        # Broken at its first underscore: a column is as wide as its numbers, not as its name.
+        # Break the name at its first underscore: a column is as wide as its numbers.
         text = Text(printable(cell_of(head).text.replace("_", "\n", 1)), justify="right")
         table.add_column(text, justify="right", vertical="bottom", no_wrap=True)
     for nth, section in enumerate(sheet.sections):

@@ -30,7 +30,7 @@ def extended(
     by_source = not named & ids and bool(named & {context.source for context in contexts})
     added_to, judged_of = _by_question(accepted), _by_question(looked_at)
     samples = []
-    # Samples without additions are written anew, too: `unjudged` reads their judged contexts.
+    # Samples without additions are rebuilt, too: `unjudged` reads their judged contexts.
     for number, (sample, targets) in enumerate(zip(parsed_samples, pool.targets, strict=True)):
         added, judged = added_to.get(number, []), judged_of.get(number, [])
         seen = [c.id or c.text or "" for pair in judged for c in (pair.context, *pair.also)]
@@ -60,7 +60,7 @@ def _references(
     groups = [list(group) for group in sample.reference_contexts or ()]
     ids = [(list(r.any_of), r.grade) for r in sample.reference_context_ids or ()]
     if targets.are_claims and len(groups) == targets.count and 0 < len(ids) != targets.count:
-        # Claims of one document share its ID; apart, each takes the contexts that support it.
+        # Claims of one document share its ID; here each gets the contexts that support it.
         ids = [(_ids_of(group, by_source=by_source), 1.0) for group in groups]
     # Nearly equal texts are one target: else an index without copies looks worse than one with them
     # (a fifth of Cranfield copied three times: recall@10 .308 to .276; as one target .311 to .393).

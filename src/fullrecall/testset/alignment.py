@@ -72,7 +72,7 @@ def letters_of(text: str) -> Letters:
 
 
 class Piece(NamedTuple):
-    """A part of a quote, as a range of its letters, and the text that has it."""
+    """A part of a quote, as a range of its letters, and the text that contains it."""
 
     document: Document
     start: int
@@ -126,9 +126,9 @@ class Lookup:
     def resemblance(
         self, number: int, near: Iterable[Document]
     ) -> tuple[tuple[Document, ...], float]:
-        """Return the fewest texts that share most of a quote's runs of words, and what share.
+        """Return the fewest texts that share most of a quote's runs of words, and the share.
 
-        No text, and 0.0, where the share is too small.
+        No text, and 0.0, if the share is too small.
         """
         # The greedy rule for set cover; a text must bring a fifteenth of the quote, so that runs
         # of everyday words add no text.
@@ -195,7 +195,7 @@ def within(quote: Letters, near: Sequence[Document], chosen: Sequence[Document])
 
 
 def _needed(chosen: Sequence[Piece], size: int) -> list[Piece]:
-    """Leave out ends that hold too little of a quote to be a target of their own."""
+    """Return the pieces without ends that hold too little of a quote to be separate targets."""
     kept = list(chosen)
     for without_end in (slice(1, None), slice(None, -1)):
         while rest := kept[without_end]:

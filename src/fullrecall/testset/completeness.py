@@ -116,7 +116,7 @@ def drawn(strata: Sequence[Sequence[int]], n: int, seed: int) -> list[int]:
 
 
 def labels_needed(sizes: Sequence[int], labeled: int) -> int:
-    """Return about how many labels make the interval of completeness 0.2 wide.
+    """Return the approximate number of labels for a completeness interval 0.2 wide.
 
     By the planned shares; `labeled` counts the pairs that the references name.
     """
@@ -129,11 +129,11 @@ def labels_needed(sizes: Sequence[int], labeled: int) -> int:
 
 
 def missing(strata: Iterable[Stratum], error: float = 0.0) -> Figure:
-    """Return how many relevant pairs the strata hold; each that has pairs needs a label.
+    """Return the number of relevant pairs in the strata; each stratum with pairs needs a label.
 
-    `error` is the share of a person's labels that may be wrong, at most: the interval is the
-    union of those for none and for so many. A "relevant" outside the judge's yeses counts as
-    confirmed twice where `twice` says so.
+    `error` is the largest share of a person's labels that may be wrong: the interval is the union
+    of the intervals for 0 and for `error`. A "relevant" outside the judge's yeses counts as
+    confirmed twice if its stratum is labeled `twice`.
     """
     # The error is declared, never estimated: from some 22 pairs labeled twice the interval is wider
     # than the union of both ends.
@@ -156,7 +156,7 @@ def _total(strata: Sequence[Stratum], error: float) -> Figure:
     value = sum(part.value for part in parts)
     below = sum((part.value - part.low) ** 2 for part in parts)
     above = sum((part.high - part.value) ** 2 for part in parts)
-    # By how much wrong labels may move a total at random, beside their mean.
+    # The random effect of wrong labels on a total, besides their mean effect.
     yeses = sum(s.size for s in strata if s.kind == "yes")
     others = sum(s.relevant * s.size / s.labeled for s in strata if s.kind != "yes")
     noise = _DEVIATES * sqrt(yeses * error * (1 - error) + 2 * error * others)
@@ -206,7 +206,7 @@ def _counted(s: Stratum) -> Figure:
 
 
 def _at_most(s: Stratum, relevant: int) -> float:
-    """Return the mid-p probability of at most the seen hits, if so many pairs are relevant."""
+    """Return the mid-p probability of at most the seen hits, if `relevant` pairs are relevant."""
     seen = s.relevant, s.relevant - 1  # the seen count itself counts by a half
     return sum(hypergeometric_cdf(hits, s.labeled, relevant, s.size) for hits in seen) / 2
 
@@ -227,7 +227,7 @@ def _rare(strata: Sequence[Stratum]) -> Figure:
     weights = [s.size / s.labeled - 0.5 for s in strata]
     mean = sum(w * s.relevant for w, s in zip(weights, strata, strict=True))
     variance = sum(w * w * s.relevant for w, s in zip(weights, strata, strict=True))
-    # Fay and Feuer: one more hit of the largest weight bounds from above, also where none was hit.
+    # Fay and Feuer: one more hit of the largest weight bounds from above, even without any hit.
     widest = max(weights)
     fewer, more = _Gamma.of(mean, variance), _Gamma.of(mean + widest, variance + widest**2)
     low, high = (_mid_p_quantile(fewer, more, chance) for chance in (_TAIL, 1 - _TAIL))

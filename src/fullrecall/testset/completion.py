@@ -51,7 +51,7 @@ _WORDS = {"relevant": True, "not_relevant": False, "true": True, "false": False}
 
 
 class PairToLabel(NamedTuple):
-    """One question and one context; `label` is to be filled in with `relevant` or `not_relevant`.
+    """One question and one context; people fill in `label` with `relevant` or `not_relevant`.
 
     A context is relevant if it answers the question or, with claims, supports at least one of
     them. `item` identifies the pair.
@@ -71,9 +71,9 @@ PairLabels: TypeAlias = str | Path | Mapping[str, Any]
 class CompletenessEstimate(NamedTuple):
     """How complete the references are, among the texts of each retriever's first `depth`.
 
-    `complete` is of the references as they were, None where the labels do not carry a figure, and
-    `refused` says why. `needed` is about how many labels make the interval 0.2 wide. `right` is
-    the share of the judge's finds that people confirm.
+    `complete` is the completeness of the original references; None if the labels do not suffice,
+    and `refused` says why. `needed` is the approximate number of labels for an interval 0.2 wide.
+    `right` is the share of the judge's finds that people confirm.
     """
 
     complete: Figure | None
@@ -206,7 +206,7 @@ class CompletedSet:
         if not first or pair.relevant:
             return first
         # A slip of 1 % among the judge's noes makes as many finds as there are relevant ones, so
-        # there a "relevant" counts only where a second person agrees.
+        # there a "relevant" counts only if a second person agrees.
         return self.second.get(pair.item, True)
 
     @cached_property
@@ -256,7 +256,7 @@ class CompletedSet:
 
     @property
     def _refusal(self) -> str:
-        """Why completeness cannot be said; empty where it can."""
+        """Why completeness cannot be estimated; empty if it can."""
         if not any(self.pool.pairs):
             return "no retriever returned anything"
         if self._with_text and not self.labels:
@@ -333,7 +333,7 @@ def _read(labels: PairLabels) -> dict[str, bool]:
 
 
 def _judgments(rows: Iterable[tuple[int, Mapping[str, Any]]]) -> Iterator[tuple[str, bool]]:
-    """Yield items, and whether people say that they are relevant."""
+    """Yield items, and whether people labeled them relevant."""
     known: dict[str, bool] = {}
     for line, row in rows:
         item, label = str(row.get("item")), row.get("label")
@@ -419,8 +419,8 @@ def _assessed(
 ) -> Flow[list[PooledPair]]:
     """Return pairs with the verdict on each text.
 
-    All texts are judged by their relevance first, together. Where the question has claims, each
-    text that may be relevant is then judged alone: it counts if it supports a whole claim.
+    All texts are first judged together, by their relevance. If the question has claims, each text
+    that may be relevant is then judged alone: it counts if it supports a whole claim.
     """
     texts = [pair.context.text or "" for pair in pairs]
     reference = sample.reference or " ".join(claims) or None

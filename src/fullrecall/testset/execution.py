@@ -110,7 +110,7 @@ class _Tasks:
 
 
 def _left(options: EvaluateOptions, spent: Spent) -> EvaluateOptions | None:
-    """Return the options for the next batch; None where the budget or the time is used up."""
+    """Return the options for the next batch; None if the budget or the time is used up."""
     # Each batch is a run of its own and does not know the cost of earlier batches.
     deadline, budget = options.limits.deadline, options.limits.budget
     if deadline is not None:

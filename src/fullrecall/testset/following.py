@@ -99,7 +99,7 @@ class Followed:
 
 
 class _Anchor(NamedTuple):
-    """A reference as it was labeled: its ID, or its place, and the words that it means."""
+    """A reference as it was labeled: its ID, or its place, and its words."""
 
     sample: str
     name: str
@@ -213,8 +213,8 @@ def follow(
     any-of group, since its label does not say which of them answers. Samples with spans get the
     IDs of the texts that hold them.
 
-    - `old`: the corpus that the references are right for; needed where they have no quotes yet
-      (`anchor`; `generate` adds them).
+    - `old`: the corpus that the references are right for; needed if they have no quotes yet
+      (`anchor` and `generate` add them).
     - `accept_changed`: let references that changed name the text that resembles them most. By
       default they stay, and their samples are unscored.
 
@@ -325,7 +325,7 @@ class _Following:
     def _whole(
         self, label: _Anchor, quote: Letters, near: Sequence[Document]
     ) -> FollowedLabel | None:
-        """Return the decision where texts hold all of a quote; None where none does."""
+        """Return the decision if texts hold all of a quote; None if no text does."""
         holders = [document for document in near if quote.text in letters_of(document.text).text]
         own = [document for document in holders if document.id == label.name]
         if own and label.span is None:
@@ -346,9 +346,9 @@ class _Following:
     def _in_pieces(
         self, label: _Anchor, quote: Letters, near: Sequence[Document]
     ) -> FollowedLabel | None:
-        """Return the decision where texts hold a quote together; None where they do not."""
+        """Return the decision if texts hold a quote together; None if they do not."""
         is_span = label.span is not None
-        # One document before all together: pieces of several may add up to what none of them says.
+        # One document before all together: pieces of several may form a text that none of them has.
         for group in (self.chunks[label.name], *_by_source(near, label)):
             if aligned := pieces(quote, group, self.lookup.short):
                 others = [] if is_span else within(quote, group, aligned)
@@ -451,7 +451,7 @@ def _by_source(near: Sequence[Document], label_anchor: _Anchor) -> list[list[Doc
 
 
 def _best_surrounded(holders: Sequence[Document], span: Context, quote: Letters) -> Document | None:
-    """Return the text whose words around a quote best match the label's; None if none does best."""
+    """Return the text whose words around a quote best match the label's; None if unclear."""
     scores = [
         max(
             _surrounded(span, document, at, quote)
@@ -467,7 +467,7 @@ def _best_surrounded(holders: Sequence[Document], span: Context, quote: Letters)
 
 
 def _surrounded(span: Context, document: Document, at: int, quote: Letters) -> int:
-    """Return how many letters before and after a place are those around a span as labeled."""
+    """Return the number of letters around a place that match those around a labeled span."""
     letters, end = letters_of(document.text), at + len(quote.text)
     before, after = (Letters(str(span.metadata.get(side, ""))).text for side in ("before", "after"))
     if not before and not after and span.start is not None and document.id == span.source:

@@ -111,10 +111,10 @@ class TestSet:
         return "\n".join([*lines, self.spent.sentence()]).rstrip()
 
     def save(self, path: str | Path, *, rejected: str | Path | None = None) -> int:
-        """Write the accepted samples as JSON Lines; return how many.
+        """Write the accepted samples as JSON Lines; return their number.
 
-        `rejected` is a second file, one draft a line with the reason. Where references name HTML
-        pages, their offsets are those of the extracted text: that is saved beside the set, as
+        `rejected` is a second file, one draft a line with the reason. If references name HTML
+        pages, their offsets are into the extracted text, which is saved beside the set, as
         `set.documents.jsonl`.
         """
         from fullrecall.files.writing import save_rows, write_jsonl
@@ -158,7 +158,7 @@ def generate(
     - `checker`: the model that checks; another than the one that writes is better.
     - `queries`: your users' questions, as many as you have: passages that these find come first,
       and drafts follow their style.
-    - `on_plan`: called before the first request, with a sentence: about how many calls and tokens.
+    - `on_plan`: called before the first request, with a sentence on the expected calls and tokens.
     - `max_concurrency`, `timeout`, `deadline`, `retries`, `store`, `budget`, `progress`: those of
       `evaluate`.
 
@@ -238,7 +238,7 @@ class _Generation:
         return TestSet(self.drafts, anchor(good, texts), stopped, problems, texts=texts)
 
     def _forecast(self) -> str:
-        """Return about how much the run sends without retries: two calls for two questions."""
+        """Return the expected calls and tokens without retries: two calls for two questions."""
         requests = ceil(self.n / PER_SEED)
         mean = sum(len(passage.text) for passage in self._passages) / len(self._passages)
         question_tokens = 2 * (mean + instructions.LENGTH / 2)
@@ -317,7 +317,7 @@ class _Generation:
 
     def _elsewhere(self) -> Plan[Any, None]:
         """Ask of each other place of a quote whether it answers the question there."""
-        # Equal words are no evidence: a quote of 1.9 % of CLAPNQ's answers, and of 12 % of Python's
+        # Equal words do not prove it: a quote of 1.9 % of CLAPNQ's answers, and of 12 % of Python's
         # docstrings, occurs in several documents, such as the same warranty for another product.
         good = [draft for draft in self.drafts if draft.rejection is None]
         quotes = {backed.quote for draft in good for backed in draft.claims}

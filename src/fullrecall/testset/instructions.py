@@ -74,7 +74,7 @@ def checking(
 
 
 def elsewhere(question: str, statements: Sequence[tuple[str, str]]) -> ChatRequest:
-    """Return the request to say of each statement whether its context answers the question."""
+    """Return the request to judge whether each statement's context answers the question."""
     user = f"Question: {quoted(question)}\n\nStatements:\n{_paired(statements, 'context')}"
     return _request("elsewhere", user, "contexts")
 

@@ -32,7 +32,7 @@ class Targets:
         self.claims = [claim.text for claim in sample.reference_claims or ()]
         spans = [list(group) for group in sample.reference_contexts or ()]
         ids = [list(reference.any_of) for reference in sample.reference_context_ids or ()]
-        # A chunk of the right document need not hold the quote: where there are places, they count.
+        # A chunk of the right document need not hold the quote: prefer the references' places.
         self._spans = spans if has_spans(sample) or not ids else []
         self._ids = [] if self._spans else ids
         self.count = len(self._spans) or len(self._ids)
@@ -41,9 +41,9 @@ class Targets:
             self.claims = []
 
     def joined_by(self, pair: PooledPair) -> frozenset[int]:
-        """Return the targets whose any-of group a relevant pair joins; none: it is its own.
+        """Return the targets whose any-of group a relevant pair joins; empty for a new target.
 
-        Of claims those that it was judged to support, or the only one.
+        If the targets are claims: those that the pair was judged to support, or the only one.
         """
         if not self.are_claims:
             return pair.twin_of
@@ -101,7 +101,7 @@ class PooledPair:
 
     @property
     def is_open(self) -> bool:
-        """Whether it is to be judged: the references do not name it, and it has a text."""
+        """Whether the judge must judge it: the references do not name it, and it has a text."""
         return not self.named and bool(self.context.text)
 
     @property

@@ -44,12 +44,12 @@ def to_review(
     seed: int = 0,
     title: str = "Review of a test set",
 ) -> int:
-    """Draw questions for people to review, write them to `path`, and return how many.
+    """Draw questions for people to review, write them to `path`, and return their number.
 
-    It is an `.html` page to be opened in a browser, which saves the decisions. `n` is fixed before
-    the review; by default as many as prove 90 % good if two are bad. With `documents`, each quote
-    is shown in its source. Raises `ParameterError` for another ending or an `n` out of range,
-    and `InputError` for samples without an ID.
+    The file is an `.html` page: open it in a browser, which saves the decisions. `n` is fixed
+    before the review; by default as many as prove 90 % good if two are bad. With `documents`, each
+    quote is shown in its source. Raises `ParameterError` for another ending or an `n` out of
+    range, and `InputError` for samples without an ID.
     """
     identified = _identified(samples)
     n = reviews_needed(len(identified)) if n is None else n
@@ -86,7 +86,7 @@ class Review(NoTruth):
 
     @property
     def passed(self) -> bool | None:
-        """Whether at least 90 % are good; None where the review proves neither."""
+        """Whether at least 90 % are good; None for an unfinished review."""
         return None if self.bound is None else self.bound >= GOOD
 
     def __str__(self) -> str:
@@ -189,7 +189,7 @@ def _page(rows: Sequence[Mapping[str, Any]], digest: str, *, total: int, title: 
 
 
 def _read(path: Path, samples: Sequence[Sample]) -> tuple[int, dict[str, dict[str, Any]]]:
-    """Return how many questions were drawn, and the decisions on them by their ID."""
+    """Return the number of drawn questions, and the decisions on them by their ID."""
     text = whole_text(existing_file(path))
     try:
         values: Any = parsed(text)
@@ -213,10 +213,10 @@ def _read(path: Path, samples: Sequence[Sample]) -> tuple[int, dict[str, dict[st
 
 
 def reviews_needed(total: int, allowed: int = ALLOWED) -> int:
-    """Return how many of `total` questions to review to be sure that at least 90 % are good.
+    """Return the number of `total` questions to review to prove that at least 90 % are good.
 
-    If at most `allowed` of them are bad, the share of good ones is so high with 95 % confidence,
-    by the hypergeometric distribution. Returns `total` if no smaller number is enough. Fix the
+    If at most `allowed` of them are bad, at least 90 % of all are good with 95 % confidence, by
+    the hypergeometric distribution. Returns `total` if no smaller number is enough. Fix the
     number before the review: continuing until it passes makes the confidence wrong.
 
     Raises `ParameterError` for arguments out of range.

@@ -101,7 +101,7 @@ def passages(document: Document) -> Iterator[SeedPassage]:
 def _pieces(
     text: str, start: int, end: int, cuts: Sequence[tuple[re.Pattern[str], float]] = _CUTS
 ) -> Iterator[tuple[int, int]]:
-    """Yield the parts of a range, those with too many words cut where the next boundary is."""
+    """Yield the parts of a range; a part with too many words is cut at the next finer boundary."""
     (boundary, most), *finer = cuts
     for cut in [*(start + match.end() for match in boundary.finditer(text[start:end])), end]:
         if len(words(text[start:cut])) <= most:

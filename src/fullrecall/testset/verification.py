@@ -31,7 +31,7 @@ def checked(
     A draft without a verdict is rejected.
     """
     pairs = [(number, backed) for number, draft in enumerate(drafts) for backed in draft.claims]
-    # In an order of their own, so that no statement shows which question it belongs to.
+    # Sorted by claim, so that no statement shows which question it belongs to.
     pairs.sort(key=lambda pair: pair[1].claim)
     request = instructions.checking(
         [passage.text for passage in passages],
@@ -67,7 +67,7 @@ def _rejection(
         return Rejection(Problem.SEVERAL, verdict["answer"][:200])
     if (rejection := _of_statements(draft, statements, passages)) is not None:
         return rejection
-    # The model's own answer beside the draft's: their quotes must meet, and their numbers.
+    # The model's own answer and the draft's: their quotes must overlap; so must numbers of both.
     quotes = (quote for quote in verdict["quotes"] if isinstance(quote, Mapping))
     evidence = [located(q.get("quote"), q.get("document"), passages) for q in quotes]
     meet = any(q and q.meets(backed.quote) for q in evidence for backed in draft.claims)
@@ -113,7 +113,7 @@ def items_in(text: str, name: str) -> list[Mapping[str, Any]]:
     """Return the objects of a reply's last list of a name; earlier ones may be reasoning."""
     values = json_values(text)
     named = [value.get(name) for value in values if isinstance(value, Mapping)]
-    # Some models send the list alone.
+    # Some models send only the list.
     lists = [value for value in named if isinstance(value, list)] or [
         value for value in values if isinstance(value, list)
     ]
