@@ -1,1 +1,1 @@
-"""Small tools without a subject of their own, used in every package."""
+"""Small general tools, used in every package."""

@@ -1,4 +1,4 @@
-"""Data frames and tables of any library, read and made; none is imported before it is needed."""
+"""Read and make data frames and tables of any library, each imported only when needed."""
 
 from __future__ import annotations
 

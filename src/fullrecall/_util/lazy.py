@@ -29,7 +29,7 @@ def exports(package: str) -> Mapping[str, str]:
     """Return the names that a package imports for type checkers, each with its module.
 
     They are read from the source of the package, so that its imports are the only list of them;
-    where a program was built without sources, from its compiled code.
+    in a program built without sources, from its compiled code.
     """
     module = sys.modules[package]
     # Not by the loader: that of pytest, which loads this package as a plug-in, has no source.

@@ -1,8 +1,8 @@
 """How messages name parameters: `retriever=` in Python, `--retriever` on the command line.
 
-A message is written where the problem is found, which is the same code for both. As with the
-language of messages, the program that runs chooses for all of them. Reasons that reports save must
-not depend on it, since `Report.load` derives them again: they name Python's parameters.
+The same code writes a message for both. As with the language of messages, the running program
+chooses for all of them. Reasons that reports save must not depend on it, since `Report.load`
+derives them again: they name Python's parameters.
 """
 
 from __future__ import annotations

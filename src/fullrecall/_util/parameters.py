@@ -37,8 +37,8 @@ def public(value: T, module: str | None = None) -> T:
     """Return a function or class whose wrong calls raise `ParameterError`; other values as is.
 
     A function is wrapped, and belongs to `module`, from which users import it; its signature stays
-    the same. A class is changed in place: its constructor and its public methods, those of its
-    bases in this project too. A call that fits pays for one more call.
+    the same. A class is changed in place: its constructor and its public methods, and those of its
+    bases in this project. A correct call costs one more call.
     """
     if isinstance(value, type):
         if not issubclass(value, Enum) and not getattr(value, "_is_protocol", False):
@@ -72,8 +72,8 @@ def _explain_methods(kind: type) -> None:
 
 
 def _explained(function: Any, *, is_method: bool) -> Any:
-    """Return a function that looks for the mistake in its call once Python has refused it."""
-    # Python's TypeError lists no options, and names an internal class where a base has the method.
+    """Return a function that explains the mistake in a call that Python has refused."""
+    # Python's TypeError lists no options, and names an internal class if a base has the method.
     takes_any = inspect.unwrap(function).__code__.co_flags & inspect.CO_VARKEYWORDS
     if takes_any or hasattr(function, _MARK):
         return function

@@ -23,7 +23,7 @@ def pause() -> None:
 
 
 def paused(elements: Iterable[T], each: int = 1_000) -> Iterator[T]:
-    """Yield elements, with a pause after so many."""
+    """Yield elements, with a call of `pause` before every `each` of them."""
     for number, element in enumerate(elements):
         if number % each == 0:
             pause()

@@ -20,14 +20,14 @@ _plugged: dict[str, Any] = {}
 
 
 def plugged(port: str) -> Any:
-    """Return the object that is plugged into a port; None without the room that has it."""
+    """Return the object that is plugged into a port; None if its room is missing."""
     if port not in _plugged:
         _plugged[port] = _object_of(*PORTS.get(port, "").split(":"))
     return _plugged[port]
 
 
 def _object_of(face: str, name: str = "") -> Any:
-    """Return the export of a face that has this name; None without the face."""
+    """Return a face's export by its name; None if the face is missing."""
     if not face:
         return None
     try:

@@ -1,4 +1,4 @@
-"""BM25 over texts: which passages a question finds, with nothing but its words."""
+"""BM25 over texts: rank passages by the words of a question."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ _K1, _B = 1.5, 0.75
 
 
 class Ranking:
-    """An index of texts by their terms: their content words, unless told otherwise.
+    """An index of texts by their terms, by default their content words.
 
-    Scores are BM25 as Lucene has it (k1 = 1.5, b = 0.75): Robertson and Zaragoza, "The
+    Scores are BM25 in Lucene's form (k1 = 1.5, b = 0.75): Robertson and Zaragoza, "The
     Probabilistic Relevance Framework: BM25 and Beyond", 2009.
     """
 

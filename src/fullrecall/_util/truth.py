@@ -8,7 +8,7 @@ from fullrecall.errors import ParameterError
 
 
 class NoTruth:
-    """Base of the answers whose truth value would be a mistake; `read` names the answer in them.
+    """Base of answers without a truth value; `read` names the attribute that has the answer.
 
     Python takes any object for true, so that `assert gate.check(report)` would pass at recall 0.
     """

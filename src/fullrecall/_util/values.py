@@ -6,7 +6,7 @@ from __future__ import annotations
 def shown(value: object, limit: int = 60) -> str:
     """Return the `repr` of `value`, cut so that a message stays one readable line.
 
-    Where that raises, as that of a stranger's class may, the message has the type alone.
+    If that raises, as a foreign class's may, the message has only the type.
     """
     if isinstance(value, (str, bytes, bytearray)):  # `repr` would escape a text of megabytes whole
         value = value[: limit + 1]

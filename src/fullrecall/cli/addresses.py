@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 def retriever_of(address: str) -> RetrieverLike:
     """Return the retriever that `app:search` names.
 
-    Raises `typer.BadParameter` where it cannot be loaded.
+    Raises `typer.BadParameter` if it cannot be loaded.
     """
     return cast("RetrieverLike", loaded(address, "--retriever"))
 
@@ -28,7 +28,7 @@ def retriever_of(address: str) -> RetrieverLike:
 def loaded(address: str, option: str) -> Any:
     """Return the object that the value of an option names, such as `app:search`.
 
-    Raises `typer.BadParameter` where it cannot be loaded.
+    Raises `typer.BadParameter` if it cannot be loaded.
     """
     source, _, name = address.rpartition(":")
     if not source or not name:
@@ -46,7 +46,7 @@ def loaded(address: str, option: str) -> Any:
 def _module(source: str) -> ModuleType:
     """Return a module, or a file as one; it imports modules beside it, as a Python script does."""
     if not source.endswith(".py"):
-        # An installed command has its own folder on the path, not the one that it is run in.
+        # An installed command has its own folder on the path, not the working directory.
         sys.path.insert(0, str(Path.cwd()))
         return import_module(source)
     path = Path(source)

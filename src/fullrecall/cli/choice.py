@@ -87,8 +87,8 @@ def choose(
 
     Asks every retriever the same questions, stops asking those that are known to be worse, and
     names the best one, or says CANNOT TELL with about how many more questions would settle it.
-    A name is wrong in at most 5% of uses, for any number of retrievers and however often you go
-    on.
+    The named retriever is wrong in at most 5% of uses, for any number of retrievers and however
+    often you go on.
 
     Examples:
       fullrecall choose questions.jsonl -r app.py:bm25 -r app.py:dense --k 10

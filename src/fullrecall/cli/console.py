@@ -58,7 +58,7 @@ def show_result(
 
 
 class UnfinishedRun(Exception):  # noqa: N818 - its cause is the error
-    """A run that its cause ended early; the message says how far it came."""
+    """A run that its cause ended early; the message has the number of scored samples."""
 
 
 @contextmanager

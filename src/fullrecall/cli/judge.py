@@ -60,7 +60,7 @@ def _cascade(name: str | None, base_url: str | None, unsure: str) -> Judge:
 
 
 def model_of(name: str, base_url: str | None, option: str, judges: str = "") -> ChatModel:
-    """Return the model that an option names; `judges` are those that it may name instead."""
+    """Return the model that an option names; `judges` lists the judges that it may also name."""
     kind, _, model = name.partition(":")
     if kind == "openai" and model:
         from fullrecall.judge.models.openai import OpenAIChatModel

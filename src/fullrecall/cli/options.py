@@ -1,4 +1,4 @@
-"""Options that several commands have, and how the values of options are read."""
+"""Options that several commands have, and readers of option values."""
 
 from __future__ import annotations
 

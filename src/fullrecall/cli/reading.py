@@ -84,7 +84,7 @@ def preview(plan: ReadPlan, sample: Sample) -> str:
 
 
 def _example(sample: Sample, name: str) -> str:
-    """Return how many references the first sample has, with an example."""
+    """Return the number of references of the first sample, with an example."""
     value = getattr(sample, name)
     if isinstance(value, str) or not value:
         return ""

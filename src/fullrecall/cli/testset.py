@@ -329,7 +329,7 @@ def _print(*lines: str) -> None:
 
 
 def _save(samples: Sequence[Sample], output: Path) -> str:
-    """Write a set, and return the sentence that says so."""
+    """Write a set, and return a sentence about the file."""
     return f"{counted(write_jsonl(samples, output), 'sample')} written to {output}."
 
 
@@ -354,7 +354,7 @@ def _retriever_of_file(path: Path) -> Any:
 
 
 def _draw_labels(outcome: CompletedSet, number: int, path: Path, *, confirm: bool) -> str:
-    """Write contexts to label, and return the sentence that says so."""
+    """Write contexts to label, and return sentences about the file and the next step."""
     pairs = outcome.to_label(number, path, second=confirm)
     option = "--second" if confirm else "--labels"
     return (

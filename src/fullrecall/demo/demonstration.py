@@ -41,7 +41,7 @@ def run(*, k: int = 5, depth: int = 20) -> Demonstration:
     """Return the reports over the library's questions, each asked for `depth` chunks.
 
     Ranks beyond `k` show how far away missed pages are, and the gain of a larger k.
-    Raises `ParameterError` where Python's SQLite has no full-text search.
+    Raises `ParameterError` if Python's SQLite has no full-text search.
     """
     from fullrecall.demo.library import library_pages, library_questions
     from fullrecall.demo.searches import FullTextSearch, chunked

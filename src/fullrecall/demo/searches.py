@@ -49,7 +49,7 @@ def _pieces(text: str) -> Iterator[str]:
 class FullTextSearch:
     """Returns the chunks with the highest BM25 score by SQLite, as (id, text, score).
 
-    Raises `ParameterError` where Python's SQLite has no full-text search.
+    Raises `ParameterError` if Python's SQLite has no full-text search.
     """
 
     def __init__(self, chunks: Sequence[Chunk]) -> None:

@@ -158,7 +158,7 @@ def examine(
     budget: Budget | None = None,
     progress: bool = True,
 ) -> Examination:
-    """Return how right a judge is on labeled pairs.
+    """Return the judgments of a judge on labeled pairs, and its accuracy.
 
     - `details`: also on true claims of these pairs with one detail made false, in thirty kinds.
     - `per_kind`: the most claims of one kind, drawn by `seed`; None takes all.

@@ -30,7 +30,7 @@ _KS = (1, 2, 3, 4, 10)
 
 
 def check_perfect_and_nothing(factory: ScorerFactory) -> None:
-    """A retrieval of all targets scores 1.0 without misses; one of none 0.0, and misses all."""
+    """A complete retrieval scores 1.0 and misses no target; an irrelevant one 0.0, and all."""
     scorer = factory()
     perfect = scorer.score(sample_of("abc", "abc"))
     expect(perfect.score == 1.0, f"all targets retrieved: score {perfect.score}, not 1.0")
