@@ -19,7 +19,7 @@ _WRITTEN = re.compile(r"(?P<unit>calls|tokens|seconds)\((?P<amount>\d+(?:\.\d+)?
 
 @dataclass(frozen=True, repr=False)
 class CutBudget:
-    """At most `amount` of `unit`: a cut like k, of what each context cost until it was there."""
+    """At most `amount` of `unit`: a cut like k, by the cost paid until a context was there."""
 
     amount: float
     unit: Unit
@@ -41,7 +41,7 @@ Cut: TypeAlias = int | CutBudget
 
 
 def calls(most: int) -> CutBudget:
-    """Return the budget of the first `most` calls, in the order in which they began, each whole.
+    """Return the budget of the first `most` whole calls, in the order in which they began.
 
     Raises `ParameterError` unless it is a whole number of at least 1.
     """
@@ -70,9 +70,9 @@ def seconds(most: float) -> CutBudget:
 
 
 def parse_budget(text: str) -> CutBudget | None:
-    """Return the budget that a text such as `3calls`, `4000tokens` or `2s` names; None for others.
+    """Return the budget that a text names, such as `3calls`, `4000tokens` or `2s`, or None.
 
-    Raises `ParameterError` for an amount that is none.
+    Raises `ParameterError` for an amount out of range.
     """
     match = _FORM.fullmatch(text) or _WRITTEN.fullmatch(text)
     if match is None:
@@ -91,10 +91,10 @@ _FIRST_POWER = {"tokens": 0, "seconds": -3}
 
 
 def budgets_to(unit: Unit, most: float) -> list[CutBudget]:
-    """Return the budgets at which a curve is read, ascending, the last of which pays for `most`.
+    """Return the budgets of a curve, ascending; the last one pays for `most`.
 
     Each number of calls; for tokens (from 1) and seconds (from 0.001) ten round numbers between
-    two powers of ten. They depend on `most` only in where they end.
+    two powers of ten. `most` only decides where they end.
     """
     if unit == "calls":
         return [calls(number) for number in range(1, max(1, ceil(most)) + 1)]

@@ -1,4 +1,4 @@
-"""What it cost until each context was there: calls, tokens, seconds."""
+"""The cost paid until each context was there: calls, tokens, seconds."""
 
 from __future__ import annotations
 
@@ -19,24 +19,24 @@ from fullrecall.samples.retrieval import Retrieval
 from fullrecall.samples.sample import Sample
 
 CHARACTERS_PER_TOKEN = 4.0
-"""What a token is taken for where nobody counts: the usual rule of thumb for English text."""
+"""The length of a token without a tokenizer: the usual rule of thumb for English text."""
 
 ESTIMATE = f"characters / {CHARACTERS_PER_TOKEN:g}"
-"""How tokens are counted where no tokenizer counted them."""
+"""The name of the count of tokens without a tokenizer."""
 
 _UNNAMED = "the contexts' own count"
-"""Who counted tokens that stand in the metadata without a name."""
+"""The name for a tokenizer that the metadata does not name."""
 
 _UNKNOWN = float("nan")
 
 
 @dataclass(frozen=True)
 class Costs:
-    """The cost of each context of some rows, by position: what had been paid until it was there.
+    """The cost of each context of some rows, by position: the sum paid until it was there.
 
     Row i has the contexts from `offsets[i]` to `offsets[i + 1]`. `own_tokens` are those of each
-    context alone. NaN: the cost is not known. `made` is how many calls each row made, `counted_by`
-    how many contexts each tokenizer counted.
+    context alone. NaN: the cost is not known. `calls_made` is the number of calls of each row,
+    `counted_by` the number of contexts that each tokenizer counted.
     """
 
     offsets: Integers
@@ -74,14 +74,14 @@ class Costs:
         return np.repeat(np.arange(len(self.offsets) - 1), np.diff(self.offsets))
 
     def within(self, budget: CutBudget) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
-        """Return which contexts a budget pays for, and of which rows that is known."""
+        """Return which contexts a budget pays for, and which rows have known costs."""
         costs: Floats = getattr(self, budget.unit)
         unknown = count_sums(np.isnan(costs), self.offsets) > 0
         return costs <= budget.amount, ~unknown
 
 
 def _call_numbers(sample: Sample, count: int) -> Sequence[float]:
-    """Return the number of the call that brought each context."""
+    """Return the number of the call that returned each context."""
     record = sample.retrieval
     if record is None:
         return [1] * count
@@ -103,7 +103,7 @@ def _first_calls(record: Retrieval, count: int) -> list[float]:
 
 
 def tokens_of(context: Context) -> float:
-    """Return the tokens that a context's metadata tell, or its text; NaN where it has neither."""
+    """Return a context's tokens by its metadata, or else by its text; NaN without both."""
     own = _counted(context)
     if own is not None:
         return own
@@ -111,7 +111,7 @@ def tokens_of(context: Context) -> float:
 
 
 def _counted(context: Context) -> float | None:
-    """Return the tokens that stand in a context's metadata, None without."""
+    """Return the tokens given in a context's metadata, or None."""
     if not context.metadata:
         return None
     own = context.metadata.get("tokens")
@@ -120,24 +120,24 @@ def _counted(context: Context) -> float | None:
 
 
 def tokenizer_of(context: Context) -> str | None:
-    """Return what counted a context's tokens; None where nothing did."""
+    """Return the name of the count of a context's tokens; None without a count."""
     if _counted(context) is not None:
         return str(context.metadata.get("tokenizer") or _UNNAMED)
     return None if context.text is None else ESTIMATE
 
 
 def _calls_made(sample: Sample, numbers: Sequence[float]) -> int:
-    """Return how many calls were made, those that returned nothing new or failed included."""
+    """Return how many calls were made, also those that failed or returned no new context."""
     record = sample.retrieval
     call_counts = 0 if record is None else len(record.calls)
     return int(max([1.0, float(call_counts), *(number for number in numbers if not isnan(number))]))
 
 
 def _tokens(sample: Sample, numbers: Sequence[float], own: Sequence[float]) -> Sequence[float]:
-    """Return how many tokens the reader has had with each context.
+    """Return how many tokens the reader has read up to each context.
 
-    Several lists that nobody merged were read one call after another, and what a later call
-    returned again was read again; any other list was read from its top.
+    Several lists that were not merged were read one call after another, and a context that a later
+    call returned again was read again; any other list was read from its top.
     """
     if sample.ranks is None:
         return list(accumulate(own))
@@ -152,7 +152,7 @@ def _tokens(sample: Sample, numbers: Sequence[float], own: Sequence[float]) -> S
 
 
 def _read_by_call(sample: Sample) -> Sequence[float] | None:
-    """Return the tokens read with each context, as the calls returned them; None if unknown."""
+    """Return the tokens read up to each context, as the calls returned them; None if unknown."""
     record, contexts = sample.retrieval, sample.retrieved_contexts
     if record is None or contexts is None or not record.calls:
         return None

@@ -15,9 +15,10 @@ if TYPE_CHECKING:
 class LeakMeasure(Measure):
     """1.0 if any of the first k contexts is forbidden, else 0.0; its mean is the leak rate.
 
-    A context is forbidden whose ID is among the sample's `forbidden_ids` or `superseded`; where
-    `answerable` is False every context is. It is undefined where nothing is forbidden or no
-    retrieval was observed, and does not depend on what a scorer finds, nor on whether it can.
+    A context is forbidden if its ID is among the sample's `forbidden_ids` or `superseded`; where
+    `answerable` is False every context is. The measure is undefined if the sample forbids no
+    context or no retrieval was observed. It does not depend on the scorer's findings, and an
+    unscored sample has it too.
     """
 
     text = "leak"
@@ -25,7 +26,7 @@ class LeakMeasure(Measure):
     lower_is_better = True
 
     def values(self, outcomes: FoundColumns) -> Floats:
-        """Return whether each row leaks; `zero_division`, or NaN, where nothing could."""
+        """Return whether each row leaks; `zero_division`, or NaN, if no context could leak."""
         import numpy as np
 
         from fullrecall.measures.paid import leaks_within
@@ -46,9 +47,9 @@ class LeakMeasure(Measure):
 
 
 class JudgedMeasure(Measure):
-    """The share of the first k contexts that were judged, with whatever grade.
+    """The share of the first k contexts that were judged, with any grade.
 
-    Below 1, what looks irrelevant may only be unjudged. As Judged@k of ir_measures.
+    Below 1, contexts that look irrelevant may only be unjudged. As Judged@k of ir_measures.
     """
 
     text = "judged"

@@ -1,7 +1,7 @@
-"""What a scorer finds out: for each target, how much of it was retrieved, and at which ranks.
+"""The findings of a scorer: for each target, how much of it was retrieved, and at which ranks.
 
 Every measure is computed from findings, and no measure knows which scorer made them. Measures read
-them as columns (`fullrecall.measures.found`); a `Finding` is made for whoever looks at one.
+them as columns (`fullrecall.measures.found`); a `Finding` is made when a caller reads it.
 """
 
 from __future__ import annotations
@@ -13,9 +13,8 @@ from typing import NamedTuple, TypeAlias
 class Target(NamedTuple):
     """One thing that must be found: a reference ID, a reference context, a claim, an entity.
 
-    `any_of` names it, more than once where alternatives serve. `grade` is its relevance, above
-    0, and its gain in nDCG: 1.0 unless the references are graded. `size` is how much there is of
-    it to find: the characters of a passage, else 1.0.
+    `any_of` names it, or its alternatives. `grade` is its relevance, above 0, and its gain in
+    nDCG: 1.0 unless the references are graded. `size` is the characters of a passage, else 1.0.
     """
 
     any_of: tuple[str, ...]
@@ -29,11 +28,11 @@ class Target(NamedTuple):
 
 
 class Evidence(NamedTuple):
-    """Where a context supports a target.
+    """The place where a context supports a target.
 
     `rank` is 1-based. `start`, `end` are offsets in the context's text, `target_start`,
     `target_end` in the target's, half-open, None where the scorer has none. `similarity` is in
-    [0, 1]. `quote` is what a judge says the context says, `verified` whether it was found there;
+    [0, 1]. `quote` is a judge's quote from the context, `verified` whether it was found there;
     None without a judge.
     """
 
@@ -57,8 +56,8 @@ class CreditStep(NamedTuple):
 class VerdictPart(NamedTuple):
     """One verdict of several on a target: of a window, of a judge of a panel.
 
-    `label` is the verdict's, empty where there is none. `evidence` says by index on which items of
-    the finding's evidence it rests, `together` whether it needs them all. `vote` counts the judges
+    `label` is the verdict's, or empty. `evidence` has the indices of the items of the finding's
+    evidence that it rests on, `together` is whether it needs them all. `vote` counts the judges
     of a panel from 1; 0 for a single judge. `fact` is the fact of a compound target that the
     verdict is on, empty for a verdict on the whole target.
     """
@@ -71,17 +70,17 @@ class VerdictPart(NamedTuple):
 
 
 class Finding(NamedTuple):
-    """How one target was found.
+    """The ranks, credit, and evidence of one target.
 
-    `steps` is the cumulative credit by rank, both strictly increasing; empty when nothing was
-    found. `ranks` are the 1-based ranks of all contexts that support the target, ascending,
-    which may be more than those that raised its credit. `evidence` is in rank order. `verdict`
-    is a judge's label, `agreement` the share of a panel that gave it; empty and None without.
-    `unverified` is the credit, of all that was earned, that rests on quotes which were not
-    verified, in [0, 1]; `contested` says why a verdict was judged apart from the others.
-    `parts` are the verdicts that it was made of, where it was not a single one of contexts that
-    are each enough. `support` is the probability that the contexts support the target, where the
-    judge knows one; `referred` says that the second judge of a cascade decided.
+    `steps` is the cumulative credit by rank, both strictly increasing; empty for a missed target.
+    `ranks` are the 1-based ranks of all contexts that support the target, ascending, which may be
+    more than those that raised its credit. `evidence` is in rank order. `verdict` is a judge's
+    label, empty without a judge; `agreement` is the share of a panel that gave it, or None.
+    `unverified` is the part of the credit that rests on quotes that were not verified, in [0, 1];
+    `contested` says why a verdict was judged separately. `parts` are the verdicts that make up this
+    one, empty for a single verdict of contexts that are each enough. `support` is the probability
+    that the contexts support the target, where the judge knows one; `referred` says that the second
+    judge of a cascade decided.
     """
 
     target: Target
@@ -119,14 +118,14 @@ Findings: TypeAlias = Sequence[Finding]
 
 
 def found_at_once(target: Target, position: int) -> Finding:
-    """Return the finding of a target that one context has whole; position 0: none has it."""
+    """Return the finding of a target that one context has whole, or of a missed one at 0."""
     if not position:
         return Finding(target)
     return Finding(target, (CreditStep(position, 1.0),), (position,))
 
 
 def by_rank(findings: Findings, ranks: Sequence[int]) -> Findings:
-    """Return findings by the ranks of united lists, made of findings by position in their union.
+    """Return findings by rank in each list, from findings by position in the lists' union.
 
     `ranks[i]` is the rank of the context at position i + 1 in its own list, ascending: several
     contexts may share one.

@@ -1,4 +1,4 @@
-"""Where targets are found, in columns: all that a measure reads of any number of samples.
+"""Findings as columns: all data that a measure reads of any number of samples.
 
 Contexts go by their position in the list of a sample, counted from 1. Where several calls were
 united without an order, a context's rank is that in its own call: `ranks` has the rank of each
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 Statuses: TypeAlias = NDArray[np.int8]
 
 SCORED, UNDEFINED, UNSCORED, UNJUDGED = range(4)
-"""How a status stands in a column."""
+"""The code of each status in a column."""
 
 _EVERYWHERE = 2**31 - 1
 """A cut beyond all positions."""
@@ -60,15 +60,15 @@ class FoundColumns:
     """One scorer's findings over many samples; arrays are not to be written to.
 
     - `status`: of each row, as a code; only scored rows have targets.
-    - `retrieved`: contexts of each row.
+    - `retrieved`: the number of contexts of each row.
     - `first`: for each target of a row the position from which on it is found in full, 0 if never.
-    - `supports`: for each target the positions that support it, or what works them out when a
-      measure reads them; None: `first` alone does.
+    - `supports`: for each target the positions that support it, or a function that returns them
+      when a measure reads them; None: `first` alone does.
     - `steps`: by which the credit of each target rises; None: from 0 to 1 at `first`.
     - `grade`, `size`: of each target; None: all are 1.0.
     - `ranks`: the rank of each position of a row, empty where the position is the rank; None: it is
       so everywhere.
-    - `samples`: what a measure reads of the samples; None where they are not known.
+    - `samples`: the samples' columns that measures read; None if the samples are not known.
     - `findings`: returns the findings of a row by rank, for measures that count objects.
     - `judged`: returns the judgments; None: those of the samples.
     """
@@ -93,7 +93,7 @@ class FoundColumns:
         ranks: Sequence[tuple[int, ...] | None],
         statuses: Sequence[int],
     ) -> FoundColumns:
-        """Return the columns of findings made one by one; only what is not trivial is kept."""
+        """Return the columns of findings made one by one; trivial columns are None."""
         every = [finding for row in findings for finding in row]
         offsets = offsets_of(map(len, findings))
         first = [finding.rank or 0 for finding in every]
@@ -145,7 +145,7 @@ class FoundColumns:
 
     @property
     def of_samples(self) -> SampleColumns:
-        """What a measure reads of the samples; raise `ParameterError` where they are not known."""
+        """The samples' columns; raise `ParameterError` if the samples are not known."""
         if self.samples is None:
             raise ParameterError(
                 "this measure reads the sample, which this result does not have: read it of the "
@@ -170,7 +170,7 @@ class FoundColumns:
         )
 
     def _of_targets(self, targets: Integers) -> dict[str, Any]:
-        """Return what is known of these targets; their support is looked up when it is read."""
+        """Return the columns of these targets; their support is looked up when it is read."""
         return {
             "supports": None
             if self.supports is None
@@ -193,7 +193,7 @@ class FoundColumns:
 
     @property
     def finds_any(self) -> bool:
-        """Whether any target is found, if only in part."""
+        """Whether any target is found, in full or in part."""
         partly = self.steps is not None and len(self.steps.values) > 0
         return partly or bool(self.first.values.any())
 
@@ -275,7 +275,7 @@ class FoundColumns:
         return row_maxima(frequencies, self.ranks.offsets, empty=1)
 
     def rank_of(self, rows: Integers, positions: Integers) -> Integers:
-        """Return the ranks of some positions of some rows; 0, which is no position, stays."""
+        """Return the ranks of some positions of some rows; 0, which is not a position, stays."""
         if self.ranks is None or not len(self.ranks.values):
             return positions
         united = (self.ranks.counts[rows] > 0) & (positions > 0)
@@ -332,7 +332,7 @@ class FoundColumns:
 
     @cached_property
     def first_relevant(self) -> Integers:
-        """The rank of the first context of each row that supports a target, 0 if there is none."""
+        """The rank of the first context of each row that supports a target, or 0."""
         ranks = np.zeros(len(self), np.int64)
         rows = np.flatnonzero(self.relevant.counts)
         ranks[rows] = self.rank_of(rows, self.relevant.values[self.relevant.offsets[rows]])
@@ -357,7 +357,7 @@ class FoundColumns:
         return shares.clip(max=1.0)
 
     def counted(self, k: int | None, count: Callable[[int, int], float]) -> Floats:
-        """Return `count(row, contexts)` of each row with a target, 0 of the others."""
+        """Return `count(row, contexts)` of each row with a target, 0 of rows without one."""
         values, contexts = np.zeros(len(self)), self.contexts_within(k)
         for row in np.flatnonzero(self.targets).tolist():
             values[row] = count(row, int(contexts[row]))
@@ -383,7 +383,7 @@ class FoundColumns:
         return Lists(hits / contexts, relevant.offsets)
 
     def rising_precisions(self, k: int | None) -> Lists:
-        """Return the precision where a target's credit rises within `k`, times by how much.
+        """Return the precision where a target's credit rises within `k`, times the rise.
 
         Of several steps at one rank the last one counts.
         """

@@ -1,4 +1,4 @@
-"""Discounted gains: what each context adds by the grades of its targets."""
+"""Discounted gains: the gain that each context adds by the grades of its targets."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ def _ideal(
 
 
 def _gains(outcomes: FoundColumns, worths: Floats) -> tuple[Integers, Integers, Floats]:
-    """Return what each context adds, in order: its row, its position, and its gain."""
+    """Return the row, the position, and the gain of each context that adds one, in order."""
     targets, positions = outcomes.rising.rows, outcomes.rising.values["position"]
     gains = worths[targets] * rises_of(targets, outcomes.rising.values["credit"])
     rows = outcomes.row_of_target[targets]

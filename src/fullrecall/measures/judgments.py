@@ -19,8 +19,8 @@ class Judgments:
     """The judged contexts of some rows, by their reference IDs.
 
     - `known`: whether a row has judgments by ID.
-    - `placed`: the 1-based position and the grade of each judged context, ascending; of a document
-      that was retrieved twice the first.
+    - `placed`: the 1-based position and the grade of each judged context, ascending; a document
+      that was retrieved twice has its first position.
     - `grades`: the grades of all judged documents of a row, retrieved or not.
     """
 
@@ -38,7 +38,7 @@ class Judgments:
             known.append(references is not None)
             grades.append(list(grade_of.values()))
             ids = enumerate(sample.retrieved_context_ids or (), start=1)
-            # Each judged document leaves the mapping where it is first met.
+            # Each judged document leaves the mapping at its first position.
             placed.append([(n, grade_of.pop(name)) for n, name in ids if name in grade_of])
         lists = Lists.of(placed, _PLACED), Lists.of(grades, np.float64)
         return cls(np.array(known, np.bool_), *lists)
@@ -49,10 +49,10 @@ class Judgments:
         return Lists(self.placed.values["position"], self.placed.offsets)
 
     def irrelevant(self, min_grade: float | None) -> tuple[Lists, Lists]:
-        """Return the positions of the contexts judged irrelevant, and the grades of all such.
+        """Return the positions of retrieved irrelevant contexts, and all irrelevant grades.
 
-        Irrelevant are grades from 0 to below `min_grade`; None: 0. As in trec_eval, grades below 0
-        are no judgments.
+        Grades from 0 to below `min_grade` are irrelevant; None: grade 0. As in trec_eval, grades
+        below 0 are not judgments.
         """
         placed, all_grades = self.placed.values["grade"], self.grades.values
         return self.positions.kept(_is_irrelevant(placed, min_grade)), self.grades.kept(

@@ -122,9 +122,9 @@ def count_sums(flags: NDArray[Any], offsets: Integers, kind: Any = np.int64) -> 
 def row_sums(values: Floats, offsets: Integers) -> Floats:
     """Return the sum of each row's values as `math.fsum` rounds it.
 
-    Each addition keeps what it rounds off, and adds it at the end (Neumaier, ZAMM 54, 1974): the
-    result differs from the exact sum by its own rounding, but where that lies within 1e-30 of the
-    middle between two floats.
+    The rounding error of each addition is kept, and added at the end (Neumaier, ZAMM 54, 1974): the
+    result is the exact sum, rounded once, unless that sum lies within 1e-30 of the middle between
+    two floats.
     """
     counts = np.diff(offsets)
     sums = np.zeros(len(counts))
@@ -169,20 +169,20 @@ def discounts(ranks: Integers) -> Floats:
 
 
 def by_rank(ranks: Integers, weight: Callable[[int], float]) -> Floats:
-    """Return the weight of each rank, to the bit what Python gives."""
+    """Return the weight of each rank, equal to Python's value in every bit."""
     # NumPy's functions may differ in the last bit from one processor to another: a table.
     table = np.fromiter(map(weight, range(1, int(ranks.max(initial=0)) + 1)), np.float64)
     return table[ranks - 1] if len(ranks) else np.zeros(0)
 
 
 def powers(exponents: Floats) -> Floats:
-    """Return 2 to the power of each number, to the bit what Python gives."""
+    """Return 2 to the power of each number, equal to Python's value in every bit."""
     numbers, which = np.unique(exponents, return_inverse=True)
     return np.fromiter((2.0**number for number in numbers.tolist()), np.float64)[which]
 
 
 def rises_of(targets: Integers, credits_: Floats) -> Floats:
-    """Return by how much each credit is above the one before it of the same target."""
+    """Return the difference of each credit to the one before it of the same target."""
     rises = credits_.copy()
     same = targets[1:] == targets[:-1]
     rises[1:][same] -= credits_[:-1][same]

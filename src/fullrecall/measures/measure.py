@@ -1,4 +1,4 @@
-"""What all measures share: parameters, `@ k`, thresholds, and the form in which they print."""
+"""Base of all measures: parameters, `@ k`, thresholds, and the form in which they print."""
 
 from __future__ import annotations
 
@@ -34,13 +34,13 @@ class Measure:
 
         result[FoundPerContext() @ 5]
 
-    `count` sees what is within the cut, as if the retriever had returned no more. With a third
-    argument `sample` it sees the sample, whole: its retrieved IDs, and judgments of grade 0. Take
+    `count` sees the findings within the cut, as if the retriever had returned no more. With a third
+    argument `sample` it sees the whole sample: its retrieved IDs, and judgments of grade 0. Take
     `GradedMeasure` as the base for `min_grade`, and `is_count = True` for a number above 1.
 
-    - `k`: count the first `k` ranks only, or what a budget pays for, such as `calls(3)`; None
-      counts all that was retrieved.
-    - `zero_division`: the value where nothing can be counted; None leaves it undefined.
+    - `k`: count the first `k` ranks only, or the contexts that a budget pays for, such as
+      `calls(3)`; None counts all retrieved contexts.
+    - `zero_division`: the value without anything to count; None leaves it undefined.
 
     Raises `ParameterError`, naming the parameter, for a value out of range; where the class is
     defined, for a name that is missing, malformed or taken, and for a `count` that takes other
@@ -54,7 +54,7 @@ class Measure:
     """The name in text form, as in files and on the command line."""
 
     of_sample: ClassVar[bool] = False
-    """Whether it is of the sample alone, and has a value where a scorer has none."""
+    """Whether it reads the sample alone, and has a value for an unscored sample too."""
 
     is_count: ClassVar[bool] = False
     """Whether it is a number of things, not a share: its mean has no interval."""
@@ -112,7 +112,7 @@ class Measure:
     def values(self, outcomes: FoundColumns) -> Floats:
         """Return the value of each row in [0, 1]; `zero_division`, or NaN, without a target.
 
-        NaN also where what a budget pays for is not known.
+        NaN also where it is not known which contexts a budget pays for.
         """
         if isinstance(self.k, CutBudget):
             from fullrecall.measures import paid
@@ -127,7 +127,7 @@ class Measure:
         return counted.defined(values, self.zero_division, needs_target=self.needs_target)
 
     def counted(self, outcomes: FoundColumns) -> FoundColumns:
-        """Return what this measure counts of what was found: all, unless it has a `min_grade`."""
+        """Return the columns that this measure counts: all, unless it has a `min_grade`."""
         return outcomes
 
     def countable(self, findings: Findings) -> Findings:
@@ -180,12 +180,12 @@ class Measure:
 
     @cached_property
     def top(self) -> int | None:
-        """The `k` of a cut by ranks; None for a budget, and for all that was retrieved."""
+        """The `k` of a cut by ranks; None for a budget, and without a cut."""
         return self.k if isinstance(self.k, int) else None
 
     @property
     def unit(self) -> Unit | None:
-        """What a budget is of; None for a cut by ranks, and without a cut."""
+        """The unit of a budget; None for a cut by ranks, and without a cut."""
         return self.k.unit if isinstance(self.k, CutBudget) else None
 
     @property
@@ -195,7 +195,7 @@ class Measure:
 
     @property
     def whole(self) -> Self:
-        """This measure over all that was retrieved."""
+        """This measure over all retrieved contexts."""
         return self if self.k is None else replace(self, k=None)
 
     def __repr__(self) -> str:
@@ -207,9 +207,9 @@ class Measure:
 
 @dataclass(frozen=True, repr=False)
 class Threshold:
-    """What a mean must reach, as `Recall @ 10 >= 0.9` makes it, or not exceed (`<=`).
+    """A bound that a mean must reach, such as `Recall @ 10 >= 0.9`, or not exceed (`<=`).
 
-    It has no truth value, so that `and` between two, which would drop one of them, raises.
+    It has no truth value: `and` between two, which would drop one of them, raises.
     """
 
     measure: Measure
@@ -250,7 +250,7 @@ class GradedMeasure(Measure):
             check_positive(self.min_grade, "min_grade")
 
     def counted(self, outcomes: FoundColumns) -> FoundColumns:
-        """Return what was found of the targets that have at least `min_grade`."""
+        """Return the columns of the targets that have at least `min_grade`."""
         return outcomes if self.min_grade is None else outcomes.graded(self.min_grade)
 
     def countable(self, findings: Findings) -> Findings:

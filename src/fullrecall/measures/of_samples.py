@@ -1,4 +1,4 @@
-"""What measures read of samples beside findings: forbidden contexts, costs, judgments."""
+"""The samples' columns that measures read: forbidden contexts, costs, judgments."""
 
 from __future__ import annotations
 
@@ -24,9 +24,10 @@ if TYPE_CHECKING:
 class Forbidden:
     """The forbidden contexts of some rows.
 
-    - `forbids`: whether a row could leak: something is forbidden, or nothing answers it.
-    - `at_stake`: whether, besides, its retrieval was observed.
-    - `unanswerable`: whether nothing answers the question; `empty`: whether nothing was returned.
+    - `forbids`: whether a row could leak: it forbids a context, or is unanswerable.
+    - `at_stake`: whether it could leak, and its leaks can be told from its retrieval.
+    - `unanswerable`: whether no document answers the question; `empty`: whether no context was
+      returned.
     - `positions`: the 1-based positions of its forbidden contexts, ascending; `ranks`: their ranks.
     """
 
@@ -52,16 +53,16 @@ class Forbidden:
         return cls(forbids, at_stake, unanswerable, empty, *lists)
 
     def leaks(self, k: int | None) -> NDArray[np.bool_]:
-        """Return whether a forbidden context stands within the first `k` ranks of each row."""
+        """Return whether a forbidden context is within the first `k` ranks of each row."""
         within = np.ones(len(self.ranks.values), np.bool_) if k is None else self.ranks.values <= k
         return count_sums(within, self.ranks.offsets) > 0
 
 
 def forbidden_positions(sample: Sample) -> Sequence[int] | None:
-    """Return the positions of the forbidden contexts, ascending; None where nothing could leak.
+    """Return the positions of the forbidden contexts, ascending, or None.
 
-    Nothing could where nothing is forbidden, and where no retrieval was observed. None also where
-    no context is known to be forbidden, and it is not known of all that they are not.
+    None if the sample forbids no context, if no retrieval was observed, or if no context is known
+    to be forbidden and some may be.
     """
     if not sample.forbids or not sample.has_retrieval or sample.retrieval_error is not None:
         return None
@@ -87,7 +88,7 @@ def holds(context: Context, forbidden: Context) -> bool | None:
     - Otherwise by text, white space aside: the context has all of the forbidden text, or 32
       consecutive characters of it; see `fullrecall.samples.prompts.read_in`.
 
-    None where that cannot be told, since one of them has no text.
+    None if a missing text leaves it open.
     """
     if forbidden.id is not None and context.id == forbidden.id:
         return True
@@ -102,7 +103,7 @@ def holds(context: Context, forbidden: Context) -> bool | None:
 
 
 def _overlap(context: Context, forbidden: Context) -> bool:
-    # Whoever has a start has an end.
+    # A context with a start has an end.
     first = max(context.start or 0, forbidden.start or 0)
     last = min(context.end or 0, forbidden.end or 0)
     return context.source == forbidden.source and first < last
@@ -114,7 +115,7 @@ def rank_at(sample: Sample, position: int) -> int:
 
 
 class SampleColumns:
-    """The columns of some samples that are no findings of a scorer."""
+    """The columns of some samples, beside a scorer's findings."""
 
     def samples(self) -> Iterable[Sample]:
         """Return all samples."""

@@ -1,4 +1,4 @@
-"""Measures of a user's own: their classes are checked, and their values."""
+"""Checks of a user's own measures: of their classes, and of their values."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from fullrecall.measures.lists import Floats
 
 _ROUNDING = 1e-9
-"""By how much a value may lie outside its range."""
+"""The distance that a value may lie outside its range."""
 
 _NAME = re.compile(r"[a-z_][a-z0-9_]*")
 
@@ -45,7 +45,7 @@ def check_class(kind: type[Any]) -> None:
 
 def _checked(measure: Any, value: object) -> float:
     """Return the value of a measure of a user's own, in its range; raise for any other value."""
-    # numpy's numbers are no floats of Python, and as good.
+    # NumPy's numbers are not all Python floats, but serve as well.
     is_number = isinstance(value, (int, float)) or hasattr(value, "__float__")
     number = float(value) if is_number else nan  # type: ignore[arg-type]
     most, range_ = (inf, "of at least 0") if measure.is_count else (1.0, "from 0 to 1")
@@ -58,7 +58,7 @@ def _checked(measure: Any, value: object) -> float:
 
 
 def values_of(measure: Any, outcomes: FoundColumns) -> Floats:
-    """Return what a measure counts in each row that has a target, within its cut."""
+    """Return the counted value of each row that has a target, within the measure's cut."""
     findings_of = outcomes.findings
     assert findings_of is not None  # noqa: S101 - results and tables have them
     reads_sample = "sample" in inspect.signature(measure.count).parameters

@@ -1,4 +1,4 @@
-"""What is left of what was found where only what a budget pays for counts."""
+"""Findings within a budget: only the contexts that it pays for count."""
 
 from __future__ import annotations
 
@@ -28,9 +28,9 @@ if TYPE_CHECKING:
 def within(outcomes: FoundColumns, budget: CutBudget) -> tuple[FoundColumns, NDArray[np.bool_]]:
     """Return the columns of the contexts that a budget pays for, and which rows are known.
 
-    They keep their order and their ranks move up, as if the others had not been retrieved. A
-    target that its first context alone finds is found by any that supports it; any other
-    credit stays where all contexts are there on which it rests.
+    The contexts keep their order and their ranks move up, as if only they had been retrieved. A
+    target that its first context alone finds is found by any context that supports it; any other
+    credit stays if all contexts that it rests on are paid for.
     """
     paid, support = _Paid.of(outcomes, budget), outcomes.supporting
     moved = paid.moved(outcomes.row_of_target[support.rows], support.values)
@@ -55,7 +55,7 @@ def within(outcomes: FoundColumns, budget: CutBudget) -> tuple[FoundColumns, NDA
 
 
 def leaks_within(outcomes: FoundColumns, forbidden: Lists, budget: CutBudget) -> Floats:
-    """Return whether a budget pays for a forbidden position, NaN where that is not known."""
+    """Return whether a budget pays for a forbidden position, NaN if the costs are not known."""
     paid = _Paid.of(outcomes, budget)
     left = paid.moved(forbidden.rows, forbidden.values) > 0
     return np.where(paid.is_known, count_sums(left, forbidden.offsets) > 0, np.nan)
@@ -69,7 +69,7 @@ def findings_of(outcomes: FoundColumns, row: int, findings: Findings) -> Finding
 
 
 def _judged(judgments: Judgments, paid: _Paid) -> Judgments:
-    """Return the judgments of the contexts that are left."""
+    """Return the judgments of the paid contexts."""
     placed = judgments.placed.values.copy()
     placed["position"] = paid.moved(judgments.placed.rows, placed["position"])
     left = Lists(placed, judgments.placed.offsets).kept(placed["position"] > 0)
@@ -78,7 +78,7 @@ def _judged(judgments: Judgments, paid: _Paid) -> Judgments:
 
 @dataclass(frozen=True)
 class _Paid:
-    """The `positions` of the contexts of some rows among those paid for, 0 of the others."""
+    """The `positions` of some rows' contexts among those paid for, 0 for those not paid for."""
 
     positions: Lists
     is_known: NDArray[np.bool_]
@@ -114,7 +114,8 @@ class _Paid:
 def _steps(outcomes: FoundColumns, paid: _Paid, gone: NDArray[np.bool_], left: Lists) -> Lists:
     """Return the credit that is left of each target.
 
-    `gone` says which supporting contexts are, `left` has the new positions of the others.
+    `gone` says which supporting contexts are not paid for; `left` has the new positions of those
+    that are.
     """
     steps, support = outcomes.rising, outcomes.supporting
     credits_ = steps.values["credit"]
@@ -137,9 +138,9 @@ def _steps(outcomes: FoundColumns, paid: _Paid, gone: NDArray[np.bool_], left: L
 
 
 def _resting(steps: Lists, support: Lists, gone: NDArray[np.bool_]) -> Integers:
-    """Return of each step how many of the contexts that it rests on are gone.
+    """Return for each step how many of the contexts that it rests on are gone.
 
-    It rests on those that support its target, down from the step before it.
+    It rests on the contexts that support its target, from the step before it down to its own.
     """
     positions = Lists(steps.values["position"], steps.offsets)
     passed = positions.up_to(support.rows, support.values - 1)  # a context bears the next step

@@ -1,4 +1,4 @@
-"""Measures of the order: how far up the contexts stand that support a target."""
+"""Measures of the order: how high the contexts that support a target rank."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ Gain = Literal["linear", "exponential"]
 
 
 class RRMeasure(GradedMeasure):
-    """1 / the rank of the first relevant context among the first k, 0.0 if there is none.
+    """1 / the rank of the first relevant context among the first k, 0.0 without one.
 
     Its mean is MRR (Voorhees, TREC-8 Question Answering Track Report, 1999).
     """
@@ -61,8 +61,8 @@ class APMeasure(GradedMeasure):
 class MeanPrecisionMeasure(GradedMeasure):
     """The mean of the precision at the rank of each relevant context among the first k.
 
-    Average precision over what was *retrieved*: it shows whether relevant contexts come first,
-    and cannot see what is missing, so that it may rise when a relevant context falls below k.
+    Average precision over the *retrieved* contexts: it shows whether relevant contexts come first,
+    but ignores missing ones, so it may rise when a relevant context falls below k.
     Source: ragas's context precision.
     """
 
@@ -82,8 +82,8 @@ class nDCGMeasure(Measure):  # noqa: N801 - the field's own spelling
       2^grade - 1, as in reval, and as ranx and ir_measures offer (Burges et al., "Learning to
       rank using gradient descent", ICML 2005).
 
-    A context gains what the targets that it adds are worth, discounted by log2(rank + 1); the
-    ideal is the best order of these gains, each missing target at a rank of its own, cut at k.
+    A context gains the worth of the targets that it adds, discounted by log2(rank + 1); the ideal
+    is the best order of these gains, each missing target at a rank of its own, cut at k.
     Where several lists were united, each rank has as many places as there were lists. With one
     context for each target and one list this is nDCG of Järvelin and Kekäläinen, "Cumulated
     gain-based evaluation of IR techniques", TOIS 20(4), 2002.
@@ -100,7 +100,7 @@ class nDCGMeasure(Measure):  # noqa: N801 - the field's own spelling
 
     def formula(self, outcomes: FoundColumns) -> Floats:
         """Return the discounted gain over that of the ideal order."""
-        # Gains by context, not by target: a context that supports two stands at one rank.
+        # Gains by context, not by target: a context that supports two targets has one rank.
         row: Any = outcomes
         if isinstance(row, FoundRow):
             added, ideal = row.discounted_gains(self.top)
@@ -152,9 +152,10 @@ class RBPMeasure(GradedMeasure):
 
 
 class ERRMeasure(Measure):
-    """The expected reciprocal rank at which a reader stops, who stops at grade g by its chance.
+    """The expected reciprocal rank at which a reader stops.
 
-    - `max_grade`: the highest grade on the scale. The chance is (2^g - 1) / 2^max_grade.
+    - `max_grade`: the highest grade on the scale. A reader stops at a context of grade g with the
+      probability (2^g - 1) / 2^max_grade.
 
     Source: Chapelle et al., "Expected reciprocal rank for graded relevance", CIKM 2009; gdeval's
     err with the scale of 0 to 4. Raises `ParameterError`, where it is read, for a higher grade.
@@ -208,7 +209,7 @@ class InterpolatedPrecisionMeasure(GradedMeasure):
 
 
 class BPrefMeasure(GradedMeasure):
-    """How rarely contexts judged irrelevant rank above relevant ones; others do not matter.
+    """How rarely contexts judged irrelevant rank above relevant ones; unjudged ones are ignored.
 
     Each relevant context within k counts 1 - min(n, R) / min(N, R), over R targets, where n of N
     documents judged irrelevant (with a grade from 0 to below `min_grade`) rank above it. Without
@@ -225,7 +226,7 @@ class BPrefMeasure(GradedMeasure):
         rows = relevant.rows
         above = irrelevant.up_to(rows, outcomes.level(rows, relevant.values))
         most = all_irrelevant.counts.clip(max=targets)[rows]
-        # Where none ranks above, there may be none at all: nothing is to be divided.
+        # Without judged irrelevant contexts, `most` and `above` are 0: divide by 1 instead.
         pairs = above.clip(max=targets[rows]) / most.clip(min=1)
         return outcomes.share(relevant._replace(values=1.0 - pairs).sums, targets)
 

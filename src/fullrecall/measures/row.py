@@ -1,4 +1,4 @@
-"""One sample's outcome as plain numbers: what a formula reads where arrays would cost more."""
+"""One sample's findings as plain numbers, for formulas where arrays would cost more."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ class Terms(list[float]):
 
 
 class FoundRow:
-    """Where one sample's targets are found, each of grade and size 1, by one context or by none.
+    """The positions of a sample's targets, each of grade and size 1, found by at most one context.
 
-    Has what `FoundColumns` has by the same names, for formulas of measures that are `plain`.
+    It has the names of `FoundColumns` that formulas of `plain` measures read.
     """
 
     grade = size = None
@@ -61,7 +61,7 @@ class FoundRow:
 
     @property
     def first_relevant(self) -> int:
-        """The rank of the first context that supports a target, 0 if there is none."""
+        """The rank of the first context that supports a target, or 0."""
         return self._found[0] if self._found else 0
 
     def precisions(self, k: int | None) -> Terms:

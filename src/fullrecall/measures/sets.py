@@ -1,4 +1,4 @@
-"""Measures of what is among the first k, in whatever order."""
+"""Measures of the first k contexts, in any order."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ RecallDenominator = Literal["targets", "k"]
 class RecallMeasure(GradedMeasure):
     """The share of the targets' credit that the first k contexts earn.
 
-    - `weight`: what a target counts: "equal" (1 each, the default), its "grade", or its "size",
+    - `weight`: the weight of a target: "equal" (1 each, the default), its "grade", or its "size",
       the characters of a passage.
     - `denominator`: "targets" divides by all targets; "k" by as many as k contexts can hold, if
       that is fewer, so that 1.0 can be reached (k for each list, where several were united).
@@ -131,7 +131,7 @@ class AllFoundMeasure(GradedMeasure):
     plain = True
 
     def formula(self, outcomes: FoundColumns) -> Floats:
-        """Return whether no target is left."""
+        """Return whether every target is found in full within k."""
         all_found: Any = outcomes.found_within(self.top) == outcomes.targets
         return 1.0 * all_found  # type: ignore[no-any-return]
 

@@ -53,7 +53,7 @@ SPELLINGS: dict[str, Measure] = {
     "perfect": sets.AllFound,
     "leak_rate": counts.Leak,
 }
-"""The measure that another tool's name means."""
+"""The measure for each name in another tool."""
 
 _FORM = re.compile(r"(?P<name>[\w.-]+)\s*(\((?P<inside>[^()]*)\))?\s*(@\s*(?P<k>\S+))?")
 
@@ -122,8 +122,8 @@ def parse(text: str) -> Measure:
 
 
 def _named(name: str) -> Measure | None:
-    """Return the measure of a name, ours before another tool's."""
-    # Read anew each time: `MEASURES` is where users add their own.
+    """Return the measure of a name, of this package before another tool's, or None."""
+    # Read anew each time: users add their own to `MEASURES`.
     for names in (MEASURES, SPELLINGS):
         by_key = {_key(each): measure for each, measure in names.items()}
         key = _key(name)
@@ -139,7 +139,7 @@ def _key(name: str) -> str:
 def parse_threshold(text: str) -> Threshold:
     """Return the threshold that `text` states, such as `recall@10 >= 0.9` or `leak@10 <= 0.01`.
 
-    Raises `ParameterError` where it states none.
+    Raises `ParameterError` for any other text.
     """
     sign = next((sign for sign in (">=", "<=") if sign in text), None)
     if sign is None:
