@@ -59,7 +59,7 @@ _EXAMPLES = 10
 """Questions of users that each request shows, at most, for their style."""
 
 _MOST_PLACES = 8
-"""Other places of one quote that the checker judges at most."""
+"""Other places of one quote that are judged, at most: a quote in more is too common as evidence."""
 
 _AROUND = 600
 """Characters on each side of a quote that show its subject."""
