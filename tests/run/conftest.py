@@ -25,7 +25,7 @@ class Exchange(openai_protocol.Exchange):
     endpoint: FaultyEndpoint
 
     def respond(self, body: Any) -> None:
-        """Answer rightly, or with the fault that is due."""
+        """Answer correctly, or with the fault that is due."""
         words = body["messages"][-1]["content"]
         self.number = int(re.findall(r"Claim (\d+)", words)[0])
         claims = re.findall(r"^(\d+) \"(Claim.*)\"$", words, re.MULTILINE)
@@ -64,7 +64,7 @@ class Exchange(openai_protocol.Exchange):
     def right(self, more: int = 0) -> str:
         """Return the right answer: of the two claims, as many as `number % 3` are supported.
 
-        `more` verdicts are given than there are claims to judge, or less where it is negative.
+        It has `more` verdicts than claims to judge, or fewer if `more` is negative.
         """
         supported = ("supported", (1, "what the context says"))
         last = self.asked[-1]
@@ -81,7 +81,7 @@ class Exchange(openai_protocol.Exchange):
 
 
 class FaultyEndpoint:
-    """Which samples are struck by which fault, once or always, and how often each has asked."""
+    """The samples that get a fault, once or always, and the number of requests of each sample."""
 
     def __init__(self) -> None:
         self.base_url = ""
@@ -103,7 +103,7 @@ class FaultyEndpoint:
         return number in self._struck and (first or self._always)
 
     def due(self, number: int) -> Fault | None:
-        """Return the fault that a request of this sample gets, None for a right answer."""
+        """Return the fault that a request of this sample gets; None for a correct answer."""
         with self._lock:
             self.requests[number] += 1
             first = self.requests[number] == 1

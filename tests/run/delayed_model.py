@@ -1,4 +1,4 @@
-"""A model that answers after a while, and samples that ask it: each two share a reference."""
+"""A model that answers with a delay, and samples for it: every two share a reference."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ QUICK = Retries(first_wait=0.001)
 
 
 class HttpError(Exception):
-    """What a client raises: a status, and headers on a response."""
+    """A client's exception, with a status, and headers on a response."""
 
     def __init__(self, status: int, **headers: str) -> None:
         super().__init__(f"HTTP {status}")
@@ -29,7 +29,7 @@ class HttpError(Exception):
 
 
 class DelayedModel:
-    """Answers after a delay that `seconds` gives for each request; counts what goes on.
+    """Answers after the delay that `seconds` returns for each request; counts its requests.
 
     `fails` may return an exception for a request, by its number from 1.
     """
@@ -48,11 +48,11 @@ class DelayedModel:
         self._fails = fails
 
     def complete(self, request: ChatRequest) -> Completion:
-        """Refuse: the engine is to use the other one."""
+        """Raise: the engine must use `acomplete`."""
         raise AssertionError(request)
 
     async def acomplete(self, request: ChatRequest) -> Completion:
-        """Return the answer that the request's own words decide."""
+        """Return the answer that depends on the request's text alone."""
         self.sent.append(request)
         number = len(self.sent)
         self.at_once += 1
@@ -72,7 +72,7 @@ class DelayedModel:
 
 
 def answer_to(request: ChatRequest) -> Completion:
-    """Return two claims for a text, a verdict for each claim: supported where its number is odd."""
+    """Return two claims for a text, or a verdict for each claim: supported if its number is odd."""
     words = request.messages[1].content
     if request.schema_name == "items":
         number = re.findall(r"\d+", words)[0]
@@ -87,7 +87,7 @@ def answer_to(request: ChatRequest) -> Completion:
 
 
 def samples(count: int) -> list[Sample]:
-    """Return samples of which each two share a question and its reference."""
+    """Return samples; every two share a question and its reference."""
     return [
         Sample(
             id=f"s{number}",
@@ -102,5 +102,5 @@ def samples(count: int) -> list[Sample]:
 
 
 def scorer(model: DelayedModel, **options: Any) -> ClaimRecall:
-    """Return claim recall over a judge of its own."""
+    """Return claim recall with its own judge."""
     return ClaimRecall(judge=LLMJudge(model), **options)

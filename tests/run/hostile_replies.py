@@ -1,4 +1,4 @@
-"""What an endpoint can do to one request: faults of texts, envelopes, transports, and statuses."""
+"""Faults of an endpoint for one request: in texts, envelopes, transports, and statuses."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ Fault = Callable[[Exchange], None]
 
 
 class Case(NamedTuple):
-    """A fault; whether it hangs; whether it is odd but answers, so that the sample is right."""
+    """A fault; whether it hangs; whether it is an odd but right answer."""
 
     fault: Fault
     hangs: bool = False
@@ -37,7 +37,7 @@ def sends(payload: bytes, **headers: str) -> Case:
 
 
 def explodes(code: int, encoding: str, size: int) -> Case:
-    """Answer with this status and so many zeros, compressed."""
+    """Answer with this status and `size` zeros, compressed."""
     return Case(
         lambda exchange: exchange.send(code, bomb(encoding, size), Content_Encoding=encoding)
     )
@@ -49,7 +49,7 @@ def status(code: int, body: bytes = b'{"error": {"message": "no"}}', **headers: 
 
 
 def raw(*pieces: bytes, forever: bool = False, pause: float = 0.0) -> Case:
-    """Write bytes as they are, the last one again and again if it is forever; then close."""
+    """Write raw bytes, with `forever` the last piece again and again; then close."""
 
     def fault(exchange: Exchange) -> None:
         exchange.close_connection = True
@@ -67,7 +67,7 @@ def raw(*pieces: bytes, forever: bool = False, pause: float = 0.0) -> Case:
 
 
 def right_but(**changes: Any) -> Case:
-    """Answer rightly in an odd envelope."""
+    """Answer correctly in an odd envelope."""
 
     def fault(exchange: Exchange) -> None:
         body = json.loads(exchange.completion(exchange.right()))
@@ -77,7 +77,7 @@ def right_but(**changes: Any) -> Case:
 
 
 def encoded(encoding: str, encode: Callable[[bytes], bytes]) -> Case:
-    """Answer rightly, in a content encoding that nobody asked for."""
+    """Answer correctly, in a content encoding that was not requested."""
 
     def fault(exchange: Exchange) -> None:
         body = encode(exchange.completion(exchange.right()))
@@ -87,7 +87,7 @@ def encoded(encoding: str, encode: Callable[[bytes], bytes]) -> Case:
 
 
 def typed(kind: str) -> Case:
-    """Answer rightly, under another content type."""
+    """Answer correctly, with another content type."""
 
     def fault(exchange: Exchange) -> None:
         payload = exchange.completion(exchange.right())
@@ -98,13 +98,13 @@ def typed(kind: str) -> Case:
 
 
 def hangs(exchange: Exchange) -> None:
-    """Say nothing until the test is over."""
+    """Send nothing until the test is over."""
     exchange.close_connection = True
     exchange.endpoint.released.wait(60)
 
 
 def chunked(exchange: Exchange) -> None:
-    """Answer rightly, in chunks of seven bytes."""
+    """Answer correctly, in chunks of seven bytes."""
     payload = exchange.completion(exchange.right())
     pieces = [payload[n : n + 7] for n in range(0, len(payload), 7)]
     body = b"".join(b"%x\r\n%s\r\n" % (len(piece), piece) for piece in pieces) + b"0\r\n\r\n"
@@ -115,14 +115,14 @@ def chunked(exchange: Exchange) -> None:
 
 
 def until_closed(exchange: Exchange) -> None:
-    """Answer rightly, without a length: the end is where the connection ends."""
+    """Answer correctly, without a length: the body ends with the connection."""
     head = b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nConnection: close\r\n\r\n"
     exchange.wfile.write(head + exchange.completion(exchange.right()))
     exchange.close_connection = True
 
 
 def shortened(exchange: Exchange) -> None:
-    """Answer rightly, and say that it is shorter than it is."""
+    """Answer correctly, with too short a length."""
     payload = exchange.completion(exchange.right())
     exchange.wfile.write(b"HTTP/1.1 200 OK\r\nContent-Length: 40\r\n\r\n" + payload)
     exchange.close_connection = True
@@ -130,14 +130,14 @@ def shortened(exchange: Exchange) -> None:
 
 @cache
 def bomb(encoding: str, size: int) -> bytes:
-    """Return so many zeros, as gzip or deflate: seconds of work, so only when a test needs them."""
+    """Return `size` zeros, as gzip or deflate: seconds of work, so only when a test needs them."""
     packer = zlib.compressobj(1, zlib.DEFLATED, {"gzip": 31, "deflate": 15}[encoding])
     zeros = bytes(1 << 20)
     return b"".join(packer.compress(zeros) for _ in range(size >> 20)) + packer.flush()
 
 
 def verdicts(citations: int, quote: str) -> str:
-    """Return verdicts on both claims, each with so many citations of this quote."""
+    """Return verdicts on both claims, each with this number of citations of the quote."""
     cited = [{"context": n % 2 + 1, "quote": f"{quote}{n}"} for n in range(citations)]
     return json.dumps(
         {

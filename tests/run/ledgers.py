@@ -1,4 +1,4 @@
-"""Completions in a ledger, and the servers that tests have one on."""
+"""Completions in a ledger."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def keep(ledger: Ledger, key: str, completion: Completion, lease: str = "") -> F
 
 
 def kept(ledger: Ledger, key: str) -> Completion | None:
-    """Return the completion under a key; None where there is none."""
+    """Return the completion under a key; None if it is missing."""
     value = ledger.get(key)
     return None if value is None else completion_of(value)
 

@@ -1,4 +1,4 @@
-"""A model that is paid, and the samples that it judges: what models of a store are about."""
+"""A model that records its payments, and samples for it, for tests of stores."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from fullrecall.run.address import Address
 from fullrecall.run.sqlite import SQLiteLedger
 
 BOUND = 60.0
-"""Seconds after which a step hangs: each takes milliseconds, on a busy machine too."""
+"""Seconds after which a step counts as hanging: each takes milliseconds."""
 
 
 VERDICTS = json.dumps(
@@ -30,12 +30,12 @@ def samples(numbers: list[int]) -> list[Sample]:
 
 
 def scorer(model: Any) -> ClaimRecall:
-    """Return a scorer with a judge of its own, which remembers nothing."""
+    """Return a scorer with a new judge, which has no memory."""
     return ClaimRecall(judge=LLMJudge(model, reasks=0))
 
 
 class Paid:
-    """A model that notes in a file what it was paid for, so that every process sees it."""
+    """A model that appends each paid claim to a file, so that every process sees it."""
 
     name = "paid"
 
@@ -45,11 +45,11 @@ class Paid:
         self.sent = 0
 
     def complete(self, request: ChatRequest) -> Completion:
-        """Refuse: the engine is to use the other one."""
+        """Raise: the engine must use `acomplete`."""
         raise AssertionError(request)
 
     async def acomplete(self, request: ChatRequest) -> Completion:
-        """Answer after a moment; it is paid from then on."""
+        """Answer after a moment, and record the payment."""
         self.sent += 1
         waits = self.before(self.sent)
         await (waits if waits is not None else asyncio.sleep(0))
@@ -71,7 +71,7 @@ Store = SQLiteLedger | Path | Address
 
 
 def judge(numbers: list[int], model: Any, store: Store, **options: Any) -> Report:
-    """Return the report of samples that a model judged, kept in a store."""
+    """Return the report of samples that a model judged, with a store."""
     return evaluate(samples(numbers), scorer(model), store=store, progress=False, **options)
 
 

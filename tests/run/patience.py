@@ -1,4 +1,4 @@
-"""Models that give up the requests that an endpoint does not answer, by no clock but theirs."""
+"""Models that give up the requests that an endpoint does not answer, by their own clock."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from typing import Any
 
 
 def giving_up(model: Any, endpoint: Any, seconds: float) -> Any:
-    """Have a model give up a request that gets a fault after so many seconds, and no other.
+    """Make a model give up a faulty request after these seconds, and no other request.
 
-    However long the others take on a busy machine, none is given up with it.
+    On a busy machine, the other requests may take longer without being given up.
     """
     whole = model.acomplete
 

@@ -1,4 +1,4 @@
-"""A small judged run, whose answers are kept."""
+"""A small judged run, whose answers are stored."""
 
 from __future__ import annotations
 
@@ -42,13 +42,13 @@ def answers(request: ChatRequest) -> str:
 
 
 def run(store: Any, script: Any = answers, samples: Any = SAMPLES, **options: Any) -> Report:
-    """Evaluate with a new judge, so that nothing but the store remembers."""
+    """Evaluate with a new judge, so that only the store has answers."""
     scorer = ClaimRecall(judge=LLMJudge(ScriptedChatModel(script), **options))
     return evaluate(samples, scorer, store=store, retries=0, progress=False)
 
 
 def saved(report: Report, folder: Path) -> bytes:
-    """Return a report as it is saved."""
+    """Return the saved bytes of a report."""
     report.save(folder / "saved.jsonl", replace=True)
     return (folder / "saved.jsonl").read_bytes()
 
@@ -57,6 +57,6 @@ def saved(report: Report, folder: Path) -> bytes:
 
 
 def ask(model: str = "m", **changes: Any) -> Ask:
-    """Return an ask that differs from the plain one as told."""
+    """Return an ask with this model name and these changes of its request."""
     request = ChatRequest((Message("system", "s"), Message("user", "u")), {"a": 1}, "items")
     return Ask(ScriptedChatModel(["x"], name=model), replace(request, **changes))

@@ -1,4 +1,4 @@
-"""What happens to a store and to answers while a run goes: each is paid once, and none is lost."""
+"""Faults of a store and of answers during a run: each answer is paid once, and none is lost."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def samples(numbers: list[int]) -> list[Sample]:
 
 
 class Model:
-    """Answers a claim's nth request as it is told; counts requests."""
+    """Answers with `reply(claim, requests so far)`; counts requests."""
 
     name = "told"
 
@@ -44,7 +44,7 @@ class Model:
         self.asked: Counter[int] = Counter()
 
     def complete(self, request: ChatRequest) -> Completion:
-        """Refuse: the engine is to use the other one."""
+        """Raise: the engine must use `acomplete`."""
         raise AssertionError(request)
 
     async def acomplete(self, request: ChatRequest) -> Completion:
@@ -96,7 +96,7 @@ def scores(model: Model, numbers: list[int], store: Any, **options: Any) -> list
     "field", ["prompt_tokens", "completion_tokens", "requests", "detail", "wait"]
 )
 def test_an_answer_stands_whatever_it_says_of_itself(field: str, odd: Any) -> None:
-    """Its text was paid for; what is beside it is what it says, or nothing."""
+    """The paid text is kept; its other fields are kept or replaced by plain values."""
     made = sound(Completion(VERDICTS, **{field: odd}))
     assert (made.text, made.failure) == (VERDICTS, None)
     counts = made.prompt_tokens, made.completion_tokens, made.requests
@@ -119,7 +119,7 @@ def test_an_odd_answer_is_kept_and_served(tmp_path: Path, odd: Any) -> None:
 
 @pytest.mark.parametrize("name", ["half a pair \ud800", "a\0b", "", "x" * 100_000])
 def test_an_odd_name_stops_no_store(tmp_path: Path, name: str) -> None:
-    """What a model is called is no reason to pay its answers again."""
+    """Answers of a model with an odd name are stored and not paid again."""
     for expected in (2, 0):
         model = Model(lambda *_: Completion(VERDICTS, 10, 5))
         model.name = name
@@ -130,7 +130,7 @@ def test_an_odd_name_stops_no_store(tmp_path: Path, name: str) -> None:
 
 
 def test_a_failure_in_other_words_is_one() -> None:
-    """A model that says in its own type that it failed gave no answer."""
+    """A model that reports a failure in its own type gave no answer."""
     made = sound(Completion("text", failure="quota"))  # type: ignore[arg-type]
     assert made.failure is Failure.TRANSPORT
     assert "quota" in made.detail
@@ -140,7 +140,7 @@ def test_a_failure_in_other_words_is_one() -> None:
 
 
 class HttpError(Exception):
-    """What a client raises for an HTTP status."""
+    """A client's exception for an HTTP status."""
 
     def __init__(self, status: int, code: str | None = None) -> None:
         super().__init__(f"Error code: {status}")
@@ -170,7 +170,7 @@ def _raise(error: Exception) -> Completion:
 @pytest.mark.long
 @pytest.mark.parametrize("name", REJECTIONS)
 def test_a_resume_never_raises_where_the_run_did_not(tmp_path: Path, name: str) -> None:
-    """Six of forty are always turned away: again, in another order, one at a time, they alone."""
+    """Six of forty are always turned away; a resume fails only these, in any order."""
     bad = set(random.Random(name).sample(range(40), 6))
 
     def reply(claim: int, _: int) -> Completion:
@@ -196,7 +196,7 @@ def wal(path: Path) -> Path:
 
 
 def replace(path: Path) -> None:
-    """Put another store in the place of one."""
+    """Replace a store by another."""
     path.unlink()
     SQLiteLedger(path).close()
 
@@ -223,9 +223,9 @@ HARMED = {
 @pytest.mark.skipif(sys.platform == "win32", reason="an open file cannot be touched there")
 @pytest.mark.parametrize("harm", [*GONE, *HARMED])
 def test_a_run_outlives_its_store(tmp_path: Path, harm: str) -> None:
-    """It goes on and scores all, says what it keeps no more, and pays for nothing twice.
+    """The run scores all samples, warns that the store is lost, and pays for no answer twice.
 
-    A file that was harmed serves the next run, or is refused with the way out.
+    The next run can use a harmed file, or refuses it with a way out.
     """
     path = tmp_path / "s"
 
@@ -265,7 +265,7 @@ def is_refused(path: Path) -> bool:
 def test_a_clock_that_jumps_pays_nothing_twice(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, jump: float
 ) -> None:
-    """Leases go by a clock that nobody sets, and by who lives."""
+    """Leases use a clock that is never set, and end with their process."""
     now, shift = time.time, [0.0]
     monkeypatch.setattr(time, "time", lambda: now() + shift[0])
     models = []
@@ -335,7 +335,7 @@ assert [row.results[0].score for row in report] == [0.0] * 40
 def test_processes_whose_clocks_disagree_pay_nothing_twice(
     tmp_path: Path, steps: list[tuple[float, float]]
 ) -> None:
-    """The date may differ from process to process, and be set while they run."""
+    """The date may differ between processes, and change while they run."""
     paid, store = tmp_path / "paid", tmp_path / "store"
     processes = [
         subprocess.Popen(

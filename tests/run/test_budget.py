@@ -1,4 +1,4 @@
-"""Budgets: what a run may send, what it says of the rest, and how a later run goes on."""
+"""Budgets: a run's bounds, the reasons of unscored samples, and the next run with a store."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ SAMPLES = [
 
 
 class Slow(ScriptedChatModel):
-    """A model that lets others in before it answers, and counts its tokens."""
+    """A model that lets other requests start before it answers, and counts its tokens."""
 
     def __init__(self, tokens: tuple[int, int] = (100, 20), **told: Any) -> None:
         super().__init__(lambda _: Completion(VERDICTS, *tokens), **told)
@@ -53,7 +53,7 @@ def run(model: Any, budget: Budget | None, *, retries: int = 0, **options: Any) 
 
 @pytest.mark.parametrize("max_concurrency", [1, 3, 16, 64])
 def test_never_more_calls_than_the_budget(max_concurrency: int) -> None:
-    """However many samples are in flight, exactly the budget's calls are sent."""
+    """With any number of samples in flight, exactly the budget's calls are sent."""
     model = Slow()
     report = run(model, Budget(calls=7), max_concurrency=max_concurrency)
     assert len(model.requests) == 7
@@ -65,7 +65,7 @@ def test_never_more_calls_than_the_budget(max_concurrency: int) -> None:
 
 
 def test_requests_that_are_sent_again_count(tmp_path: Path) -> None:
-    """A model that fails each first time gets no more requests than the budget has calls."""
+    """A model that fails every first request gets no more requests than the budget allows."""
 
     def flaky(request: ChatRequest) -> Completion | Exception:
         asked = sum(other == request for other in model.requests)
@@ -81,7 +81,7 @@ def test_requests_that_are_sent_again_count(tmp_path: Path) -> None:
 def test_a_later_run_goes_on_where_the_budget_ended_the_first(
     tmp_path: Path, max_concurrency: int
 ) -> None:
-    """With a store, runs of seven calls measure twenty samples in three, and none is paid twice."""
+    """With a store, three runs of seven calls score twenty samples, and none is paid twice."""
     model = Slow()
     scored = []
     for _ in range(4):
@@ -93,7 +93,7 @@ def test_a_later_run_goes_on_where_the_budget_ended_the_first(
 
 @pytest.mark.parametrize("max_concurrency", [1, 4, 64])
 def test_tokens_are_bounded_by_what_earlier_requests_took(max_concurrency: int) -> None:
-    """Requests of one size never go beyond the budget once the first has told its size."""
+    """Requests of one size never exceed the budget once the size of the first is known."""
     model = Slow((1_000, 100))
     report = run(model, Budget(tokens=8_000), max_concurrency=max_concurrency)
     (score,) = report.summary()
@@ -129,7 +129,7 @@ def test_cost_is_bounded_and_told() -> None:
 
 
 def test_what_the_store_answers_costs_nothing(tmp_path: Path) -> None:
-    """A budget of one call is enough for a run of which everything is kept."""
+    """A budget of one call is enough for a run whose answers are all stored."""
     run(Slow(), None, store=tmp_path / "s")
     report = run(Slow(), Budget(calls=1), store=tmp_path / "s")
     assert report.summary()[0].scored == len(SAMPLES)
@@ -138,7 +138,7 @@ def test_what_the_store_answers_costs_nothing(tmp_path: Path) -> None:
 
 
 def test_a_model_without_a_price_is_refused_before_the_first_call() -> None:
-    """Also inside a panel; the message gives what to write."""
+    """Also inside a panel; the message has the option to write."""
     model = ScriptedChatModel([VERDICTS], name="large")
     budget = Budget(cost=1.0, prices={"small": (1, 2)})
     panel = Panel([LLMJudge(Slow(name="small")), LLMJudge(model)])
@@ -149,7 +149,7 @@ def test_a_model_without_a_price_is_refused_before_the_first_call() -> None:
 
 
 def test_prices_go_by_the_endpoint_s_name_too() -> None:
-    """`OpenAIChatModel.model` is what people know of a model whose `name` holds its parameters."""
+    """Users know a model by `OpenAIChatModel.model`; its `name` has its parameters too."""
 
     class Named(ScriptedChatModel):
         model = "gpt"
@@ -191,7 +191,7 @@ def test_what_is_no_bound_is_refused(options: dict[str, Any], problem: str) -> N
 def test_what_goes_beyond_the_budget_is_one_request_s_error(
     sizes: list[tuple[int, int]], bound: int, side_by_side: int
 ) -> None:
-    """However many are in flight, at most one takes more than there is room for."""
+    """With any number of requests in flight, at most one exceeds the budget."""
     account = Account(Run((), Limits(budget=Budget(tokens=bound))))
     sent: list[int] = []
     spent_before: list[int] = []
@@ -223,7 +223,7 @@ def test_what_goes_beyond_the_budget_is_one_request_s_error(
 @pytest.mark.parametrize("bound", [20_000, 60_000, 200_000])
 @pytest.mark.parametrize("seed", range(5))
 def test_whatever_sizes_come_side_by_side_one_request_overshoots(bound: int, seed: int) -> None:
-    """Sizes that no prompt tells, and an endpoint that takes long: tokens and cost alike."""
+    """With unpredictable sizes and a slow endpoint, for tokens and for cost."""
     chance = random.Random(seed)
     sizes = [(chance.randint(100, 3_000), chance.randint(10, 3_000)) for _ in range(200)]
 
@@ -246,7 +246,7 @@ def test_whatever_sizes_come_side_by_side_one_request_overshoots(bound: int, see
     "usage", [(-5_000, -5_000), (float("nan"), 1.5), ("many", None), ([], {}), (10**30, 2**63)]
 )
 def test_a_usage_that_is_none_switches_no_budget_off(usage: Any) -> None:
-    """It is charged by length, and the run's totals are what was counted."""
+    """The request is charged by length, and the run's totals have only counted tokens."""
     model = Slow(usage)
     report = run(model, Budget(tokens=1_500), max_concurrency=4)
     assert 0 < len(model.requests) < len(SAMPLES)
@@ -255,11 +255,11 @@ def test_a_usage_that_is_none_switches_no_budget_off(usage: Any) -> None:
 
 
 def test_far_from_the_bound_as_many_are_sent_as_without_one() -> None:
-    """The reserve holds nothing up where there is room; it begins with one, then two, then four."""
-    began: list[tuple[int, int]] = []  # requests on their way, and answered before
+    """The reserve delays no request if there is room; it begins with one, then two, then four."""
+    began: list[tuple[int, int]] = []  # requests in flight, and answered before
 
     class Patient(Slow):
-        """Answers once all others that may be sent beside a request are there, too."""
+        """Answers once all requests that may be in flight at the same time have been sent."""
 
         async def acomplete(self, request: ChatRequest) -> Completion:
             self.at_once += 1

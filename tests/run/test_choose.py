@@ -1,4 +1,4 @@
-"""`choose`: which retriever is best, at what cost, over any number of calls."""
+"""`choose`: the best retriever and its cost, over any number of calls."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ Search = Callable[[str], list[Any]]
 
 
 def questions(count: int, start: int = 0) -> list[Sample]:
-    """Return questions, each with two documents to be found."""
+    """Return questions, each with two targets."""
     return [
         Sample(id=f"q{n}", user_input=f"question {n}", reference_context_ids=[f"d{n}", f"e{n}"])
         for n in range(start, start + count)
@@ -55,7 +55,7 @@ def search_of(share: float, seed: str, asked: Counter[str] | None = None) -> Sea
 
 
 def test_the_better_one_is_named_with_its_recall_and_cost() -> None:
-    """The winner is asked every question; the one that lost is asked no further."""
+    """The winner is asked every question; the loser is not asked any further."""
     asked = {name: Counter[str]() for name in ("good", "bad")}
     found = choose(
         questions(200),
@@ -82,14 +82,14 @@ def test_the_better_one_is_named_with_its_recall_and_cost() -> None:
 
 
 def test_without_questions_nothing_is_said_of_their_order() -> None:
-    """Nothing was asked: it is not that no number of questions would settle it."""
+    """The sentence says that no question was asked, not that none would decide."""
     choice = choose([], IdRecall(), {"a": search_of(0.7, "a"), "b": search_of(0.7, "b")})
     assert choice.winner is None
     assert choice.sentence.endswith("after 0 questions: there was none to ask")
 
 
 def test_even_ones_cannot_be_told_apart() -> None:
-    """A tie is CANNOT TELL, with all intervals and about how many more questions."""
+    """A tie is CANNOT TELL, with all intervals and an estimate of the questions needed."""
     found = choose(
         questions(40),
         IdRecall(),
@@ -104,7 +104,7 @@ def test_even_ones_cannot_be_told_apart() -> None:
 
 
 def test_several_within_a_tolerance_are_named_the_cheapest_first(tmp_path: Path) -> None:
-    """Even ones are both named, one that is far behind is not; the file keeps the tolerance."""
+    """Two equal retrievers are named, one far behind is not; the file keeps the tolerance."""
 
     def dear(question: str) -> list[Any]:
         return [*search_of(0.8, "a")(question), {"id": "y", "text": "y" * 400}]
@@ -152,7 +152,7 @@ def test_async_functions_and_retrievers_are_asked_too() -> None:
 
 
 def test_it_goes_on_from_its_file_with_new_questions(tmp_path: Path) -> None:
-    """Old questions are not asked again, and what they showed is kept."""
+    """Old questions are not asked again, and their results are kept."""
     asked = Counter[str]()
     file = tmp_path / "race.json"
     retrievers = {"a": search_of(0.7, "a", asked), "b": search_of(0.8, "b")}
@@ -197,7 +197,7 @@ def test_samples_of_a_group_and_of_one_id_are_one_question() -> None:
 
 
 def test_questions_without_targets_or_text_count_for_nobody() -> None:
-    """Undefined samples are left out, and so are those that cannot be asked."""
+    """Undefined samples are left out, and so are samples without a question."""
     undefined = [
         Sample(id=f"u{n}", user_input="question 0", reference_context_ids=[]) for n in "ab"
     ]
@@ -208,7 +208,7 @@ def test_questions_without_targets_or_text_count_for_nobody() -> None:
 
 
 def test_a_failing_retriever_is_neither_dropped_nor_hides_its_failures() -> None:
-    """Nothing is held against what was not measured; the reason stands below the table."""
+    """Unscored questions do not count against it; the reason is below the table."""
 
     def broken(question: str) -> list[Any]:
         raise ConnectionError(f"no index for {question!r}")
@@ -223,7 +223,7 @@ def test_a_failing_retriever_is_neither_dropped_nor_hides_its_failures() -> None
 
 
 def test_tokens_are_what_a_contexts_metadata_tell() -> None:
-    """As everywhere: counted by the retriever, else a quarter of the characters."""
+    """The retriever's count, else a quarter of the characters."""
     contexts = [Context("a" * 40, id="d0", metadata={"tokens": 7}), Context("abcd", id="x")]
     retrievers = {"a": lambda _: contexts, "b": lambda _: contexts}
     choice = choose(questions(5), IdRecall(), retrievers, progress=False)
@@ -239,7 +239,7 @@ class StopError(Exception):
 def test_an_interrupted_call_goes_on_where_it_was(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, stop: type[BaseException], after: int
 ) -> None:
-    """Interrupted and gone on, it ends as if nothing had happened, and says so meanwhile."""
+    """The exception has the choice so far; the resumed call ends as an uninterrupted one."""
     counted = Counter[str]()
 
     def counting(context: Context) -> float:
@@ -266,7 +266,7 @@ def test_an_interrupted_call_goes_on_where_it_was(
 
 
 def test_a_killed_process_loses_nothing_that_was_looked_at(tmp_path: Path) -> None:
-    """Killed in the middle of a call, the next one asks what is missing and no more."""
+    """After a kill in the middle of a call, the next call asks only the missing questions."""
     program = tmp_path / "program.py"
     program.write_text(
         """
@@ -309,7 +309,7 @@ print(choose(samples, IdRecall(), both, file="race.json", progress=False, max_co
 
 
 def test_a_kill_within_a_long_look_loses_few_answers(tmp_path: Path) -> None:
-    """Of 2,000 questions a look takes 125: what was asked by then is in the file."""
+    """With 2,000 questions, a look takes 125: the answers so far are in the file."""
     asked: Counter[str] = Counter()
 
     class Killed(BaseException):
@@ -330,12 +330,12 @@ def test_a_kill_within_a_long_look_loses_few_answers(tmp_path: Path) -> None:
 
 
 def search_all(question: str) -> list[str]:
-    """Find everything."""
+    """Return every target."""
     return [f"d{question.rsplit(maxsplit=1)[-1]}"]
 
 
 def search_none(_: str) -> list[str]:
-    """Find nothing."""
+    """Return no target."""
     return ["other"]
 
 
@@ -359,7 +359,7 @@ def test_what_changed_since_the_last_call_is_refused_by_name(tmp_path: Path) -> 
 
 
 def test_a_version_says_that_a_retriever_is_the_same(tmp_path: Path) -> None:
-    """Who names versions may edit the code, and must not change the version."""
+    """With versions, the code may change as long as the version stays the same."""
     file = tmp_path / "race.json"
     a = search_of(0.6, "a")
     for seed, version, fits in (("b", "1", True), ("other", "1", True), ("other", "2", False)):
@@ -418,7 +418,7 @@ def test_a_file_that_is_something_else_is_left_as_it_is(tmp_path: Path) -> None:
 
 
 def test_bad_arguments_are_refused_before_anything_is_asked() -> None:
-    """Each names what is wrong and what to pass."""
+    """Each message names the bad argument and the right ones."""
     asked = Counter[str]()
     a, b = search_of(0.5, "a", asked), search_of(0.5, "b", asked)
     for match, retrievers, named in (
@@ -435,7 +435,7 @@ def test_bad_arguments_are_refused_before_anything_is_asked() -> None:
 
 
 class Crashes(RuleBasedStateMachine):
-    """A race whose process dies at any moment, beside one that runs straight through."""
+    """A race whose process dies at any moment, beside one without interruption."""
 
     @initialize(shares=st.lists(st.sampled_from([0.3, 0.6, 0.65, 0.9]), min_size=2, max_size=4))
     def start(self, shares: list[float]) -> None:
@@ -447,7 +447,7 @@ class Crashes(RuleBasedStateMachine):
 
     @rule(more=st.integers(1, 30), crashes=st.lists(st.integers(1, 12), max_size=3))
     def ask(self, more: int, crashes: list[int]) -> None:
-        """Ask with more questions; crash so often, each time at another moment, and go on."""
+        """Ask with more questions; crash at each of these moments, and go on."""
         self.count += more
         for moment in crashes:
             with pytest.MonkeyPatch.context() as patch:
@@ -477,13 +477,13 @@ class Crashes(RuleBasedStateMachine):
         assert crashed == straight
 
     def teardown(self) -> None:
-        """Take the files away."""
+        """Delete the files."""
         if hasattr(self, "folder"):
             self.folder.cleanup()
 
 
 def dying(save: Callable[[Race, Path], None], moment: int) -> Callable[[Race, Path], None]:
-    """Return a `save` that raises after it was called so often: before it writes, or after it."""
+    """Return a `save` that raises in call `moment`: before it writes if odd, else after it."""
     calls: Iterator[int] = iter(range(1, 10_000))
 
     def die(race: Race, path: Path) -> None:

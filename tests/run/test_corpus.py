@@ -131,7 +131,7 @@ def test_spans_are_held_against_the_text_of_their_document() -> None:
 
 
 class Custom:
-    """A user's scorer, of which nobody knows what it reads."""
+    """A user's scorer, which does not declare its labels."""
 
     method = Method("custom", {}, Recall)
 
@@ -179,7 +179,7 @@ def test_only_scores_that_read_a_stale_label_are_left_out() -> None:
 
 
 def test_samples_without_references_are_as_without_a_corpus() -> None:
-    """What has no label cannot be stale, and neither can a reference of grade 0."""
+    """A sample without labels cannot be stale, and neither can a reference of grade 0."""
     samples = [
         {"retrieved_context_ids": ["a"], "reference_context_ids": []},
         {"retrieved_context_ids": ["a"]},
@@ -194,7 +194,7 @@ def test_samples_without_references_are_as_without_a_corpus() -> None:
 
 @pytest.mark.parametrize("name", ["report.jsonl", "report.parquet"])
 def test_a_saved_report_keeps_its_corpus(name: str, tmp_path: Path) -> None:
-    """The fingerprint is there after saving, after writing row by row, and in parts."""
+    """The fingerprint is kept after saving, after writing row by row, and in parts."""
     samples = [{"retrieved_context_ids": ["a"], "reference_context_ids": [i]} for i in "ab"]
     report = evaluate(samples, IdRecall(), corpus={"a": "A"})
     report.save(tmp_path / name)
@@ -209,7 +209,7 @@ def test_a_saved_report_keeps_its_corpus(name: str, tmp_path: Path) -> None:
 
 
 def test_a_comparison_says_that_the_corpora_differ() -> None:
-    """Of two reports of two corpora; not of one corpus, nor where one is unknown."""
+    """For two reports of two corpora; not for one corpus, nor if one is unknown."""
     samples = [{"retrieved_context_ids": ["a"], "reference_context_ids": ["a"]}]
     one, two = ({"a": "A"}, {"a": "A", "b": "B"})
     before, after = (evaluate(samples, IdRecall(), corpus=corpus) for corpus in (one, two))
@@ -224,7 +224,7 @@ def test_a_comparison_says_that_the_corpora_differ() -> None:
 
 
 def test_a_gate_does_not_blame_the_retriever_for_another_corpus() -> None:
-    """A drop against a baseline of the corpora differ is CANNOT TELL; a threshold still fails."""
+    """A drop against a baseline of another corpus is CANNOT TELL; a threshold still fails."""
     wanted = [{"id": str(n), "reference_context_ids": ["a"]} for n in range(200)]
     hits = [{**one, "retrieved_context_ids": ["a"]} for one in wanted]
     misses = [{**one, "retrieved_context_ids": ["b"]} for one in wanted]
@@ -239,7 +239,7 @@ def test_a_gate_does_not_blame_the_retriever_for_another_corpus() -> None:
 
 
 def test_the_summary_names_the_way_out_and_counts_stale_labels_as_one_reason() -> None:
-    """However many labels are stale, it is one line and the command that carries them over."""
+    """Any number of stale labels is one line, with the command that carries them over."""
     samples = [
         {"retrieved_context_ids": ["a"], "reference_context_ids": [f"old-{n}"]} for n in range(30)
     ]
@@ -309,7 +309,7 @@ def test_random_changes_leave_unscored_what_they_touched_and_nothing_else(seed: 
 
 
 def _changed(old: Mapping[str, str], chance: random.Random) -> tuple[dict[str, str], set[str]]:
-    """Return the corpora differ, and the names that no longer have their words."""
+    """Return the corpus after random changes, and the names that no longer have their words."""
     new, broken = {}, set()
     for name, text in old.items():
         kind = chance.choice(["same", "same", "reflowed", "renamed", "edited", "dropped"])

@@ -25,7 +25,7 @@ from tests.run.delayed_model import DelayedModel, samples, scorer
 
 
 class TestOrder:
-    """Rows in the samples' order, the same report whatever the concurrency."""
+    """Rows in the samples' order, the same report at any concurrency."""
 
     def test_reports_are_the_same_to_the_byte(self, tmp_path: Path) -> None:
         """At 1, 4 and 16 in flight, with replies in any order, sync and async."""
@@ -46,7 +46,7 @@ class TestOrder:
         assert [row.label for row in report] == [f"s{number}" for number in range(40)]
 
     def test_two_scorers_of_one_judging_pay_once(self) -> None:
-        """What two scorers ask in the same words is asked once, and is in the usage of both."""
+        """An ask that two scorers share is sent once, and is in the usage of both."""
         model = DelayedModel()
         judge = LLMJudge(model)
         asked = [ClaimRecall(judge=judge), ClaimRecall(judge=judge, name="other")]
@@ -57,7 +57,7 @@ class TestOrder:
         assert (report.spent.calls, report.spent.prompt_tokens) == (3, 7 + 11 + 11)
 
     def test_a_stream_is_read_as_far_as_it_is_needed(self) -> None:
-        """Of a stream no more is read ahead than what is in flight and what is done."""
+        """No more of a stream is read ahead than the samples in flight and those done."""
         drawn = finished = 0
 
         def stream() -> Iterator[Sample]:
@@ -82,7 +82,7 @@ class TestOrder:
         assert (len(report), finished) == (60, 60)
 
     def test_a_slow_first_sample_holds_up_no_other(self) -> None:
-        """The others are judged meanwhile; only their rows wait."""
+        """The later samples are judged meanwhile; only their rows wait."""
 
         class FirstIsLast(DelayedModel):
             async def acomplete(self, request: ChatRequest) -> Completion:
@@ -154,7 +154,7 @@ class TestLoops:
         assert turns > 50
 
     def test_a_cancelled_task_leaves_nothing_behind(self) -> None:
-        """Cancelling `aevaluate` ends it, and what was in flight."""
+        """Canceling `aevaluate` ends it, and the requests in flight."""
         model = DelayedModel(lambda _: 60.0)
 
         async def main() -> None:
@@ -177,7 +177,7 @@ class TestLoops:
         assert [row.results[1].status for row in report] == [Status.SCORED] * 3
 
     def test_an_exception_of_the_samples_comes_after_what_is_in_flight(self) -> None:
-        """What was read before a bad item is judged and kept."""
+        """The samples before a bad item are judged and kept."""
         asked = [*samples(5), None]
         with pytest.raises(InputError, match="sample 6") as caught:
             evaluate(asked, scorer(DelayedModel(lambda _: 0.01)), progress=False)  # type: ignore[list-item]
@@ -186,7 +186,7 @@ class TestLoops:
 
 
 def test_memory_stays_flat_however_long_the_stream(tmp_path: Path) -> None:
-    """With `output=` the engine lets go of samples that were judged."""
+    """With `output=` the engine frees the samples that were judged."""
     alive: list[int] = []
     model = DelayedModel()
 

@@ -1,4 +1,4 @@
-"""`evaluate` and the report: rows, totals, frames, what was missed, saving and loading."""
+"""`evaluate` and the report: rows, totals, frames, missed targets, saving and loading."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class TestEvaluate:
     """Samples in, a report out."""
 
     def test_rows_come_in_the_samples_order(self) -> None:
-        """One row for each sample, whatever became of it."""
+        """One row for each sample, with any status."""
         report = report_of()
         assert [row.label for row in report] == ["q1", "#2", "#3", "#4"]
         assert [row.results[0].status for row in report] == [
@@ -50,7 +50,7 @@ class TestEvaluate:
         ]
 
     def test_mappings_are_samples(self) -> None:
-        """Rows under the names of other tools go in as they are."""
+        """Rows with the field names of other tools are read as they are."""
         rows = [{"query": "q", "retrieved_ids": [1], "expected_ids": ["1"]}]
         assert evaluate(rows, [IdRecall()], progress=False).summary()["id_recall"].mean == 1.0
 
@@ -75,19 +75,19 @@ class TestEvaluate:
         ],
     )
     def test_what_is_no_collection_of_samples(self, samples: Any, message: str) -> None:
-        """A path, one sample, a mapping: the error says what is meant."""
+        """A path, one sample, or a mapping: the error says what to pass."""
         with pytest.raises(InputError, match=message):
             evaluate(samples, IdRecall())
 
     def test_a_bad_item_loses_nothing(self) -> None:
-        """The error names the position and carries the report of what came before."""
+        """The error names the position and has the report of the samples before it."""
         with pytest.raises(InputError, match=r"(?s)sample 3: .*columns: colour") as caught:
             evaluate([*SAMPLES[:2], {"colour": "red"}, SAMPLES[3]], IdRecall(), progress=False)
         assert caught.value.report is not None
         assert [row.label for row in caught.value.report] == ["q1", "#2"]
 
     def test_a_bad_item_of_another_type(self) -> None:
-        """None among the samples is named."""
+        """The error names the type of a None among the samples."""
         with pytest.raises(InputError, match=r"sample 2: .*got NoneType"):
             evaluate([SAMPLES[0], None], IdRecall(), progress=False)  # type: ignore[list-item]
 
@@ -116,10 +116,10 @@ class TestEvaluate:
 
 
 class TestSummary:
-    """Means, with the coverage they stand on."""
+    """Means, with their coverage."""
 
     def test_means_and_coverage(self) -> None:
-        """Only scored samples enter the means; the others are counted."""
+        """Only scored samples enter the means; undefined and unscored ones are counted."""
         score = report_of().summary()["id_recall"]
         assert (score.scored, score.undefined, score.unscored) == (2, 1, 1)
         assert score.mean == pytest.approx((2 / 3 + 0) / 2)
@@ -127,7 +127,7 @@ class TestSummary:
         assert means == pytest.approx({1: 1 / 6, 3: 1 / 3, 5: 1 / 3, 10: 1 / 3})
 
     def test_any_measure_can_be_asked_for(self) -> None:
-        """In the order asked; one that was not asked for is named with those that were."""
+        """Measures come in the order of the arguments."""
         score = report_of().summary(RR, Recall @ 1)["id_recall"]
         assert list(score) == [RR, Recall @ 1]
         assert score[RR].mean == 0.5
@@ -167,7 +167,7 @@ class TestSummary:
         assert (summary.samples, summary["id_recall"].mean) == (0, None)
 
     def test_unknown_score(self) -> None:
-        """A misspelt name says which scores there are."""
+        """The error for a misspelled name lists the scores."""
         with pytest.raises(KeyError, match="id_recall"):
             report_of().summary()["recall"]
 
@@ -181,10 +181,10 @@ class TestSummary:
 
 
 class TestMissed:
-    """What was not found, and where it stands beyond k."""
+    """Missed targets, and their ranks beyond k."""
 
     def test_rank_beyond_k(self) -> None:
-        """A target beyond k is missed with its rank; one not retrieved has none."""
+        """A target beyond k is missed with its rank; one not retrieved has no rank."""
         missed = report_of().missed(2)
         assert [(m.sample, m.target, m.rank, m.score) for m in missed] == [
             ("q1", "b", 3, "id_recall"),
@@ -300,7 +300,7 @@ class TestSaving:
         assert Report.load(tmp_path / "r.jsonl").rows[0].sample == sample
 
     def test_a_failed_save_leaves_the_old_file(self, tmp_path: Path) -> None:
-        """What JSON cannot hold is said, and the report that was there is still there."""
+        """The error names the value that JSON cannot hold, and the old report stays."""
         path = tmp_path / "r.jsonl"
         report_of().save(path)
         before = path.read_bytes()
@@ -311,7 +311,7 @@ class TestSaving:
         assert list(tmp_path.iterdir()) == [path]
 
     def test_each_row_is_on_disk_when_it_is_written(self, tmp_path: Path) -> None:
-        """A run that is killed keeps the rows that it had."""
+        """A run that is killed keeps its finished rows."""
         report = report_of()
         with JsonLinesWriter(tmp_path / "r.jsonl", report.methods) as writer:
             writer.write(report.rows[0].sample, report.rows[0].results)
@@ -333,7 +333,7 @@ class TestSaving:
             Report.load(tmp_path / "r.jsonl")
 
     def test_a_cut_off_last_line_is_left_out(self, tmp_path: Path) -> None:
-        """What a killed run had written is read, with a warning that something is missing."""
+        """The rows of a killed run are read, with a warning that rows are missing."""
         path = tmp_path / "r.jsonl"
         report_of().save(path)
         rows = path.read_bytes().splitlines(keepends=True)[:-1]

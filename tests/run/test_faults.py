@@ -1,4 +1,4 @@
-"""Everything that endpoints do, over real HTTP with the official client: no score is ever wrong."""
+"""Faults of endpoints, over real HTTP with the official client: no score is ever wrong."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ SAMPLES = [
     for number in range(20)
 ]
 HANGS = 0.3
-"""Seconds after which a request that hangs is given up, and no other."""
+"""Seconds after which a hanging request is given up, and no other request."""
 
 
 def status(code: int, **headers: str) -> Fault:
@@ -42,7 +42,7 @@ def status(code: int, **headers: str) -> Fault:
 
 
 def hangs(exchange: Exchange) -> None:
-    """Say nothing until the test is over."""
+    """Send nothing until the test is over."""
     exchange.endpoint.released.wait(10)
     exchange.close_connection = True
 
@@ -69,7 +69,7 @@ def twice(answer: str) -> str:
 
 
 class Case(NamedTuple):
-    """A fault, and what a sample's reason says if it lasts."""
+    """A fault, and the sample's reason if the fault lasts."""
 
     fault: Fault
     reason: str
@@ -140,7 +140,7 @@ def judged(
 @pytest.mark.parametrize("always", [False, True], ids=["once", "persistent"])
 @pytest.mark.parametrize("name", CASES)
 def test_no_score_is_wrong(faulty: FaultyEndpoint, name: str, *, always: bool) -> None:
-    """What passes is mended; what lasts costs exactly the struck samples, with the reason."""
+    """A passing fault costs no score; a lasting one exactly the struck samples, with the reason."""
     case = CASES[name]
     struck = frozenset(random.Random(name).sample(range(20), 4))
     faulty.strikes(case.fault, struck, always=always)
@@ -165,13 +165,13 @@ def test_no_score_is_wrong(faulty: FaultyEndpoint, name: str, *, always: bool) -
 def test_what_strikes_everybody_stops_the_run(
     faulty: FaultyEndpoint, code: int, concurrency: int
 ) -> None:
-    """No key, no such model, no such request: one message, and no request for each sample."""
+    """With a bad key, model, or request: one message, and not a request for every sample."""
     faulty.strikes(status(code), frozenset(range(20)), always=True)
     with pytest.raises(RunStopped, match=r"openai:m@\S+ does not answer: .* \S+Error: ") as caught:
         judged(faulty, max_concurrency=concurrency)
-    # Denied, the model is doubted at once; a rejected request may be the sample's own fault, so
-    # the fifth ends the run, with all others that are in flight then. Each goes once more, and a
-    # rejected one without its schema, too.
+    # After a denial the model is doubted at once. A rejected request may be the sample's own
+    # fault, so the fifth ends the run, with all requests in flight then. Each request is sent once
+    # more, and a rejected one also without its schema.
     most = 3 * (4 + concurrency) if code == 400 else 2 * concurrency
     assert faulty.requests.total() <= most
     assert caught.value.report is not None
@@ -180,7 +180,7 @@ def test_what_strikes_everybody_stops_the_run(
 
 @pytest.mark.parametrize("name", ["400", "401", "404", "refusal"])
 def test_the_very_first_request_may_be_turned_away(faulty: FaultyEndpoint, name: str) -> None:
-    """One at a time, and nobody answered yet: it is sent once more before anything is given up."""
+    """A first request that is turned away is sent once more before it is given up."""
     faulty.strikes(CASES[name].fault, frozenset({0}), always=False)
     report = judged(faulty, SAMPLES[:4], max_concurrency=1)
     assert [row.results[0].score for row in report] == [0.0, 0.5, 1.0, 0.0]
@@ -192,7 +192,7 @@ def test_the_very_first_request_may_be_turned_away(faulty: FaultyEndpoint, name:
 def test_ctrl_c_on_the_command_line_counts_what_was_scored(
     faulty: FaultyEndpoint, tmp_path: Path
 ) -> None:
-    """The sample that was in flight is in the saved report, and not among the scored ones."""
+    """The sample that was in flight is in the saved report, unscored."""
     from fullrecall.cli import app
 
     def presses(exchange: Exchange) -> None:
