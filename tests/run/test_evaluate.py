@@ -127,7 +127,7 @@ class TestSummary:
         assert means == pytest.approx({1: 1 / 6, 3: 1 / 3, 5: 1 / 3, 10: 1 / 3})
 
     def test_any_measure_can_be_asked_for(self) -> None:
-        """Measures come in the order of the arguments."""
+        """Measures come in the order of the arguments; the error for another one lists them."""
         score = report_of().summary(RR, Recall @ 1)["id_recall"]
         assert list(score) == [RR, Recall @ 1]
         assert score[RR].mean == 0.5

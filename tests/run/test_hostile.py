@@ -1,7 +1,7 @@
 """Hostile replies and transports, over real HTTP with the official client: one sample is struck.
 
-Whatever the endpoint does to it, the other samples are right, the event loop is never blocked,
-memory is bounded, and the run ends.
+In every case, the other samples are right, the event loop is never blocked, memory is bounded, and
+the run ends.
 """
 
 from __future__ import annotations
@@ -41,21 +41,21 @@ SAMPLES = [
 ]
 RIGHT = [(number % 3) / 2 for number in range(9)]
 PATIENCE = 0.5
-"""Seconds after which a request is given up of a fault that hangs, and no other."""
+"""Seconds after which a request is given up if its fault hangs."""
 
 TIMEOUT = 60.0
-"""Seconds for one request of any other."""
+"""Seconds for one request of any other case."""
 
 LONGEST_BLOCK = 0.05
 """Seconds of CPU that the loop's thread may spend in one turn of the loop, with all its callbacks.
-CPU, since of the clock others take a part."""
+CPU time, since other processes take a part of the clock's."""
 
 GRACE = 1.0
 """Seconds that a run may go on after the timeout of its last request."""
 
 TRIES = 3
-"""How often a case is tried until it keeps to its bounds: what a reply costs, it costs each time,
-and whoever else runs takes a part of the caches, and not the same one each time."""
+"""The most tries of a case until it stays within its bounds: a reply has the same cost each time,
+but other processes disturb the caches in different ways."""
 
 MOST_MEMORY = 100 << 20
 """Bytes that one hostile reply may add to the process."""
@@ -66,12 +66,12 @@ BY_ANTHROPIC = (
     "2 MB of empty lists", "a deep top level", "a number too long", "no choices", "many quotes",
     "objects after braces", "400 at length", "500 with a bomb", "301 to itself", "429 for ages",
 )  # fmt: skip
-"""What the other client meets, too: it goes through the same door."""
+"""The cases for the other client too, whose requests take the same path."""
 
 
 @pytest.fixture
 def blocks(monkeypatch: pytest.MonkeyPatch) -> list[float]:
-    """Note the CPU that each turn of an event loop takes of its thread."""
+    """Record the CPU seconds that each turn of an event loop takes in its thread."""
     blocks: list[float] = []
     turn = asyncio.BaseEventLoop._run_once  # type: ignore[attr-defined]
 
@@ -87,9 +87,9 @@ def blocks(monkeypatch: pytest.MonkeyPatch) -> list[float]:
 
 
 def clock() -> float:
-    """Return seconds in which this thread ran or waited for something other than a processor.
+    """Return the seconds in which this thread ran, or waited for anything but a processor.
 
-    Where the system does not say how long it waited for one, these are the seconds of the clock.
+    If the system does not report the waits for a processor, return the seconds of the clock.
     """
     try:
         queued = int(Path("/proc/thread-self/schedstat").read_text().split()[1])
@@ -123,10 +123,10 @@ def judged(model: RemoteModel, case: Case) -> Report:
 
 @pytest.fixture(scope="module", autouse=True)
 def _everything_at_hand() -> Iterator[None]:
-    """What a first request imports is imported before any is timed, and bombs are made.
+    """Import the modules of a first request and make the bombs, before any request is timed.
 
-    What the tests before left in memory is no garbage that these ones make: collecting it takes
-    longer than any of them.
+    Also freeze the memory of earlier tests: collecting their garbage takes longer than any of
+    these tests.
     """
     for model in (
         OpenAIChatModel("m", base_url="http://127.0.0.1:9/v1"),
@@ -144,7 +144,7 @@ def _everything_at_hand() -> Iterator[None]:
 
 
 def test_there_are_enough_cases() -> None:
-    """The battery is what it says."""
+    """There are at least 60 cases."""
     assert len(CASES) >= 60
 
 
@@ -156,7 +156,7 @@ def test_there_are_enough_cases() -> None:
 def test_only_the_struck_sample_suffers(
     faulty: FaultyEndpoint, blocks: list[float], client: type[RemoteModel], name: str
 ) -> None:
-    """The others are right; the loop turns, memory is bounded, the reason is short."""
+    """The other samples are right; the loop turns, memory is bounded, the reason is short."""
     case = CASES[name]
     faulty.strikes(case.fault, frozenset({STRUCK}), always=True)
     memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
@@ -181,7 +181,7 @@ def test_only_the_struck_sample_suffers(
 
 
 def test_a_redirect_takes_neither_question_nor_key_elsewhere(faulty: FaultyEndpoint) -> None:
-    """Nobody is asked but the endpoint that the user named; the reason says what happened."""
+    """Only the user's endpoint gets requests; the reason names the redirect."""
     elsewhere: list[str] = []
 
     class Elsewhere(BaseHTTPRequestHandler):
@@ -212,7 +212,7 @@ def test_a_redirect_takes_neither_question_nor_key_elsewhere(faulty: FaultyEndpo
 
 @pytest.mark.parametrize("name", ["a body that drips", "headers that drip", "silence"])
 def test_score_keeps_to_the_timeout_too(faulty: FaultyEndpoint, name: str) -> None:
-    """The sync path has the same bound on the whole request, however the bytes come."""
+    """The sync path has the same bound on the whole request, even if its bytes drip."""
     faulty.strikes(CASES[name].fault, frozenset({STRUCK}), always=True)
     model = OpenAIChatModel("m", base_url=faulty.base_url, timeout=0.3)
     result = ClaimRecall(judge=LLMJudge(model)).score(SAMPLES[STRUCK])  # a drip has no end
@@ -222,7 +222,7 @@ def test_score_keeps_to_the_timeout_too(faulty: FaultyEndpoint, name: str) -> No
 
 @pytest.mark.parametrize("odd", [n for n, case in ENVELOPES.items() if "usage" in n])
 def test_odd_usages_are_stored_and_served(faulty: FaultyEndpoint, tmp_path: Any, odd: str) -> None:
-    """Whatever an endpoint says that it counted, an answer is paid once."""
+    """With any usage in the reply, an answer is paid once."""
     faulty.strikes(ENVELOPES[odd].fault, frozenset(range(9)), always=True)
     calls = []
     for _ in range(3):

@@ -22,7 +22,7 @@ SAMPLES = [
 
 
 def answers(_: ChatRequest) -> Completion:
-    """Find nothing supported."""
+    """Return a verdict that no claim is supported."""
     return Completion(VERDICTS, 100, 20)
 
 
@@ -35,7 +35,7 @@ def run(*arguments: str | Path) -> Result:
 
 @pytest.mark.rooms
 def test_a_report_that_was_cut_off_is_noted(tmp_path: Path) -> None:
-    """Its writer was killed within a line: what is whole is shown, and that is said."""
+    """After its writer was killed within a line, the whole rows are shown, with a note."""
     sample = Sample(retrieved_context_ids=["a"], reference_context_ids=["a", "b"])
     path = tmp_path / "report.jsonl"
     evaluate([sample] * 3, IdRecall(), progress=False).save(path)
@@ -69,7 +69,7 @@ def test_what_is_no_report_is_refused(tmp_path: Path, content: bytes | None, pro
 
 @pytest.fixture
 def base_url() -> Iterator[str]:
-    """Serve a model that finds nothing supported, on a free loopback port."""
+    """Serve a model that supports no claim, on a free loopback port."""
     reply = completion(VERDICTS) | {
         "usage": {"prompt_tokens": 1000, "completion_tokens": 100, "total_tokens": 1100}
     }

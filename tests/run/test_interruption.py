@@ -1,4 +1,4 @@
-"""What ends a run early, exceptions and Ctrl-C, and the report that comes with it."""
+"""Exceptions and Ctrl-C, which end a run early, and the report that they carry."""
 
 from __future__ import annotations
 
@@ -29,11 +29,11 @@ from tests.run.delayed_model import DelayedModel, samples, scorer
 
 
 class TestExceptions:
-    """What users' own code raises ends the run, if it must, and loses nothing."""
+    """Exceptions of users' own code end the run, if they must, and lose no row."""
 
     @pytest.mark.parametrize("asked", [IdRecall(), None], ids=["ids", "judged"])
     def test_samples_that_raise_midway(self, asked: IdRecall | None) -> None:
-        """The exception is the user's own, and has the report of what was read before."""
+        """The exception is the user's own, and has the report of the samples before it."""
 
         def stream() -> Iterator[Sample]:
             yield from samples(3)
@@ -52,7 +52,7 @@ class TestExceptions:
         assert len(caught.value.report) == 3  # type: ignore[attr-defined]
 
     def test_a_callback_that_raises(self) -> None:
-        """It ends the run, and what is in flight; connections are closed."""
+        """It ends the run and the requests in flight; connections are closed."""
         model = DelayedModel(lambda number: 60.0 if number > 6 else 0.0)
 
         def failing(row: Row) -> None:
@@ -78,7 +78,7 @@ class TestExceptions:
 
     @pytest.mark.parametrize("budget", [None, Budget(tokens=5_000)])
     def test_a_model_that_counts_no_tokens(self, tmp_path: Path, budget: Budget | None) -> None:
-        """None is none: the run goes on, with a store and a budget too."""
+        """None counts as no tokens: the run goes on, with a store and a budget too."""
 
         class Uncounted(DelayedModel):
             async def acomplete(self, request: ChatRequest) -> Completion:
@@ -97,11 +97,11 @@ class TestCtrlC:
     """Once: a clean stop with the partial report. Twice: at once."""
 
     def test_the_partial_report_comes_with_it(self) -> None:
-        """What is in flight is unscored, what was done is kept, the handler is as before."""
+        """Samples in flight are unscored, finished ones kept, and the handler is restored."""
         before = signal.getsignal(signal.SIGINT)
 
         def pressed(number: int) -> float:
-            if number == 13:  # it is in flight, whatever the load of the machine
+            if number == 13:  # it is in flight at any load of the machine
                 os.kill(os.getpid(), signal.SIGINT)
             return 60.0 if number > 12 else 0.0
 
@@ -118,7 +118,7 @@ class TestCtrlC:
         assert isinstance(caught.value, KeyboardInterrupt)
 
     def test_while_a_request_is_on_its_way(self) -> None:
-        """Nothing is waited for."""
+        """The run does not wait for the reply."""
         model = DelayedModel(lambda _: 60.0)
         threading.Timer(0.2, os.kill, (os.getpid(), signal.SIGINT)).start()
         with pytest.raises(Interrupted):
@@ -136,7 +136,7 @@ class TestCtrlC:
         assert len(caught.value.report) == 2
 
     def test_in_another_thread_nothing_is_handled(self) -> None:
-        """No signal arrives there, and none is asked for."""
+        """No signal arrives in another thread, and no handler is set there."""
         done = []
         thread = threading.Thread(
             target=lambda: done.append(evaluate(samples(4), scorer(DelayedModel()), progress=False))
@@ -149,9 +149,9 @@ class TestCtrlC:
 class _SignalAtLine:
     """Presses Ctrl-C before the nth line that the main thread runs in `folders`.
 
-    A run that stands still before that line gets it then. With `more` the first one comes when the
-    run stands still, the second before the nth line after that, and the rest of `more` before the
-    lines that follow. A run that goes on after the last has `hung`.
+    A run that stops before that line gets it then. With `more`, the first Ctrl-C comes when the run
+    stops, the second before the nth line after that, and the rest of `more` before the following
+    lines. A run that goes on after the last has `hung`.
     """
 
     def __init__(
@@ -179,7 +179,7 @@ class _SignalAtLine:
         sys.settrace(None)
         self._over.set()
         self._release()
-        self._watcher.join()  # what it presses is not for the next run
+        self._watcher.join()  # it must not press Ctrl-C in the next run
 
     def _called(self, frame: FrameType, event: str, argument: object) -> Any:
         is_traced = any(folder in frame.f_code.co_filename for folder in self._folders)
@@ -199,7 +199,7 @@ class _SignalAtLine:
         before = -1
         while not self._over.wait(0.1) and not self.was_reached and self._lines != before:
             before = self._lines
-        # On a busy machine a run may only seem to stand still, and reach the line all the same.
+        # On a busy machine a run may only seem to have stopped, and still reach the line.
         if not self._over.is_set() and next(self._unpressed, False):
             signal.pthread_kill(self._main, signal.SIGINT)
             self._counts = True
@@ -213,10 +213,10 @@ class _SignalAtLine:
 @pytest.mark.skipif(sys.platform == "win32", reason="signals as on POSIX systems")
 @pytest.mark.parametrize("kind", ["retriever in threads", "retriever in a loop", "judge"])
 def test_ctrl_c_before_any_line(kind: str) -> None:
-    """Wherever it comes, it ends the run at once, though what the run waits for never answers.
+    """Ctrl-C before any line ends the run at once, though its retriever or model never answers.
 
-    A loop that waits for a model looks about it every second, so its lines have no end: 300
-    reach into the wait.
+    A loop that waits for a model wakes up every second, so its lines have no end: 300 reach into
+    the wait.
     """
     for nth in range(1, 301) if kind == "judge" else count(1):
         over = threading.Event()
@@ -252,7 +252,7 @@ def test_ctrl_c_before_any_line(kind: str) -> None:
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
 @pytest.mark.parametrize("more", [1, 3])
 def test_more_of_ctrl_c_before_any_line(more: int) -> None:
-    """They end what the first one left to be ended, wherever in the run they come."""
+    """At any line, they interrupt the cleanup that the first Ctrl-C began."""
     folders = ("/fullrecall/run/", "/fullrecall/judge/models/", "/concurrent/", "/threading.py")
     for nth in range(1, 1_500, 2 * more):
         judged = scorer(DelayedModel(lambda _: 600.0))

@@ -1,4 +1,4 @@
-"""What a run asks at once and how long, and the endpoints on which it gives up."""
+"""A run's requests in flight and its time, and the endpoints that it gives up."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from fullrecall.scorers.result import Status
 
 
 class LimitedModel(DelayedModel):
-    """Says of its first request, in a completion, that it was one too many."""
+    """Turns its first request away in a completion, as one too many."""
 
     def __init__(self, wait: float) -> None:
         super().__init__()
@@ -37,7 +37,7 @@ class TestLimits:
     """Rate limits, timeouts, deadlines."""
 
     def test_a_rate_limit_lowers_the_concurrency(self) -> None:
-        """An endpoint that takes two at a time gets there, and every sample is scored."""
+        """With an endpoint that takes two requests at a time, every sample is scored."""
 
         def fails(_: int) -> Exception | None:
             return HttpError(429) if model.at_once > 2 else None
@@ -61,7 +61,7 @@ class TestLimits:
         assert times[4] - times[2] >= 0.29, "one more may have been on its way"
 
     def test_a_model_of_ones_own_says_how_long_to_wait(self) -> None:
-        """`Completion.wait` holds back as `Retry-After` does; one that is no number does not."""
+        """`Completion.wait` holds back as `Retry-After` does; an absurdly long one does not."""
         for wait, least in [(0.3, 0.29), (10**400, 0.0)]:
             model = LimitedModel(wait)
             report = evaluate(samples(2), scorer(model), progress=False, retries=QUICK)
@@ -69,14 +69,14 @@ class TestLimits:
             assert model.times[-1] - model.times[0] >= least
 
     def test_a_wait_that_is_too_long_is_not_waited(self) -> None:
-        """A quota that is open again in an hour ends the request at once."""
+        """A `Retry-After` of an hour ends the request at once."""
         model = DelayedModel(fails=lambda _: HttpError(429, **{"retry-after": "3600"}))
         with pytest.raises(RunStopped, match="rate limit"):
             evaluate(samples(8), scorer(model), progress=False, max_concurrency=8, deadline=5)
         assert len(model.sent) <= 8
 
     def test_a_request_that_hangs_is_sent_once_more(self) -> None:
-        """After its timeout, and then the sample is unscored with the way out."""
+        """It is sent again after its timeout, and then the sample is unscored with the way out."""
         model = DelayedModel(lambda number: 60.0 if number in (3, 9) else 0.0)
         report = evaluate(samples(6), scorer(model), progress=False, timeout=0.1, retries=QUICK)
         assert {row.results[0].status for row in report} == {Status.SCORED}
@@ -110,10 +110,10 @@ class TestLimits:
 
 
 class TestStopping:
-    """A model that answers nobody ends the run: once, clearly, and nothing is lost."""
+    """A model that never answers ends the run: once, with a clear error, without losing rows."""
 
     def test_nobody_there(self) -> None:
-        """An address where nobody listens is not tried for every sample."""
+        """An address that refuses connections is not tried for every sample."""
         model = DelayedModel(fails=lambda _: ConnectionRefusedError("nobody"))
         with pytest.raises(RunStopped, match="ConnectionRefusedError: nobody"):
             evaluate(samples(200), scorer(model), progress=False, max_concurrency=4, retries=QUICK)
@@ -146,7 +146,7 @@ class TestStopping:
         assert report.spent.retries == 1
 
     def test_one_that_is_to_wait_for_years_after_others_were_answered_stops_nobody(self) -> None:
-        """It was sent with the others, and is turned away once the last of them has its answer."""
+        """Sent with the other requests, it is turned away after the last of them was answered."""
 
         class LastTurnedAway(DelayedModel):
             async def acomplete(self, request: ChatRequest) -> Completion:
@@ -164,14 +164,14 @@ class TestStopping:
         ]
 
     def test_without_retries_nothing_is_sent_again(self) -> None:
-        """Neither what fails for the moment nor what is turned away."""
+        """Neither a request that fails for the moment nor one that is turned away."""
         model = DelayedModel(fails=lambda number: HttpError(400) if number == 9 else None)
         report = evaluate(samples(6), scorer(model), progress=False, retries=0)
         assert report.spent is not None
         assert (report.spent.retries, report.summary()[0].unscored) == (0, 1)
 
     def test_an_endpoint_that_dies_midway(self) -> None:
-        """What was scored before is in the error's report, and the rest is not asked for."""
+        """The error's report has the samples scored before, and the rest is not asked for."""
         model = DelayedModel(fails=lambda number: HttpError(500) if number > 30 else None)
         with pytest.raises(RunStopped, match="in a row failed") as caught:
             evaluate(samples(400), scorer(model), progress=False, max_concurrency=4, retries=QUICK)

@@ -35,7 +35,7 @@ NAMES = ("r.jsonl", "r.parquet")
 
 @pytest.fixture(autouse=True)
 def _small_groups(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Row groups of 10 rows, so that a test has many."""
+    """Set row groups of 10 rows, so that a test has many."""
     monkeypatch.setattr(parquet, "GROUP_ROWS", 10)
 
 
@@ -47,7 +47,7 @@ def questions(count: int) -> list[Sample]:
 
 
 def until(samples: list[Any], count: int) -> Iterator[Any]:
-    """Yield so many samples, then interrupt the run."""
+    """Yield `count` samples, then interrupt the run."""
     yield from samples[:count]
     raise KeyboardInterrupt
 
@@ -119,7 +119,7 @@ def test_a_retriever_is_asked_for_the_rest(name: str, tmp_path: Path) -> None:
 @pytest.mark.parametrize("name", NAMES)
 @pytest.mark.parametrize("end", ["budget", "deadline", "model"])
 def test_samples_that_the_run_did_not_reach_are_scored(name: str, end: str, tmp_path: Path) -> None:
-    """Whatever ended it: a budget, a deadline, a model that answers nobody."""
+    """After an end by a budget, a deadline, or a model that does not answer."""
     path, samples, is_down = tmp_path / name, paid.samples(list(range(12))), end == "model"
 
     def before(sent: int) -> None:
@@ -205,7 +205,7 @@ def test_two_runs_do_not_write_to_one_output(name: str, tmp_path: Path) -> None:
 def test_a_slow_judge_loses_less_than_a_minute(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Rows are written once they have waited, however few they are."""
+    """Rows are written after a wait, even if they are few."""
     now = 1000.0
     for module in (row_writer, parquet):
         monkeypatch.setattr(module, "monotonic", lambda: now)

@@ -25,7 +25,7 @@ def sample(references: list[str], contexts: list[str]) -> Sample:
 
 
 def counting(at: int, then: Callable[[], Any]) -> tuple[list[int], Callable[[str, str], float]]:
-    """Return a similarity that does something in its call number `at`, and its calls."""
+    """Return the calls of a similarity, and the similarity, which calls `then` in call `at`."""
     calls: list[int] = []
 
     def compared(_: str, __: str) -> float:
@@ -61,7 +61,7 @@ def test_ctrl_c_ends_a_sample_between_two_comparisons() -> None:
 def test_a_deadline_ends_a_sample_between_two_comparisons(
     monkeypatch: pytest.MonkeyPatch, *, is_async: bool
 ) -> None:
-    """What comes after it is unscored with that reason; no exception."""
+    """Later samples are unscored with that reason; no exception is raised."""
     real, shift = time.monotonic, [0.0]
     monkeypatch.setattr(time, "monotonic", lambda: real() + shift[0])
     calls, compared = counting(5, lambda: shift.__setitem__(0, 1e6))
@@ -79,7 +79,7 @@ def test_a_deadline_ends_a_sample_between_two_comparisons(
 
 @pytest.mark.usefixtures("small_pieces")
 def test_a_cancelled_run_leaves_no_comparison_behind() -> None:
-    """A task that is cancelled ends the thread that compares for it."""
+    """Canceling a task ends the thread that compares for it."""
 
     async def main() -> list[int]:
         began = asyncio.Event()
@@ -100,7 +100,7 @@ def test_a_cancelled_run_leaves_no_comparison_behind() -> None:
 
 
 def test_a_pause_outside_of_a_run_is_nothing() -> None:
-    """`pause` raises what the innermost check raises, and nothing once that has ended."""
+    """`pause` raises the exception of the innermost check, and none once the check has ended."""
 
     def over() -> None:
         raise Unmeasured("over")
@@ -118,7 +118,7 @@ NAMES = sorted(similarity._by_name())
 
 
 def test_pieces_change_no_value(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Whatever the bounds of pieces, each value is that of the direct call."""
+    """With any bounds of the pieces, each value equals that of the direct call."""
     draw = random.Random(51)
 
     def text(longest: int) -> str:
@@ -177,7 +177,7 @@ def test_long_equal_texts_take_no_time() -> None:
 
 @pytest.mark.parametrize("kind", ["ids", "groups", "texts"])
 def test_a_long_row_has_pauses(kind: str) -> None:
-    """Whatever its targets are: a run that is to end leaves it in the middle."""
+    """With IDs or texts as targets, a run that is to end leaves the row in the middle."""
     many = [str(number) for number in range(60_000)]
     scorer: IdRecall | TextRecall = IdRecall()
     if kind == "texts":

@@ -1,4 +1,4 @@
-"""What other systems lack or refuse: forks, locks of POSIX, names of files, files that are open."""
+"""Features that other systems lack or refuse: forks, POSIX locks, file names, open files."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ print(len(written), len(Report.open(folder / "report.jsonl")))
 
 
 def test_without_the_locks_and_limits_of_posix(tmp_path: Path) -> None:
-    """Stores, limits and reports that are written as they come need neither of the modules."""
+    """Stores, limits and streamed reports need neither of the modules."""
     ended = subprocess.run(
         [sys.executable, "-c", WITHOUT, str(tmp_path)],
         capture_output=True,
@@ -50,7 +50,7 @@ def work(folder: Path) -> None:
 
 
 def test_a_process_that_is_spawned(tmp_path: Path) -> None:
-    """It answers from the store of its parent, which paid."""
+    """A spawned process answers from the store of its parent, which paid."""
     judge([1, 2], Paid(tmp_path / "paid"), tmp_path / "store")
     process = multiprocessing.get_context("spawn").Process(target=work, args=(tmp_path,))
     process.start()
@@ -68,7 +68,7 @@ ROWS: list[Any] = [{"retrieved_context_ids": ["a"], "reference_context_ids": ["a
 def test_names_with_backslashes_and_colons(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
 ) -> None:
-    """They are names of files here, and nothing else is written."""
+    """On POSIX they are file names, and no other file is written."""
     monkeypatch.chdir(tmp_path)
     report = evaluate(ROWS, IdRecall(), progress=False)
     for ending, save in (
@@ -87,7 +87,7 @@ def test_names_with_backslashes_and_colons(
 def test_a_file_that_another_program_has_open(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
 ) -> None:
-    """Windows refuses to replace it: the error says so, the old one stays, none is left over."""
+    """If Windows refuses to replace it, the error says so, and only the old file stays."""
     report = evaluate(ROWS, IdRecall(), progress=False)
     path = tmp_path / name
     save: Any = {".csv": report.to_csv, ".html": report.to_html}.get(path.suffix, report.save)
@@ -112,5 +112,5 @@ def test_a_file_that_another_program_has_open(
 
 
 def contents(folder: Path) -> dict[str, bytes]:
-    """Return what each file below a folder holds."""
+    """Return the bytes of each file below a folder."""
     return {str(each): each.read_bytes() for each in folder.rglob("*") if each.is_file()}

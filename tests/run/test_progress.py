@@ -1,4 +1,4 @@
-"""What shows a run while it goes on."""
+"""The progress bar of a run."""
 
 from __future__ import annotations
 
@@ -11,16 +11,16 @@ from fullrecall import evaluate
 
 
 class TestProgress:
-    """A bar, or nothing."""
+    """With a bar, and without."""
 
     def test_a_short_run_says_nothing(self, capfd: pytest.CaptureFixture[str]) -> None:
-        """No bar, and with `progress=False` never."""
+        """A short run shows no bar, and with `progress=False` no run does."""
         evaluate(samples(4), scorer(DelayedModel()))
         evaluate(samples(4), scorer(DelayedModel()), progress=False)
         assert capfd.readouterr() == ("", "")
 
     def test_a_bar_on_a_terminal(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        """It counts samples and tells what was spent."""
+        """It shows the number of samples and the spending."""
         written: list[str] = []
 
         class Terminal:

@@ -88,7 +88,7 @@ def evaluated(retriever: str, *options: str) -> Any:
     ["app:search", "app.py:search", "./app.py:asearch", "app:index", "app:index.retrieve.__self__"],
 )
 def test_what_is_named_is_asked(retriever: str) -> None:
-    """A function, sync or async, or a retriever; it imports what lies beside it."""
+    """A function, sync or async, or a retriever; it can import the modules beside it."""
     result = evaluated(retriever, "--json", "--output", "report.jsonl")
     assert result.exit_code == 0, result.output
     assert "0.75" in result.stdout  # of its prints, nothing
@@ -100,7 +100,7 @@ def test_what_is_named_is_asked(retriever: str) -> None:
 
 @pytest.mark.rooms
 def test_a_file_of_another_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The path is that of the file; its own folder has what it imports."""
+    """The path names the file, which imports modules from its own folder."""
     other = tmp_path / "other"
     other.mkdir()
     Path("questions.jsonl").rename(other / "questions.jsonl")
@@ -128,7 +128,7 @@ def test_a_file_of_another_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     ],
 )
 def test_what_cannot_be_asked_is_one_line(retriever: str, told: str) -> None:
-    """Wrong usage: exit 2, the option, the value; nothing is asked, no traceback."""
+    """Wrong usage: exit 2, with the option and the value, without a call or a traceback."""
     result = evaluated(retriever)
     assert result.exit_code == 2
     assert "--retriever" in result.stderr
@@ -138,7 +138,7 @@ def test_what_cannot_be_asked_is_one_line(retriever: str, told: str) -> None:
 
 @pytest.mark.rooms
 def test_a_function_that_raises_leaves_nothing_to_score() -> None:
-    """No 0: the reason, and an exit code that is no success."""
+    """Not a score of 0, but the reason, and exit code 2."""
     result = evaluated("app:fails")
     assert result.exit_code == 2
     assert "nothing could be scored" in result.stderr
@@ -147,7 +147,7 @@ def test_a_function_that_raises_leaves_nothing_to_score() -> None:
 
 @pytest.mark.rooms
 def test_a_run_has_its_retrieval() -> None:
-    """Beside --run there is nobody to ask."""
+    """With --run, no retriever can be asked."""
     result = evaluated("app:search", "--run", "questions.jsonl")
     assert result.exit_code == 2
     assert "--retriever: must be left out with --run" in result.stderr
@@ -155,7 +155,7 @@ def test_a_run_has_its_retrieval() -> None:
 
 @pytest.mark.rooms
 def test_without_a_retrieval_the_option_is_named() -> None:
-    """Who has questions only learns how to have them answered."""
+    """The error for questions alone names the option."""
     from fullrecall.cli import app
 
     Path("questions.jsonl").write_text('{"question": "q", "expected_ids": ["d1"]}\n', "utf-8")
@@ -166,7 +166,7 @@ def test_without_a_retrieval_the_option_is_named() -> None:
 
 @pytest.mark.rooms
 def test_an_interrupt_shows_what_was_scored() -> None:
-    """Ctrl-C while the function searches: the answers until then are saved; exit 130."""
+    """After Ctrl-C while the function searches, the earlier rows are saved; exit 130."""
     slow = "import os, time\n\n\ndef search(question):\n    if 'Oslo' in question:\n"
     slow += "        time.sleep(1)\n        os.write(1, b'searching')\n"
     slow += "        time.sleep(600)\n    return ['d1']\n"

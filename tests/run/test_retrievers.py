@@ -1,4 +1,4 @@
-"""`evaluate(retriever=…)`: whatever is asked and however it fails, each sample gets its own."""
+"""`evaluate(retriever=…)`: each sample gets its own contexts or error, with any retriever."""
 
 from __future__ import annotations
 
@@ -43,18 +43,18 @@ asked_in: ContextVar[str] = ContextVar("asked_in", default="nowhere")
 
 
 def questions(count: int) -> list[Sample]:
-    """Return samples whose question is the ID that is wanted."""
+    """Return samples whose question is the reference ID."""
     return [Sample(user_input=f"d{n}", reference_context_ids=[f"d{n}"]) for n in range(count)]
 
 
 def search(question: str) -> list[Context]:
-    """Find the document that the question names, a moment later for some."""
+    """Return the document that the question names, for some questions after a moment."""
     time.sleep(0.001 * (hash(question) % 3))
     return [Context(id="other"), Context(id=question)]
 
 
 async def asearch(question: str) -> list[dict[str, str]]:
-    """Find the same, in an event loop."""
+    """Return the same, in an event loop."""
     await asyncio.sleep(0.001 * (hash(question) % 3))
     return [{"id": "other"}, {"id": question}]
 
@@ -79,7 +79,7 @@ class Called:
     """An object with an async `__call__`."""
 
     async def __call__(self, question: str) -> list[Context]:
-        """Return what `search` finds."""
+        """Return the contexts of `search`."""
         return search(question)
 
 
@@ -100,7 +100,7 @@ RETRIEVERS: dict[str, Any] = {
 @pytest.mark.parametrize("name", RETRIEVERS)
 @pytest.mark.parametrize("max_concurrency", [1, 7])
 def test_every_retriever_gives_the_same(run: Evaluate, name: str, max_concurrency: int) -> None:
-    """Each sample has what was found for its own question, in the samples' order."""
+    """Each sample has the contexts for its own question, in the samples' order."""
     report = run(questions(20), RETRIEVERS[name], max_concurrency=max_concurrency)
     assert [row.sample.user_input for row in report] == [f"d{n}" for n in range(20)]
     assert [row.results[0].score for row in report] == [1.0] * 20
@@ -111,7 +111,7 @@ def test_every_retriever_gives_the_same(run: Evaluate, name: str, max_concurrenc
 
 @WAYS
 def test_a_record_is_in_the_report(run: Evaluate) -> None:
-    """The calls, and the answer that came with them."""
+    """The report has the calls, and their answer."""
     (row,) = run(questions(1), Searcher())
     assert row.sample.response == "It is d0."
     assert row.sample.retrieval is not None
@@ -120,7 +120,7 @@ def test_a_record_is_in_the_report(run: Evaluate) -> None:
 
 @WAYS
 def test_up_to_max_concurrency_are_asked_at_once(run: Evaluate) -> None:
-    """No more, and no fewer once the first has answered; in the caller's context."""
+    """No more, and no fewer after the first answer; in the caller's context."""
     lock, now, most = threading.Lock(), 0, 0
     together = threading.Barrier(4)
     contexts = set()
@@ -146,7 +146,7 @@ def test_up_to_max_concurrency_are_asked_at_once(run: Evaluate) -> None:
 @WAYS
 @pytest.mark.parametrize("asynchronous", [False, True])
 def test_a_failure_is_its_samples_own(run: Evaluate, *, asynchronous: bool) -> None:
-    """The reason is there, without a traceback; the others are scored."""
+    """The sample has the reason, without a traceback; the other samples are scored."""
 
     def failing(question: str) -> Any:
         if question == "d1":
@@ -173,7 +173,7 @@ def test_a_failure_is_its_samples_own(run: Evaluate, *, asynchronous: bool) -> N
 @WAYS
 @pytest.mark.parametrize("asynchronous", [False, True])
 def test_a_call_that_hangs_is_given_up(run: Evaluate, *, asynchronous: bool) -> None:
-    """After `timeout` seconds, beside others that go on; the run ends."""
+    """It is given up after `timeout` seconds; other calls go on, and the run ends."""
     never = threading.Event()
 
     def hanging(question: str) -> Any:
@@ -219,7 +219,7 @@ def database(path: Path) -> sqlite3.Connection:
 
 @WAYS
 def test_what_belongs_to_the_callers_thread_is_asked_there(run: Evaluate, tmp_path: Path) -> None:
-    """A connection that was opened before: SQLite lets no other thread use it."""
+    """SQLite lets no other thread use a connection that the caller opened."""
     connections: list[sqlite3.Connection] = []
 
     def find(question: str) -> list[str]:
@@ -241,7 +241,7 @@ def test_what_belongs_to_the_callers_thread_is_asked_there(run: Evaluate, tmp_pa
 
 
 class Ending(BaseException):
-    """No error, but what is to end a program."""
+    """An exception that ends a program, not an error."""
 
 
 @pytest.mark.parametrize("kind", ["thread", "caller", "async"])
@@ -249,7 +249,7 @@ class Ending(BaseException):
 def test_what_a_retriever_raises_beyond_errors_hangs_no_run(
     tmp_path: Path, kind: str, raised: type[BaseException]
 ) -> None:
-    """Nobody cancelled the call: its sample is unscored; all else ends the run, and is raised."""
+    """A retriever's own `CancelledError` leaves its sample unscored; the rest ends the run."""
     connection = database(tmp_path / "a.db")
     calls: list[str] = []
 
@@ -275,7 +275,7 @@ def test_what_a_retriever_raises_beyond_errors_hangs_no_run(
 
 
 class Recorder:
-    """A retriever as an adapter makes one: what a call raises stands in its record."""
+    """A retriever like an adapter's: its record has the exception of a call."""
 
     def __init__(self, find: Callable[[str], Any]) -> None:
         self._find = find
@@ -286,12 +286,12 @@ class Recorder:
             found = tuple(self._find(str(sample.user_input)))
         except sqlite3.Error as error:
             call = Call("search", error=f"{type(error).__name__}: {error}")
-            # Another search answers in its place: no error of the whole, and the wrong documents.
+            # Another search answers in its place: no error in total, but the wrong documents.
             return Retrieval([Context(id="other")], calls=[call])
         return Retrieval(found, calls=[Call("search", contexts=found)])
 
     async def aretrieve(self, sample: Sample) -> Retrieval:
-        """Return the same, from some thread."""
+        """Return the same, from another thread."""
         return await asyncio.to_thread(self.retrieve, sample)
 
 
@@ -299,7 +299,7 @@ class Recorder:
 def test_what_an_adapter_records_as_failed_for_its_thread_is_asked_there(
     run: Evaluate, tmp_path: Path
 ) -> None:
-    """LangChain's retriever over a connection of SQLite raises nothing: its record says why."""
+    """LangChain's retriever over an SQLite connection does not raise: its record has the error."""
     connections: list[sqlite3.Connection] = []
 
     def find(question: str) -> list[Context]:
@@ -321,7 +321,7 @@ def test_what_an_adapter_records_as_failed_for_its_thread_is_asked_there(
 
 @WAYS
 def test_what_works_in_no_thread_says_so(run: Evaluate) -> None:
-    """The reason is the library's own."""
+    """The reason is the library's message."""
     here = threading.get_ident()
 
     def find(question: str) -> list[Context]:
@@ -338,7 +338,7 @@ def test_what_works_in_no_thread_says_so(run: Evaluate) -> None:
 
 @WAYS
 def test_nothing_is_asked_after_the_deadline(run: Evaluate) -> None:
-    """What was not asked by then is unscored, and the run ends."""
+    """Samples not asked by then are unscored, and the run ends."""
     asked = []
 
     def slow(question: str) -> list[Context]:
@@ -354,7 +354,7 @@ def test_nothing_is_asked_after_the_deadline(run: Evaluate) -> None:
 
 @WAYS
 def test_samples_are_not_read_far_ahead(run: Evaluate) -> None:
-    """A stream is read as it is asked, and its exception comes after what it yielded."""
+    """A stream is read as it is asked, and its exception is raised after its samples."""
     drawn: list[int] = []
     seen: list[int] = []
 
@@ -384,7 +384,7 @@ def test_a_run_that_is_left_leaves_nothing_behind(*, asynchronous: bool) -> None
 
 
 def test_a_cancelled_evaluation_cancels_its_calls() -> None:
-    """Tasks that ask are gone when `aevaluate` is."""
+    """The tasks that ask end with `aevaluate`."""
     cancelled = []
 
     async def hanging(question: str) -> Any:
@@ -422,13 +422,13 @@ def test_what_is_no_retriever_is_refused(retriever: Any, why: str) -> None:
 
 
 def test_a_hidden_coroutine_is_named() -> None:
-    """A lambda around an async function returns what has to be awaited."""
+    """A lambda around an async function returns an awaitable."""
     (row,) = run(questions(1), lambda question: asearch(question[:]))
     assert "declare it with async def" in row.results[0].reason
 
 
 def stuck_in(place: str, reached: threading.Event, over: threading.Event) -> Any:
-    """Return a retriever that never answers `d1`, and says that it was asked."""
+    """Return a retriever that sets `reached` when it is asked for `d1`, which it never answers."""
 
     def sync(question: str) -> list[dict[str, str]]:
         if question == "d1":

@@ -1,4 +1,4 @@
-"""`evaluate` as a whole: its options, its sink, its totals, and resuming what it left."""
+"""`evaluate` as a whole: its options, sink, totals, and resumed runs."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ QUICK = Retries(2, first_wait=0.001)
 
 
 class HttpError(Exception):
-    """What a client raises."""
+    """A client's exception."""
 
     def __init__(self, status: int) -> None:
         super().__init__(f"HTTP {status}")
@@ -34,7 +34,7 @@ class HttpError(Exception):
 
 
 class Model:
-    """Answers, or raises what `fails` gives for a claim's number and how often it was asked."""
+    """Answers, or raises `fails(claim, requests)`: the claim's number and its requests so far."""
 
     def __init__(self, fails: Any = lambda _number, _times: None) -> None:
         self.name = "model"
@@ -70,7 +70,7 @@ class TestOptions:
 
     @pytest.mark.parametrize("function", [evaluate, aevaluate])
     def test_help_shows_every_option(self, function: Any) -> None:
-        """By its name, with its default, for people and for tools that read signatures."""
+        """Each option has its name and default in the signature."""
         parameters = dict(inspect.signature(function).parameters)
         assert list(parameters)[:2] == ["samples", "scorers"]
         shown = {name: parameters[name].default for name in list(parameters)[2:]}
@@ -79,7 +79,7 @@ class TestOptions:
 
     @pytest.mark.rooms
     def test_an_option_that_is_none_is_refused(self) -> None:
-        """As every function refuses what it does not take."""
+        """The error suggests the right name."""
         with pytest.raises(ParameterError, match="did you mean max_concurrency"):
             evaluate([], IdRecall(), max_concurency=3)  # type: ignore[call-arg]
         with pytest.raises(ParameterError, match="sink must be a function or None, got 3"):
@@ -87,10 +87,10 @@ class TestOptions:
 
 
 class TestSink:
-    """Rows as they come, for files and displays of one's own."""
+    """Rows as they are scored, for the user's own files and displays."""
 
     def test_each_row_once_and_in_order(self) -> None:
-        """As they are scored."""
+        """The sink gets each row once, in order."""
         rows: list[Row] = []
         run(Model(), 20, sink=rows.append)
         assert [row.position for row in rows] == list(range(1, 21))
@@ -103,7 +103,7 @@ class TestSink:
         assert [row.position for row in rows] == [1, 2, 3]
 
     def test_what_it_raises_ends_the_run(self) -> None:
-        """With the report of the rows that it got, that one included."""
+        """The exception has the report of the rows so far, the last one included."""
 
         def full(row: Row) -> None:
             if row.position == 3:
@@ -115,10 +115,10 @@ class TestSink:
 
 
 class TestResume:
-    """The same call with its store, after a run that left something."""
+    """The same call with its store, after an incomplete run."""
 
     def test_what_fails_no_more_is_answered(self, tmp_path: Path) -> None:
-        """That a store knows of a failure keeps nobody from asking again."""
+        """A failure noted in the store does not prevent a new request."""
         run(Model(lambda number, _: HttpError(400) if number < 3 else None), store=tmp_path / "s")
         model = Model()
         report = run(model, store=tmp_path / "s")
@@ -127,10 +127,10 @@ class TestResume:
 
 
 class TestUsage:
-    """What was sent is what is told, of each sample and of the run."""
+    """The usage of each sample and of the run counts every request sent."""
 
     def test_requests_that_were_sent_again_count(self, tmp_path: Path) -> None:
-        """Five that were rate-limited and the sixth that was answered: six calls; kept as six."""
+        """Five rate-limited requests and an answered one are six calls, also in the store."""
         model = Model(lambda _, times: HttpError(429) if times <= 5 else None)
         scorer = ClaimRecall(judge=LLMJudge(model, reasks=0))
         sample = Sample(reference_claims=["Claim 1."], retrieved_contexts=["c"])
@@ -145,7 +145,7 @@ class TestUsage:
         assert report.rows[0].results[0].usage == (6, 10, 5), "from the kept answer"
 
     def test_a_sample_that_stays_unscored_tells_what_it_took(self) -> None:
-        """Its requests were sent, and are in its usage as in the run's."""
+        """Its requests are in its usage and in the run's."""
         model = Model(lambda number, _: HttpError(500) if number == 3 else None)
         report = run(model, 12)
         usages = [row.results[0].usage.calls for row in report]
@@ -154,7 +154,7 @@ class TestUsage:
         assert (report.spent.calls, report.spent.retries) == (sum(usages), 2)
 
     def test_score_tells_it_too(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        """Without a run around it."""
+        """`score` without a run counts them too."""
         monkeypatch.setattr("fullrecall.judge.flow.Retries", lambda: QUICK)
         scorer = ClaimRecall(
             judge=LLMJudge(Model(lambda _, times: HttpError(503) if times < 3 else None))
@@ -185,16 +185,16 @@ class TestUsage:
         ],
     )
     def test_what_counts_as_a_count(self, told: object, count: int) -> None:
-        """Whole numbers, however they are written; nothing else."""
+        """Whole numbers of any type count; other values do not."""
         assert token_count(told) == count
 
 
 class TestReplies:
-    """What any model answers passes one door."""
+    """The replies of every model are checked in the same way."""
 
     @pytest.mark.parametrize("text", ["x" * (MOST_CHARACTERS + 1), None, 7, b"{}"])
     def test_what_is_no_text_of_a_bearable_length(self, text: Any) -> None:
-        """A model of a framework may return what it will: its sample is unscored."""
+        """A framework's model may return any value: then its sample is unscored."""
 
         class Odd(Model):
             def complete(self, request: ChatRequest) -> Completion:
@@ -212,7 +212,7 @@ class TestReplies:
         )
 
     def test_replies_do_not_outlive_the_run(self) -> None:
-        """Neither a cache nor a judge holds their texts when the report is there."""
+        """After the run, neither a cache nor a judge holds their texts."""
 
         class Marked(str):
             __slots__ = ()

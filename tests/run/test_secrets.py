@@ -1,4 +1,4 @@
-"""Keys and passwords, in every place where a user or an endpoint can put them: nobody sees them."""
+"""Keys and passwords, in every place where a user or an endpoint can put them, stay hidden."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ SAMPLES = [
 
 
 def ways(secret: str) -> Iterator[str]:
-    """Yield a secret in every way in which it may be written."""
+    """Yield a secret in every encoding in which it may be written."""
     written = json.dumps(secret)[1:-1]
     yield secret
     yield secret.upper()
@@ -63,30 +63,30 @@ def ways(secret: str) -> Iterator[str]:
 
 
 def written() -> Iterator[str]:
-    """Yield every secret in every way in which it may be written."""
+    """Yield every secret in every encoding in which it may be written."""
     for secret in SECRETS:
         yield from ways(secret)
     yield base64.b64encode(f"user:{PASSWORD}".encode()).decode().rstrip("=")
 
 
 def tell_tales() -> set[str]:
-    """Return what no text may have: every eight characters of a secret, and its other forms."""
+    """Return the forbidden pieces: eight characters each of a secret and of its encodings."""
     pieces = {TOKEN[n : n + 8] for n in (*range(8), *range(8, len(TOKEN) - 8, 40))}
     for secret in SECRETS[:-1]:
         for way in ways(secret):
             pieces |= {way[n : n + 8] for n in range(len(way) - 7)}
-    # What others say too: half a word.
+    # Not the pieces of ordinary words.
     marked = {piece for piece in pieces if piece.lower() not in {"password", "s3cret-v"}}
     return {piece.lower() for piece in marked}
 
 
 TELL_TALES = tell_tales()
 CLEAN: set[str] = set()
-"""Lines that were looked through: most come again and again."""
+"""Lines that were already checked: most recur."""
 
 
 def check(*told: object) -> None:
-    """Fail where any secret, or eight characters of one, is in any of these."""
+    """Fail if any secret, or eight characters of one, is in any of these."""
     for text in {line for each in told for line in str(each).splitlines()} - CLEAN:
         lowered = text.lower()
         pieces = {lowered[n : n + 8] for n in range(len(lowered) - 7)} & TELL_TALES
@@ -95,7 +95,7 @@ def check(*told: object) -> None:
 
 
 def everything_in(error: BaseException) -> Iterator[str]:
-    """Yield all that an exception holds: words, notes, attributes, causes, frames."""
+    """Yield the contents of an exception: its words, notes, attributes, causes, frames."""
     pending: list[tuple[object, int]] = [(error, 0)]
     seen: set[int] = set()
     while pending:
@@ -118,7 +118,7 @@ def everything_in(error: BaseException) -> Iterator[str]:
 def model_of(
     faulty: FaultyEndpoint, client: type[RemoteModel] = OpenAIChatModel, **changes: Any
 ) -> RemoteModel:
-    """Return a model that has secrets wherever it takes any."""
+    """Return a model with a secret in every option that takes one."""
     host = faulty.base_url.removeprefix("http://")
     if client is AnthropicChatModel:
         host = host.removesuffix("/v1")
@@ -135,18 +135,18 @@ def model_of(
 
 
 def everything(exchange: Exchange) -> str:
-    """Return all that the endpoint was told, as it may echo it."""
+    """Return the request's path, headers and secrets, as the endpoint may echo them."""
     told = f"{exchange.path} {dict(exchange.headers)} " + " ".join(written())
     return f"{told} http://user:{PASSWORD}@host/?api-key={QUERY} Bearer {ASCII_KEY}"
 
 
 def escaped(exchange: Exchange) -> str:
-    """Return the same as other servers' JSON writes it."""
+    """Return the same as in the JSON of other servers."""
     return f"{exchange.path} " + " ".join(way for secret in SECRETS for way in ways(secret))
 
 
 def cut_off(length: int) -> Callable[[Exchange], None]:
-    """Return a fault that says a token, in all places, behind so many characters."""
+    """Return a fault that replies with a token, in all places, after `length` characters."""
 
     def fault(exchange: Exchange) -> None:
         code = (400, 200)[length % 2]
@@ -158,7 +158,7 @@ def cut_off(length: int) -> Callable[[Exchange], None]:
 
 
 def echoing_message(exchange: Exchange, code: int) -> None:
-    """Fail, with all secrets in the message, the code and the headers."""
+    """Reply with an error, with all secrets in the message, the code and the headers."""
     error = {"message": everything(exchange), "code": ASCII_KEY, "param": PASSWORD}
     exchange.send(code, json.dumps({"error": error}).encode(), X_Echo=HEADER)
 
@@ -210,7 +210,7 @@ FAULTS: dict[str, Callable[[Exchange], None]] = {
 
 @pytest.fixture
 def logged(caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
-    """Capture what clients log, whatever a test before has switched off: they do log."""
+    """Capture the logs of clients, also if an earlier test has disabled them."""
     for package in ("openai", "anthropic"):
         importlib.import_module(package)
     monkeypatch.setattr(logging.root.manager, "disable", 0)
@@ -259,7 +259,7 @@ def test_no_secret_leaves(  # noqa: PLR0917 - fixtures
     client: type[RemoteModel],
     name: str,
 ) -> None:
-    """Neither store, report, page, log, `repr` nor exception has a byte of one."""
+    """No store, report, page, log, `repr` or exception has a part of a secret."""
     faulty.strikes(FAULTS[name], frozenset({1, 2}), always=True)
     model = model_of(faulty, client)
     scorer = ClaimRecall(judge=LLMJudge(model, reasks=0))
@@ -288,7 +288,7 @@ def test_no_secret_leaves(  # noqa: PLR0917 - fixtures
 
 @pytest.mark.parametrize("name", FAULTS)
 def test_no_secret_is_in_what_a_model_returns(faulty: FaultyEndpoint, name: str) -> None:
-    """Whoever calls a model directly gets a completion: why there is no answer, and no secret."""
+    """A direct call of a model returns a completion with the failure, and without a secret."""
     faulty.strikes(FAULTS[name], frozenset({1}), always=True)
     model = model_of(faulty)
     request = ChatRequest((Message("system", "s"), Message("user", 'claims:\n1 "Claim 1"')))
@@ -308,7 +308,7 @@ def test_no_secret_is_in_what_a_model_returns(faulty: FaultyEndpoint, name: str)
 
 
 def test_the_endpoint_gets_what_it_needs(faulty: FaultyEndpoint) -> None:
-    """User and password as basic authorization, parameters as they were given; and it answers."""
+    """It gets user and password as basic authorization, and the parameters unchanged."""
     seen: list[tuple[str, dict[str, str]]] = []
 
     def look(exchange: Exchange) -> None:
@@ -328,7 +328,7 @@ def test_the_endpoint_gets_what_it_needs(faulty: FaultyEndpoint) -> None:
 
 
 def test_no_secret_is_in_a_pickle(faulty: FaultyEndpoint, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A worker reads its key from its own environment; what cannot come from there is refused."""
+    """A worker reads its key from its own environment; a secret from elsewhere is refused."""
     url = faulty.base_url.replace("//", f"//user:{quote(PASSWORD, safe='')}@")
     model = OpenAIChatModel("m", base_url=faulty.base_url, api_key=ASCII_KEY)
     with pytest.raises(ParameterError, match=r"api_key holds secrets.*set OPENAI_API_KEY here"):
@@ -352,7 +352,7 @@ def test_no_secret_is_in_a_pickle(faulty: FaultyEndpoint, monkeypatch: pytest.Mo
 
 
 def test_a_copy_in_the_same_process_keeps_the_key(faulty: FaultyEndpoint) -> None:
-    """It goes nowhere."""
+    """The copy does not leave the process."""
     model = model_of(faulty)
     for copied in (copy.copy(model), copy.deepcopy(model)):
         assert copied.api_key == ASCII_KEY
@@ -361,7 +361,7 @@ def test_a_copy_in_the_same_process_keeps_the_key(faulty: FaultyEndpoint) -> Non
 
 
 def test_an_address_that_is_none_is_refused_without_its_password() -> None:
-    """The message shows the address, and not what is secret in it."""
+    """The message shows the address without its secrets."""
     for address in (
         f"user:{PASSWORD}@host/v1",
         f"http://user:{PASSWORD[:4]}@[::1/v1",
@@ -375,7 +375,7 @@ def test_an_address_that_is_none_is_refused_without_its_password() -> None:
 def test_what_the_environment_says_is_hidden_too(
     faulty: FaultyEndpoint, monkeypatch: pytest.MonkeyPatch, logged: pytest.LogCaptureFixture
 ) -> None:
-    """Keys, an address, headers, and the password of a proxy, which sees and echoes all of them."""
+    """Keys, an address, headers, and a proxy's password; the proxy echoes all of them."""
     host = faulty.base_url.removeprefix("http://").removesuffix("/v1")
     for name in ("no_proxy", "NO_PROXY", "all_proxy", "ALL_PROXY", "https_proxy", "HTTPS_PROXY"):
         monkeypatch.delenv(name, raising=False)
@@ -407,7 +407,7 @@ def test_what_the_environment_says_is_hidden_too(
 
 
 def test_a_secret_is_found_wherever_options_take_one(faulty: FaultyEndpoint) -> None:
-    """A user that is a token, lists and bytes in the options."""
+    """In a user that is a token, and in lists and bytes of the options."""
     host = faulty.base_url.removeprefix("http://")
     model = OpenAIChatModel(
         "m",
@@ -442,7 +442,7 @@ def test_a_secret_is_found_wherever_options_take_one(faulty: FaultyEndpoint) -> 
     ],
 )
 def test_what_looks_like_a_secret_is_taken_out_of_messages(message: str, secret: str) -> None:
-    """Also of models whose key nobody told us: those of the frameworks."""
+    """Also for models whose key fullrecall does not know: those of the frameworks."""
     assert secret not in redacted(message)
     assert "[redacted]" in redacted(message)
 
@@ -453,12 +453,12 @@ def test_what_looks_like_a_secret_is_taken_out_of_messages(message: str, secret:
      "Error code: 429 - no", "see https://host/v1/chat/completions", "keys: value", "sk-1"],
 )  # fmt: skip
 def test_what_is_no_secret_stays(text: str) -> None:
-    """A message says what it has to say."""
+    """Ordinary words of a message are kept."""
     assert redacted(text) == text
 
 
 def test_a_reply_keeps_the_words_that_keys_are_made_of() -> None:
-    """A local server's key may be a word; and what looks like a key may be what a context says."""
+    """A local server's key may be a word, and a context may quote a text that looks like a key."""
     OpenAIChatModel("m", base_url="http://127.0.0.1:9/v1", api_key="ollama")
     OpenAIChatModel("m", base_url="http://127.0.0.1:9/v1", api_key="Secret-42-key")
     text = "Use ollama with api_key=abc12345, or sk-abcdefghijkl."
@@ -476,12 +476,12 @@ def test_a_reply_keeps_the_words_that_keys_are_made_of() -> None:
     ],
 )
 def test_an_address_as_it_is_shown(url: str, shown: str) -> None:
-    """The host and what is asked of it."""
+    """The URL's host and path, without its secrets."""
     assert public_url(url) == shown
 
 
 def test_a_completion_of_any_model_passes_the_same_door() -> None:
-    """A model of a framework that echoes a key that we know: its reply is redacted too."""
+    """The reply of a framework's model that echoes a known key is redacted too."""
 
     class Echo:
         name = "echo"

@@ -1,4 +1,4 @@
-"""A store: what was paid for once is asked for no more."""
+"""A store: a request that was paid for is not sent again."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from fullrecall.scorers.result import Status
 
 
 def test_the_second_run_asks_nobody(tmp_path: Path) -> None:
-    """Answers come from the store, with the usage that they had when they were given."""
+    """Answers come from the store, with their original usage."""
     store = tmp_path / "runs.sqlite"
     first, second = run(store), run(store)
     assert saved(first, tmp_path) == saved(second, tmp_path) == saved(run(None), tmp_path)
@@ -37,7 +37,7 @@ def test_the_second_run_asks_nobody(tmp_path: Path) -> None:
 
 
 def test_without_a_store_a_run_asks_each_thing_once() -> None:
-    """Two scorers of the same judge share what it answers, and samples their reference's claims."""
+    """Two scorers of the same judge share its answers, and samples their reference's claims."""
     model = ScriptedChatModel(answers)
     scorers = [ClaimRecall(judge=LLMJudge(model)), ClaimRecall(judge=LLMJudge(model), name="other")]
     report = evaluate(SAMPLES, scorers, progress=False)
@@ -46,7 +46,7 @@ def test_without_a_store_a_run_asks_each_thing_once() -> None:
 
 
 def test_claims_are_fixed_for_every_retriever(tmp_path: Path) -> None:
-    """A model that would split otherwise today is not asked: two runs judge the same claims."""
+    """A model that would now split differently is not asked: two runs judge the same claims."""
     store = tmp_path / "runs.sqlite"
     run(store)
 
@@ -91,7 +91,7 @@ def test_what_is_no_answer_is_never_kept(tmp_path: Path, bad: Any) -> None:
     store = tmp_path / "runs.sqlite"
     try:
         broken = run(store, lambda _: bad)
-    except RunStopped as stopped:  # a model that answers nobody ends the run
+    except RunStopped as stopped:  # a model that never answers ends the run
         broken = stopped.report or Report([])
     assert {row.results[0].status for row in broken.rows} == {Status.UNSCORED}
     assert len(answers_in(store)) == 0
@@ -99,7 +99,7 @@ def test_what_is_no_answer_is_never_kept(tmp_path: Path, bad: Any) -> None:
 
 
 def test_part_of_an_answer_is_kept_and_only_the_rest_asked(tmp_path: Path) -> None:
-    """A reply that lacks a verdict is an answer to the others; the run that stops there resumes."""
+    """A reply without one verdict answers the other claims; the next run asks for the rest."""
     store = tmp_path / "runs.sqlite"
 
     def half(request: ChatRequest) -> Any:
@@ -119,7 +119,7 @@ def test_part_of_an_answer_is_kept_and_only_the_rest_asked(tmp_path: Path) -> No
 
 
 def test_what_was_not_measured_is_asked_for_by_the_next_run(tmp_path: Path) -> None:
-    """Where `min_measured` lets a score stand without some claims, a later run asks for them."""
+    """If `min_measured` allows a score without some claims, a later run asks for them."""
     store = tmp_path / "s"
 
     def half(request: ChatRequest) -> Any:
@@ -136,7 +136,7 @@ def test_what_was_not_measured_is_asked_for_by_the_next_run(tmp_path: Path) -> N
 
 
 def test_other_words_in_the_prompt_are_another_judge(tmp_path: Path) -> None:
-    """Reworded prompts, of the same version, ask anew."""
+    """Reworded prompts of the same version are sent anew."""
     store = tmp_path / "s"
     run(store)
     reworded = Prompts(split_claims=Prompts().split_claims + " Be brief.")
@@ -169,13 +169,13 @@ def test_everything_that_decides_an_answer_is_in_its_key(other: Ask) -> None:
 
 
 def test_who_accepts_an_answer_does_not_change_its_key() -> None:
-    """The key is of what is asked, not of who asks."""
+    """The key depends on the request, not on its sender."""
     assert completion_key(ask()) == completion_key(ask()._replace(accepts=bool))
 
 
 @given(st.lists(st.text(), min_size=2, max_size=4), st.lists(st.text(), min_size=2, max_size=4))
 def test_keys_differ_exactly_where_the_texts_do(ours: list[str], theirs: list[str]) -> None:
-    """No way of cutting texts into messages makes two requests one; half emoji are texts too."""
+    """Requests that split a text into different messages have different keys, surrogates too."""
     keys = [
         completion_key(ask(messages=tuple(Message("user", text) for text in texts)))
         for texts in (ours, theirs)
@@ -183,7 +183,7 @@ def test_keys_differ_exactly_where_the_texts_do(ours: list[str], theirs: list[st
     assert (keys[0] == keys[1]) == (ours == theirs)
 
 
-# --- what a store gives back
+# --- the answers of a store
 
 
 @settings(deadline=None, max_examples=20)  # each syncs a disk
@@ -191,7 +191,7 @@ def test_keys_differ_exactly_where_the_texts_do(ours: list[str], theirs: list[st
 def test_a_completion_comes_back_as_it_was(
     text: str, detail: str, tokens: int, *, failed: bool
 ) -> None:
-    """Whatever a model wrote, half emoji and NUL included."""
+    """With any text of a model, lone surrogates and NUL included."""
     failure = Failure.CUT_OFF if failed else None
     completion = Completion(text, tokens, 3, failure, detail)
     with tempfile.TemporaryDirectory() as folder, SQLiteLedger(Path(folder) / "s") as store:
@@ -201,7 +201,7 @@ def test_a_completion_comes_back_as_it_was(
 
 
 def test_two_that_ask_the_same_go_on_with_the_same_answer(tmp_path: Path) -> None:
-    """What one process kept first is what the other one goes by, whatever its model said."""
+    """Both processes use the answer that was kept first, even if their models disagree."""
     with SQLiteLedger(tmp_path / "s") as ours, SQLiteLedger(tmp_path / "s") as theirs:
 
         class Late(ScriptedChatModel):
@@ -221,7 +221,7 @@ FIRST = Completion("first", 3, 4)
 
 
 def test_a_store_object_serves_several_runs(tmp_path: Path) -> None:
-    """It stays open until it is closed, and says so afterwards; a path is no object."""
+    """It stays open until it is closed, and raises afterwards."""
     with SQLiteLedger(tmp_path / "s") as store:
         assert [run(store).spent.calls for _ in range(2)] == [CALLS, 0]  # type: ignore[union-attr]
     store.close()
@@ -232,7 +232,7 @@ def test_a_store_object_serves_several_runs(tmp_path: Path) -> None:
 
 
 def test_what_is_added_to_a_request_s_body_is_in_the_model_s_name() -> None:
-    """`options` decide what is answered; their `extra_headers` say who asks, and are not told."""
+    """`options` decide the answer; their `extra_headers` identify the sender and are left out."""
     names = [
         OpenAIChatModel("m", base_url="http://127.0.0.1:9/v1", options=options).name
         for options in (

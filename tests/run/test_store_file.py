@@ -1,4 +1,4 @@
-"""The file of a store: what cannot serve, what may not be written, and disks that are full."""
+"""The file of a store: unusable files, read-only files, and full disks."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from fullrecall.scorers.result import Status
 
 
 def test_a_damaged_row_is_asked_for_again(tmp_path: Path) -> None:
-    """A flipped letter in an answer, which SQLite does not see, is no answer; it is replaced."""
+    """An answer with a flipped letter, which SQLite does not notice, is replaced."""
     store = tmp_path / "runs.sqlite"
     good = saved(run(store), tmp_path)
     with closing(sqlite3.connect(store)) as connection, connection:
@@ -43,7 +43,7 @@ def test_a_damaged_row_is_asked_for_again(tmp_path: Path) -> None:
 
 
 def other_sqlite(path: Path) -> None:
-    """Make somebody else's database."""
+    """Make another program's database."""
     with closing(sqlite3.connect(path)) as connection, connection:
         connection.execute("CREATE TABLE completions (theirs)")
 
@@ -66,7 +66,7 @@ def damaged(path: Path) -> None:
 
 
 def cut_off(path: Path) -> None:
-    """Make a store, and lose its second half."""
+    """Make a store, and cut off its second half."""
     run(path)
     path.write_bytes(path.read_bytes()[: path.stat().st_size // 2])
 
@@ -86,7 +86,7 @@ def cut_off(path: Path) -> None:
 def test_a_file_that_cannot_serve_is_refused_and_left_as_it_is(
     tmp_path: Path, make: Callable[[Path], Any], problem: str
 ) -> None:
-    """The error says what it is, no model is asked, and not a byte of the file changes."""
+    """The error names the problem, no model is asked, and not a byte of the file changes."""
     path = tmp_path / "runs.sqlite"
     make(path)
     before = path.read_bytes()
@@ -97,7 +97,7 @@ def test_a_file_that_cannot_serve_is_refused_and_left_as_it_is(
 
 
 def test_a_directory_that_is_not_there_is_named(tmp_path: Path) -> None:
-    """A typing error in a path is said at once."""
+    """A mistyped path is an error at once."""
     with pytest.raises(StoreError, match="no directory"):
         run(tmp_path / "there" / "runs.sqlite")
     with pytest.raises(StoreError, match="cannot be read"):
@@ -105,7 +105,7 @@ def test_a_directory_that_is_not_there_is_named(tmp_path: Path) -> None:
 
 
 def test_a_bad_path_is_an_error_also_where_nobody_is_asked(tmp_path: Path) -> None:
-    """It is said before anything is scored, and a good one serves, whatever the scorers."""
+    """It is raised before a sample is scored; a good path works with any scorers."""
     sample = Sample(retrieved_context_ids=[1], reference_context_ids=[1])
 
     def drawn() -> Iterator[Sample]:
@@ -131,7 +131,7 @@ def test_a_bad_path_is_an_error_also_where_nobody_is_asked(tmp_path: Path) -> No
 
 @contextmanager
 def without_privileges(folder: Path) -> Iterator[None]:
-    """Be a user whom file modes hold back: root is none."""
+    """Run as a user whom file modes restrict, which they do not for root."""
     root = os.geteuid() == 0
     if root:
         for path in (folder, *folder.iterdir()):
@@ -146,7 +146,7 @@ def without_privileges(folder: Path) -> Iterator[None]:
 
 @pytest.mark.parametrize("filled", [True, False], ids=["filled", "new"])
 def test_a_read_only_store_serves_what_it_has(folder: Path, *, filled: bool) -> None:
-    """One warning, all results, nothing lost of what it holds, and nothing is asked twice."""
+    """One warning, all results, no stored answer lost, and no request sent twice."""
     store = folder / "runs.sqlite"
     if filled:
         run(store, samples=SAMPLES[:4])
@@ -164,7 +164,7 @@ def test_a_read_only_store_serves_what_it_has(folder: Path, *, filled: bool) -> 
 def test_a_full_disk_ends_the_keeping_and_not_the_run(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """SQLite's own "disk is full": one warning, all results, and what was kept before stays."""
+    """SQLite's own "disk is full": one warning, all results, and earlier answers stay."""
     path = tmp_path / "runs.sqlite"
     run(path, samples=SAMPLES[:2])
     kept = len(answers_in(path))
@@ -182,7 +182,7 @@ def test_a_full_disk_ends_the_keeping_and_not_the_run(
     assert {row.results[0].status for row in report.rows} == {Status.SCORED}
     assert len(answers_in(path)) >= kept
     monkeypatch.undo()
-    # Leases that could not be ended end by themselves: the next run waits for none for long.
+    # Leases that could not be ended expire: the next run does not wait long for any.
     with closing(sqlite3.connect(path)) as connection:
         leased = [key for (key,) in connection.execute("SELECT key FROM leases")]
     assert leased
@@ -193,7 +193,7 @@ def test_a_full_disk_ends_the_keeping_and_not_the_run(
 
 
 def padded(request: ChatRequest) -> str:
-    """Answer at length."""
+    """Return a long answer."""
     return json.dumps({**json.loads(answers(request)), "thoughts": "x" * 60_000})
 
 
@@ -226,7 +226,7 @@ def test_a_file_that_may_grow_no_further(tmp_path: Path) -> None:
 def test_a_file_system_without_locks_is_named_at_once(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, code: int
 ) -> None:
-    """SQLite takes such an error for a lock of another process, and waits for half a minute."""
+    """SQLite takes this error for a lock of another process, and would wait for half a minute."""
 
     def lockf(*_: object) -> None:
         raise OSError(code, os.strerror(code))
@@ -273,7 +273,7 @@ print(report.summary()[0].scored, report.spent.calls, opened[0].problem == "")
 def test_what_a_full_disk_did_not_take_is_written_later(
     tmp_path: Path, when: str, room: int
 ) -> None:
-    """Once there is room again, or at the end, all answers are kept: the next run pays nothing."""
+    """Once the disk has room, or at the end, all answers are kept: the next run pays nothing."""
     program = FULL_FOR_A_WHILE.format(folder=str(Path(__file__).parents[2]))
     store = tmp_path / "runs.sqlite"
     done = subprocess.run(
@@ -289,7 +289,7 @@ def test_what_a_full_disk_did_not_take_is_written_later(
 
 @pytest.mark.parametrize("kind", ["fifo", "directory"])
 def test_what_is_no_regular_file_is_refused(tmp_path: Path, kind: str) -> None:
-    """At once: nobody waits for a writer at the other end."""
+    """At once, without waiting for a writer at the other end."""
     path = tmp_path / "runs.sqlite"
     if kind == "directory":
         path.mkdir()
@@ -300,7 +300,7 @@ def test_what_is_no_regular_file_is_refused(tmp_path: Path, kind: str) -> None:
 
 
 def test_a_record_that_is_no_utf_8(tmp_path: Path) -> None:
-    """It is none, and the others are there."""
+    """It counts as missing, and the other answers are returned."""
     path = tmp_path / "runs.sqlite"
     answers = {f"answer:{n}": Completion(f"{n}: é", 900 + n, 90) for n in range(3)}
     with SQLiteLedger(path) as store:
@@ -318,7 +318,7 @@ def test_a_record_that_is_no_utf_8(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("how", ["deleted", "replaced"])
 def test_a_store_that_is_gone_is_noticed(tmp_path: Path, how: str) -> None:
-    """It says so, nobody waits, and whatever took its place is left alone."""
+    """It says so at once, and a file that took its place is left alone."""
     path = tmp_path / "runs.sqlite"
     store = SQLiteLedger(path)
     keep(store, "answer:1", Completion("1")).result(60)
@@ -336,7 +336,7 @@ def test_a_store_that_is_gone_is_noticed(tmp_path: Path, how: str) -> None:
 
 
 def test_a_store_that_is_opened_again_keeps_its_locks(tmp_path: Path) -> None:
-    """Or the next process to close it would delete the log that this one writes to."""
+    """Otherwise the next process to close it would delete the log that this one writes to."""
     path = tmp_path / "s"
 
     def counted_elsewhere() -> int:

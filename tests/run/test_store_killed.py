@@ -1,4 +1,4 @@
-"""Runs that are killed, and runs side by side: nothing finished is lost, nothing is paid twice."""
+"""Killed runs and concurrent runs lose no finished answer, and pay for no answer twice."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ print(json.dumps(run.spent.to_dict()))
 
 
 class Server:
-    """What was asked, each by its content, and the program that asks it."""
+    """Counts requests by their content, and starts the program that sends them."""
 
     def __init__(self, port: int, folder: Path) -> None:
         self.port = port
@@ -97,14 +97,14 @@ class Server:
         return json.dumps({"verdicts": [supported, other]})
 
     def wait_for(self, count: int, process: subprocess.Popen[str]) -> None:
-        """Wait until so many requests came in all, or the process has ended."""
+        """Wait until `count` requests came in total, or the process has ended."""
         with self.changed:
             while self.asked.total() < count and process.poll() is None:
                 self.changed.wait(0.05)
 
     def settle(self) -> None:
-        """Wait until whatever was sent before, by whomever, is counted."""
-        # Connections are accepted in order: with this one, all of a process that was killed are.
+        """Wait until all earlier requests of any process are counted."""
+        # Connections are accepted in order: with this one, all of a killed process are.
         last = HTTPConnection("127.0.0.1", self.port)
         last.request("GET", "/")
         last.getresponse().read()
@@ -122,7 +122,7 @@ class Server:
         )
 
     def finish(self, process: subprocess.Popen[str], report: str) -> tuple[dict[str, Any], bytes]:
-        """Return what a process spent, and the report that it saved."""
+        """Return the spending of a process, and its saved report."""
         out, problems = process.communicate(timeout=600)
         assert process.returncode == 0, problems
         assert not problems
@@ -142,9 +142,9 @@ def server(tmp_path: Path) -> Iterator[Server]:
             length = int(self.headers["Content-Length"])
             body = self.rfile.read(length)
             if len(body) < length:
-                return  # whoever asked was killed amid the request: it was not asked
+                return  # its process was killed during the request: it does not count
             payload = served.take(body.decode()).encode()
-            with suppress(ConnectionError):  # whoever asked was killed
+            with suppress(ConnectionError):  # its process was killed
                 self.send_response(200)
                 self.send_header("Content-Length", str(len(payload)))
                 self.end_headers()
@@ -181,7 +181,7 @@ def server(tmp_path: Path) -> Iterator[Server]:
 
 @pytest.mark.long
 def test_killed_eight_times_the_run_ends_as_if_nothing_had_happened(server: Server) -> None:
-    """Each kill costs at most what was in flight; the report is the same to the byte."""
+    """Each kill costs at most the requests in flight; the report is the same to the byte."""
     _, whole = server.finish(server.start("", "whole.jsonl"), "whole.jsonl")
     assert server.asked.total() == len(server.asked) == CALLS
     server.asked.clear()
@@ -212,7 +212,7 @@ def test_killed_eight_times_the_run_ends_as_if_nothing_had_happened(server: Serv
 
 
 def test_two_processes_share_a_store(server: Server) -> None:
-    """Both make the same report, each answer is kept once, and neither meets a lock."""
+    """Both make the same report, each answer is kept once, and no lock fails."""
     store = server.folder / "runs.sqlite"
     processes = [server.start(store, f"{name}.jsonl") for name in "ab"]
     (_, first), (_, second) = (

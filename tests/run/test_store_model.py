@@ -1,7 +1,7 @@
-"""The store against a model of it: whatever happens in whatever order, an answer is paid once.
+"""The store against a model of it: in any order of events, an answer is paid once.
 
-`LedgerMachine` interleaves asks, cancelled asks, deadlines, Ctrl-C, forks, kills and reopening on
-one file. Each step ends within its bound, whatever was written stays, and nothing is paid twice.
+`LedgerMachine` interleaves asks, canceled asks, deadlines, Ctrl-C, forks, kills and reopening on
+one file. Each step ends within its bound, every written answer stays, and no answer is paid twice.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ posix = pytest.mark.skipif(sys.platform == "win32", reason="forks and signals as
 
 @contextlib.contextmanager
 def bounded() -> Iterator[None]:
-    """Fail where a step takes longer than its bound: a hang is a stack trace, no stuck run."""
+    """Fail if a step takes longer than its bound: a hang gives a stack trace, not a stuck run."""
     import faulthandler
 
     LedgerMachine.taken[sys._getframe(2).f_code.co_name] += 1
@@ -49,7 +49,7 @@ def bounded() -> Iterator[None]:
 
 @contextlib.contextmanager
 def sigint_raises() -> Iterator[None]:
-    """Handle Ctrl-C as Python does: started in the background, pytest inherits that it is not."""
+    """Handle Ctrl-C as Python does: a pytest in the background inherits that it is ignored."""
     before = signal.signal(signal.SIGINT, signal.default_int_handler)
     try:
         yield
@@ -58,7 +58,7 @@ def sigint_raises() -> Iterator[None]:
 
 
 class LedgerMachine(RuleBasedStateMachine):
-    """One file, one open store, and everything that happens to runs."""
+    """One file, one open store, and every event that can happen to runs."""
 
     taken: ClassVar[Counter[str]] = Counter()
     """How often each kind of step was taken, by all machines."""
@@ -73,7 +73,7 @@ class LedgerMachine(RuleBasedStateMachine):
         self.lost: Counter[int] = Counter()
 
     def teardown(self) -> None:
-        """Close what is open."""
+        """Close the store, and delete its folder."""
         self.store.close()
         self.folder.cleanup()
 
@@ -83,7 +83,7 @@ class LedgerMachine(RuleBasedStateMachine):
 
     @rule(numbers=KEYS, concurrency=st.integers(1, 8))
     def submit(self, numbers: list[int], concurrency: int) -> None:
-        """A run asks, and is answered."""
+        """A run sends its requests, and gets answers."""
         with bounded():
             report = judge(numbers, self.model(), self.store, max_concurrency=concurrency)
         assert [row.results[0].score for row in report] == [0.0] * len(numbers)
@@ -91,7 +91,7 @@ class LedgerMachine(RuleBasedStateMachine):
 
     @rule(numbers=KEYS, at=st.integers(1, 4), turns=st.integers(0, 6))
     def cancel(self, numbers: list[int], at: int, turns: int) -> None:
-        """A task is cancelled, some turns of the loop after a request went out."""
+        """A task is canceled, some turns of the loop after a request was sent."""
 
         async def main() -> None:
             model = self.model()
@@ -110,14 +110,14 @@ class LedgerMachine(RuleBasedStateMachine):
 
     @rule(numbers=KEYS, late=st.integers(1, 4))
     def deadline(self, numbers: list[int], late: int) -> None:
-        """A deadline passes while a request is on its way."""
+        """A deadline passes while a request is in flight."""
         model = self.model(lambda sent: asyncio.sleep(30.0) if sent >= late else None)
         with bounded():
             judge(numbers, model, self.store, deadline=0.05)
 
     @rule(numbers=KEYS, at=st.integers(1, 4))
     def ctrl_c(self, numbers: list[int], at: int) -> None:
-        """Ctrl-C is pressed while requests are on their way."""
+        """Ctrl-C is pressed while requests are in flight."""
 
         def press(sent: int) -> None:
             if sent == at:
@@ -128,7 +128,7 @@ class LedgerMachine(RuleBasedStateMachine):
 
     @rule(numbers=KEYS, at=st.integers(1, 4))
     def cancel_a_shared_ask(self, numbers: list[int], at: int) -> None:
-        """Two runs in one loop share a store; one of them is cancelled."""
+        """Two runs in one loop share a store; one of them is canceled."""
 
         async def main() -> None:
             model = self.model()
@@ -177,7 +177,7 @@ class LedgerMachine(RuleBasedStateMachine):
 
     @rule(numbers=KEYS, at=st.integers(1, 4), turns=st.integers(0, 8))
     def kill(self, numbers: list[int], at: int, turns: int) -> None:
-        """A child is killed while it asks: what it had written stays."""
+        """A child is killed while it asks; the answers that it had written stay."""
 
         def child() -> None:
             async def dies(sent: int) -> None:
@@ -192,14 +192,14 @@ class LedgerMachine(RuleBasedStateMachine):
         before = self.paid()
         with bounded():
             assert exits(child) in (0, -signal.SIGKILL)
-        # Paid in the moment of the kill, and not written: of those that were in flight.
+        # Paid at the moment of the kill, and not written: only requests in flight.
         self.lost += Counter({n: 1 for n in self.paid() - before if not self.kept(n)})
 
     @rule(numbers=KEYS)
     def kill_the_holder(self, numbers: list[int]) -> None:
         """A child is killed while it holds the leases that a run of its parent waits for.
 
-        They end by themselves.
+        They expire.
         """
         ready = self.ledger.with_name("ready")
         ready.unlink(missing_ok=True)
@@ -235,7 +235,7 @@ class LedgerMachine(RuleBasedStateMachine):
     @precondition(lambda self: self.answered)
     @rule()
     def ask_again(self) -> None:
-        """What was answered is never asked again."""
+        """Claims with an answer are never asked again."""
         model = self.model()
         with bounded():
             judge(sorted(self.answered), model, self.store)
@@ -243,24 +243,24 @@ class LedgerMachine(RuleBasedStateMachine):
 
     @invariant()
     def nothing_is_paid_twice(self) -> None:
-        """But what a kill cut off between its payment and the disk."""
+        """Except answers that a kill cut off between their payment and the disk."""
         assert not self.store.problem
         for number, count in self.paid().items():
             assert count <= 1 + self.lost[number], number
 
     @invariant()
     def nothing_that_was_written_is_lost(self) -> None:
-        """Every answer that any process was paid for is there, but those of a kill."""
-        self.store.forget("", "").result(BOUND)  # what was handed over before is written by then
+        """Every answer that any process paid for is stored, except those lost in a kill."""
+        self.store.forget("", "").result(BOUND)  # earlier answers are written by then
         missing = [n for n in self.paid() if not self.kept(n)]
         assert all(self.lost[number] for number in missing)
 
     def paid(self) -> Counter[int]:
-        """Return what was paid, by whomever."""
+        """Return how often each claim was paid for, by any process."""
         return self.model().paid()
 
     def kept(self, number: int) -> bool:
-        """Whether the store has an answer to this claim, as a new run sees it."""
+        """Return whether a new run would find an answer to this claim in the store."""
         from fullrecall.run.request import completion_key
 
         (ask,) = next(scorer(self.model()).flow(samples([number])[0]))
@@ -268,7 +268,7 @@ class LedgerMachine(RuleBasedStateMachine):
 
 
 STEPS = int(os.environ.get("FULLRECALL_STORE_STEPS", "160"))
-"""Steps of the machine in all; `.ci/run` takes 2,000, which is about a minute of CPU."""
+"""Steps of the machine in total; `.ci/run` takes 2,000, about a minute of CPU."""
 
 LedgerMachine.TestCase.settings = settings(
     max_examples=max(1, STEPS // 40),
@@ -281,10 +281,10 @@ LedgerMachine.TestCase.settings = settings(
 
 @posix
 class TestLedger(LedgerMachine.TestCase):  # type: ignore[name-defined,misc]
-    """`FULLRECALL_STORE_STEPS` says how many steps are taken."""
+    """Takes `FULLRECALL_STORE_STEPS` steps."""
 
     def runTest(self) -> None:  # noqa: N802 - unittest's name for it
-        """Take the steps, again with another seed where too few were taken; each is bounded."""
+        """Take the steps, again with another seed if too few were taken; each is bounded."""
         kinds = {"submit", "cancel", "cancel_a_shared_ask", "deadline", "ctrl_c", "two_threads",
                  "fork", "kill", "kill_the_holder", "reopen", "ask_again"}  # fmt: skip
         before = Counter(LedgerMachine.taken)
@@ -304,7 +304,7 @@ class TestLedger(LedgerMachine.TestCase):  # type: ignore[name-defined,misc]
 @posix
 @pytest.mark.parametrize("how", ["cancelled", "ctrl-c", "deadline"])
 def test_the_next_run_on_the_same_store_goes_on(tmp_path: Path, how: str) -> None:
-    """Eight times: a run that is ended in the middle of a write leaves the store as it was."""
+    """Eight times: a run that ends in the middle of a write leaves the store intact."""
     machine = LedgerMachine()
     chance = random.Random(how)
     try:

@@ -1,4 +1,4 @@
-"""A store that processes, threads and the workers of a job share: each answer is paid once."""
+"""A store shared by processes, threads and the workers of a job: each answer is paid once."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ print(sum(row.results[0].score == 0.0 for row in report), model.sent)
 
 
 def test_three_threads_pay_a_hundred_for_a_hundred(tmp_path: Path) -> None:
-    """Each with a store of its own on one file."""
+    """Each thread with its own store on one file."""
 
     def one(seed: int) -> None:
         numbers = list(range(100))
@@ -85,7 +85,7 @@ def test_three_threads_pay_a_hundred_for_a_hundred(tmp_path: Path) -> None:
 def test_a_lease_ends_some_seconds_after_its_owner(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """One is granted at a time; it is renewed while its owner lives, and ends when it is over."""
+    """One lease is granted at a time; it is renewed while its owner lives, and ends after that."""
     now = [1_000.0]
     monkeypatch.setattr("fullrecall.run.sqlite.seconds", lambda: now[0])
     with SQLiteLedger(tmp_path / "s") as owner, SQLiteLedger(tmp_path / "s") as other:
@@ -115,7 +115,7 @@ def test_a_lease_ends_some_seconds_after_its_owner(
 
 @posix
 def test_a_child_that_forks_in_the_middle_of_a_run_waits_for_nobody(tmp_path: Path) -> None:
-    """A pool that is made in a callback has children whose store works."""
+    """The store works in the children of a pool that a callback made."""
     codes = []
     with SQLiteLedger(tmp_path / "s") as store:
 
@@ -132,7 +132,7 @@ def test_a_child_that_forks_in_the_middle_of_a_run_waits_for_nobody(tmp_path: Pa
     assert len(answers_in(tmp_path / "s")) == 5
 
 
-# --- what the workers of a machine share
+# --- the budget that the workers of a machine share
 
 
 def shares(address: Address, budget: Budget, numbers: list[int], paid: Path) -> Report:
@@ -151,7 +151,7 @@ def opened(path: Path, budget: Budget) -> Address:
 @posix
 @pytest.mark.parametrize("budget", [Budget(calls=25), Budget(tokens=375)], ids=["calls", "tokens"])
 def test_the_processes_of_a_machine_share_a_budget(tmp_path: Path, budget: Budget) -> None:
-    """Four of them, one of which is killed: what was paid is within it, and all of it is used."""
+    """Four processes, one of them killed, use the whole budget and do not exceed it."""
     address, paid = opened(tmp_path / "s", budget), tmp_path / "p"
     context = multiprocessing.get_context("fork")
 
@@ -182,7 +182,7 @@ def test_the_processes_of_a_machine_share_a_budget(tmp_path: Path, budget: Budge
 
 
 def test_the_threads_of_a_machine_share_a_rate(tmp_path: Path) -> None:
-    """Requests of two workers take turns: none comes before its time."""
+    """Requests of two workers take turns: none is sent early."""
     budget = Budget(rate=100.0)
     address, came = opened(tmp_path / "s", budget), []
 
@@ -201,7 +201,7 @@ def test_the_threads_of_a_machine_share_a_rate(tmp_path: Path) -> None:
 
 
 def test_an_account_that_is_gone_or_anothers_ends_the_job(tmp_path: Path) -> None:
-    """Nothing is sent: nobody knows what was spent. The message says what happened."""
+    """No request is sent, since the spending is unknown. The message says what happened."""
     budget = Budget(calls=5)
     address, paid = opened(tmp_path / "s", budget), tmp_path / "p"
     others = Budget(calls=6)

@@ -1,4 +1,4 @@
-"""`evaluate(view=…)`: which list of a record is scored."""
+"""`evaluate(view=…)`: the list of a record that is scored."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def contexts(names: str) -> list[Context]:
 
 
 def recorded(retrieved: str | None, kept: str, read: str | None, wanted: str = "abcd") -> Sample:
-    """Return a sample with a record; None is a list that nobody saw."""
+    """Return a sample with a record; None is a list that was not observed."""
     record = Retrieval(
         contexts(kept),
         calls=[Call("search", contexts=tuple(contexts(retrieved)))] if retrieved else (),
@@ -82,7 +82,7 @@ def test_each_view_scores_its_list(view: Any, score: float) -> None:
     ],
 )
 def test_what_the_record_does_not_tell_is_unscored(sample: Sample, view: Any, reason: str) -> None:
-    """A list that nobody saw is not an empty one."""
+    """A list that was not observed is not an empty one."""
     result = evaluate([sample], IdRecall(), view=view).rows[0].results[0]
     assert result.status is Status.UNSCORED
     assert reason in (result.reason or "")
@@ -98,7 +98,7 @@ def test_what_a_retriever_returns_is_seen_in_a_view(tmp_path: Path) -> None:
     """The view is of the record that the retriever made, in a saved report too."""
 
     class Recording:
-        """A retriever that keeps half of what it found."""
+        """A retriever that keeps half of the contexts that it found."""
 
         def retrieve(self, sample: Sample) -> Retrieval:
             """Return the record of a fixed retrieval."""
@@ -119,7 +119,7 @@ def test_what_a_retriever_returns_is_seen_in_a_view(tmp_path: Path) -> None:
 
 @pytest.mark.rooms
 def test_the_command_takes_a_view(tmp_path: Path) -> None:
-    """`--view read` scores what the prompt had."""
+    """`--view read` scores the contexts in the prompt."""
     from fullrecall.cli import app
 
     file, output = tmp_path / "samples.jsonl", tmp_path / "report.jsonl"
@@ -147,6 +147,6 @@ def test_the_summary_says_how_many_references_each_list_lost(name: str, tmp_path
 
 
 def test_a_funnel_that_loses_nothing_is_not_shown() -> None:
-    """Nor is one of records that have one list only."""
+    """Nor is the funnel of records with one list only."""
     for sample in (recorded("ab", "ab", "ab"), recorded(None, "ab", None)):
         assert evaluate([sample], IdRecall()).summary().funnel is None
