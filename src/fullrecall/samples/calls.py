@@ -1,4 +1,4 @@
-"""One call of a retriever, and the calls that were stages of another one."""
+"""One call of a retriever, and the calls that were its stages."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ from fullrecall.samples.identifiers import as_list
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """One call of a retriever, or one step that made a list of another one; immutable.
+    """One call of a retriever, or one step that made a list from another list; immutable.
 
-    - `source`: what was called: the name of a retriever, a tool, an index, a reranker.
+    - `source`: the name of the retriever, tool, index, or reranker that was called.
     - `query`: the text that it was asked.
-    - `contexts`: what it returned, best first, copied at that moment; empty where it returned
-      nothing, None where it failed or returned nothing that could be read as contexts.
+    - `contexts`: the contexts that it returned, best first, copied at that moment; empty where it
+      returned no contexts, None where it failed or its result could not be read as contexts.
     - `error`: why it failed.
     - `children`: the calls whose contexts it took: the stages before it.
     - `recovered`: it failed, and a retry or a fallback succeeded in its place.
-    - `reorders`: its order serves the model's attention (LongContextReorder) and is no ranking:
+    - `reorders`: its order serves the model's attention (LongContextReorder) and is not a ranking:
       the rank of a context is that in the list that it took.
 
     Raises `ValueError` for values of another kind.
@@ -53,7 +53,7 @@ class Call:
 
     @property
     def ranked(self) -> tuple[Context, ...] | None:
-        """The contexts in the order of their ranks: that before a step that only reorders."""
+        """The contexts by rank; for a step that only reorders, in the order before it."""
         if not self.reorders or self.contexts is None or len(self.children) != 1:
             return self.contexts
         before = self.children[0].ranked or ()
@@ -73,7 +73,7 @@ class Call:
 
 
 class Stage(NamedTuple):
-    """One call as a stage of a pipeline: its name among the sample's stages, and what it returned.
+    """One call as a stage of a pipeline: its name among the sample's stages, and its contexts.
 
     `into` names the stage that took these contexts, None if the final list did.
     """
@@ -84,12 +84,12 @@ class Stage(NamedTuple):
 
 
 def failures(calls: Iterable[Call]) -> list[Call]:
-    """Return the outermost calls that failed and were not recovered; why is below them."""
+    """Return the outermost failed calls that were not recovered; the cause may be below them."""
     return [call for call in failed_calls(calls) if not call.recovered]
 
 
 def failed_calls(calls: Iterable[Call]) -> list[Call]:
-    """Return the failed calls that stand below no other failed one."""
+    """Return the failed calls that are not below another failed call."""
     failed = []
     for call in calls:
         failed += [call] if call.error is not None else failed_calls(call.children)
@@ -98,7 +98,7 @@ def failed_calls(calls: Iterable[Call]) -> list[Call]:
 
 @dataclass(slots=True, eq=False)
 class StageNode:
-    """A call of a pipeline; `name` is that of its stage, empty for none."""
+    """A call of a pipeline; `name` is that of its stage, or empty."""
 
     call: Call
     above: StageNode | None
@@ -114,7 +114,7 @@ class StageNode:
 def stage_nodes(calls: Sequence[Call], contexts: tuple[Context, ...] | None) -> list[StageNode]:
     """Return all calls, each after those whose contexts it took, the stages with a name.
 
-    A call that returned `contexts`, the final list, is no stage.
+    A call that returned `contexts`, the final list, is not a stage.
     """
     nodes = [node for call in calls for node in _nodes(call, None)]
     answered = [call for call in calls if call.contexts]
@@ -132,7 +132,7 @@ def stage_nodes(calls: Sequence[Call], contexts: tuple[Context, ...] | None) -> 
 
 def _nodes(call: Call, above: StageNode | None) -> Iterator[StageNode]:
     if call.recovered:
-        return  # what a failed try retrieved went into nothing
+        return  # the contexts of a failed attempt were discarded
     node = StageNode(call, above)
     for child in call.children:
         yield from _nodes(child, node)
@@ -147,14 +147,14 @@ def optional_text(value: object, name: str) -> str | None:
 
 
 class KnownContexts:
-    """Contexts that are written once: elsewhere their position stands for them."""
+    """Contexts that are written once: elsewhere their position replaces them."""
 
     def __init__(self, contexts: Sequence[Context]) -> None:
         self._contexts = contexts
         self._positions = {identity(context): index for index, context in enumerate(contexts)}
 
     def plain(self, contexts: Iterable[Context]) -> list[object]:
-        """Return the positions of contexts; those that are not known as a whole."""
+        """Return the position of each known context, and the fields of each unknown one."""
         return [self._plain(context) for context in contexts]
 
     def _plain(self, context: Context) -> object:
@@ -193,7 +193,7 @@ def plain_call(call: Call, known_contexts: KnownContexts) -> dict[str, Any]:
 
 
 def call_of(value: object, known_contexts: KnownContexts = _NO_CONTEXTS) -> Call:
-    """Return a call, or what `plain_call` wrote, as a call; `ValueError` for anything else."""
+    """Return a call, or a mapping of `plain_call`, as a call; `ValueError` for anything else."""
     if isinstance(value, Call):
         return value
     names = Call.__slots__
@@ -211,5 +211,5 @@ def call_of(value: object, known_contexts: KnownContexts = _NO_CONTEXTS) -> Call
 
 
 def identity(context: Context) -> tuple[str | None, str | None]:
-    """Return the key by which contexts are the same: chunks of one document may share its ID."""
+    """Return the key of equal contexts: ID and text, since chunks may share their document's ID."""
     return context.id, context.text

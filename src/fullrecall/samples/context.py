@@ -20,9 +20,9 @@ ID: TypeAlias = str | int | UUID
 class Context:
     """A piece of text that a retriever returned, or should have returned.
 
-    Either `id` or `text` may be absent, not both. `source`, `start` and `end` say where the text
-    was cut from: the document's ID and the half-open character range in it. `SpanRecall` uses
-    them where both sides have them. Raises `ValueError` for values of another kind.
+    Either `id` or `text` may be absent, not both. `source` is the ID of the document that the text
+    was cut from, `start` and `end` the half-open character range in it. `SpanRecall` uses them if
+    both sides have them. Raises `ValueError` for values of another kind.
     """
 
     text: str | None
@@ -70,7 +70,7 @@ class Context:
 
     @property
     def label(self) -> str:
-        """What names this context to a human: its text, or its ID where it has none."""
+        """The name of this context for a human: its text, or else its ID."""
         return self.text if self.text is not None else str(self.id)
 
 
@@ -86,16 +86,16 @@ _put_text, _put_id, _put_score, _put_metadata, _put_source, _put_start, _put_end
 CONTEXT_KEYS = frozenset(_CONTEXT_FIELDS)
 """The fields of a context."""
 _values = attrgetter(*_CONTEXT_FIELDS)
-# A public class looks at wrong calls, which costs one more call: not for each that is read here.
+# A public class checks for wrong calls, which costs one more call: skipped for contexts read here.
 _new: Any = object.__new__
 _fill = Context.__init__
 _CONTEXT_NAMES = {"page_content": "text", "content": "text", "start_index": "start"}
 CONTEXT_NAMES = CONTEXT_KEYS | _CONTEXT_NAMES.keys() | {"type"}
-"""The keys that a mapping may have that is a context."""
+"""The keys that a mapping of a context may have."""
 
 
 def as_context(value: object) -> Context:
-    """Return a `Context`, a text or a mapping as a context; `ValueError` says what is wrong."""
+    """Return a `Context`, text, or mapping as a context; `ValueError` for an invalid value."""
     if isinstance(value, Context):
         return value
     if isinstance(value, str):
@@ -133,7 +133,7 @@ def as_contexts(value: object) -> tuple[Context, ...]:
 
 
 def as_number(value: object, name: str) -> float:
-    """Return a finite number; `ValueError`, which says what `name` must be, for anything else."""
+    """Return a finite number; `ValueError`, which names `name`, for anything else."""
     if type(value) is float and isfinite(value):
         return value
     if isinstance(value, (str, bool)):

@@ -1,4 +1,4 @@
-"""What a corpus holds, by digests: its fingerprint, and whether a label still names its text."""
+"""A corpus by digests: its fingerprint, and whether a label still names its text."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ LABELS = ("reference_context_ids", "reference_contexts")
 """The fields of a sample that name texts of a corpus."""
 
 STALE = "stale label"
-"""How the reason begins for a sample whose label no longer names its text."""
+"""The beginning of the reason for a sample whose label no longer names its text."""
 
 
 class Document(NamedTuple):
     """One text with the ID that its chunks have as their `source`.
 
-    `source` is set where it is itself a chunk: the ID of the document that it was cut from.
+    `source` is set for a text that is itself a chunk: the ID of the document it was cut from.
     """
 
     id: str
@@ -32,7 +32,7 @@ class Document(NamedTuple):
 
 
 def text_digest(text: str) -> str:
-    """Return a digest of the words of texts, 16 hex digits; white space does not count."""
+    """Return a digest of a text's words, 16 hex digits; white space does not count."""
     return _hash(" ".join(text.split()))
 
 
@@ -40,7 +40,7 @@ def text_digest(text: str) -> str:
 class CorpusIndex:
     """A corpus by its IDs.
 
-    - `fingerprint`: 16 hex digits of all IDs and texts, whatever their order.
+    - `fingerprint`: 16 hex digits of all IDs and texts, in any order.
     - `digests`: the digest of each text, by its ID. `sources`: the documents of the chunks.
     - `texts`: the texts in which samples have spans, by ID.
     """
@@ -54,9 +54,9 @@ class CorpusIndex:
     def of(
         cls, documents: Iterable[Document], samples: Iterable[Sample] | None = ()
     ) -> CorpusIndex:
-        """Read a corpus once; of its texts only those that the samples' spans are in are kept.
+        """Read a corpus once, and keep only the texts that the samples' spans are in.
 
-        Where `samples` is None, nobody knows which these are, and all texts are kept.
+        If `samples` is None, all texts are kept.
         """
         groups = (group for sample in samples or () for group in sample.reference_contexts or ())
         span_sources = {span.source for group in groups for span in group if span.start is not None}
@@ -84,17 +84,17 @@ def anchors_of(sample: Sample) -> Mapping[str, Mapping[str, Any]]:
 
 
 def origin_of(sample: Sample) -> Mapping[str, Any]:
-    """Return what a test set says of how a sample was made, and of what was judged for it."""
+    """Return a test set's record of how a sample was made and judged."""
     origin = sample.metadata.get("testset")
     return origin if isinstance(origin, Mapping) else {}
 
 
 def stale_label(sample: Sample, index: CorpusIndex, fields: Collection[str] = LABELS) -> str | None:
-    """Return why a sample's references no longer name what they were made for; None if they do.
+    """Return why a sample's references no longer name their texts; None if they do.
 
     A group of alternatives is stale if one of them has other words, or if the corpus has none of
-    them. Other words show where the reference has a digest, or offsets in a text. References of
-    grade 0 count nowhere, and are never stale. `fields` says which of `LABELS` are looked at.
+    them. Other words are noticed if the reference has a digest, or offsets in a text. References of
+    grade 0 do not count, and are never stale. `fields` says which of `LABELS` are checked.
     """
     by_id = LABELS[0] in fields and _stale_id(sample, index)
     return by_id or (_stale_span(sample, index) if LABELS[1] in fields else None)

@@ -1,8 +1,8 @@
-"""What retrievers of other libraries return, read as contexts by the names of its fields.
+"""Read the results of other libraries' retrievers as contexts, by the names of their fields.
 
 One table of names in one place: no library is imported, but narwhals for a data frame. An object,
-or a mapping, is read where its fields say without doubt what its ID, its text and its score are.
-Rows without names are read by what their columns hold.
+or a mapping, is read if its fields name its ID, its text and its score without doubt. Rows without
+names are read by the values of their columns.
 """
 
 from __future__ import annotations
@@ -22,9 +22,9 @@ from fullrecall.samples.context import CONTEXT_KEYS, Context, as_context
 from fullrecall.samples.identifiers import as_id, bounded, each_of, looks_like_id
 
 IdKey: TypeAlias = str | Sequence[str] | Callable[[Any], Any]
-"""Where a retrieved context has its ID: a dotted path, such as "metadata.source"; several, which
-are joined by ":" (`("source", "page")` gives "a.md:12"); a template, such as "{source}#{page}"; or
-a function that returns the ID."""
+"""The place of a retrieved context's ID: a dotted path, such as "metadata.source"; several paths,
+joined by ":" (`("source", "page")` gives "a.md:12"); a template, such as "{source}#{page}"; or a
+function that returns the ID."""
 
 LISTS = (
     ("points",),  # Qdrant
@@ -50,10 +50,10 @@ LISTS = (
     ("value",),  # Azure AI Search
     ("data",),
 )
-"""Where a result keeps its rows: one name inside of another."""
+"""The fields in which a result keeps its rows: one name inside of another."""
 
 INNER = ("document", "node", "payload", "_source", "properties", "fields", "entity")
-"""What a row keeps the user's own fields in: Qdrant, Elasticsearch, Weaviate, Vespa, Milvus."""
+"""The fields of a row that hold the user's own: Qdrant, Elasticsearch, Weaviate, Vespa, Milvus."""
 
 IDS = (
     "id",
@@ -81,7 +81,7 @@ TEXTS = (
     "body",
 )
 SCORES = ("score", "_score", "relevance", "relevance_score", "_relevance_score")
-"""Distances are no scores: the smaller is the better."""
+"""Distances are not scores: a smaller one is better."""
 METADATA = ("metadata", "meta", "payload", "_source", "properties", "fields")
 _READ = frozenset({*TEXTS, *SCORES})
 
@@ -89,7 +89,7 @@ _READ = frozenset({*TEXTS, *SCORES})
 def contexts_of(
     result: object, *, id_key: IdKey | None = None, strings_are_ids: bool = False
 ) -> tuple[Context, ...]:
-    """Return what a retriever returned as contexts, in its order.
+    """Return a retriever's result as contexts, in its order.
 
     Takes lists and other iterables of texts, whole numbers and UUIDs (which are IDs), mappings,
     `Context`s and objects with an ID, a text and a score; rows of a database, with names or
@@ -97,11 +97,10 @@ def contexts_of(
     mappings of IDs to scores, in trec_eval's order; data frames; results and answers that hold
     such a list, of one query.
 
-    - `id_key`: where each item has its ID. Default: the usual names.
-    - `strings_are_ids`: read strings as IDs where all of them look like IDs, not as texts.
+    - `id_key`: the place of each item's ID. Default: the usual names.
+    - `strings_are_ids`: read strings as IDs, not as texts, where all of them look like IDs.
 
-    Raises `InputError`, naming the item, for what cannot be read; None is nothing that can be
-    read.
+    Raises `InputError`, naming the item, for a result that cannot be read, and for None.
     """
     rows = _ranked(result) if _are_scores(result) else _rows(result)
     if rows is None:
@@ -125,9 +124,9 @@ def contexts_of(
 
 
 def context_of(row: object, id_key: IdKey | None = None) -> Context:
-    """Return one row of a result as a context; `ValueError` says what is missing.
+    """Return one row of a result as a context; `ValueError` for a row that cannot be read.
 
-    `id_key` says where it has its ID.
+    `id_key` is the place of its ID.
     """
     if id_key is not None:
         return _identified(row, id_key)
@@ -206,7 +205,7 @@ def id_by(id_key: IdKey, item: Any, at: Callable[[str], Any]) -> Any:
 
 
 def _filled(template: str, at: Callable[[str], Any]) -> str | None:
-    """Return a template with its values: a missing one is left out, but for the first."""
+    """Return a template with its values, without missing ones; None if the first is missing."""
     pieces = re.split("[{}]", template)  # text, path, text, path, …
     parts = [(before, at(path)) for before, path in zip(pieces[::2], pieces[1::2], strict=False)]
     if not parts or parts[0][1] is None:
@@ -215,7 +214,7 @@ def _filled(template: str, at: Callable[[str], Any]) -> str | None:
 
 
 def id_at(item: Any, id_key: IdKey) -> Any:
-    """Return what an item has at `id_key`; raise `ValueError` where there is nothing.
+    """Return an item's value at `id_key`; raise `ValueError` if it has none.
 
     A path begins with a field of the item, else with a key of its metadata.
     """
@@ -276,12 +275,12 @@ def _are_scores(result: object) -> TypeGuard[Mapping[Any, float]]:
 
 
 def _ranked(scores: Mapping[Any, float]) -> list[tuple[Any, float]]:
-    """Return IDs with their scores, the best first; of equal ones in trec_eval's order."""
+    """Return IDs with their scores, best first, equal scores in trec_eval's order."""
     return sorted(scores.items(), key=lambda each: (each[1], str(each[0])), reverse=True)
 
 
 def _listed(result: Any) -> Iterable[object] | None:
-    """Return the list that an answer holds under one of the usual names, or that it is."""
+    """Return the list that an answer has under one of the usual names, or the answer itself."""
     for path in LISTS:
         value = _at(result, path)
         if is_list(value):
@@ -298,7 +297,7 @@ def _listed(result: Any) -> Iterable[object] | None:
 
 
 def _named(row: object) -> object:
-    """Return a row with usual names in lower case; a database's by position if none is usual."""
+    """Return a row by its usual names in lower case; a database's row without any by position."""
     is_mapping = isinstance(row, Mapping)
     if not is_mapping and not (hasattr(row, "keys") and hasattr(row, "__getitem__")):
         return row
@@ -328,11 +327,11 @@ def _is_cell(value: object) -> bool:
 
 
 def _of_columns(rows: Sequence[Any]) -> tuple[Context, ...]:
-    """Return rows without names, by what their columns hold.
+    """Return rows without names as contexts, by the values of their columns.
 
     The first column of whole numbers or of texts that look like IDs has the IDs; another column
-    of numbers the scores; the only other column of texts the texts. Raises `InputError` where
-    that leaves a choice.
+    of numbers the scores; the only other column of texts the texts. Raises `InputError` if that
+    leaves a choice.
     """
     if len(set(map(len, rows))) > 1:
         raise InputError("expected rows of one width", field="retrieved_contexts")
@@ -380,7 +379,7 @@ def _columns(result: Mapping[str, Any]) -> list[object]:
 
 
 def is_list(value: object) -> bool:
-    """Return whether a value may be a list of documents: ordered, no text, and no model."""
+    """Return whether a value may be a list of documents: ordered, not a text, not a model."""
     # A model's iterator yields its fields, a set has no order, and a text is one item.
     return (
         isinstance(value, Iterable)
@@ -400,7 +399,7 @@ def _whole(value: object) -> int | None:
 
 
 def _text(row: object) -> str | None:
-    """Return the only text that a row has; two names with different texts would be a guess."""
+    """Return a row's only text; raise `ValueError` where two names have different texts."""
     texts = [value for name in TEXTS if isinstance(value := _get(row, name), str)]
     if not texts:
         get_content = getattr(row, "get_content", None)  # LlamaIndex
@@ -443,7 +442,7 @@ def _get(row: object, name: str) -> Any:
     if isinstance(row, (list, tuple)) and not hasattr(row, "_fields"):
         return None
     value = getattr(row, name, None)
-    return None if callable(value) else value  # a method of such a name is no field
+    return None if callable(value) else value  # a method with the name is not a field
 
 
 def _has_fields(value: object) -> bool:

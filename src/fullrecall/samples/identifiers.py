@@ -1,6 +1,6 @@
-"""What may stand for the ID of a context, and the one form in which IDs are compared.
+"""The values that may be a context's ID, and the one form in which IDs are compared.
 
-Frameworks hand out `int`, `str` and `UUID` for the same document, so IDs are compared as `str`.
+Frameworks return `int`, `str` and `UUID` for the same document, so IDs are compared as `str`.
 Floats are refused rather than guessed at: `1.0` is nearly always an int column that a data frame
 with gaps has turned into floats, and `"1.0" != "1"` would silently score 0.
 """
@@ -103,7 +103,7 @@ def bounded(items: Iterable[Any]) -> list[Any]:
 
 
 def as_listed_ids(value: object) -> tuple[str | None, ...]:
-    """Return retrieved IDs in rank order; None where a context has no ID, or a blank one."""
+    """Return retrieved IDs in rank order; None for a context without an ID, or with a blank one."""
     is_plain = type(value) is list or type(value) is tuple  # not copied before it is looked at
     ids: Any = value if is_plain else as_list(value, ordered=True)
     texts = as_texts(ids)
@@ -113,7 +113,7 @@ def as_listed_ids(value: object) -> tuple[str | None, ...]:
 
 
 def as_texts(items: Sequence[object]) -> Sequence[str] | None:
-    """Return items that are all `str`, or all `int` and then as `str`; None for any others."""
+    """Return items that are all `str`, or all `int` as `str`; None for any other items."""
     if is_texts(items):
         return items
     try:
@@ -132,7 +132,7 @@ def is_texts(items: Sequence[object]) -> TypeGuard[Sequence[str]]:
 
 
 def each_of(items: Iterable[object], convert: Callable[[object], Any]) -> list[Any]:
-    """Return what each item is converted to; `ValueError` says which one cannot be."""
+    """Return the converted items; `ValueError` names the position of one that cannot be."""
     converted = []
     for position, item in enumerate(items):
         try:

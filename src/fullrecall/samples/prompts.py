@@ -1,4 +1,4 @@
-"""How much of a context stood in the prompts that a model was sent."""
+"""How much of a context was in the prompts sent to a model."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ Read: TypeAlias = Literal["yes", "partly", "no"]
 
 
 def read_in(contexts: Iterable[Context], prompts: Iterable[str]) -> tuple[Read | None, ...]:
-    """Return of each context whether the prompts have its text; None for one without text.
+    """Return for each context whether the prompts have its text; None for one without text.
 
-    White space does not count, nor whether a prompt has the text as it is or escaped, as in JSON,
-    XML or HTML.
-    "yes": a prompt has all of it, or several prompts have it in parts that leave nothing out, as
-    a synthesizer sends what is too long for one; each part of at least 32 characters, but the
-    last. "partly": some 32 consecutive characters of it, counted from its beginning in steps of
-    16, stand in a prompt; a shorter text is there or is not.
+    White space does not count, and a prompt may have the text as it is or escaped, as in JSON, XML
+    or HTML.
+    "yes": a prompt has all of it, or several prompts together have all of it in parts, as a
+    synthesizer sends a text too long for one; each part but the last has at least 32 characters.
+    "partly": a prompt has some 32 consecutive characters of it, counted from its beginning in
+    steps of 16; a shorter text is "yes" or "no".
     """
     folded = [FoldedPrompt(prompt) for prompt in prompts]
     return tuple(read_of(context, folded) for context in contexts)
@@ -35,7 +35,7 @@ class FoldedPrompt:
         self._ends = [0] * len(self.forms)
 
     def has(self, text: str) -> bool:
-        """Return whether the prompt has a text; texts in the prompt's order cost least."""
+        """Return whether the prompt has a text; fastest for texts in the prompt's order."""
         for number, form in enumerate(self.forms):
             # On from the text before, then from the beginning: together not more than one look.
             end = self._ends[number]
@@ -60,7 +60,7 @@ def read_of(context: Context, prompts: Sequence[FoldedPrompt]) -> Read | None:
 
 
 _RUN = 32
-"""Characters in common that are no chance; `SpanRecall` has the same."""
+"""Characters in common that are not chance; `SpanRecall` has the same."""
 
 
 def _in_part(text: str, prompts: Sequence[Sequence[str]]) -> Read:
@@ -71,7 +71,7 @@ def _in_part(text: str, prompts: Sequence[Sequence[str]]) -> Read:
 
 
 def _is_in_parts(text: str, prompts: Sequence[Sequence[str]]) -> bool:
-    """Return whether each part of a text stands in another prompt than the part before it."""
+    """Return whether each part of a text is in another prompt than the part before it."""
     at, last = 0, None
     while at < len(text):
         longest, where = 0, None
@@ -89,12 +89,12 @@ def _is_in_parts(text: str, prompts: Sequence[Sequence[str]]) -> bool:
 
 
 def _common_length(text: str, at: int, prompt: str, least: int) -> int:
-    """Return how many characters from `at` on stand in a prompt, if more than `least`, else 0."""
+    """Return how many characters from `at` on are in a prompt, if more than `least`, else 0."""
     lengths = range(least + 1, len(text) - at + 1)
     if not lengths or text[at : at + lengths[0]] not in prompt:
         return 0
-    # What stands in a prompt does so with each of its beginnings: halving finds the longest, and
-    # `in`, which is C, looks a few times instead of Python at each character.
+    # A prompt with a text has each beginning of it: halving finds the longest, and `in`, which is
+    # C, looks a few times instead of Python at each character.
     return least + bisect(lengths, x=False, key=lambda length: text[at : at + length] not in prompt)
 
 

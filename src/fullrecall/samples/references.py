@@ -1,4 +1,4 @@
-"""What should have been retrieved, brought into one form from whatever people write it in."""
+"""The references of a sample, brought into one form from any form that users write."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ class SingleIds(NamedTuple):
 
     @property
     def references(self) -> tuple[Reference, ...]:
-        """The same as references."""
+        """The single IDs as references."""
         if self.grades is None:
             return tuple([Reference((name,)) for name in self.ids])
         pairs = zip(self.ids, self.grades, strict=True)
@@ -59,9 +59,9 @@ class SingleIds(NamedTuple):
 
 
 def as_reference_ids(value: object) -> SingleIds | tuple[Reference, ...]:
-    """Return distinct references, of equal ones that of the highest grade; no blank ones.
+    """Return distinct references, without blank ones, each with its highest grade.
 
-    As single IDs where none has alternatives.
+    Returns single IDs if no reference has alternatives.
     """
     if isinstance(value, Mapping):
         references = [Reference((as_id(key),), _grade(grade)) for key, grade in value.items()]
@@ -108,7 +108,7 @@ def _one_or_many(value: object) -> list[object]:
 
 
 def _members(items: list[object]) -> tuple[str, ...]:
-    """Return the IDs of an any-of group; `ValueError` where one may be the place in another."""
+    """Return the IDs of an any-of group; `ValueError` if one may be a page number of another."""
     if len({isinstance(item, str) for item in items}) > 1:
         raise ValueError(
             f"{shown(items)} mixes texts and numbers: write a document and its page as one ID, "
@@ -131,7 +131,7 @@ def plain_references(references: Sequence[Reference]) -> object:
 
 
 def as_reference_contexts(value: object) -> tuple[tuple[Context, ...], ...]:
-    """Return groups of contexts of which any one serves; no blank texts."""
+    """Return any-of groups of contexts, without blank texts."""
     is_one = isinstance(value, (str, Context))
     groups = each_of([value] if is_one else as_list(value, ordered=False), _group)
     return tuple(group for group in groups if group)
@@ -145,7 +145,7 @@ def _group(item: object) -> tuple[Context, ...]:
 
 
 def as_claims(value: object) -> tuple[Claim, ...]:
-    """Return distinct claims; one that is vital somewhere is vital."""
+    """Return distinct claims; a repeated claim is vital if it is vital once."""
     vital: dict[str, bool] = {}
     for claim in each_of(as_list(value, ordered=False), _claim):
         if claim.text.strip():
@@ -177,7 +177,7 @@ def plain_claims(claims: Iterable[Claim]) -> list[object]:
 
 
 def as_entities(value: object) -> tuple[str, ...]:
-    """Return distinct texts; no blank ones."""
+    """Return distinct texts, without blank ones."""
     texts = each_of(as_list(value, ordered=False), _text)
     return tuple(dict.fromkeys(text for text in texts if text.strip()))
 
@@ -201,7 +201,7 @@ def _id(value: object) -> str:
 
 
 def as_forbidden_contexts(value: object) -> tuple[Context, ...]:
-    """Return contexts; `ValueError` for one that says nothing."""
+    """Return contexts; `ValueError` for one without an ID, a range, or a text."""
     return tuple(each_of(as_list(value, ordered=False), _forbidden_context))
 
 
@@ -213,7 +213,7 @@ def _forbidden_context(item: object) -> Context:
 
 
 def as_superseded(value: object) -> Mapping[str, str]:
-    """Return old IDs with the successor that each has in the end."""
+    """Return old IDs with the last successor of each."""
     if not isinstance(value, Mapping):
         raise ValueError(f'expected a mapping {{"old": "new"}}, got {shown(value)}')
     successors = {_id(old): _id(new) for old, new in value.items()}

@@ -1,8 +1,8 @@
-"""What was retrieved for a question, and how: written down while it happened.
+"""The record of a retrieval: the calls for a question, and their contexts.
 
 A `Retrieval` is one or several `Call`s and the list that they ended with. Several calls that no
 step merges are united without an invented order: a context's rank is its rank within its own
-call, and the order in which the calls came changes nothing.
+call, and does not depend on the order of the calls.
 """
 
 from __future__ import annotations
@@ -32,10 +32,10 @@ from fullrecall.samples.identifiers import as_list
 from fullrecall.samples.prompts import Read
 
 View: TypeAlias = Literal["contexts", "retrieved", "read"]
-"""Which list of a record is meant: what was kept, all that was retrieved, what the prompt had."""
+"""One of the three lists of a record: the contexts kept, all retrieved, those in the prompt."""
 
 FailedCalls: TypeAlias = Literal["unscored", "score"]
-"""What a failed call makes of its sample: unscored, or scored by what the other calls returned."""
+"""How to treat a sample with a failed call: unscored, or scored by the contexts of other calls."""
 
 
 def by_id(contexts: Iterable[Context]) -> list[Context]:
@@ -56,22 +56,22 @@ def _joined(chunks: Sequence[Context]) -> Context:
 
 @dataclass(frozen=True, slots=True, init=False)
 class Retrieval:
-    """What was retrieved for one question: the calls, and the list they ended with; immutable.
+    """The record of one question's retrieval: the calls, and their final list; immutable.
 
-    - `contexts`: the final list; empty where nothing was retrieved, None where no retrieval was
+    - `contexts`: the final list; empty where no context was retrieved, None where no retrieval was
       observed. Its order is the rank, unless `ranks` says otherwise.
     - `calls`: the outermost calls, each with its stages; empty where only the list is known.
     - `ranks`: the 1-based rank of each context within its own call, ascending, where several
       calls were united; None where the list itself is ranked.
-    - `response`: what the application answered.
-    - `read`: of each final context, whether the model's prompt had it: "yes", "partly" or "no";
+    - `response`: the application's answer.
+    - `read`: for each final context, whether the model's prompt had it: "yes", "partly" or "no";
       None for one without text. None as a whole where no prompt was seen.
     - `error`: why this cannot be measured: the retriever failed, or one of several calls did.
-    - `retrieved`: all that was retrieved, in the order of the calls, whether or not a later step
-      dropped it; None where only the final list is known.
-    - `call_numbers`: of each final context the 1-based number of the call that first returned it,
+    - `retrieved`: all retrieved contexts, in the order of the calls, whether or not a later step
+      dropped them; None where only the final list is known.
+    - `call_numbers`: for each final context the 1-based number of the call that first returned it,
       failed calls included; None where that is unknown.
-    - `seconds`: of each final context when that call ended, in seconds since the beginning; None
+    - `seconds`: for each final context the end of that call, in seconds since the beginning; None
       where that is unknown, for one context or for all.
     - `other_ids`: by the ID of a context, the IDs that the same document had at other steps. A
       reference may name any of them.
@@ -136,8 +136,8 @@ class Retrieval:
 
             Retrieval.of_calls(("oslo", ["d7", "d1"]), ("oslo opera", ["d2"]))
 
-        A list may be all that a retriever may return; texts that look like IDs are IDs. A context
-        has its best rank within a call, and the number of the first call that returned it.
+        A list may be any result of a retriever; texts that look like IDs are IDs. A context has
+        its best rank within a call, and the number of the first call that returned it.
         Raises `InputError` for a list that cannot be read, `ValueError` for other arguments.
         """
         for search in searches:
@@ -165,9 +165,9 @@ class Retrieval:
         )
 
     def named(self, wanted: Collection[str]) -> Retrieval:
-        """Return the same record, documents under the IDs that are wanted where they have them.
+        """Return the same record with documents under those of their IDs that are wanted.
 
-        A context in which several documents were merged is each of those that are wanted, at its
+        A context in which several documents were merged becomes each of the wanted ones, at its
         own rank.
         """
         names: dict[str | None, tuple[str, ...]] = {}
@@ -222,16 +222,16 @@ class Retrieval:
         )
 
     def lasting(self, seconds: float) -> Retrieval:
-        """Return the record with its contexts there after so many seconds; as it is where known."""
+        """Return the record with these `seconds` for each context, or as it is if it has some."""
         if self.seconds is not None or not self.contexts:
             return self
         return replace(self, seconds=(round(seconds, 6),) * len(self.contexts))
 
     def view(self, name: View) -> Retrieval | None:
-        """Return the same record of another of its three lists; None where it is not known.
+        """Return the same record with another of its three lists; None if that is not known.
 
         - "contexts": the final list, as it is.
-        - "retrieved": all that was retrieved, each context at its best rank within its call.
+        - "retrieved": all retrieved contexts, each at its best rank within its call.
         - "read": the final contexts that the model's prompt had whole, with their ranks; one
           without a text cannot be looked up and is left out.
 
@@ -271,9 +271,9 @@ class Retrieval:
 
     @property
     def line(self) -> str:
-        """What must be known beside a score, in one line; empty for one ranked list of one call.
+        """A note on the calls, for reading a score; empty for one ranked list of one call.
 
-        "union of 3 calls, 1 failed; 4 of 6 in the prompt".
+        One line, such as "union of 3 calls, 1 failed; 4 of 6 in the prompt".
         """
         parts = []
         failed = len(failures(self.calls))
@@ -321,8 +321,8 @@ class Retrieval:
     def stages(self) -> tuple[Stage, ...]:
         """The calls as the stages of a pipeline, each before the one that took its contexts.
 
-        A call that returned the final list is none. Several of one name are numbered from the
-        second on: "search", "search 2".
+        A call that returned the final list is not a stage. Stages of one name are numbered from
+        the second on: "search", "search 2".
         """
         nodes = stage_nodes(self.calls, self.contexts)
         return tuple(
@@ -330,10 +330,10 @@ class Retrieval:
         )
 
     def at_stage(self, name: str) -> tuple[Context, ...] | None:
-        """Return what the stage of this name returned; None where no such call was made.
+        """Return the contexts of the stage of this name; None if no call has the name.
 
         Here the call that returned the final list has a name too: in other samples, a later step
-        may have made another list of what it returned.
+        may have made another list from its contexts.
         """
         for node in stage_nodes(self.calls, self.contexts):
             if node.name == name or (node.is_final and node.call.source == name):
@@ -391,14 +391,14 @@ class Retrieval:
 
 @runtime_checkable
 class Retriever(Protocol):
-    """What `evaluate`, `diagnose` and `testset` ask; a plain function of the question is one too.
+    """A retriever for `evaluate`, `diagnose` and `testset`, which take a plain function too.
 
-    An object whose `retrieve` cannot be used, since all it has is asynchronous, says so by an
-    attribute `asynchronous = True`: then only `aretrieve` is called, always in one event loop.
+    An asynchronous object without a usable `retrieve` has an attribute `asynchronous = True`: then
+    only `aretrieve` is called, always in one event loop.
     """
 
     def retrieve(self, sample: Any, /) -> Retrieval:
-        """Return what is retrieved for the sample's `user_input`."""
+        """Return the retrieval for the sample's `user_input`."""
         ...
 
     async def aretrieve(self, sample: Any, /) -> Retrieval:
@@ -412,7 +412,7 @@ def _one_each(
     contexts: tuple[Context, ...] | None,
     check: Callable[[Any, str], Any],
 ) -> tuple[Any, ...] | None:
-    """Return a value for each context, checked once if it is always the same; None for None."""
+    """Return a value for each context, checked once if all are the same one; None for None."""
     if values is None:
         return None
     listed = as_list(values, ordered=True)

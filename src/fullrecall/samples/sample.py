@@ -1,4 +1,4 @@
-"""What is measured: a question, what was retrieved for it, and what should have been."""
+"""A sample: a question, the retrieved contexts, and the references."""
 
 from __future__ import annotations
 
@@ -43,29 +43,29 @@ __all__ = [
 
 @dataclass(frozen=True, init=False)
 class Sample:
-    """One question with what was retrieved for it and what should have been; immutable.
+    """One question with its retrieved contexts and its references; immutable.
 
-    A field that is None is *missing*: a scorer that needs it answers `unscored`. An empty list
-    is an answer: nothing retrieved scores 0.0, no reference items leave recall undefined.
+    A field that is None is *missing*: a scorer that needs it returns an unscored result. An empty
+    list is a value: an empty retrieval scores 0.0, and empty references leave recall undefined.
 
-    - `retrieved_contexts`: what the retriever returned, best first. The order is the rank.
-      `retrieved_context_ids`: the same as IDs, with or without the texts.
+    - `retrieved_contexts`: the contexts that the retriever returned, best first. The order is the
+      rank. `retrieved_context_ids`: the same as IDs, with or without the texts.
     - `reference_context_ids`: IDs; `{id: grade}`; or a list whose items may be any-of groups
       (`[["a", "b"], ["c"]]`), graded as `{"any_of": ["a", "b"], "grade": 2}`.
-      `reference_contexts`: texts; an item may be a list of texts of which any one serves.
+      `reference_contexts`: texts; an item may be an any-of group, a list of texts.
     - `reference`: the reference answer. `reference_claims`, `reference_entities`: its parts.
-    - `forbidden_ids`: what must not be retrieved: no access, another tenant, out of date.
+    - `forbidden_ids`: IDs that must not be retrieved: no access, another tenant, out of date.
       `forbidden_contexts`: the same as texts, or as character ranges of a document.
-      `superseded`: `{"old": "new"}`; the old ID is forbidden, and a reference to it is to the new.
-    - `answerable`: False says that nothing answers the question: whatever is returned is a leak,
-      and recall is undefined.
+      `superseded`: `{"old": "new"}`; the old ID is forbidden, and references to it name the new.
+    - `answerable`: False says that no document answers the question: any retrieved context is a
+      leak, and recall is undefined.
     - `judged`: False says that no document was judged for this question, as for a query that only a
       TREC run has: without references it is unjudged, not unscored.
-    - `response`: what the generator said. `group`: samples that are not independent share it.
-    - `retrieval`: how the retrieved contexts came about, where that was recorded: a `Retrieval`
-      or a mapping with its fields. It has the contexts; `retrieved_contexts` is then left out.
-    - `metadata`: whatever belongs to the sample. The mapping is copied; what lies in it is shared
-      with the caller: do not change that in place.
+    - `response`: the generator's answer. `group`: samples that are not independent share it.
+    - `retrieval`: the record of the retrieval, if there is one: a `Retrieval` or a mapping with its
+      fields. It has the contexts; `retrieved_contexts` is then left out.
+    - `metadata`: any other data of the sample. The mapping is copied, but its values are shared
+      with the caller: do not change them in place.
 
     Takes the names that other tools use for these fields too (`Sample.names()` lists them) and
     raises `InputError`, naming the field, for unknown names and for values of the wrong form.
@@ -91,7 +91,7 @@ class Sample:
     metadata: Mapping[str, Any] = dataclasses.field(default_factory=dict)
 
     single_ids: ClassVar[SingleIds | None] = None  # an instance has its own, beside its fields
-    """The reference IDs where none is an any-of group; None where there are groups, or none."""
+    """The reference IDs without any-of groups; None if there are groups or no references."""
 
     # Type checkers need a parameter for each field; Python takes the names of other tools too.
     if TYPE_CHECKING:
@@ -158,9 +158,9 @@ class Sample:
             self.__dict__["single_ids"] = self.__dict__.pop("reference_context_ids")
 
     def _unite(self) -> None:
-        """Bring together what contexts, their IDs, and the record of their retrieval say.
+        """Unite the contexts, their IDs, and the record of their retrieval.
 
-        Raises `InputError` where they differ.
+        Raises `InputError` if they differ.
         """
         values, contexts = self.__dict__, self.retrieved_contexts
         if contexts is not None and self.retrieved_context_ids is not None:
@@ -235,9 +235,9 @@ class Sample:
         return sample
 
     def at_stage(self, name: str) -> Sample:
-        """Return this sample as if the stage `name` had handed on the final list.
+        """Return this sample as if the stage `name` had returned the final list.
 
-        Without that stage in the sample it has no retrieval, and says so.
+        Without that stage in the sample, it has no retrieval, with an error as the reason.
         """
         contexts = None if self.retrieval is None else self.retrieval.at_stage(name)
         if contexts is not None:
@@ -247,8 +247,8 @@ class Sample:
     def in_view(self, name: View) -> Sample:
         """Return this sample as if another list of its record had been the final one.
 
-        `name` is as in `Retrieval.view`. Where the record does not tell, or there is none, it has
-        no retrieval, and says so. Raises `ParameterError` for another name.
+        `name` is as in `Retrieval.view`. Without a record of that list, it has no retrieval, with
+        an error as the reason. Raises `ParameterError` for another name.
         """
         if name == "contexts":
             return self
@@ -268,12 +268,12 @@ class Sample:
 
     @property
     def stages(self) -> tuple[Stage, ...]:
-        """What was handed on before the final list, in the order of the pipeline."""
+        """The stages before the final list, in the order of the pipeline."""
         return () if self.retrieval is None else self.retrieval.stages
 
     @property
     def retrieval_error(self) -> str | None:
-        """Why there is no retrieval to measure; None where nothing failed."""
+        """Why there is no retrieval to measure; None without a failure."""
         return None if self.retrieval is None else self.retrieval.error
 
     @property
@@ -283,12 +283,12 @@ class Sample:
 
     @property
     def forbids(self) -> bool:
-        """Whether it says of anything that it must not be retrieved."""
+        """Whether it forbids any context, or is unanswerable."""
         return bool(self.answerable is False or self.forbidden or self.forbidden_contexts)
 
     @property
     def forbidden(self) -> tuple[str, ...]:
-        """All IDs that must not be retrieved: `forbidden_ids`, and what is superseded."""
+        """All IDs that must not be retrieved: `forbidden_ids`, and the superseded ones."""
         return tuple(dict.fromkeys((*(self.forbidden_ids or ()), *(self.superseded or {}))))
 
     def to_dict(self) -> dict[str, Any]:
@@ -311,15 +311,15 @@ class Sample:
 
     @property
     def contexts(self) -> Sequence[Context] | None:
-        """What was retrieved, as contexts where only their IDs are known; None if unknown."""
+        """The retrieved contexts, also where only their IDs are known; None if unknown."""
         if self.retrieved_contexts is not None or self.retrieved_context_ids is None:
             return self.retrieved_contexts
-        # A rank without an ID has nothing to show, and still takes its place.
+        # A rank without an ID has neither ID nor text, and still takes its place.
         return [Context(id=name) if name else Context("") for name in self.retrieved_context_ids]
 
     @property
     def has_retrieval(self) -> bool:
-        """Whether a retrieval was observed; an empty one was."""
+        """Whether a retrieval was observed, empty or not."""
         return self.retrieved_contexts is not None or self.retrieved_context_ids is not None
 
 
@@ -333,7 +333,7 @@ _UNKNOWN_VIEW: dict[View, str] = {
     "retrieved": "no record of all that was retrieved",
     "read": "no prompt of a model was seen",
 }
-"""Why a record does not have a view."""
+"""The reason for each view that a record does not have."""
 
 
 def _in_both(name: str, field: str) -> InputError:
@@ -372,11 +372,11 @@ def _plain_contexts(contexts: Iterable[Context]) -> list[dict[str, Any]]:
 
 
 class _Field(NamedTuple):
-    """How a field of a sample is declared.
+    """The declaration of a sample's field.
 
-    - `convert`: what brings a user's value into its one form.
+    - `convert`: the function that brings a user's value into its one form.
     - `other_names`: those of ragas (old), LangChain, LlamaIndex, deepeval, TREC.
-    - `to_json`: what turns it into plain JSON values, where it does not consist of them.
+    - `to_json`: the function that makes plain JSON values of it, if it does not consist of them.
     """
 
     convert: Callable[[Any], object]
@@ -422,13 +422,13 @@ _OTHER_NAMES = {other: name for name, field in _FIELDS.items() for other in fiel
 ID_FIELDS = frozenset(
     {"id", "user_input", "group", "retrieved_context_ids", "reference_context_ids"}
 )
-"""The fields of a sample that has nothing but its IDs, a question, and a group."""
+"""The fields of a sample that has only its IDs, a question, and a group."""
 
 _ONLY_IDS = ID_FIELDS | {"single_ids", "metadata"}
 
 
 def has_only_ids(sample: Sample) -> bool:
-    """Return whether a sample has nothing but its IDs, a question, and a group."""
+    """Return whether a sample has only its IDs, a question, and a group."""
     return vars(sample).keys() <= _ONLY_IDS and not sample.metadata
 
 
@@ -450,7 +450,7 @@ _CARRIED = frozenset(
 
 
 def _translated(arguments: Mapping[str, Any]) -> dict[str, Any]:
-    """Return fields by their own names; raise `InputError` for an unknown name, and for two."""
+    """Return fields by their own names; raise `InputError` for unknown or contradicting names."""
     known = (_FIELDS, _OTHER_NAMES, _CARRIED)
     unknown = [name for name in arguments if not any(name in names for names in known)]
     if unknown:
