@@ -1,4 +1,4 @@
-"""How many references are left in each list of the records: retrieved, kept, read."""
+"""Count the references in each list of the records: retrieved, kept, read."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from fullrecall.samples.sample import Sample
 
 
 class Funnel(NamedTuple):
-    """References of samples whose records have the same lists, and how many each list has by ID.
+    """The references of samples whose records have the same lists, and how many each list has.
 
-    `found` counts by list, in the order "retrieved", "kept", "read"; its shares are recall over
-    all references together, not a mean over samples, and no scorer's.
+    `found` counts references by ID in each list, in the order "retrieved", "kept", "read"; its
+    shares are recall over all references together, not a mean over samples or a scorer's score.
     """
 
     samples: int
@@ -33,9 +33,9 @@ class Funnel(NamedTuple):
 
 
 def funnel_counts(sample: Sample) -> Counter[Any]:
-    """Return what a sample adds to the funnel: nothing unless its record has two of the lists.
+    """Return a sample's counts for the funnel, empty unless its record has two of the lists.
 
-    Keys are the names of its lists, with what is counted.
+    A key is the names of the sample's lists, and "samples", "references", or one of the lists.
     """
     record = sample.retrieval
     if record is None or record.error is not None:
@@ -52,7 +52,7 @@ def funnel_counts(sample: Sample) -> Counter[Any]:
 
 
 def funnel_of(counts: Mapping[Any, int]) -> Funnel | None:
-    """Return the funnel of the largest number of samples; None where no list lost anything."""
+    """Return the funnel of the most samples; None if no list dropped a reference."""
     by_lists = {key: n for key, n in counts.items() if isinstance(key, tuple)}
     sizes = {names: n for (names, counted), n in by_lists.items() if counted == "samples"}
     if not sizes:

@@ -1,6 +1,6 @@
-"""Which samples are independent: those that share neither a group nor an ID.
+"""Find the independent samples: those that share neither a group nor an ID.
 
-The same sample scored twice is not two samples, so that repeats and merged runs count once.
+A sample scored twice is not two samples: repeats and merged runs count once.
 """
 
 from __future__ import annotations
@@ -16,14 +16,14 @@ _Key: TypeAlias = tuple[bool, str]
 """Whether it is a group's name or a sample's ID, and the name."""
 
 Group: TypeAlias = str | _Key
-"""What the samples of a group share."""
+"""The name or key that the samples of a group share."""
 
 
 def groups_of(ids: Sequence[str | None], groups: Sequence[str | None]) -> list[Group | None]:
-    """Return the group of each sample, None for one that stands for itself.
+    """Return the group of each sample, None for a sample that shares none.
 
-    Samples of one group or of one ID share a group, and so do those that are linked by others: of
-    `("x", "a")`, `("x", "b")`, `("y", "b")` (ID and group) all three.
+    Samples of one group or of one ID share a group, and so do samples linked by further ones: all
+    three of `("x", "a")`, `("x", "b")`, `("y", "b")` (ID and group).
     """
     if not may_repeat(ids):
         return list(groups)
@@ -40,7 +40,7 @@ def groups_of(ids: Sequence[str | None], groups: Sequence[str | None]) -> list[G
 
 
 def _root(key: _Key, above: dict[_Key, _Key]) -> _Key:
-    """Return the key that stands for all that are linked with this one (union-find)."""
+    """Return the root of the keys that are linked with this one (union-find)."""
     while (parent := above.get(key, key)) != key:
         above[key] = above.get(parent, parent)  # shorter paths keep many links linear
         key = parent
@@ -48,7 +48,7 @@ def _root(key: _Key, above: dict[_Key, _Key]) -> _Key:
 
 
 def may_repeat(ids: Iterable[str | None]) -> bool:
-    """Return whether an ID occurs twice; in rare cases also where only their hashes do."""
+    """Return whether an ID occurs twice; rarely also true if only a hash does."""
     # 8 bytes for each, where a set takes some 100: reports have millions.
     hashes = np.fromiter((hash(name) for name in ids if name is not None), np.int64)
     hashes.sort()

@@ -1,4 +1,4 @@
-"""What a report's scores are of: the corpus that labels were held against, and the list scored."""
+"""The origin of a report's scores: the corpus compared with the labels, and the list scored."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ class Origin(NamedTuple):
 
     @classmethod
     def common(cls, origins: Iterable[Origin]) -> Self:
-        """Return that of the parts of one report: no corpus where theirs differ.
+        """Return the origin of the parts of one report: without a corpus if theirs differ.
 
         Raises `ReportError` for parts of different lists.
         """
@@ -30,4 +30,4 @@ class Origin(NamedTuple):
 
 
 UNKNOWN = Origin()
-"""That of a report of which nothing is said."""
+"""The origin of a report that names none."""

@@ -47,7 +47,7 @@ def columns_of(results: Sequence[Result]) -> FoundColumns:
 class ColumnResults:
     """Results that follow from their columns, the reference IDs, and a note for each row.
 
-    `notes`: None where rows without a target have one that says so, and the others none.
+    `notes`: None if only rows without a target have a note, which says so.
     """
 
     method: Method
@@ -66,7 +66,7 @@ class ColumnResults:
 
 
 Results: TypeAlias = Sequence[Result] | ColumnResults
-"""The results of one score: made one by one, or made of its columns when somebody looks."""
+"""The results of one score: made one by one, or made from its columns when they are read."""
 
 
 def result_of(method: Method, sample: Sample, columns: FoundColumns, row: int, note: str) -> Result:
@@ -85,9 +85,9 @@ def result_of(method: Method, sample: Sample, columns: FoundColumns, row: int, n
 
 
 class Part(SampleColumns, ABC):
-    """Rows with their columns, and what a view shows of each.
+    """Rows with their columns, samples, and results.
 
-    A kind of part says what it knows without making samples and results.
+    Subclasses answer from columns where they can, without making samples and results.
     """
 
     @abstractmethod
@@ -99,7 +99,7 @@ class Part(SampleColumns, ABC):
         """Return the columns of the score at this index."""
 
     def outcomes(self, score: int) -> FoundColumns:
-        """Return the columns of the score at this index, with all that a measure may read."""
+        """Return the columns of the score at this index, with samples and findings to read."""
         return replace(
             self.columns(score),
             samples=self,
@@ -119,7 +119,7 @@ class Part(SampleColumns, ABC):
         """Return the result of a row."""
 
     def kept_results(self, score: int) -> Sequence[Result] | None:  # noqa: ARG002 - in memory
-        """Return the results of a score where they are kept, None where reading makes them."""
+        """Return the kept results of a score; None if reading makes them."""
         return None
 
     def cells(self, name: str) -> Sequence[Any]:
@@ -127,7 +127,7 @@ class Part(SampleColumns, ABC):
         return [getattr(sample, name) for sample in self.samples()]
 
     def may_have(self, *columns: str) -> bool:  # noqa: ARG002 - others look at them
-        """Return whether any sample may have something in one of these columns of a file."""
+        """Return whether any sample may have a value in one of these columns of a file."""
         return True
 
     @cached_property
@@ -165,9 +165,9 @@ class Part(SampleColumns, ABC):
         return unscored & (False if self.forbidden is None else self.forbidden.forbids)
 
     def retrievals(self) -> Counter[str]:
-        """Return of how many samples the retrieval was "united" of calls, or had a "failed" one.
+        """Count the samples whose retrieval was "united" from calls, or had a "failed" call.
 
-        And what their records add to the funnel; see `fullrecall.table.funnel`.
+        Includes the records' counts for the funnel; see `fullrecall.table.funnel`.
         """
         counts: Counter[str] = Counter()
         for sample in self.samples() if self.may_have("retrieval") else ():
@@ -179,7 +179,7 @@ class Part(SampleColumns, ABC):
         return counts
 
     def tied(self, k: int) -> int:
-        """Return in how many samples documents of one score are on both sides of rank `k`."""
+        """Return the number of samples with documents of one score on both sides of rank `k`."""
         if not self.may_have("metadata"):
             return 0
         return sum(straddles(metadata, k) for metadata in self.cells("metadata"))
@@ -220,7 +220,7 @@ class MemoryPart(Part):
         return fields if any(sample.metadata for sample in samples) else fields - {"metadata"}
 
     def may_have(self, *columns: str) -> bool:
-        """Return whether any sample has something in one of these columns of a file."""
+        """Return whether any sample has a value in one of these columns of a file."""
         fields = ("retrieved_contexts" if column == "contexts" else column for column in columns)
         return not self._filled.isdisjoint(fields)
 
@@ -252,7 +252,7 @@ class MemoryPart(Part):
         return kept.result(self.sample(row), self.columns(score), row)
 
     def kept_results(self, score: int) -> Sequence[Result] | None:
-        """Return the results of a score where they were made one by one."""
+        """Return the results of a score if they were made one by one, else None."""
         kept = self.kept[score]
         return None if isinstance(kept, ColumnResults) else kept
 
@@ -261,7 +261,7 @@ class MemoryPart(Part):
         return not isinstance(self.kept[score], ColumnResults)
 
     def follows(self, score: int) -> bool:
-        """Return whether the results of scored rows follow without a note."""
+        """Return whether the results follow from the columns, without notes of scored rows."""
         kept = self.kept[score]
         return isinstance(kept, ColumnResults) and kept.notes is None
 
@@ -283,7 +283,7 @@ def straddles(metadata: Any, k: int) -> bool:
 
 
 def _target_names(samples: Sequence[Sample]) -> Sequence[str]:
-    """Return the reference IDs of all samples that are targets, where results follow."""
+    """Return the reference IDs of all samples that are targets, for results of columns."""
     if isinstance(samples, IdSamples):
         return samples.references.names
     single = (sample.single_ids for sample in samples)
@@ -311,7 +311,7 @@ class Selection(Part):
         return [columns[owner][row] for owner, row in pairs]
 
     def may_have(self, *columns: str) -> bool:
-        """Return whether any sample may have something in one of these columns of a file."""
+        """Return whether any sample may have a value in one of these columns of a file."""
         return any(part.may_have(*columns) for part in self._parts)
 
     def columns(self, score: int) -> FoundColumns:
@@ -347,19 +347,19 @@ class Selection(Part):
 
 
 def _target_hash(target: Target) -> int:
-    """Return a number for a target, which holds within one process only."""
-    # As columns of IDs have it, which make no targets: both forms of a report must agree.
+    """Return a number for a target, valid within one process only."""
+    # The same as for columns of IDs, which make no targets: both forms of a report must agree.
     is_name = target[1:] == (1.0, 1.0) and len(target.any_of) == 1
     return hash(target.any_of[0] if is_name else target)
 
 
 def name_hashes(names: Sequence[str]) -> NDArray[np.uint64]:
-    """Return the same for targets of one name, of grade and size 1."""
+    """Return the numbers of targets of one name each, of grade and size 1."""
     return _mixed(list(map(hash, names)))
 
 
 def _mixed(hashes: Sequence[int]) -> NDArray[np.uint64]:
-    """Return hashes to be added up: without this, those of two pairs could add up alike."""
+    """Return hashes mixed for sums: without this, two pairs could have the same sum."""
     mixed = np.array(hashes, np.int64).astype(np.uint64)
     mixed = (mixed ^ (mixed >> np.uint64(31))) * np.uint64(0x9E3779B97F4A7C15)
     return mixed ^ (mixed >> np.uint64(29))

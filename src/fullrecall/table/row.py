@@ -1,4 +1,4 @@
-"""Views of a table: one sample with its results, and one target that was missed."""
+"""Views of a table: one sample with its results."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class Row:
 
     @classmethod
     def view(cls, position: int, results: tuple[Result, ...], part: Part, index: int) -> Row:
-        """Return a row of a part, whose sample is made when somebody looks."""
+        """Return a row of a part, whose sample is made when it is first read."""
         row = object.__new__(cls)
         fields = {"position": position, "results": results, "_part": part, "_index": index}
         object.__setattr__(row, "__dict__", fields)
@@ -31,7 +31,7 @@ class Row:
     if not TYPE_CHECKING:  # checkers would take any name
 
         def __getattr__(self, name: str) -> Any:
-            """Make the sample that nobody has looked at."""
+            """Make the sample when it is first read."""
             if name != "sample" or "_part" not in vars(self):
                 raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
             sample = self.__dict__["sample"] = self._part.sample(self._index)
@@ -43,7 +43,7 @@ class Row:
 
     @property
     def label(self) -> str:
-        """The sample's ID, or `#position` where it has none."""
+        """The sample's ID, or `#position` without one."""
         return self.sample.id or f"#{self.position}"
 
     def __repr__(self) -> str:

@@ -24,7 +24,7 @@ from fullrecall.table.row import Row
 from fullrecall.table.views import ScoreView
 
 _MOST_BYTES = 2**24
-"""Bytes of the values that are kept of all measures."""
+"""Bytes of the values of measures that are kept."""
 
 _MOST_PENDING = 4_096
 """Rows that wait to become columns."""
@@ -36,7 +36,7 @@ _MOST_VIEWS = 10_000
 class Table(Sequence[Row]):
     """Samples with the results of some scorers, as columns; grows by parts or row by row.
 
-    In memory, or in files: a part decides where its rows are. As a sequence it has views of rows.
+    Each part keeps its rows in memory or in files. As a sequence, a table has views of rows.
     """
 
     def __init__(self, methods: Sequence[Method], parts: Iterable[Part] = ()) -> None:
@@ -96,7 +96,7 @@ class Table(Sequence[Row]):
         return self._parts
 
     def values(self, score: int, measure: Measure) -> Floats:
-        """Return a measure of each row in [0, 1], NaN where a row has none."""
+        """Return a measure's value for each row, in [0, 1], NaN for a row without one."""
         return _joined(
             self._read(part_index, score, measure) for part_index in range(len(self.parts))
         )
@@ -104,7 +104,7 @@ class Table(Sequence[Row]):
     def by_part(
         self, score: int, measures: Sequence[Measure]
     ) -> Iterator[tuple[slice, Part, list[tuple[Floats, NDArray[np.bool_]]]]]:
-        """Yield the rows of each part, the part, and of each measure its values and its gaps."""
+        """Yield the rows of each part, the part, and the values and gaps of each measure."""
         for part_index, part in enumerate(self.parts):
             start = self._starts[part_index]
             measured = [
@@ -120,13 +120,13 @@ class Table(Sequence[Row]):
     def gaps(self, score: int, measure: Measure) -> NDArray[np.bool_]:
         """Return which rows should have a value of a measure, and could not be scored.
 
-        A row that forbids nothing has nothing to leak, whether or not it was scored.
+        A row without forbidden contexts cannot leak, so its leak is not a gap.
         """
         return _joined((part.gaps(score, measure) for part in self.parts), np.bool_)
 
     @property
     def tokenizers(self) -> list[str]:
-        """What counted the tokens of the contexts that have a text, the most frequent first."""
+        """The tokenizers, or the estimate, that counted contexts' tokens, most frequent first."""
         counted_by: Counter[str] = Counter()
         for part in self.parts:
             if part.has_texts:
@@ -134,7 +134,7 @@ class Table(Sequence[Row]):
         return [name for name, _ in counted_by.most_common()]
 
     def unanswerable(self) -> tuple[int, int]:
-        """Return how many questions nothing answers, and for how many of them nothing came."""
+        """Return the number of unanswerable questions, and of those with an empty retrieval."""
         forbidden = [part.forbidden for part in self.parts]
         due = [(own.unanswerable & own.at_stake, own.empty) for own in forbidden if own is not None]
         return sum(int(a.sum()) for a, _ in due), sum(int((a & e).sum()) for a, e in due)
@@ -162,20 +162,20 @@ class Table(Sequence[Row]):
         return self.cells("id")
 
     def labels(self, rows: Iterable[int]) -> list[str]:
-        """Return the IDs of some samples, `#position` for one that has none."""
+        """Return the IDs of some samples, `#position` for a sample without one."""
         ids = self.ids
         return [ids[row] or f"#{row + 1}" for row in rows]
 
     def target_digests(self, score: int) -> NDArray[np.uint64]:
-        """Return a number for the targets of each row: equal where the targets are, in any order.
+        """Return a number for the targets of each row: the same for equal targets, in any order.
 
-        It holds within one process only.
+        It is valid within one process only.
         """
         return _joined((part.target_digests(score) for part in self.parts), np.uint64)
 
     @property
     def groups(self) -> list[Group | None]:
-        """The group of each row, None for one that stands for itself.
+        """The group of each row, None for a row without one.
 
         Rows of one group or of one sample ID are not independent, and share a group.
         """
@@ -185,18 +185,18 @@ class Table(Sequence[Row]):
 
     @property
     def group_codes(self) -> Integers | None:
-        """The number of each row's group, -1 where it stands for itself; None where all do."""
+        """The number of each row's group, -1 for a row without one; None if no row has one."""
         if self._group_codes is None and not self._all_stand_alone():
             self._group_codes = codes_of(self.groups)
         return self._group_codes
 
     def tied(self, k: int) -> int:
-        """Return in how many samples documents of one score are on both sides of rank `k`."""
+        """Return the number of samples with documents of one score on both sides of rank `k`."""
         return sum(part.tied(k) for part in self.parts)
 
     @property
     def retrievals(self) -> Counter[str]:
-        """Of how many samples the retrieval was a union of calls, or had a failed call."""
+        """The counts of the parts' retrievals; see `Part.retrievals`."""
         return sum((part.retrievals() for part in self.parts), Counter())
 
     def sample(self, row: int) -> Sample:
@@ -205,7 +205,7 @@ class Table(Sequence[Row]):
         return self._parts[part_index].sample(index)
 
     def result(self, row: int, score: int) -> Result:
-        """Return the result of a row; its measures are read of the columns."""
+        """Return the result of a row; its measures are read from the columns."""
         part_index, index = self._located(row)
         return self._views_of(part_index)[score].result(index)
 
@@ -224,7 +224,7 @@ class Table(Sequence[Row]):
                 yield from part.results(score)
 
     def _all_stand_alone(self) -> bool:
-        """Return whether it is known at once that no sample shares a group or an ID."""
+        """Return whether a quick look shows that no samples share a group or an ID."""
         self._settle()
         if self._stand_alone is None:
             # Part by part: a list of all IDs of a report in files would be held for their hashes.
@@ -235,7 +235,7 @@ class Table(Sequence[Row]):
         return self._stand_alone
 
     def _read(self, part_index: int, score: int, measure: Measure) -> Floats:
-        """Return a measure of the rows of a part."""
+        """Return a measure's values for the rows of a part."""
         values: Floats = self._values.get(
             (part_index, score, measure),
             lambda: self._measured(part_index, score, measure),
@@ -246,7 +246,7 @@ class Table(Sequence[Row]):
     def _measured(self, part_index: int, score: int, measure: Measure) -> Floats:
         part, last = self._parts[part_index], self._last  # another thread may read another part
         if last is None or last[0] != (part_index, score):
-            # A copy: what its measures share stays with it, and goes with it.
+            # A copy: values that its measures share are cached on it, and freed with it.
             last = self._last = (part_index, score), part.outcomes(score)
         outcomes = last[1]
         values = measure.values(outcomes)
@@ -268,7 +268,7 @@ class Table(Sequence[Row]):
         return last[1]
 
     def _row(self, part_index: int, index: int) -> Row:
-        """Return the view of a row; of a table that is small, the same one each time."""
+        """Return the view of a row; in a small table, the same one each time."""
         if self._size > _MOST_VIEWS:
             return self._new_row(part_index, index)
         row = self._starts[part_index] + index

@@ -1,4 +1,4 @@
-"""Results of the rows of a part: their numbers are those of the columns, the rest is made later."""
+"""Results of a part's rows: their numbers are read from columns, other fields are made later."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class ScoreView(ResultSource):
         return Result.view(self, row, self._method, self._statuses[row], self._retrieved[row])
 
     def read(self, measure: Measure) -> Sequence[float | None]:
-        """Return the value of each row; None where it has none."""
+        """Return the measure's value of each row; None for a row without one."""
         values = self._read(measure)
         read: list[float | None] = values.tolist()
         for row in np.flatnonzero(np.isnan(values)).tolist():
