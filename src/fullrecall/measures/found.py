@@ -117,7 +117,7 @@ class FoundColumns:
 
     @classmethod
     def joined(cls, parts: Sequence[FoundColumns]) -> FoundColumns:
-        """Return the rows of several, one after another."""
+        """Return the rows of several parts, one after another."""
         if len(parts) == 1:
             return parts[0]
 
@@ -252,7 +252,7 @@ class FoundColumns:
     def cut(self, k: int | Integers | None) -> Integers:
         """Return how many positions of each row are within the first `k` ranks; None: all.
 
-        `k` is that of all rows, or of each.
+        `k` is one number for all rows, or one for each.
         """
         most = np.broadcast_to(np.asarray(_EVERYWHERE if k is None else k), len(self))
         if k is None or self.ranks is None:
@@ -303,7 +303,7 @@ class FoundColumns:
         return row_maxima(within, offsets)
 
     def credit_sums(self, k: int | None, weights: Floats | None = None) -> Floats:
-        """Return the credit of each row within the first `k` ranks, targets by their weights."""
+        """Return each row's sum of its targets' credits within the first `k` ranks, weighted."""
         # Whole credits are counted: a sum of floats for each row takes longer.
         if self.steps is None and weights is None:
             return self.found_within(k).astype(np.float64)
@@ -366,9 +366,9 @@ class FoundColumns:
     def defined(
         self, values: Floats, otherwise: float | None, *, needs_target: bool = True
     ) -> Floats:
-        """Return the values; in rows without a target `otherwise`, or NaN, as in unjudged ones.
+        """Return the values, with `otherwise`, or NaN, for rows without a target.
 
-        If no target is needed, only rows without a result have NaN.
+        Unjudged rows have NaN. If no target is needed, only rows without a result have NaN.
         """
         if not needs_target:
             return np.where(self.status <= UNDEFINED, values, np.nan)

@@ -40,7 +40,7 @@ def added_gains(outcomes: FoundColumns, k: int | None, worths: Floats) -> tuple[
 def exponential_grades(outcomes: FoundColumns, top: float | None = None) -> Floats:
     """Return (2^grade - 1) / 2^`top` of each target.
 
-    None: up to a factor for each row, which keeps powers of huge grades finite.
+    None: each row has a factor of its own, which keeps powers of huge grades finite.
     """
     grades = outcomes.weights("grade")
     lowered = np.full(len(grades), 0.0 if top is None else float(top))

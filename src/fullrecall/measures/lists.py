@@ -32,7 +32,7 @@ class Lists(NamedTuple):
 
     @classmethod
     def joined(cls, parts: Sequence[Lists]) -> Lists:
-        """Return the rows of several, one after another."""
+        """Return the rows of several parts, one after another."""
         if len(parts) == 1:
             return parts[0]
         counts = np.concatenate([part.counts for part in parts])
@@ -182,7 +182,7 @@ def powers(exponents: Floats) -> Floats:
 
 
 def rises_of(targets: Integers, credits_: Floats) -> Floats:
-    """Return the difference of each credit to the one before it of the same target."""
+    """Return how far each credit is above its target's credit before it."""
     rises = credits_.copy()
     same = targets[1:] == targets[:-1]
     rises[1:][same] -= credits_[:-1][same]

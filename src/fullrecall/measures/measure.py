@@ -63,10 +63,10 @@ class Measure:
     """Whether it has a value only where there is a target."""
 
     plain: ClassVar[bool] = False
-    """Whether its formula takes the plain numbers of one row (`FoundRow`) as it takes columns."""
+    """Whether its formula takes the plain numbers of one row (`FoundRow`) as well as columns."""
 
     lower_is_better: ClassVar[bool] = False
-    """Whether a lower mean is the better one."""
+    """Whether a lower mean is better."""
 
     def __init_subclass__(cls) -> None:
         # So that a user's measure is a value like ours, hashed and compared by its parameters.
@@ -237,7 +237,7 @@ class Threshold:
 
 
 class GradedMeasure(Measure):
-    """Base of the measures for which a target is relevant or is not.
+    """Base of the measures whose targets are either relevant or not.
 
     - `min_grade`: only targets of at least this grade count; None counts all.
     """

@@ -57,7 +57,7 @@ class Call:
         if not self.reorders or self.contexts is None or len(self.children) != 1:
             return self.contexts
         before = self.children[0].ranked or ()
-        # Reversed, so that of contexts that are the same the first one counts.
+        # Reversed, so that the first of equal contexts counts.
         index_by_identity = {
             identity(context): index for index, context in reversed(list(enumerate(before)))
         }

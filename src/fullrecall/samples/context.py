@@ -148,7 +148,7 @@ def as_number(value: object, name: str) -> float:
 
 
 def as_metadata(value: object) -> dict[str, Any]:
-    """Return a mapping as a dict, None as an empty one."""
+    """Return a mapping as a dict, None as an empty dict; `ValueError` for anything else."""
     if value is None:
         return {}
     if not isinstance(value, Mapping):

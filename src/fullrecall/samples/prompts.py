@@ -37,7 +37,7 @@ class FoldedPrompt:
     def has(self, text: str) -> bool:
         """Return whether the prompt has a text; fastest for texts in the prompt's order."""
         for number, form in enumerate(self.forms):
-            # On from the text before, then from the beginning: together not more than one look.
+            # On from the text before, then from the beginning: together one search of the prompt.
             end = self._ends[number]
             at = form.find(text, end)
             if at < 0:

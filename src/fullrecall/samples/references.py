@@ -1,4 +1,4 @@
-"""The references of a sample, brought into one form from any form that users write."""
+"""A sample's references, converted to one form from each form that users write."""
 
 from __future__ import annotations
 

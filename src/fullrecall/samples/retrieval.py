@@ -39,7 +39,7 @@ FailedCalls: TypeAlias = Literal["unscored", "score"]
 
 
 def by_id(contexts: Iterable[Context]) -> list[Context]:
-    """Return contexts with those of one ID joined, at the rank of the first of them."""
+    """Return contexts with all chunks of one ID joined, at the rank of the first."""
     groups: dict[object, list[Context]] = {}
     for position, context in enumerate(contexts):
         own = position if context.id is None else context.id  # an ID is a str, never an int

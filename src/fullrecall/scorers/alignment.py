@@ -75,10 +75,10 @@ def squeezed(text: str) -> str:
 def overlap(reference: str, context: Windows) -> Overlap:
     """Return which characters of `reference` occur in a context; both are squeezed.
 
-    A character is covered if it lies in a common run of at least `min_run` characters, or if
-    one text contains the whole of its counterpart. A chunk border may have cut a run where the
-    reference's end is the context's start, or its start the context's end: there a third of that
-    length is enough, and a shorter run is an edge.
+    A character is covered if it lies in a common run of at least `min_run` characters, or if the
+    reference contains the whole context or the context the whole reference. A chunk border may
+    have cut a run where the reference's end is the context's start, or its start the context's
+    end: there a third of that length is enough, and a shorter run is an edge.
     """
     text, min_run = context.context, context.min_run
     if not text or not reference:
@@ -126,7 +126,7 @@ def _cut_runs(reference: str, context: str, min_run: int) -> Iterable[CharacterR
 
 
 def _longest_shared(end: str, beginning: str) -> int:
-    """Return the length of the longest end of one text that begins the second text."""
+    """Return the length of the longest suffix of `end` that is a prefix of `beginning`."""
     # Both are shorter than a run, so that trying every place is cheap even in a row of dots.
     at = end.find(beginning[0])
     while at >= 0:

@@ -91,7 +91,7 @@ def _may_be_own(method: Method) -> bool:
 
 
 class Derivation:
-    """Derives the results of one score again."""
+    """Derives the results of one score from their samples and saved verdicts."""
 
     def __init__(self, method: Method, *, held: bool) -> None:
         """Derive results of this method; `held`: its run compared labels with a corpus.

@@ -412,10 +412,10 @@ class Contexts:
         return {self.ranks[index] for index in compress(cited, alone)}
 
     def evidence(self, verdict: Verdict, target: Target, aim: Aim) -> list[Evidence]:
-        """Return a verdict's quotes; one is verified if in its context and bearing on the target.
+        """Return a verdict's evidence: its quotes, and whether each is verified.
 
-        Whether a quote bears is the model's decision if it judged quote and target alone; else
-        rules decide.
+        A verified quote is in its context and bears on the target. A model that judged quote and
+        target alone decides whether it bears; otherwise rules decide.
         """
         return [self._looked_up(citation, verdict, target, aim) for citation in verdict.citations]
 

@@ -97,8 +97,8 @@ class Passage:
 def merged(passages: Sequence[Passage], min_run: int) -> list[Passage]:
     """Return the union of passages: those that overlap become one, in order of appearance.
 
-    Passages overlap by offsets if they share a character; by text if one contains the second, or
-    ends with its start, for at least `min_run` characters.
+    Passages overlap by offsets if they share a character; by text if one contains another, or if
+    at least `min_run` characters end one and begin another.
     """
     distinct = list(dict.fromkeys(passages))
     # Only neighbors are compared: all pairs of 1,000 references would be a million alignments.
@@ -164,7 +164,7 @@ def _joined(first: Passage, second: Passage, min_run: int) -> Passage | None:
         return first
     if first.characters[-min_run:] not in second.characters:
         return None
-    # The first place whose rest of `first` begins `second` gives the longest overlap.
+    # The first place from which the rest of `first` begins `second` has the longest overlap.
     beginning = second.characters[:min_run]
     earliest = max(1, len(first.characters) - len(second.characters) + 1)
     start = first.characters.find(beginning, earliest)

@@ -195,7 +195,7 @@ class Result:
 
     @property
     def ranked(self) -> Findings:
-        """The findings by rank: those of united calls by each context's rank in its own call."""
+        """The findings by rank; for united calls, a context's rank is that in its own call."""
         return self.findings if self.ranks is None else by_rank(self.findings, self.ranks)
 
     def paid(self, measure: Measure) -> Findings:

@@ -113,7 +113,7 @@ class FindingScorer(ABC):
     @property
     def method(self) -> Method:
         """How this scorer scores: its name and parameters."""
-        return self._method  # cached below: pyright accepts a property for that of a Scorer
+        return self._method  # cached below: pyright wants a property here, as in `Scorer`
 
     @cached_property
     def _method(self) -> Method:

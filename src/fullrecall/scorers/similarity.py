@@ -30,14 +30,14 @@ _COUNTED = ("levenshtein", "indel", "damerau_levenshtein", "osa", "lcs", "hammin
 values, to the last bit, as a call for each."""
 
 _LENGTHY = 5_000_000
-"""The sum over pairs of the products of their lengths above which several cores compare: starting
-their threads takes some 0.1 ms."""
+"""The work from which several cores compare, as the sum over pairs of the product of their lengths:
+starting the threads takes some 0.1 ms."""
 
 _MOST = 2e10
 """Most cells in the table of two texts to compare: RapidFuzz takes up to two seconds for them."""
 
 _LONG, _PIECE = 1e8, 2e9
-"""Cells of two texts that are compared by themselves, and of a piece between two pauses."""
+"""Cells from which two texts are compared on their own, and of the work between two pauses."""
 
 _SLOWNESS: Mapping[str, float | None] = {
     "damerau_levenshtein": 30.0,  # a cell at a time
@@ -192,7 +192,7 @@ def _named(name: str) -> object:
 def _cores() -> int:
     """Return how many cores this process may use.
 
-    8 at most: with more threads, those that hold the interpreter's lock keep the others waiting.
+    8 at most: more threads would only wait for the interpreter's lock.
     """
     affinity = getattr(os, "sched_getaffinity", None)  # not on macOS and Windows
     usable = len(affinity(0)) if affinity is not None else os.cpu_count()

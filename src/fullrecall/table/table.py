@@ -227,7 +227,7 @@ class Table(Sequence[Row]):
         """Return whether a quick look shows that no samples share a group or an ID."""
         self._settle()
         if self._stand_alone is None:
-            # Part by part: a list of all IDs of a report in files would be held for their hashes.
+            # Part by part: only hashes of the IDs stay in memory, not a list of all of them.
             groups = (group for part in self._parts for group in part.cells("group"))
             ids = (name for part in self._parts for name in part.cells("id"))
             names_any = any(group is not None for group in groups)
