@@ -23,7 +23,7 @@ SAMPLES = 240
 
 @dataclass(frozen=True)
 class Job:
-    """A file of samples, numbered by `row`, and what the plain run makes of it."""
+    """A file of samples, numbered by `row`, and the report of `evaluate` over it, the plain one."""
 
     path: Path
     scorers: Sequence[Scorer] = (IdRecall(), TextRecall(), ClaimRecall())
@@ -51,7 +51,7 @@ class Job:
         assert path.read_bytes() == saved(self.evaluated(), self.path.parent)
 
     def run(self, code: str) -> dict[str, Any]:
-        """Run an example as a script of its own; return its names."""
+        """Run an example as a separate script; return its names."""
         names: dict[str, Any] = {"__name__": "__main__"}
         exec(compile(code, str(DOCS), "exec"), names)  # noqa: S102
         return names
@@ -71,7 +71,7 @@ def saved(report: Report, folder: Path) -> bytes:
 
 @pytest.fixture(scope="session")
 def installed() -> Callable[..., None]:
-    """Return what fails, naming it, where an engine or a tool of it is missing."""
+    """Return a function that fails, with the command to install, if a package is missing."""
 
     def check(package: str, requirement: str) -> None:
         if find_spec(package) is None:
@@ -134,7 +134,7 @@ def endpoint(installed: Callable[..., None]) -> Iterator[Endpoint]:
 def redis_server(
     installed: Callable[..., None], tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[str]:
-    """Start a Redis server on a free loopback port, with nothing on the disk."""
+    """Start a Redis server on a free loopback port, without a file on the disk."""
     installed("redis", "fullrecall[redis]")
     try:
         server = RedisServer(tmp_path_factory.mktemp("redis"))
@@ -149,7 +149,7 @@ def redis_server(
 
 @pytest.fixture
 def redis_url(redis_server: str) -> str:
-    """Return the address of a server that knows nothing."""
+    """Return the address of an empty server."""
     import redis
 
     with redis.Redis.from_url(redis_server) as client:

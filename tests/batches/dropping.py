@@ -1,4 +1,4 @@
-"""A way to a server that breaks when it is told to: a request arrives, its answer does not."""
+"""A proxy that can drop a server's answers: the request arrives, its answer does not."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ class Dropping:
         threading.Thread(target=self._accept, daemon=True).start()
 
     def drop(self, times: int = 1, about: bytes = b"") -> None:
-        """Withhold the answers to the next requests that have these bytes, and close for each."""
+        """Drop the answers to the next `times` requests with these bytes, and close each time."""
         with self._lock:
             self._drops, self._about = times, about
 
     def calm(self) -> None:
-        """Drop nothing more."""
+        """Stop dropping answers."""
         with self._lock:
             self._drops = 0
 

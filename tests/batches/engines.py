@@ -1,4 +1,4 @@
-"""How each engine runs a scorer over a file: as the documentation says, set up for a test."""
+"""Runs a scorer over a file in each engine, as in the documentation, with the setup of a test."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def in_spark(spark: Any, scorer: FaultyScorer, path: Path, *, kept: bool = False
 
 @contextmanager
 def dask_started(workers: int = 2) -> Iterator[Any]:
-    """Start worker processes of Dask in this machine, each with a nanny that restarts it."""
+    """Start worker processes of Dask on this machine, each with a nanny that restarts it."""
     import dask
     from distributed import Client, LocalCluster
 

@@ -1,4 +1,4 @@
-"""Jobs in which things go wrong: the same for each engine."""
+"""Jobs with faults, the same for each engine."""
 
 from __future__ import annotations
 
@@ -35,20 +35,20 @@ from fullrecall.scorers.scorer import BAD_ROW
 from fullrecall.table.row import Row
 
 SHARES = (0.5, 0.3, 0.1, 0.06, 0.04)
-"""Of the rows, what each row group has: half of the work is in one."""
+"""The share of the rows in each row group: half of the work is in one group."""
 
 
 class FaultError(RuntimeError):
-    """What goes wrong on purpose."""
+    """A deliberate fault."""
 
 
 @dataclass(frozen=True)
 class FaultyScorer(BatchScorer):
-    """A scorer of which batches fail: one once, one always, and one takes its worker along.
+    """A scorer with failing batches: one fails once, one always, and one kills its worker.
 
-    Each of `once`, `always`, `killed` and `slow` is the position of a row; a batch that has it is
-    meant; -1 is none. The worker dies `after` so many seconds in the middle of its batch. `folder`
-    remembers, for all workers, what has gone wrong already.
+    Each of `once`, `always`, `killed` and `slow` is the position of a row, and selects the batch
+    with this row; -1 selects no batch. The worker dies in the middle of its batch, `after` these
+    seconds. `folder` has a file for each fault that has happened, for all workers.
     """
 
     folder: str = field(default="", kw_only=True)
@@ -80,7 +80,7 @@ class FaultyScorer(BatchScorer):
         return True
 
     def kept(self, batches: Iterable[Any]) -> Iterator[Any]:
-        """Yield the scores of each batch, and leave a file of them, whoever wins in the end."""
+        """Yield the scores of each batch, and write a file of them, also for failed attempts."""
         import pyarrow as pa
         import pyarrow.parquet as pq
 
@@ -95,7 +95,7 @@ def _die() -> None:
 
 
 def is_bad(row: int) -> bool:
-    """Whether a row of `write_ids` is no sample: a reference without an ID."""
+    """Return whether a row of `write_ids` is not a sample: a reference without an ID."""
     return row % 1_009 == 7
 
 
@@ -129,7 +129,7 @@ def write_ids(path: Path, rows: int, seed: int = 7) -> None:
 
 
 def write_judged(path: Path, rows: int, texts: int) -> None:
-    """Write samples with claims in skewed row groups; only so many differ in what is asked."""
+    """Write samples with claims in skewed row groups; only `texts` of them differ."""
     import pyarrow as pa
     import pyarrow.parquet as pq
 
@@ -151,7 +151,7 @@ def write_judged(path: Path, rows: int, texts: int) -> None:
 
 
 def ids_job(folder: Path, rows: int, **options: Any) -> tuple[FaultyScorer, Path]:
-    """Return a scorer of which a batch fails once and a worker is killed, and the file for it."""
+    """Return a scorer with a batch that fails once and a killed worker, and its file."""
     path, marks = folder / "ids.parquet", folder / "marks"
     marks.mkdir()
     write_ids(path, rows)
@@ -167,9 +167,9 @@ def ids_job(folder: Path, rows: int, **options: Any) -> tuple[FaultyScorer, Path
 
 
 def check_ids(scorer: FaultyScorer, report: Report, path: Path, rows: int) -> None:
-    """Fail unless the report is that of one run over the rows that it does not say it lacks.
+    """Fail unless the report is that of one run, without the rows that it reports as missing.
 
-    It lacks none, but where a batch always fails.
+    Rows are missing only if a batch always fails.
     """
     assert {each.name for each in Path(scorer.folder).iterdir()} >= {"once", "killed"}
     missing = lost(report, rows)
@@ -182,9 +182,9 @@ def check_ids(scorer: FaultyScorer, report: Report, path: Path, rows: int) -> No
 
 
 def one_run(path: Path, left: set[int]) -> tuple[Report, list[int]]:
-    """Return the report of one run over the rows that are there, and which of them are bad.
+    """Return the report of one run over the rows that are not missing, and the bad rows of these.
 
-    The bad ones, which no run would take, are counted as what they are to be: unscored.
+    Bad rows, which a run would refuse, are counted as unscored.
     """
     import pyarrow.parquet as pq
 
@@ -209,7 +209,7 @@ def one_run(path: Path, left: set[int]) -> tuple[Report, list[int]]:
 
 
 def as_text(report: Report) -> str:
-    """Return what a report comes to as one text, without what it lacks."""
+    """Return a report's summary as JSON, without its missing rows."""
     plain = report.summary().to_dict()
     return json.dumps(plain | {"stopped": None, "complete": None}, sort_keys=True)
 
@@ -224,9 +224,9 @@ def judged_job(
     calls: int,
     after: float = 0.3,
 ) -> tuple[FaultyScorer, Path]:
-    """Return a scorer with a judge, one budget and one rate, and the file for it.
+    """Return a scorer with a judge, one budget and one rate, and its file.
 
-    A worker is killed `after` so many seconds, in the middle of its requests.
+    A worker is killed in the middle of its requests, `after` these seconds.
     """
     path, marks = folder / "judged.parquet", folder / "judged-marks"
     marks.mkdir(parents=True)
@@ -260,10 +260,9 @@ def check_judged(
     jobs_before: int = 0,
     requests_before: int = 0,
 ) -> None:
-    """Fail unless each answer was paid once, within the budget, and all that was paid is there.
+    """Fail unless each answer was paid once, within the budget, and is in the report.
 
-    Only what was on its way to a worker that was killed is paid again, in this job and in others
-    before it.
+    Only the requests in flight of a killed worker are paid again, in this job and in earlier jobs.
     """
     assert {each.name for each in Path(scorer.folder).iterdir()} >= {"once", "killed"}
     assert report.complete
@@ -281,7 +280,7 @@ def check_judged(
 
 
 def lost(report: Report, rows: int) -> set[int]:
-    """Return the rows that a report says it lacks, from its own sentence."""
+    """Return the missing rows that a report's own sentence lists."""
     if report.stopped is None:
         return set()
     told = report.stopped.split(" rows are missing: ")[1].split(";")[0]

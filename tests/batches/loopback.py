@@ -18,10 +18,10 @@ from tests.openai_protocol import Exchange, completion, serving
 
 @dataclass
 class Endpoint:
-    """A judge on loopback that speaks the OpenAI protocol, and how often it was asked what.
+    """A judge on loopback that speaks the OpenAI protocol, and counts the requests of each text.
 
     `keys` are those that requests came with.
-    What comes faster than `rate` requests per second is turned away, as `turned_away` counts.
+    Requests faster than `rate` per second are turned away, and counted in `turned_away`.
     """
 
     base_url: str = ""
@@ -36,7 +36,7 @@ class Endpoint:
 
     @property
     def requests(self) -> int:
-        """How many requests came, those included that were turned away."""
+        """The number of requests, including those turned away."""
         return self.asked.total() + self.turned_away
 
     def is_full(self) -> bool:
@@ -53,7 +53,7 @@ class Endpoint:
         return full
 
     def answer(self, body: dict[str, Any]) -> dict[str, Any]:
-        """Return verdicts that depend on what is asked and on nothing else."""
+        """Return verdicts that depend on the request alone."""
         user = body["messages"][1]["content"]
         with self._lock:
             self.asked[user] += 1

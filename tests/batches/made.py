@@ -67,7 +67,7 @@ def rows(count: int = 24) -> list[dict[str, Any]]:
 
 
 def without_gaps(row: dict[str, Any]) -> dict[str, Any]:
-    """Return what a row gives of itself."""
+    """Return the fields of a row without its gaps and its place."""
     return {name: value for name, value in row.items() if value is not None and name != "place"}
 
 
@@ -89,7 +89,7 @@ def lists(some: list[dict[str, Any]]) -> dict[str, list[Any]]:
 
 
 def arrow_table(some: list[dict[str, Any]]) -> Any:
-    """Return the rows as an Arrow table of one schema, whichever rows they are."""
+    """Return the rows as an Arrow table; the schema is the same for any rows."""
     return pa.Table.from_pylist(some, schema=pa.Table.from_pylist(rows()).schema)
 
 
@@ -99,7 +99,7 @@ def arrow_batch(some: list[dict[str, Any]]) -> Any:
 
 
 def frame(some: list[dict[str, Any]]) -> Any:
-    """Return the rows as a data frame of Python objects, with labels of its own."""
+    """Return the rows as a data frame of Python objects, with its own row labels."""
     index = [f"row {row['place']}" for row in some]
     columns = {
         name: pd.Series(values, index=index, dtype="int64" if name == "place" else "object")
@@ -119,7 +119,7 @@ KINDS: dict[str, Callable[[list[dict[str, Any]]], Any]] = {
 
 
 def chat_model() -> OpenAIChatModel:
-    """Return a model that has been used: connections are open."""
+    """Return a model that was used, and so has open connections."""
     pytest.importorskip("openai", reason="needs the openai extra")
     model = OpenAIChatModel(
         "m", base_url="http://127.0.0.1:9/v1", temperature=1.0, options={"seed": 1}
@@ -167,7 +167,7 @@ def _every_scorer() -> Iterator[Scored]:
 
 
 EVERY_SCORER = tuple(_every_scorer())
-"""Those that the package exports: a new one joins by itself."""
+"""All scorers that the package exports, new ones included."""
 
 ERRORS = (
     errors.FullrecallError("plain"),

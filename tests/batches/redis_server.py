@@ -13,9 +13,9 @@ SECONDS_TO_START = 60
 
 
 class RedisServer:
-    """A server on a free loopback port; `durable`: what it was told outlives it.
+    """A server on a free loopback port; with `durable`, its data survive a restart.
 
-    Raises `FileNotFoundError` where redis-server is not installed.
+    Raises `FileNotFoundError` if redis-server is not installed.
     """
 
     def __init__(self, folder: Path, *, durable: bool = False) -> None:
@@ -33,13 +33,13 @@ class RedisServer:
         self._process: subprocess.Popen[bytes] | None = None
 
     def client(self) -> Any:
-        """Return a client of the test's own; close it."""
+        """Return a client for the test, which has to close it."""
         import redis
 
         return redis.Redis(port=self.port)
 
     def start(self, syncs: str = "always") -> None:
-        """Start it, and wait until it answers; `syncs` is when what it was told is on the disk."""
+        """Start it, and wait until it answers; `syncs` is Redis's `appendfsync`."""
         command = [*self._command, "--appendfsync", syncs]
         self._process = subprocess.Popen(command, cwd=self._folder, stdout=subprocess.DEVNULL)
         import redis
@@ -57,7 +57,7 @@ class RedisServer:
                     return
 
     def stop(self) -> None:
-        """Kill it, as a crash does."""
+        """Kill it, as in a crash."""
         if self._process is not None:
             self._process.kill()
             self._process.wait()

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 pytestmark = [
     pytest.mark.engines,
-    # Dask's own, on reading Parquet with pandas 3.
+    # Dask's own warning, on reading Parquet with pandas 3.
     pytest.mark.filterwarnings("ignore:The inplace keyword in:DeprecationWarning"),
 ]
 
@@ -41,14 +41,14 @@ def dd(installed: Callable[..., None]) -> Any:
 def test_the_documented_job(
     dd: Any, job: Job, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The example in the documentation runs as it stands, in worker processes."""
+    """The example in the documentation runs as it is, in worker processes."""
     monkeypatch.chdir(tmp_path)
     job.run(job.documented("Dask"))
     job.check_saved(tmp_path / "report.jsonl")
 
 
 def test_a_frame_in_memory(dd: Any, job: Job, tmp_path: Path) -> None:
-    """From pandas, in threads: the scores have the columns that `meta` told, in any order."""
+    """From pandas, in threads: the scores have the columns of `meta`, in any order."""
     import dask
     import pandas as pd
 
@@ -82,7 +82,7 @@ def test_faults(cluster: Any, tmp_path: Path) -> None:
 def test_faults_with_a_judge(
     cluster: Any, endpoint: Endpoint, redis_url: str, tmp_path: Path
 ) -> None:
-    """The same, with an endpoint that turns away: each answer is paid once, the budget is kept."""
+    """With an endpoint that limits its rate, each answer is paid once, within the budget."""
     endpoint.rate = 100.0
     scorer, path = faults.judged_job(tmp_path, endpoint, redis_url, rows=200, texts=90, calls=70)
     report = Report.open(engines.in_dask(scorer, path), rows=200)
@@ -90,7 +90,7 @@ def test_faults_with_a_judge(
 
 
 def test_a_judge_has_a_token(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Dask names what it computes: a judge of an endpoint has a name that is the same twice."""
+    """Dask names its computations: an endpoint's judge has the same name twice."""
     import dask
     from dask.base import tokenize
 
@@ -117,7 +117,7 @@ def test_a_frame_as_rows(dd: Any, job: Job) -> None:
 
 
 def test_lists_that_dask_made_texts(dd: Any) -> None:
-    """Lists of texts are read of their notation; arrays are lost in it, and the error says why."""
+    """Lists of texts are read from their notation; that of arrays is an error with the reason."""
     import numpy as np
     import pandas as pd
 

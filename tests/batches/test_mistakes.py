@@ -1,4 +1,4 @@
-"""What is wrong with a job is said, by name."""
+"""Mistakes in a job, and the errors that name them."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def score_batch(batch: Any, scorer: Any, **options: Any) -> Any:
 
 
 class TestMistakes:
-    """Each is named, with the way out."""
+    """Each error names the mistake, with the way out."""
 
     @pytest.mark.parametrize(
         ("batch", "problem"),
@@ -32,20 +32,20 @@ class TestMistakes:
         ],
     )
     def test_what_is_no_batch(self, batch: Any, problem: str) -> None:
-        """A sample is none, and neither is a list."""
+        """A sample is not a batch, and neither is a list."""
         with pytest.raises(InputError, match=problem):
             score_batch(batch, IdRecall())
 
     @pytest.mark.parametrize("package", ["ray", "pyspark", "dask"])
     def test_an_engine_s_own_table(self, package: str) -> None:
-        """It has batches, and the error says how it hands them out."""
+        """It has batches, and the error names the method that returns them."""
         dataset = type("Dataset", (), {"__module__": f"{package}.data", "columns": ()})()
         with pytest.raises(InputError, match=rf"expected one batch, got {package}'s Dataset.*map"):
             score_batch(dataset, IdRecall())
 
     @pytest.mark.parametrize("kind", [arrow_table, frame])
     def test_two_columns_of_one_name(self, kind: Any) -> None:
-        """Neither is dropped in silence."""
+        """They are an error: neither column is dropped silently."""
         batch = kind(rows())
         if kind is frame:
             batch = pd.concat([batch, batch[["id"]]], axis=1)
@@ -66,14 +66,14 @@ class TestMistakes:
 
     @pytest.mark.parametrize("value", [None, 1.5, "1", float("nan"), -1])
     def test_a_position_is_a_whole_number(self, value: Any) -> None:
-        """A gap in it would put a row anywhere."""
+        """A gap in it would leave a row without a place."""
         batch = pd.DataFrame({"n": [0, value], "id": ["a", "b"]}, dtype="object")
         with pytest.raises(InputError, match=r"n must hold whole numbers >= 0, got") as met:
             score_batch(batch, IdRecall(), position="n")
         assert met.value.line == 2
 
     def test_no_column_of_that_name(self) -> None:
-        """A mistyped position is met before anything is scored."""
+        """A mistyped position is an error before a row is scored."""
         with pytest.raises(InputError, match=r"no column 'n', which position names: .* 'place'"):
             score_batch(arrow_table(rows()), IdRecall(), position="n")
 
@@ -95,12 +95,12 @@ class TestMistakes:
         ],
     )
     def test_options_are_checked_at_once(self, options: Any, problem: str) -> None:
-        """Not by the first worker, an hour later."""
+        """They are checked here, not by the first worker an hour later."""
         with pytest.raises(ParameterError, match=problem):
             BatchScorer(IdRecall(), **options)
 
     def test_an_open_store_is_no_path(self, tmp_path: Path) -> None:
-        """It is this process's own."""
+        """An open store belongs to this process."""
         with (
             SQLiteLedger(tmp_path / "answers.sqlite") as store,
             pytest.raises(ParameterError, match="a path or a redis:// URL here, got SQLiteLedger"),

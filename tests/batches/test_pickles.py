@@ -16,10 +16,10 @@ from fullrecall.judge.models import Completion
 
 
 class TestPickling:
-    """Whatever a job sends to its workers arrives there, and works."""
+    """All objects that a job sends to its workers arrive there, and work."""
 
     def test_the_scorers_are_all_there(self) -> None:
-        """The list is made by looking; it has at least what the top level exports."""
+        """The list of scorers has at least those that the top level exports."""
         exported = {
             value
             for value in map(partial(getattr, fullrecall), fullrecall.__all__)
@@ -32,7 +32,7 @@ class TestPickling:
     @pytest.mark.parametrize("judge", JUDGES)
     @pytest.mark.parametrize("each", EVERY_SCORER, ids=lambda each: each.scorer.__name__)
     def test_every_scorer_with_every_judge(self, each: Scored, judge: str) -> None:
-        """After use too: a copy has the same method, asks the same, and scores the same."""
+        """Also after use, a copy has the same method, requests and scores."""
         if not each.takes_judge and judge != "none":
             with pytest.raises(ParameterError, match="judge"):
                 each.scorer(judge=JUDGES[judge]())
@@ -53,7 +53,7 @@ class TestPickling:
             assert again.model.name == first[0].model.name
 
     def test_connections_stay_behind(self) -> None:
-        """A model's copy opens its own, and the one that is sent keeps what it has."""
+        """A model's copy opens its own connections, and the original keeps its own."""
         model = chat_model()
         (opened,) = model._clients.values()
         copy = pickle.loads(pickle.dumps(model))  # noqa: S301
@@ -62,7 +62,7 @@ class TestPickling:
         assert copy == model
 
     def test_what_a_judge_has_split_goes_along(self) -> None:
-        """A worker does not ask for the parts of a text that its driver has."""
+        """A worker does not ask for the claims of a text that its driver has split."""
         judge = LLMJudge(chat_model())
         flow = judge.split("one and two", kind="claims")
         next(flow)
@@ -73,7 +73,7 @@ class TestPickling:
 
     @pytest.mark.parametrize("error", ERRORS, ids=lambda error: type(error).__name__)
     def test_every_error_crosses_processes(self, error: Any) -> None:
-        """An error that cannot be sent hides what went wrong in a worker."""
+        """An error that cannot be pickled would hide a worker's problem."""
         copy = pickle.loads(pickle.dumps(error))  # noqa: S301
         assert type(copy) is type(error)
         assert str(copy) == str(error)
@@ -83,7 +83,7 @@ class TestPickling:
         assert list(getattr(copy, "report", None) or ()) == list(report or ())
 
     def test_no_error_is_left_out(self) -> None:
-        """A new error joins the list above."""
+        """The list above has every error."""
         own = {
             value
             for value in vars(errors).values()

@@ -26,21 +26,21 @@ if TYPE_CHECKING:
 
 pytestmark = [
     pytest.mark.engines,
-    # Ray's own: what it has deprecated and uses, and the files and processes that it leaves open.
+    # Ray's own warnings: its use of deprecated functions, and files and processes left open.
     pytest.mark.filterwarnings("ignore::DeprecationWarning:ray\\."),
     pytest.mark.filterwarnings("ignore:unclosed:ResourceWarning"),
     pytest.mark.filterwarnings("ignore:subprocess \\d+ is still running:ResourceWarning"),
 ]
 
 TRIES = 5
-"""Ray gives up where its own processes take more than 15 s to start: a busy machine is slower."""
+"""Ray gives up if its own processes take more than 15 s to start: a busy machine is slower."""
 
 CONCURRENCY = 4
 
 
 @pytest.fixture(scope="module")
 def ray(installed: Callable[..., None]) -> Iterator[Any]:
-    """Start Ray in this machine, small, and without a word to anybody."""
+    """Start a small Ray on this machine, without usage reports."""
     installed("ray", "ray[data]")
     with pytest.MonkeyPatch.context() as environment:
         environment.setenv("RAY_USAGE_STATS_ENABLED", "0")
@@ -70,7 +70,7 @@ def ray(installed: Callable[..., None]) -> Iterator[Any]:
                     left.kill()
         context = ray.data.DataContext.get_current()
         context.enable_progress_bars = False
-        context.max_errored_blocks = -1  # a batch that always fails ends no job
+        context.max_errored_blocks = -1  # a batch that always fails does not end the job
         context.max_map_retries = 2
         context.retried_map_errors = ["this partition fails once"]
         yield ray
@@ -80,14 +80,14 @@ def ray(installed: Callable[..., None]) -> Iterator[Any]:
 def test_the_documented_job(
     ray: Any, job: Job, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The example in the documentation runs as it stands."""
+    """The example in the documentation runs as it is."""
     monkeypatch.chdir(tmp_path)
     job.run(job.documented("Ray Data"))
     job.check_saved(tmp_path / "report.jsonl")
 
 
 def test_data_frames_for_batches(ray: Any, job: Job, tmp_path: Path) -> None:
-    """They give the same."""
+    """They give the same report."""
     scorer = BatchScorer(job.scorers, position="row")
     samples = ray.data.read_parquet(str(job.path))
     scores = samples.map_batches(scorer, batch_size=80, batch_format="pandas")
@@ -98,7 +98,7 @@ def test_data_frames_for_batches(ray: Any, job: Job, tmp_path: Path) -> None:
 def test_the_documented_judge(
     ray: Any, job: Job, endpoint: Endpoint, redis_url: str, tmp_path: Path
 ) -> None:
-    """Workers ask a model over HTTP; each judging is asked once, as in the plain run."""
+    """Workers ask a model over HTTP; each judging is requested once, as in the plain run."""
     code = job.documented(
         "A model as the judge",
         **{
@@ -118,14 +118,17 @@ def test_the_documented_judge(
 
 
 def test_faults(ray: Any, tmp_path: Path) -> None:
-    """A batch fails once, one always, a worker is killed: right counts, and what is missing."""
+    """After a batch that fails once, one that always does, and a killed worker, counts are right.
+
+    The report lists the missing rows.
+    """
     scorer, path = faults.ids_job(tmp_path, 4_000, always=3_999)
     report = Report.open(engines.in_ray(ray, scorer, path, batch=200), rows=4_000)
     faults.check_ids(scorer, report, path, 4_000)
 
 
 def test_faults_with_a_judge(ray: Any, endpoint: Endpoint, redis_url: str, tmp_path: Path) -> None:
-    """The same, with an endpoint that turns away: each answer is paid once, the budget is kept."""
+    """With an endpoint that limits its rate, each answer is paid once, within the budget."""
     endpoint.rate = 100.0
     scorer, path = faults.judged_job(tmp_path, endpoint, redis_url, rows=200, texts=90, calls=70)
     report = Report.open(engines.in_ray(ray, scorer, path, batch=20), rows=200)
@@ -135,10 +138,10 @@ def test_faults_with_a_judge(ray: Any, endpoint: Endpoint, redis_url: str, tmp_p
 def test_a_killed_worker_loses_nothing(
     ray: Any, job: Job, endpoint: Endpoint, tmp_path: Path
 ) -> None:
-    """SIGKILL in the middle of a batch: the same report, and only what was in flight paid twice."""
+    """After SIGKILL in a batch, the report is the same, and only requests in flight cost twice."""
 
     class Judging:
-        """An actor that tells which process it is."""
+        """An actor that writes a file named by its process ID."""
 
         def __init__(self, scorer: BatchScorer, folder: Path) -> None:
             self.scorer = scorer

@@ -15,7 +15,7 @@ pq = pytest.importorskip("pyarrow.parquet", reason="needs the parquet extra")
 
 
 def as_table(scores: Any) -> Any:
-    """Return what came back of any kind as an Arrow table."""
+    """Return scores of any kind as an Arrow table."""
     if isinstance(scores, pa.RecordBatch):
         return pa.Table.from_batches([scores])
     return scores if isinstance(scores, pa.Table) else pa.table(scores)
@@ -42,7 +42,7 @@ def test_batches_of_every_kind_make_the_plain_report(kind: str, tmp_path: Path) 
 
 
 def test_own_columns_pass_through() -> None:
-    """Whatever they hold, in their place; a field of a sample takes the sample's name."""
+    """They keep any values and their places; a field of a sample takes the sample's name."""
     batch = KINDS["frame"](rows()).rename(columns={"user_input": "question"})
     batch = batch.assign(tenant=list("ab") * 12, when=[object()] * 24)
     scores = BatchScorer(IdRecall(), position="place")(batch)
@@ -54,7 +54,7 @@ def test_own_columns_pass_through() -> None:
 
 
 def test_a_row_that_is_no_sample_is_unscored(tmp_path: Path) -> None:
-    """The others are scored; the report has the reason by position."""
+    """The other rows are scored; the report has the reason by position."""
     batch = pa.table(
         {
             "n": [5, 6, 7],
@@ -73,7 +73,7 @@ def test_a_row_that_is_no_sample_is_unscored(tmp_path: Path) -> None:
 
 
 def test_labels_that_the_corpus_no_longer_has_are_unscored() -> None:
-    """In the workers, which have the scorer from a pickle."""
+    """Also in workers, which get the scorer from a pickle."""
     corpus = [Context("Paris.", id="a")]
     pickled = pickle.dumps(BatchScorer(IdRecall(), corpus=corpus))
     scorer = pickle.loads(pickled)  # noqa: S301 - our own

@@ -1,8 +1,8 @@
-"""The store, budget and rate of a server against a model: each answer is paid once, come what may.
+"""The store, budget and rate of a server against a model: each answer is paid once.
 
-`ServedMachine` interleaves runs of several clients, cancelled runs, kills, leases that end, budgets
+`ServedMachine` interleaves runs of several clients, canceled runs, kills, leases that end, budgets
 that are used up, a server that is killed and started again, and connections that break before an
-answer comes. `FULLRECALL_RUNS` says how many such histories there are.
+answer comes. `FULLRECALL_RUNS` sets the number of histories.
 """
 
 from __future__ import annotations
@@ -46,22 +46,22 @@ pytestmark = pytest.mark.engines
 RUNS = int(os.environ.get("FULLRECALL_RUNS", "4"))
 STEPS = 15
 CALLS = 12
-"""Of the budget of a job."""
+"""The calls in the budget of a job."""
 
 TOKENS = 15
-"""Of one request; a budget of tokens is of as many requests."""
+"""The tokens of one request; a budget of tokens is for `CALLS` requests."""
 
 BOUND = 120.0
 KEYS = st.lists(st.integers(0, 20), min_size=1, max_size=5)
 ABOUT = [None, b":account", b"settled", b"{answer:"]
-"""What the server is asked when its answer gets lost: a turn, what it took, a lease or answer."""
+"""Parts of the commands whose answers get lost: any, a turn, a settlement, a lease or answer."""
 
 _FORK = multiprocessing.get_context("fork")
 
 
 @contextlib.contextmanager
 def bounded() -> Iterator[None]:
-    """Fail where a step takes longer than its bound: a hang is a stack trace, no stuck run."""
+    """Fail if a step takes longer than its bound: a hang gives a stack trace, not a stuck run."""
     import faulthandler
 
     faulthandler.dump_traceback_later(BOUND, exit=True)
@@ -72,7 +72,7 @@ def bounded() -> Iterator[None]:
 
 
 class ServedMachine(RuleBasedStateMachine):
-    """One server, many clients, and everything that happens to them."""
+    """One server, many clients, and every event that can happen to them."""
 
     server: ClassVar[RedisServer]
     taken: ClassVar[Counter[str]] = Counter()
@@ -88,13 +88,13 @@ class ServedMachine(RuleBasedStateMachine):
         self.begin()
 
     def teardown(self) -> None:
-        """Close what is open."""
+        """Close the connections, and delete the folder."""
         self.way.__exit__()
         self.hasty_way.__exit__()
         self.folder.cleanup()
 
     def begin(self, **bounds: Any) -> None:
-        """Begin a job with a budget of its own."""
+        """Begin a job with a new budget."""
         bounds = bounds or {"calls": CALLS}
         self.budget = Budget(**bounds, rate=2_000.0)
         self.address = Address(self.way.url)
@@ -103,7 +103,7 @@ class ServedMachine(RuleBasedStateMachine):
         self.paid_before = self.paid().total()
 
     def spent(self) -> Spent:
-        """Return what all clients of the job have spent."""
+        """Return the spending of all clients of the job."""
         with self.address.open() as opened:
             return spent_of(opened, self.budget)
 
@@ -143,13 +143,13 @@ class ServedMachine(RuleBasedStateMachine):
 
     @rule(numbers=KEYS)
     def submit(self, numbers: list[int]) -> None:
-        """A client asks, and is answered."""
+        """A client sends its requests, and gets answers."""
         self.took("submit")
         self.check(self.run(numbers))
 
     @rule(numbers=KEYS, others=KEYS)
     def two_clients(self, numbers: list[int], others: list[int]) -> None:
-        """Two clients ask at the same time, some of it the same."""
+        """Two clients ask at the same time, partly the same claims."""
         self.took("two_clients")
         reports: list[Report] = []
         threads = [
@@ -166,7 +166,7 @@ class ServedMachine(RuleBasedStateMachine):
 
     @rule(numbers=KEYS, at=st.integers(1, 3), turns=st.integers(0, 12))
     def cancel(self, numbers: list[int], at: int, turns: int) -> None:
-        """A task is cancelled, some turns of the loop after a request went out, or before."""
+        """A task is canceled, some turns of the loop after a request was sent, or before."""
         self.took("cancel")
 
         calls, model = self.spent().calls, Paid(self.ledger)
@@ -195,7 +195,7 @@ class ServedMachine(RuleBasedStateMachine):
 
     @rule(numbers=KEYS, at=st.integers(1, 4), wait=st.sampled_from([False, False, False, True]))
     def kill(self, numbers: list[int], at: int, *, wait: bool) -> None:
-        """A client is killed while it asks; its leases end, by themselves or just now."""
+        """A client is killed while it asks; its leases expire, or are ended at once."""
         self.took("kill")
 
         def die(sent: int) -> None:
@@ -207,7 +207,7 @@ class ServedMachine(RuleBasedStateMachine):
         process.start()
         process.join(BOUND)
         assert process.exitcode in (0, -signal.SIGKILL)
-        # Paid in the moment of the kill, and not written: of those that were in flight.
+        # Paid at the moment of the kill, and not written: only requests in flight.
         self.lost += Counter({n: 1 for n in self.paid() - before if not self.kept(n)})
         if not wait:
             with self.server.client() as client:
@@ -238,7 +238,7 @@ class ServedMachine(RuleBasedStateMachine):
                 or "cannot be counted" in reason
                 or "used up" in reason
             )
-        # What was paid is in the report, if nowhere else.
+        # Paid answers are at least in the report.
         scored = {
             n
             for n, row in zip(numbers, report, strict=True)
@@ -250,7 +250,7 @@ class ServedMachine(RuleBasedStateMachine):
 
     @rule(numbers=KEYS, at=st.integers(1, 3), about=st.sampled_from(ABOUT), drops=st.integers(1, 3))
     def interrupt(self, numbers: list[int], at: int, about: bytes | None, drops: int) -> None:
-        """The server is killed and started again, or answers get lost: nobody notices."""
+        """The server is killed and started again, or answers get lost: runs are unaffected."""
         self.took("drop" if about else "restart")
         calls, paid = self.spent().calls, self.paid().total()
 
@@ -269,9 +269,9 @@ class ServedMachine(RuleBasedStateMachine):
 
     @rule(numbers=KEYS, at=st.integers(1, 3), how=st.sampled_from(["evicted", "rolled back"]))
     def lose_the_account(self, numbers: list[int], at: int, how: str) -> None:
-        """The account is evicted, or is an older one after a restart: the job ends, and says so.
+        """The account is evicted, or an older one after a restart: the job ends with the reason.
 
-        Answers are evicted too: they are paid for once more, by the next job.
+        Answers are evicted too, and paid again by the next job.
         """
         self.took(how)
         with self.address.open() as opened:
@@ -312,9 +312,9 @@ class ServedMachine(RuleBasedStateMachine):
 
     @rule(tokens=st.booleans())
     def new_job(self, *, tokens: bool) -> None:
-        """A job begins, with a budget of requests or of tokens; the answers are there.
+        """A job begins, with a budget of requests or of tokens; earlier answers are kept.
 
-        Not before half of the budget is spent, which depends on how fast clients were cut off: as
+        Not before half of the budget is spent, which depends on how fast clients were cut off. As
         a precondition, it would give the same draws another meaning each time.
         """
         if self.paid().total() - self.paid_before < CALLS // 2:
@@ -325,19 +325,19 @@ class ServedMachine(RuleBasedStateMachine):
 
     @invariant()
     def nothing_is_paid_twice(self) -> None:
-        """But what a kill cut off between its payment and the server."""
+        """Except answers that a kill cut off between their payment and the server."""
         for number, count in self.paid().items():
             assert count <= 1 + self.lost[number], number
 
     @invariant()
     def nothing_that_was_written_is_lost(self) -> None:
-        """Every answer that anybody was paid for is there, but those of a kill."""
+        """Every answer that any process paid for is stored, except those lost in a kill."""
         missing = [n for n in self.paid() if not self.kept(n)]
         assert all(self.lost[number] for number in missing), missing
 
     @invariant()
     def the_budget_is_kept(self) -> None:
-        """What was paid in the job is counted, and within the budget."""
+        """The paid requests of the job are counted, and within the budget."""
         spent, paid = self.spent(), self.paid().total() - self.paid_before
         assert paid <= spent.calls
         if self.budget.calls is not None:
@@ -352,7 +352,7 @@ class ServedMachine(RuleBasedStateMachine):
         return Counter(map(int, self.ledger.read_text().split()))
 
     def kept(self, number: int) -> bool:
-        """Whether the server has an answer to this claim."""
+        """Return whether the server has an answer to this claim."""
         (ask,) = next(scorer(Paid(self.ledger)).flow(samples([number])[0]))
         with self.server.client() as client:
             return bool(client.exists(name_of(completion_key(ask))))
@@ -372,7 +372,7 @@ ServedMachine.TestCase.settings = settings(
 def durable(
     installed: Callable[..., None], tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[None]:
-    """Start a server that keeps what it is told, and have leases end soon."""
+    """Start a durable server, and make leases end soon."""
     installed("redis", "fullrecall[redis]")
     server = ServedMachine.server = RedisServer(tmp_path_factory.mktemp("redis"), durable=True)
     server.start()
@@ -387,7 +387,7 @@ class TestServed(ServedMachine.TestCase):  # type: ignore[name-defined,misc]
     """The histories."""
 
     def runTest(self) -> None:  # noqa: N802 - unittest's name for it
-        """Live them; each kind of step is among them."""
+        """Run them; each kind of step must occur."""
         before = Counter(ServedMachine.taken)
         super().runTest()
         taken = ServedMachine.taken - before

@@ -1,4 +1,4 @@
-"""The rules of an account on a server are those of `run.spending`, whatever comes in which order.
+"""The rules of an account on a server are those of `run.spending`, for any order of changes.
 
 Opt-in, `-m engines`: it needs `pip install redis` and Debian's redis-server.
 """
@@ -28,7 +28,7 @@ BOUNDS = (
 @pytest.mark.parametrize("bounds", BOUNDS, ids="-".join)
 @pytest.mark.parametrize("seed", range(8))
 def test_the_server_and_python_agree(redis_url: str, bounds: dict[str, float], seed: int) -> None:
-    """Two hundred changes: the same outcome of each, and the same counts in the end."""
+    """Two hundred changes have the same outcomes, and the same counts in the end."""
     chance = random.Random(seed)
     state, on_their_way = spending.opened("an owner"), list[str]()
     with RedisLedger(redis_url, f"job {seed} {bounds}") as ledger:
@@ -49,7 +49,7 @@ def test_the_server_and_python_agree(redis_url: str, bounds: dict[str, float], s
                 size = spending.size_of(prompt, answer, prices)
                 amounts = {"settled": 1, "prompt_tokens": prompt, **size._asdict()}
                 largest = {"per_character": prompt / 3_000, "answer": float(answer)}
-                for _ in range(chance.randint(1, 2)):  # whose answer was lost comes again
+                for _ in range(chance.randint(1, 2)):  # a change whose answer was lost repeats
                     both("settle", name=name, amounts=amounts, largest=largest)
                 continue
             length = (chance.randint(1, 5_000), chance.randint(1, 9_000))
@@ -63,7 +63,7 @@ def test_the_server_and_python_agree(redis_url: str, bounds: dict[str, float], s
 
 
 def test_rates_renewals_and_ends_of_reserves(redis_url: str) -> None:
-    """Turns are given out one after the other; a reserve that has ended keeps no other waiting."""
+    """Turns are assigned one after another; no request waits for a reserve that has ended."""
     asked: dict[str, Any] = {"bounds": {"rate": 0.5}, "length": (1, 1), "prices": (0.0, 0.0)}
     with RedisLedger(redis_url, "a rate") as ledger:
         ledger.open_account("o")
@@ -87,7 +87,7 @@ def test_rates_renewals_and_ends_of_reserves(redis_url: str) -> None:
 
 
 def test_an_account_that_is_gone_or_anothers(redis_url: str) -> None:
-    """Each is an error of its own, and changes nothing."""
+    """Each has its own error, and does not change the account."""
     with RedisLedger(redis_url, "lost") as ledger:
         gone = ledger.spend("o", "read", {}).result()
         ledger.open_account("o")

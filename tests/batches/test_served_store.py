@@ -1,4 +1,4 @@
-"""A store, a budget and a rate on a server: what holds in one process holds for all workers.
+"""A store, a budget and a rate on a server hold for all workers, as they do in one process.
 
 Opt-in, `-m engines`: it needs `pip install redis` and Debian's redis-server.
 """
@@ -57,12 +57,12 @@ def scorer(endpoint: Endpoint, url: str, **options: Any) -> BatchScorer:
 
 
 class TestStore:
-    """What a file does, a server does."""
+    """A store on a server, compared with one in a file."""
 
     def test_a_lease_outlives_its_seconds_and_not_its_owner(
         self, redis_url: str, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        """It is renewed while its owner lives; a dead worker's ends by itself."""
+        """A lease is renewed while its owner lives; a dead worker's expires."""
         monkeypatch.setattr(ledger, "LEASE_SECONDS", 4.0)
         owner, other = RedisLedger(redis_url), RedisLedger(redis_url)
         assert owner.lease(KEY)[1].result()
@@ -72,7 +72,7 @@ class TestStore:
             left = renewed
             time.sleep(0.05)
         assert not other.lease(KEY)[1].result()
-        owner._ended.set()  # as if it were killed: nobody renews
+        owner._ended.set()  # as if it were killed: no lease is renewed
         assert owner._renewing is not None
         owner._renewing.join()
         while not other.lease(KEY)[1].result():
@@ -81,21 +81,21 @@ class TestStore:
         owner.close()
 
     def test_a_lease_whose_answer_was_lost(self, redis_url: str) -> None:
-        """The client sends it again: it is granted, and not refused to its own owner."""
+        """The client sends the request again, and its owner gets the lease."""
         with Dropping(int(redis_url.rpartition(":")[2].split("/")[0])) as way:
             with RedisLedger(way.url) as store:
-                assert store.lease("answer:01")[1].result()  # the server knows the script by then
+                assert store.lease("answer:01")[1].result()  # the server has the script now
                 way.drop()
                 assert store.lease(KEY)[1].result()
             assert way.dropped == 1
 
     def test_a_server_that_is_not_there(self) -> None:
-        """It is said at once, and without a password."""
+        """The error comes at once, and has no password."""
         with pytest.raises(StoreError, match=r"redis://127.0.0.1:9/0 cannot be reached"):
             RedisLedger("redis://127.0.0.1:9/0")
 
     def test_evaluate_takes_it(self, endpoint: Endpoint, redis_url: str) -> None:
-        """A second run pays for nothing."""
+        """A second run sends no request."""
         samples = batch(0, 5).drop_columns("place").to_pylist()
         how = ClaimRecall(judge=LLMJudge(OpenAIChatModel("m", base_url=endpoint.base_url)))
         first, again = (evaluate(samples, how, store=redis_url, progress=False) for _ in range(2))
@@ -106,7 +106,7 @@ class TestStore:
 
 
 def opened(folder: Path, tables: Sequence[Any], rows: int) -> Report:
-    """Return the report of what workers made, each written to a file of its own."""
+    """Return the report of the workers' tables, each written to its own file."""
     import pyarrow.parquet as pq
 
     paths = [folder / f"{number}.parquet" for number in range(len(tables))]
@@ -128,7 +128,7 @@ def score_briefly_leased(how: bytes) -> Any:
 
 @pytest.fixture(scope="module")
 def workers() -> Iterator[ProcessPoolExecutor]:
-    """Start three worker processes that share nothing with this one."""
+    """Start three worker processes by spawning, so that they share no state with this one."""
     with ProcessPoolExecutor(3, multiprocessing.get_context("spawn")) as pool:
         yield pool
 
@@ -136,7 +136,7 @@ def workers() -> Iterator[ProcessPoolExecutor]:
 def in_processes(
     workers: ProcessPoolExecutor, how: BatchScorer, count: int, *, texts: int
 ) -> list[Any]:
-    """Return what the workers make of a batch each, side by side."""
+    """Return the scores of three workers, each of its own batch, at the same time."""
     sent = pickle.dumps(how)
     made = [workers.submit(score, sent, worker * count, count, texts) for worker in range(3)]
     return [each.result() for each in made]
@@ -148,7 +148,7 @@ class TestWorkers:
     def test_each_answer_is_paid_once(
         self, workers: ProcessPoolExecutor, endpoint: Endpoint, redis_url: str, tmp_path: Path
     ) -> None:
-        """Three workers, the same 20 asks: 20 requests, whoever sends them."""
+        """Three workers with the same 20 asks send 20 requests in total."""
         endpoint.seconds = 0.01
         how = scorer(endpoint, redis_url)
         report = opened(tmp_path, in_processes(workers, how, 60, texts=20), rows=180)
@@ -160,7 +160,7 @@ class TestWorkers:
     def test_a_budget_of_calls_holds_for_all(
         self, workers: ProcessPoolExecutor, endpoint: Endpoint, redis_url: str, tmp_path: Path
     ) -> None:
-        """Not one request more, and the rest is unscored with the reason."""
+        """Exactly 30 requests are sent, and the rest is unscored with the reason."""
         how = scorer(endpoint, redis_url, budget=Budget(calls=30))
         report = opened(tmp_path, in_processes(workers, how, 40, texts=1_000), rows=120)
         assert endpoint.asked.total() == 30
@@ -170,7 +170,7 @@ class TestWorkers:
         assert report.summary()[0].reasons == {"the budget of 30 calls is used up": 90}
 
     def test_a_budget_of_tokens_and_cost(self, endpoint: Endpoint, redis_url: str) -> None:
-        """At most one request's error goes beyond; 16 tokens each are counted for all workers."""
+        """At most one request's error exceeds it; all workers' requests count 16 tokens each."""
         for budget in (Budget(tokens=1_600), Budget(cost=0.0016, prices={"m": (1.0, 1.0)})):
             before = endpoint.asked.total()
             how = scorer(endpoint, redis_url, budget=budget)
@@ -195,7 +195,7 @@ class TestWorkers:
         assert came[-1] - began >= 0.9 * 39 / 50
 
     def test_turns_by_the_rate_are_given_out_once(self, endpoint: Endpoint, redis_url: str) -> None:
-        """Eight workers wait for their turns, and do not ask again and again whose it is."""
+        """Eight workers wait for their turns, without asking for them again and again."""
         from redis import Redis
 
         how = scorer(endpoint, redis_url, budget=Budget(rate=40.0))
@@ -206,15 +206,15 @@ class TestWorkers:
             stats = client.info("commandstats")
         assert endpoint.asked.total() == 48
         scripts = sum(stats[each]["calls"] for each in stats if each.startswith("cmdstat_eval"))
-        # Its turn, what it took, a lease, and the answer, of a request; a few more of each worker:
-        # who asked again and again would make ten thousand.
+        # For each request its turn, settlement, lease, and answer, and a few more for each worker;
+        # polling would make ten thousand.
         assert scripts <= 5 * 48
         assert stats["cmdstat_info"]["calls"] <= 3 * 9, "no look at the server on the way"
 
     def test_a_server_that_is_lost(
         self, tmp_path: Path, endpoint: Endpoint, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        """The run ends at once, says so, and has what was paid; nobody waits for each sample."""
+        """The run ends at once with the reason and the paid answers, not after every sample."""
         monkeypatch.setattr(redis, "_RETRIES", 1)
         server = RedisServer(tmp_path)
         server.start()
@@ -237,7 +237,7 @@ class TestWorkers:
     def test_answers_of_a_lost_server_are_written_when_it_is_back(
         self, redis_url: str, monkeypatch: pytest.MonkeyPatch, back: int
     ) -> None:
-        """They are written at the end at the latest: the next run pays for none of them."""
+        """They are written at the end at the latest, and the next run pays for none of them."""
         monkeypatch.setattr(redis, "_RETRIES", 1)
         sent = []
         with Dropping(int(redis_url.rpartition(":")[2].partition("/")[0])) as way:
@@ -261,7 +261,7 @@ class TestWorkers:
     def test_a_worker_that_is_killed(
         self, endpoint: Endpoint, redis_url: str, tmp_path: Path
     ) -> None:
-        """What it was answered stays paid; what it held goes to the next one."""
+        """Its answers are kept, and its leases go to the next worker."""
         reached = threading.Event()
 
         def at(number: int) -> None:
@@ -280,7 +280,7 @@ class TestWorkers:
         victim.join()
         report = opened(tmp_path, [how(batch(0, 40))], rows=40)
         assert report.summary()[0].scored == 40
-        assert endpoint.asked.total() <= 42  # the two that were on their way are asked again
+        assert endpoint.asked.total() <= 42  # the two in flight are sent again
 
 
 class TestSecrets:
@@ -289,7 +289,7 @@ class TestSecrets:
     def test_no_message_has_a_key(
         self, tmp_path: Path, endpoint: Endpoint, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        """Neither pickles, nor tables, nor what goes to the server, nor what the server has."""
+        """No key is in pickles, tables, commands to the server, or the server's data."""
         server = RedisServer(tmp_path)
         server.start()
         client = server.client()

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 pytestmark = [
     pytest.mark.engines,
-    # Spark's own: it knows no pandas 3 yet, and leaves the sockets of its JVM to the collector.
+    # Spark's own warnings: it does not know pandas 3 yet, and does not close its JVM's sockets.
     pytest.mark.filterwarnings("ignore:PySpark does not yet fully support pandas:FutureWarning"),
     pytest.mark.filterwarnings("ignore:The copy keyword is deprecated:DeprecationWarning"),
     pytest.mark.filterwarnings("ignore:unclosed <socket:ResourceWarning"),
@@ -37,7 +37,7 @@ pytestmark = [
 def spark(
     installed: Callable[..., None], tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[Any]:
-    """Start Spark in this machine, with two workers; it hears on loopback only."""
+    """Start Spark on this machine, with two workers, on loopback only."""
     installed("pyspark", "pyspark")
     if shutil.which("java") is None:
         pytest.fail("-m engines needs java: apt-get install openjdk-17-jre-headless")
@@ -68,14 +68,14 @@ def spark(
 def test_the_documented_job(
     spark: Any, job: Job, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The example in the documentation runs as it stands."""
+    """The example in the documentation runs as it is."""
     monkeypatch.chdir(tmp_path)
     job.run(job.documented("Spark"))
     job.check_saved(tmp_path / "report.jsonl")
 
 
 def test_after_a_shuffle(spark: Any, job: Job, tmp_path: Path) -> None:
-    """Partitions that are mixed come to the same, in the rows' order."""
+    """Mixed partitions give the same report, in the rows' order."""
     scorer = BatchScorer(job.scorers, position="row")
     samples = spark.read.parquet(str(job.path)).repartition(3)
     scores = samples.mapInArrow(scorer.over, scorer.schema(samples))
@@ -86,7 +86,7 @@ def test_after_a_shuffle(spark: Any, job: Job, tmp_path: Path) -> None:
 def test_faults(spark: Any, tmp_path: Path) -> None:
     """A batch fails once, a worker is killed: the report is that of one run.
 
-    What all attempts left behind has rows twice, as speculation leaves them: they count once.
+    The files of all attempts have rows twice, as speculation leaves them: they count once.
     """
     scorer, path = faults.ids_job(tmp_path, 4_000)
     report = Report.open(engines.in_spark(spark, scorer, path, kept=True), rows=4_000)
@@ -100,7 +100,7 @@ def test_faults(spark: Any, tmp_path: Path) -> None:
 def test_faults_with_a_judge(
     spark: Any, endpoint: Endpoint, redis_url: str, tmp_path: Path
 ) -> None:
-    """The same, with an endpoint that turns away: each answer is paid once, the budget is kept."""
+    """With an endpoint that limits its rate, each answer is paid once, within the budget."""
     endpoint.rate = 100.0
     scorer, path = faults.judged_job(tmp_path, endpoint, redis_url, rows=200, texts=90, calls=200)
     report = Report.open(engines.in_spark(spark, scorer, path), rows=200)
@@ -108,7 +108,7 @@ def test_faults_with_a_judge(
 
 
 def test_spark_s_own_rows(spark: Any, job: Job) -> None:
-    """Rows that were collected are samples too, with the rows nested inside."""
+    """Collected rows are samples too, with the rows nested inside."""
     samples = spark.read.parquet(str(job.path))
     collected = samples.orderBy("row").collect()
     assert hasattr(collected[1].retrieved_contexts[0], "asDict")
@@ -119,7 +119,7 @@ def test_spark_s_own_rows(spark: Any, job: Job) -> None:
 def test_the_frames_of_six_libraries_are_one_set(
     spark: Any, job: Job, installed: Callable[..., None]
 ) -> None:
-    """One file as a frame of each, read in this process: each report is the plain one."""
+    """One file as a frame of each library, read in this process, gives the plain report."""
     for package in ("polars", "datasets", "dask"):
         installed(package, package)
     import dask

@@ -13,7 +13,7 @@ Reply = tuple[int, Any]
 
 
 class Endpoint:
-    """The endpoint's address, the requests that it got, and the script that answers them."""
+    """The endpoint's address, its requests so far, and the script that answers them."""
 
     def __init__(self) -> None:
         self.requests: list[dict[str, Any]] = []

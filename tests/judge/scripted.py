@@ -1,4 +1,4 @@
-"""Verdicts as a model writes them, and claim recall over what it is scripted to reply."""
+"""Verdicts as a model writes them, and claim recall with scripted replies."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def quoting(number: int, label: str, *quotes: tuple[int, str], **more: Any) -> d
 
 
 def reply(*verdicts: dict[str, Any]) -> str:
-    """Return verdicts in the form that is asked for."""
+    """Return verdicts in the requested form."""
     return json.dumps({"verdicts": list(verdicts)})
 
 

@@ -47,7 +47,7 @@ def message(*blocks: dict[str, Any], stop: str = "tool_use") -> dict[str, Any]:
 
 @pytest.fixture(autouse=True)
 def _no_long_waits(monkeypatch: pytest.MonkeyPatch) -> None:
-    """What is sent again is sent at once."""
+    """Send failed requests again at once."""
     monkeypatch.setattr("fullrecall.judge.flow.Retries", lambda: Retries(first_wait=0.001))
     monkeypatch.delenv("ANTHROPIC_API_KEY", raising=False)
 
@@ -61,7 +61,7 @@ def model(endpoint: Any) -> Any:
 
 
 def test_verdicts_come_as_the_input_of_a_tool(endpoint: Any, model: Any) -> None:
-    """One call with known claims; the schema is a tool's, and the orders are the system's."""
+    """One call with known claims; the schema is a tool's, the instructions the system prompt."""
     endpoint.script = lambda _: (200, message(TOOL))
     result = ClaimRecall(judge=LLMJudge(model)).score(SAMPLE)
     assert (result.score, result.usage.calls) == (0.5, 1)
@@ -94,7 +94,7 @@ def test_without_a_schema_the_text_counts(endpoint: Any) -> None:
 
 
 def test_a_rejected_schema_is_left_out(endpoint: Any, model: Any) -> None:
-    """A 400 is answered by the same request without the tool; none has it from then on."""
+    """After a 400 the same request is sent without the tool, and so are all later ones."""
 
     def script(body: dict[str, Any]) -> tuple[int, Any]:
         if "tools" in body:
@@ -131,7 +131,7 @@ def test_a_rejected_schema_is_left_out(endpoint: Any, model: Any) -> None:
 def test_failures_are_unscored_with_their_reason(
     endpoint: Any, model: Any, answer: Any, reason: str
 ) -> None:
-    """Each says why, as with the other client."""
+    """Each has its reason, as with the OpenAI client."""
     endpoint.script = lambda _: answer
     result = ClaimRecall(judge=LLMJudge(model)).score(SAMPLE)
     assert result.status is Status.UNSCORED
@@ -139,7 +139,7 @@ def test_failures_are_unscored_with_their_reason(
 
 
 def test_parameters_and_the_key(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Anthropic's own endpoint needs a key, which stands in no name and no `repr`."""
+    """Anthropic's own endpoint needs a key, which is in neither the name nor the `repr`."""
     with pytest.raises(ParameterError, match="ANTHROPIC_API_KEY"):
         AnthropicChatModel("c")
     with pytest.raises(ParameterError, match="base_url"):

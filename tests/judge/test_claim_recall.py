@@ -1,4 +1,4 @@
-"""Claim recall: the cases whose answers are known, ranks, and claims that are fixed once."""
+"""Claim recall: cases with known answers, ranks, and claims that are split once."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ DOCUMENTS = [
 
 
 class TestKnownCases:
-    """The cases whose answers are known."""
+    """Cases with known answers."""
 
     def test_france(self) -> None:
         """One of two claims found: 0.5, and the missing one is named."""

@@ -1,7 +1,7 @@
 """Row: the judge omits, repeats, invents or mislabels a verdict, or answers for another numbering.
 
-An honest reply to four claims, bent in every way that models bend them: the score is the true one
-or there is none.
+An honest reply to four claims, bent in every way that models bend them, has the true score or no
+score.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ Verdicts = list[dict[str, Any]]
 
 
 def honest() -> Verdicts:
-    """Return the verdicts of a judge that keeps the form."""
+    """Return the true verdicts in the requested form."""
     return [
         quoting(number, "supported", QUOTES[number], begins=claim)
         if number in QUOTES
@@ -53,7 +53,7 @@ def honest() -> Verdicts:
 
 
 def shifted(by: int) -> Verdicts:
-    """Return the verdicts numbered `by` off."""
+    """Return the verdicts with numbers shifted by `by`."""
     return [{**one, "id": one["id"] + by} for one in honest()]
 
 
@@ -63,13 +63,13 @@ def ids(*numbers: Any) -> Verdicts:
 
 
 def bodies(*order: int) -> Verdicts:
-    """Return verdicts 1 to 4 with the label and citations of others, and their own echo."""
+    """Return the verdicts in this order, numbered from 1, each with its echo of the claim."""
     told = honest()
     return [{**told[n - 1], "id": at} for at, n in enumerate(order, start=1)]
 
 
 def each(**changed: Any) -> Verdicts:
-    """Return the verdicts, all changed alike."""
+    """Return the verdicts with the same change in each."""
     return [{**one, **changed} for one in honest()]
 
 
@@ -92,14 +92,14 @@ def written(verdicts: Verdicts) -> str:
 
 
 def merged() -> Verdicts:
-    """Return one verdict for the first two claims, and numbers that close the gap."""
+    """Return one verdict for the first two claims, the rest numbered without a gap."""
     first, second, third, fourth = honest()
     joined = {**first, "citations": first["citations"] + second["citations"], "together": True}
     return [joined, {**third, "id": 2}, {**fourth, "id": 3}]
 
 
 def cut_in_two() -> Verdicts:
-    """Return two verdicts for the first claim, and numbers that go on from there."""
+    """Return two verdicts for the first claim, the rest numbered after them."""
     first, second, third, fourth = honest()
     return [first, {**first, "id": 2}, {**second, "id": 3}, {**third, "id": 4}, {**fourth, "id": 5}]
 
@@ -178,21 +178,21 @@ COUNT = 40
 
 
 def result_of(reply: Callable[[Any], str], **parameters: Any) -> Any:
-    """Return the result of a judge that answers so."""
+    """Return the result of a judge with this reply."""
     judge = LLMJudge(ScriptedChatModel(reply, echo=False), **parameters)
     sample = Sample(user_input="q", retrieved_contexts=CONTEXTS, reference_claims=CLAIMS)
     return ClaimRecall(judge=judge).score(sample)
 
 
 def assert_true(result: Any) -> None:
-    """The score is the true one at every k, and each claim has its own verdict."""
+    """Fail unless the score is the true one at every k, and each claim has its own verdict."""
     assert {k: result[Recall @ k] if k else result.score for k in TRUTH} == TRUTH
     verdicts = [finding.verdict for finding in result.findings]
     assert verdicts == ["supported", "supported", "not_supported", "supported"]
 
 
 def test_the_honest_reply_is_scored() -> None:
-    """The form that is asked for, at every k."""
+    """The requested form gives the true score at every k."""
     result = result_of(lambda _: GOOD)
     assert_true(result)
     assert len(BENT) >= COUNT
@@ -201,7 +201,7 @@ def test_the_honest_reply_is_scored() -> None:
 @pytest.mark.parametrize("bent", BENT.values(), ids=BENT)
 @pytest.mark.parametrize("reasks", [0, 2])
 def test_a_bent_reply_never_gives_a_wrong_score(bent: str, reasks: int) -> None:
-    """Shifted, swapped, merged and cut replies: the true score at every k, or none."""
+    """Shifted, swapped, merged and cut replies give the true score at every k, or no score."""
     result = result_of(lambda _: bent, reasks=reasks)
     if result.status is Status.SCORED:
         assert_true(result)
@@ -211,7 +211,7 @@ def test_a_bent_reply_never_gives_a_wrong_score(bent: str, reasks: int) -> None:
 
 
 def _renumbered(verdicts: Verdicts, drawn: random.Random) -> Verdicts:
-    """Return the verdicts under each other's numbers, or under a run of others."""
+    """Return the verdicts with their numbers shuffled, or replaced by another sequence."""
     numbers = [one["id"] for one in verdicts]
     drawn.shuffle(numbers)
     start, step = drawn.choice([(0, 1), (1, 1), (2, 1), (1, 2), (-1, 1), (4, -1)])
@@ -225,7 +225,7 @@ def _thinned(verdicts: Verdicts, drawn: random.Random) -> Verdicts:
 
 
 def _doubled(verdicts: Verdicts, drawn: random.Random) -> Verdicts:
-    """Return the verdicts and one of them once more, under some number."""
+    """Return the verdicts and a copy of one of them, with a random number."""
     if not verdicts:
         return verdicts
     again = {**drawn.choice(verdicts), "id": drawn.randint(0, 6)}
@@ -233,7 +233,7 @@ def _doubled(verdicts: Verdicts, drawn: random.Random) -> Verdicts:
 
 
 def _merged(verdicts: Verdicts, drawn: random.Random) -> Verdicts:
-    """Return one verdict in place of two neighbours, with the evidence of both."""
+    """Return the verdicts with one in place of two neighbors, with the evidence of both."""
     if len(verdicts) < 2:
         return verdicts
     at = drawn.randrange(len(verdicts) - 1)
@@ -247,7 +247,7 @@ def _merged(verdicts: Verdicts, drawn: random.Random) -> Verdicts:
 
 
 def _shortened(verdicts: Verdicts, drawn: random.Random) -> Verdicts:
-    """Return the verdicts with as many letters of each echo as was drawn."""
+    """Return the verdicts with a random number of letters of each echo."""
     letters = drawn.randint(0, 25)
     return [{**one, "begins": str(one["begins"])[:letters]} for one in verdicts]
 
@@ -259,7 +259,7 @@ def _typed(verdicts: Verdicts, drawn: random.Random) -> Verdicts:
 
 
 def _lettered(verdicts: Verdicts, drawn: random.Random) -> Verdicts:
-    """Return the verdicts with a field that went astray: gone, empty, or of another's name."""
+    """Return the verdicts with a field of at most one of them replaced by an empty value."""
     field = drawn.choice(["id", "begins", "citations", "verdict"])
     chosen = drawn.randrange(len(verdicts) + 1)
     value = drawn.choice([None, "", [], {}])
@@ -296,7 +296,7 @@ BENDS = (_renumbered, _thinned, _doubled, _merged, _shortened, _typed, _lettered
 def test_whatever_bends_a_reply_it_never_gives_a_wrong_score(
     seed: int, bends: list[Callable[[Verdicts, random.Random], Verdicts]]
 ) -> None:
-    """Bends upon bends, of verdicts and of the text around them: the true score or none."""
+    """Several bends, of verdicts and of the text around them, give the true score or no score."""
     drawn = random.Random(seed)
     verdicts = honest()
     for bend in bends:
@@ -310,7 +310,7 @@ def test_whatever_bends_a_reply_it_never_gives_a_wrong_score(
 
 @pytest.mark.parametrize("bent", BENT.values(), ids=BENT)
 def test_a_bent_reply_is_mended_by_the_next(bent: str) -> None:
-    """A model that keeps the form when it is told what was wrong is scored as the honest one."""
+    """A model that corrects its form after the problem is named is scored as the honest one."""
 
     def reply(request: Any) -> str:
         if not request.again:
@@ -337,12 +337,12 @@ def test_a_bent_reply_is_mended_by_the_next(bent: str) -> None:
     ],
 )  # fmt: skip
 def test_labels_in_the_words_that_models_use(word: object, label: str | None) -> None:
-    """What can mean one label only is read; what may mean two is not."""
+    """A word that can mean one label only is read; a word that may mean two is not."""
     assert label_of(word) == label
 
 
 def test_contradicted_is_a_label_of_its_own() -> None:
-    """It earns nothing, keeps what it cites, and stands in the finding."""
+    """It earns no credit, keeps its citations, and is in the finding."""
     denied = honest()
     denied[2] = {
         **denied[2],

@@ -28,12 +28,12 @@ DOCS = Path(__file__).parents[2] / "docs"
 
 @pytest.fixture(autouse=True)
 def _no_long_waits(monkeypatch: pytest.MonkeyPatch) -> None:
-    """What is sent again is sent at once."""
+    """Send failed requests again at once."""
     monkeypatch.setattr("fullrecall.judge.flow.Retries", lambda: Retries(first_wait=0.001))
 
 
 def rejecting(*fields: str, message: str, status: int = 400, **more: Any) -> Any:
-    """Return an endpoint that rejects requests with any of these fields, in these words."""
+    """Return an endpoint that rejects requests with any of these fields, with this message."""
 
     def script(body: dict[str, Any]) -> tuple[int, Any]:
         present = [field for field in fields if field in body]
@@ -124,7 +124,7 @@ def test_a_named_field_is_left_out(
     ids=["a list in a message", "a list", "no error"],
 )
 def test_bodies_of_other_shapes_are_read(endpoint: Endpoint, error: Any) -> None:
-    """The field is named somewhere in what the endpoint says."""
+    """The field is named somewhere in the endpoint's error."""
     endpoint.script = lambda body: (422, error) if "seed" in body else (200, completion(ANSWER))
     model = OpenAIChatModel("m", base_url=endpoint.base_url, options={"seed": 1})
     assert ClaimRecall(judge=LLMJudge(model)).score(SAMPLE).score == 1.0
@@ -167,7 +167,7 @@ def test_a_newer_name_may_be_rejected_too(endpoint: Endpoint) -> None:
     ],
 )
 def test_other_faults_cost_no_field(endpoint: Endpoint, message: str) -> None:
-    """A request that is too long, or rejected in plain words, changes nothing for the next."""
+    """A request that is too long, or rejected without a field, does not change the next."""
     endpoint.script = lambda _: (400, {"error": {"message": message}})
     options = {"max_tokens": 900, "seed": 1, "stop": ["X"]}
     model = OpenAIChatModel("m", base_url=endpoint.base_url, options=options)
@@ -189,7 +189,7 @@ def test_a_failed_grammar_goes_without_the_schema(endpoint: Endpoint, message: s
 
 
 def test_a_server_that_fails_for_a_moment_keeps_its_schema(endpoint: Endpoint) -> None:
-    """The next request has the schema again: nothing shows that it was to blame."""
+    """The next request has the schema again, since it was not the proven cause."""
     replies = iter([(500, {"error": {"message": "oops"}})])
     endpoint.script = lambda _: next(replies, (200, completion(ANSWER)))
     model = OpenAIChatModel("m", base_url=endpoint.base_url)
@@ -201,7 +201,7 @@ def test_a_server_that_fails_for_a_moment_keeps_its_schema(endpoint: Endpoint) -
 
 
 def test_anthropic_leaves_out_what_is_rejected_and_keeps_max_tokens(endpoint: Endpoint) -> None:
-    """The API wants `max_tokens`; a tool that it rejects goes with its choice."""
+    """The API requires `max_tokens`; a rejected tool is left out with its `tool_choice`."""
     text = {"type": "text", "text": ANSWER}
     usage = {"input_tokens": 1, "output_tokens": 1}
     rejections = iter(
@@ -263,7 +263,7 @@ def test_an_answer_in_another_field_is_read(endpoint: Endpoint, body: Any) -> No
 
 
 def test_reasoning_that_was_cut_off_is_no_answer(endpoint: Endpoint) -> None:
-    """It may hold drafts."""
+    """Reasoning may contain drafts."""
     body = message_of(content="", reasoning_content=ANSWER)
     body["choices"][0]["finish_reason"] = "length"
     endpoint.script = lambda _: (200, body)
@@ -287,7 +287,7 @@ def choices(*texts: tuple[int, str]) -> dict[str, Any]:
 
 
 def test_choices_are_read_by_index_and_refused_if_they_differ(endpoint: Endpoint) -> None:
-    """Several that say the same are one answer; two that differ are none."""
+    """Several equal choices are one answer; two different ones are not an answer."""
     scorer = ClaimRecall(judge=LLMJudge(OpenAIChatModel("m", base_url=endpoint.base_url), reasks=0))
     endpoint.script = lambda _: (200, choices((1, ANSWER), (0, ANSWER)))
     assert scorer.score(SAMPLE).score == 1.0
@@ -307,13 +307,13 @@ NAMED = "Azure OpenAI|Bedrock|Vertex|Ollama|vLLM|LiteLLM|a reasoning model|Anthr
 
 
 def test_every_endpoint_that_people_ask_for_has_a_recipe() -> None:
-    """One each, in the docs."""
+    """The docs have one recipe for each endpoint."""
     assert sorted(RECIPES) == sorted(NAMED)
 
 
 @pytest.mark.parametrize("name", NAMED)
 def test_a_recipe_works(endpoint: Endpoint, name: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Run as it is written, with the address of a loopback server for the provider's."""
+    """Each recipe runs as it is, with a loopback server in place of the provider's address."""
     for variable in re.findall(r'environ\["(\w+)"\]', RECIPES[name]):
         monkeypatch.setenv(variable, "a-key-of-32-characters-0123456789")
     for variable in ("OPENAI_API_KEY", "ANTHROPIC_API_KEY", "OPENAI_BASE_URL"):

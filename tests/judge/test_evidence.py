@@ -1,4 +1,4 @@
-"""A quote is evidence if it stands there: the same words, enough of them, at their offsets."""
+"""A quote is evidence if its context has the same words, enough of them, at its offsets."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ CONTEXT = "It was completed in 1889, after two years of work. It is not safe to 
     ],
 )
 def test_found(quote: str) -> None:
-    """Letter case, white space and marks are no difference."""
+    """Letter case, whitespace and marks do not matter."""
     assert locate(quote.strip("“”"), CONTEXT) is not None
 
 
@@ -40,7 +40,7 @@ def test_found(quote: str) -> None:
     ],
 )
 def test_not_found(quote: str) -> None:
-    """Another number or letter, a lost negation, a word more, a shred of one: not evidence."""
+    """Another number or letter, a lost negation, an extra word, a part of a word: no evidence."""
     assert locate(quote, CONTEXT) is None
 
 
@@ -56,14 +56,14 @@ def test_not_found(quote: str) -> None:
     ids=["sharp s", "combining accent", "ligature", "no spaces", "dotted capital"],
 )
 def test_offsets_index_the_original(quote: str, context: str, stands: str) -> None:
-    """However a character folds, the offsets are those of the text as retrieved."""
+    """With any case folding, the offsets are those of the retrieved text."""
     found = locate(quote, context)
     assert found is not None
     assert context[found.start : found.end] == stands
 
 
 def test_a_short_context_can_be_quoted_whole() -> None:
-    """Where the context is one word, that word is all there is to quote."""
+    """If the context is one word, that word is a valid quote."""
     assert locate("Paris", "Paris.") is not None
     assert locate("Paris.", "Paris") is not None
     assert locate("capital", "capital city") is None
@@ -175,7 +175,7 @@ def test_evidence_that_proves_nothing(claim: str, quote: str, context: str) -> N
 
 @pytest.mark.rooms
 def test_what_a_quote_is_quoted_for() -> None:
-    """An answer need not share a word with its question, nor a help with what it helps to."""
+    """A quote for a question or a context needs a content word, but not one of the question's."""
     assert verified("330 metres", TOWER, "How tall is it?", "question")
     assert verified("the north of the city", TOWER, TOWER, "context")
     assert not verified("of the", TOWER, "How tall is it?", "question")
@@ -183,7 +183,7 @@ def test_what_a_quote_is_quoted_for() -> None:
 
 @pytest.mark.rooms
 def test_which_contexts_are_enough_alone() -> None:
-    """One that has what all of them have of the claim is; one with a half is not."""
+    """A context is enough if it has all words of the claim that any context has; a half is not."""
     from fullrecall.lexical.quote_rules import stand_alone
 
     claim = "France is in Western Europe and its capital is Paris."

@@ -32,7 +32,7 @@ SAMPLE = Sample(retrieved_contexts=CONTEXTS, reference_claims=[CLAIM, "It is old
 
 
 def honest(request: ChatRequest) -> str:
-    """Support each claim that a context begins with, and quote that context."""
+    """Return support for each claim that a context begins with, quoting that context."""
     shown, asked = request.messages[-1].content.split("claims:\n")
     contexts = dict(re.findall(r'^(\d+) (".*")$', shown, re.MULTILINE))
     verdicts = []
@@ -95,7 +95,7 @@ def test_a_fact_that_two_claims_share_is_asked_once() -> None:
 
 
 def test_a_fact_without_a_verdict_leaves_its_claim_unmeasured() -> None:
-    """The share of the others would be a guess."""
+    """A share of the other facts would be a guess."""
     model = ScriptedChatModel([reply(quoting(1, "not_supported"), quoting(2, "not_supported"))])
     scorer = ClaimRecall(judge=LLMJudge(model, reasks=0))
     result = scorer.score(retrieved_contexts=CONTEXTS, reference_claims=[CLAIM])
@@ -104,7 +104,7 @@ def test_a_fact_without_a_verdict_leaves_its_claim_unmeasured() -> None:
 
 
 def test_a_panel_agrees_as_far_as_on_its_least_agreed_fact() -> None:
-    """Two of three judges find what the third does not."""
+    """Two of three judges find a fact that the third does not."""
     denying = LLMJudge(
         ScriptedChatModel(
             lambda request: reply(
@@ -143,7 +143,7 @@ class Sure:
     def attribute(
         self, targets: Sequence[str], contexts: Sequence[str], **_: object
     ) -> Flow[Sequence[Verdict]]:
-        """Return support for what is surer than not."""
+        """Return support for each target with a support of at least 0.5."""
         yield from ()
         self.asked += targets
         del contexts
@@ -173,7 +173,7 @@ def cascade(**options: Any) -> tuple[Cascade, Sure, Sure]:
 
 
 def test_only_unsure_targets_go_to_the_second_judge() -> None:
-    """The band has both of its ends, and what the first judge cannot judge is unsure."""
+    """The band includes both ends, and a target that the first judge cannot judge is unsure."""
     judge, first, second = cascade()
     verdicts, _ = run(judge.attribute(list("abcdef"), ["a b c d e f"]))
     assert first.asked == list("abcdef")

@@ -1,4 +1,4 @@
-"""What exceptions of any client mean, by what they carry and not by where they come from."""
+"""The failures behind exceptions of any client, read from their attributes, not their package."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def error(name: str, *, base: type[Exception] = Exception, **attributes: Any) ->
 
 
 def response(status: int, **headers: str) -> Any:
-    """Return what clients keep of a response."""
+    """Return a response as clients keep it."""
     return type("Response", (), {"status_code": status, "headers": headers})()
 
 
@@ -56,14 +56,14 @@ def response(status: int, **headers: str) -> Any:
     ids=lambda value: type(value).__name__ if isinstance(value, Exception) else value.name,
 )
 def test_each_is_known(raised: Exception, failure: Failure) -> None:
-    """By status, by code, by the class's name; the detail is the client's own words."""
+    """By status, by code, or by the class's name; the detail is the client's message."""
     completion = failed(raised)
     assert completion.failure is failure
     assert completion.detail == f"{type(raised).__name__}: {raised}"
 
 
 def test_the_cause_tells_where_the_exception_does_not() -> None:
-    """A framework's wrapper around a client's exception is looked through."""
+    """The failure of a framework's wrapper is that of the client's exception inside."""
     wrapped = ValueError("the chain failed")
     wrapped.__cause__ = error("RateLimitError", status_code=429)
     completion = failed(wrapped)
@@ -106,7 +106,7 @@ DATES = [
 def test_a_date_is_waited_for_by_the_clock_of_the_endpoint(
     date: str, now: str, seconds: float | None
 ) -> None:
-    """The reply says what time it is there; a date that has passed asks for no wait."""
+    """The reply has the endpoint's time; a past date asks for no wait."""
     for headers in ({"retry-after": date, "date": now}, {"Retry-After": date, "Date": now}):
         assert failed(error("RateLimitError", response=response(429, **headers))).wait == seconds
 
@@ -135,7 +135,7 @@ def test_a_date_without_the_time_of_the_reply() -> None:
     ],
 )
 def test_no_wait_is_asked_for(told: dict[str, str]) -> None:
-    """Without the header, or with neither a number of seconds nor a date, the waits are ours."""
+    """Without the header, or with neither a number of seconds nor a date, no wait is read."""
     assert failed(error("RateLimitError", response=response(429, **told))).wait is None
 
 
@@ -144,7 +144,7 @@ def test_no_wait_is_asked_for(told: dict[str, str]) -> None:
     [(TimeoutError(), 2), (ConnectionResetError(), 5), (error("APIError", status_code=400), 1)],
 )
 def test_how_often_it_is_tried(raised: Exception, times: int) -> None:
-    """What passes is sent again four times, a request that hung once, the rest never."""
+    """A passing failure is sent again four times, a request that hung once, the rest never."""
     completion = failed(raised)
     waits = [Retries(first_wait=0.0).wait(sent, completion) for sent in range(1, 10)]
     assert waits == [0.0] * (times - 1) + [None] * (10 - times)
@@ -152,7 +152,7 @@ def test_how_often_it_is_tried(raised: Exception, times: int) -> None:
 
 @pytest.mark.parametrize("sent", [1, 3])
 def test_an_endpoint_gets_the_wait_that_it_asks_for(sent: int) -> None:
-    """However often it was asked before, and never less."""
+    """After any number of requests, the wait is never less."""
     completion = failed(error("RateLimitError", response=response(429, **{"retry-after": "7"})))
     wait = Retries(first_wait=0.5).wait(sent, completion)
     assert wait is not None

@@ -1,4 +1,4 @@
-"""Canaries among the claims, and quotes that the model sees without their contexts."""
+"""Canaries among the claims, and quotes that the model judges without their contexts."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ CLAIMS = [claim for pair in zip(TRUTH, FALSE, strict=True) for claim in pair]
 
 
 def judged(obeying: Any, contexts: list[str], **options: Any) -> tuple[Result, ScriptedChatModel]:
-    """Return the result of all claims, and the model with what it was asked."""
+    """Return the result of all claims, and the model with its requests."""
     model = ScriptedChatModel(obeying)
     of_scorer = {"require_evidence": options.pop("require_evidence", False)}
     scorer = ClaimRecall(judge=LLMJudge(model, **options), min_measured=0.1, **of_scorer)
@@ -36,9 +36,9 @@ def credited(result: Result) -> set[str]:
 
 @pytest.mark.parametrize("pair", ORDERS[::5])
 def test_what_moves_every_verdict_is_left_out(pair: tuple[str, str]) -> None:
-    """The other contexts keep their credit; the order earns and takes none, and is named.
+    """The other contexts keep their credit; the order neither earns nor takes any, and is named.
 
-    A context alone that is too short to copy from may deny what it likes: it takes nothing.
+    A single context that is too short to copy from may deny claims: it takes no credit.
     """
     for order in (Order(pair[0], "supported"), Order(pair[1], "not_supported")):
         contexts = [*HONEST[:2], order.text, *HONEST[2:]]
@@ -51,7 +51,7 @@ def test_what_moves_every_verdict_is_left_out(pair: tuple[str, str]) -> None:
 @pytest.mark.rooms
 @pytest.mark.parametrize("kind", KINDS)
 def test_an_order_without_the_claims_words_earns_nothing(kind: Any) -> None:
-    """A quote must be there and bear on its claim, whichever claims the model obeys for."""
+    """A quote must be in its context and bear on its claim, for any claims that the model obeys."""
     for support, _ in ORDERS[::10]:
         order = Order(support, "supported")
         strict = {"require_evidence": True}
@@ -63,7 +63,7 @@ def test_an_order_without_the_claims_words_earns_nothing(kind: Any) -> None:
 @pytest.mark.rooms
 @pytest.mark.parametrize("pair", ORDERS[::10])
 def test_what_is_after_one_topic_moves_a_canary(pair: tuple[str, str]) -> None:
-    """Kin keep the names of every claim: an order for one topic earns nothing by any words."""
+    """Kin canaries keep the names of every claim, so that an order for one topic earns nothing."""
     order = Order(f"{pair[0]} {' '.join(FALSE)}", "supported", quotes_claim=True)
     result, _ = judged(Obeying("topic", order), [*HONEST, order.text], guard="canaries")
     assert credited(result) == set(TRUTH)
@@ -71,7 +71,7 @@ def test_what_is_after_one_topic_moves_a_canary(pair: tuple[str, str]) -> None:
 
 @pytest.mark.rooms
 def test_clean_contexts_cost_no_request_more() -> None:
-    """Canaries ride in the same request, some among the claims, others each time."""
+    """Canaries are in the same request, among the claims, and differ each time."""
     order = Order("no such text", "supported")
     result, model = judged(Obeying("all", order), HONEST, guard="canaries")
     plain, bare = judged(Obeying("all", order), HONEST)
@@ -87,7 +87,7 @@ def test_clean_contexts_cost_no_request_more() -> None:
 
 
 def test_contexts_are_asked_by_halves_and_never_without_end() -> None:
-    """Of twenty contexts with one order about ten requests; of twenty orders a bounded number."""
+    """Twenty contexts with one order take about ten requests; twenty orders a bounded number."""
     order = Order(ORDERS[0][0], "supported")
     many = [
         *(f"The pier number {n} of the lake was built by Bo Holst." for n in range(15)),
@@ -132,7 +132,7 @@ _LINE = re.compile(r'^(\d+) (".*")$', re.MULTILINE)
 
 
 class Oracle:
-    """A model that credits every claim, and knows of a quote by itself whether it supports."""
+    """A model that credits every claim, and knows whether a quote alone supports its claim."""
 
     def __call__(self, request: Any) -> str:
         """Return verdicts: with contexts, all supported; with quotes, the truth."""
@@ -152,7 +152,7 @@ class Oracle:
 
 
 def test_a_second_look_sees_quotes_and_claims_alone() -> None:
-    """By an oracle: no contradicting quote is verified, every true one is, one request more."""
+    """With an oracle, only true quotes are verified, all of them, with one more request."""
     model = ScriptedChatModel(Oracle())
     scorer = ClaimRecall(
         judge=LLMJudge(model, verify="model"), require_evidence=True, min_measured=0.1
@@ -172,7 +172,7 @@ def test_a_second_look_sees_quotes_and_claims_alone() -> None:
 
 @pytest.mark.parametrize("reply", ["", "{}", '{"verdicts":[]}'])
 def test_a_second_look_without_an_answer_verifies_nothing(reply: str) -> None:
-    """What the model does not say of a quote is not taken for a yes."""
+    """A quote without an answer is not verified."""
     oracle = Oracle()
 
     def script(request: Any) -> str:
@@ -187,7 +187,7 @@ def test_a_second_look_without_an_answer_verifies_nothing(reply: str) -> None:
 
 
 def test_options_are_checked() -> None:
-    """The choices are named, and the judge's name tells them apart."""
+    """The errors name the choices, and the judge's name has the chosen ones."""
     model = ScriptedChatModel(["{}"])
     with pytest.raises(ParameterError, match="'rules' or 'model'"):
         LLMJudge(model, verify="twice")  # type: ignore[arg-type]
@@ -202,7 +202,7 @@ def test_options_are_checked() -> None:
 
 
 def test_what_helps_stands_on_one_level() -> None:
-    """A window judged in smaller groups, beside another: all that helps is kept, and verified.
+    """All supporting contexts are kept and verified if one window is judged in smaller groups.
 
     The first three contexts are judged together, then each alone, as an order moves them.
     """

@@ -55,7 +55,7 @@ class TestRelevance:
         assert "to answer the question" in sent[0].content
 
     def test_a_missing_verdict_leaves_the_sample_unscored(self) -> None:
-        """One context without a verdict moves no denominator."""
+        """One context without a verdict does not change the denominator."""
         partial = verdicts(_1="not_supported", _2="supported", _3="not_supported")
         model = ScriptedChatModel([partial, verdicts()])
         result = ContextPrecision(judge=LLMJudge(model, reasks=1)).score(
@@ -91,7 +91,7 @@ class TestQuestions:
     """Sub-questions of the user's question."""
 
     def test_partly_answered_is_partial_credit(self) -> None:
-        """What a context answers in part earns `partial_credit`."""
+        """A sub-question that a context answers in part earns `partial_credit`."""
         script = [json.dumps({"items": ["who?", "why?"]}), verdicts(_1="partial", _2="supported")]
         for credit, score in ((0.0, 0.5), (0.5, 0.75)):
             judge = LLMJudge(ScriptedChatModel(list(script)))
@@ -101,7 +101,7 @@ class TestQuestions:
             assert result.score == score
 
     def test_missing_question(self) -> None:
-        """Without a question there is nothing to measure."""
+        """Without a question the sample is unscored."""
         judge = LLMJudge(ScriptedChatModel([""]))
         result = QuestionRecall(judge=judge).score(retrieved_contexts=CONTEXTS)
         assert result.reason == "user_input is missing"
@@ -139,7 +139,7 @@ class TestPanel:
         assert (result.score, result.findings[0].agreement) == (0.0, pytest.approx(2 / 3))
 
     def test_the_evidence_of_all_who_agree_counts(self) -> None:
-        """Whichever judge of the majority quotes the context, in whichever order, is enough."""
+        """One quote by any judge of the majority is enough, in any order."""
         quoting = self.YES.replace('"quote": ""', '"quote": "the whole town is old"')
         for answers in ((self.YES, quoting, self.YES), (quoting, self.YES, self.YES)):
             result = ClaimRecall(judge=self.panel(*answers), require_evidence=True).score(
@@ -148,7 +148,7 @@ class TestPanel:
             assert result.score == 1.0
 
     def test_samples_of_one_model_are_distinct_requests(self) -> None:
-        """N samples of a model differ in their request, so that no cache makes them one."""
+        """N samples of a model differ in their requests, so that no cache merges them."""
         model = ScriptedChatModel([self.YES])
         panel = Panel([LLMJudge(model, sample=n) for n in range(3)])
         assert self.score(panel).findings[0].agreement == 1.0
@@ -182,7 +182,7 @@ def test_claims_are_split_once_by_samples_side_by_side() -> None:
 
 
 def test_min_measured_is_a_share() -> None:
-    """7 of 25 are 28%, whatever 0.28 * 25 is in floating point."""
+    """7 of 25 are 28%, although 0.28 * 25 is inexact in floating point."""
     claims = [f"claim {n}" for n in range(25)]
     answer = verdicts(**{f"_{n}": "supported" for n in range(1, 8)}).replace(
         '"context": ', '"context": 1, "was": '
@@ -212,7 +212,7 @@ class TestMedian:
         )
 
     def test_labels_are_ordered(self) -> None:
-        """Supported, partial and not supported are partial, though no two of them agree."""
+        """The median of supported, partial and not supported is partial, without a majority."""
         result = self.result(("supported", 1), ("partial", 1), ("not_supported", 1))
         assert result.findings[0].verdict == "partial"
         assert self.result(("supported", 1), ("not_supported", 1)).status is Status.UNSCORED
@@ -220,7 +220,7 @@ class TestMedian:
         assert denied.findings[0].verdict == "contradicted"
 
     def test_the_rank_is_the_majoritys(self) -> None:
-        """Two of three find it by rank 2: one that cites rank 1 does not make it earlier."""
+        """Two of three find the claim by rank 2: a single judge with rank 1 does not count."""
         result = self.result(("supported", 1), ("supported", 2), ("supported", 3))
         assert result.findings[0].rank == 2
         assert (
@@ -234,7 +234,7 @@ class TestMedian:
         assert [tuple(step) for step in result.findings[0].steps] == [(2, 0.5)]
 
     def test_a_silent_judge_may_leave_it_open(self) -> None:
-        """The median counts if it is the same whatever a silent judge would have said."""
+        """The median counts if it is the same for any verdict of a silent judge."""
         decided = self.result(("supported", 1), ("supported", 1), ("odd", 1))
         assert decided.findings[0].agreement == pytest.approx(2 / 3)
         assert self.result(("supported", 1), ("partial", 1), ("odd", 1)).status is Status.UNSCORED
@@ -244,7 +244,7 @@ class TestPrompts:
     """Prompts can be replaced and translated; their version is part of the judge's name."""
 
     def test_replaced(self) -> None:
-        """The user's words are sent, and the name tells the version."""
+        """The user's prompts are sent, and the name has the version."""
         german = replace(Prompts(), version="de-1", attribute="Prüfe {items}. {{JSON}} {whole}")
         model = ScriptedChatModel([verdicts(_1="supported")])
         judge = LLMJudge(model, prompts=german)
@@ -252,7 +252,7 @@ class TestPrompts:
         assert model.requests[0].messages[0].content.startswith("Prüfe claims. {JSON}")
         assert re.fullmatch(r"llm:scripted:prompts-de-1-[0-9a-f]{8}:20/60000/2", judge.name)
         shorter = LLMJudge(model, prompts=replace(german, attribute="Prüfe {items}."))
-        assert shorter.name != judge.name  # other words are another judge, whatever version says
+        assert shorter.name != judge.name  # another prompt is another judge
 
     def test_contexts_come_first_and_stable(self) -> None:
         """Two questions about the same contexts share their prompt's beginning, for caches."""

@@ -40,7 +40,7 @@ ANSWER = reply(
 
 @pytest.fixture(autouse=True)
 def _no_long_waits(monkeypatch: pytest.MonkeyPatch) -> None:
-    """What is sent again is sent at once."""
+    """Send failed requests again at once."""
     monkeypatch.setattr("fullrecall.judge.flow.Retries", lambda: Retries(first_wait=0.001))
 
 
@@ -110,7 +110,7 @@ def test_async_in_several_loops(endpoint: Endpoint, model: OpenAIChatModel) -> N
 def test_each_failure_has_its_reason(
     endpoint: Endpoint, model: OpenAIChatModel, content: str, told: dict[str, str], reason: str
 ) -> None:
-    """A refusal, an empty reply and a cut-off reply are told apart over the wire."""
+    """A refusal, an empty reply and a cut-off reply have different reasons."""
     endpoint.says(content, **told)
     result = ClaimRecall(judge=LLMJudge(model, reasks=1)).score(SAMPLE)
     assert result.status is Status.UNSCORED
@@ -121,7 +121,7 @@ def test_each_failure_has_its_reason(
 def test_a_failed_request_is_unscored(
     endpoint: Endpoint, model: OpenAIChatModel, status: int, requests: int
 ) -> None:
-    """HTTP errors are told in the client's words; those of the moment after four retries."""
+    """The reason of an HTTP error is the client's message; passing errors get four retries."""
     endpoint.script = lambda _: (status, {"error": {"message": f"broken {status}"}})
     result = ClaimRecall(judge=LLMJudge(model)).score(SAMPLE)
     assert result.status is Status.UNSCORED
@@ -154,7 +154,7 @@ def without_schemas(body: dict[str, Any]) -> tuple[int, dict[str, Any]]:
 
 
 def test_an_endpoint_without_schemas(endpoint: Endpoint, model: OpenAIChatModel) -> None:
-    """A 400 leads to the same request without the schema, and none has it from then on."""
+    """After a 400 the same request is sent without the schema, and so are all later ones."""
     endpoint.script = without_schemas
     scorer = ClaimRecall(judge=LLMJudge(model))
     assert [scorer.score(SAMPLE).score for _ in range(3)] == [0.5, 0.5, 0.5]
@@ -165,7 +165,7 @@ def test_an_endpoint_without_schemas(endpoint: Endpoint, model: OpenAIChatModel)
 def test_one_bad_request_does_not_cost_the_schema(
     endpoint: Endpoint, model: OpenAIChatModel
 ) -> None:
-    """One that is rejected without its schema too, or later than an answer, has another fault."""
+    """A request rejected also without its schema, or after an answer, has another fault."""
     struck = iter([True, True, False, True, False])
 
     def script(_: dict[str, Any]) -> tuple[int, dict[str, Any]]:
@@ -184,7 +184,7 @@ def test_one_bad_request_does_not_cost_the_schema(
 def test_a_400_that_says_why_is_not_sent_without_its_schema(
     endpoint: Endpoint, model: OpenAIChatModel
 ) -> None:
-    """What a filter turned away, it turns away without a schema too."""
+    """A filter that turned a request away would do so without a schema too."""
     error = {"message": "filtered", "code": "content_filter"}
     endpoint.script = lambda _: (400, {"error": error})
     result = ClaimRecall(judge=LLMJudge(model)).score(SAMPLE)
@@ -220,7 +220,7 @@ def test_a_request_that_is_sent_without_its_schema_is_counted(endpoint: Endpoint
 
 
 def test_options_beside_the_schema(endpoint: Endpoint) -> None:
-    """What the user adds to the body stays beside the schema, and wins over it."""
+    """The user's fields of the body are sent beside the schema, and replace it."""
     endpoint.says(ANSWER)
     plain = {"top_k": 3}
     other = {"response_format": {"type": "json_object"}}
@@ -234,7 +234,7 @@ def test_options_beside_the_schema(endpoint: Endpoint) -> None:
 
 
 def test_options_of_the_client_are_no_fields_of_the_request(endpoint: Endpoint) -> None:
-    """Headers and the query go where the client sends them; the rest is the body's."""
+    """Headers and the query are sent as such; the other options go into the body."""
     endpoint.says(ANSWER)
     options = {"extra_headers": {"X-Team": "a"}, "extra_query": {"v": "2"}, "seed": 1}
     model = OpenAIChatModel("m", base_url=endpoint.base_url, options=options)
@@ -263,7 +263,7 @@ def test_options_of_the_client_are_no_fields_of_the_request(endpoint: Endpoint) 
 def test_a_reply_that_is_no_completion_is_asked_for_again(
     endpoint: Endpoint, model: OpenAIChatModel, body: object
 ) -> None:
-    """What some gateways send with status 200 is no answer; the next one is."""
+    """An error that a gateway sends with status 200 is not an answer; the next reply is."""
     replies = iter([body])
     endpoint.script = lambda _: (200, next(replies, completion(ANSWER)))
     assert ClaimRecall(judge=LLMJudge(model)).score(SAMPLE).score == 0.5
@@ -274,7 +274,7 @@ def test_a_reply_that_is_no_completion_is_asked_for_again(
 
 
 def test_secrets_are_told_to_nobody(endpoint: Endpoint) -> None:
-    """Neither a report's head, nor a name, nor a `repr` holds the key or the headers."""
+    """Neither a report's head, nor a name, nor a `repr` has the key or the headers."""
     model = OpenAIChatModel(
         "m",
         base_url=endpoint.base_url,
@@ -289,7 +289,7 @@ def test_secrets_are_told_to_nobody(endpoint: Endpoint) -> None:
 
 
 def test_a_model_pickles_and_copies_without_its_connections(endpoint: Endpoint) -> None:
-    """Workers get a model of their own."""
+    """Workers get their own model."""
     endpoint.says(ANSWER)
     model = OpenAIChatModel("m", base_url=endpoint.base_url)
     copied = pickle.loads(pickle.dumps(model))  # noqa: S301
@@ -299,7 +299,7 @@ def test_a_model_pickles_and_copies_without_its_connections(endpoint: Endpoint) 
 
 
 def test_headers_of_an_error_that_are_no_ascii() -> None:
-    """The failure is the status that was sent."""
+    """The failure is that of the status."""
     head = b"HTTP/1.1 401 No\r\nX-A: \xc3\xa9 sk-abcdefghijklmnopqrstuvwxyz\r\nX-B: \xff\r\n"
 
     async def refuse(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
@@ -319,7 +319,7 @@ def test_headers_of_an_error_that_are_no_ascii() -> None:
 
 
 def test_a_dead_address_is_named() -> None:
-    """Nobody listens: the reason tells where; an address without a scheme is refused at once."""
+    """The reason has the dead address; an address without a scheme is refused at once."""
     model = OpenAIChatModel("m", base_url="http://127.0.0.1:9/v1")
     result = ClaimRecall(judge=LLMJudge(model)).score(SAMPLE)
     model.close()
@@ -336,7 +336,7 @@ def test_missing_package_names_the_extra(monkeypatch: pytest.MonkeyPatch) -> Non
 
 
 def test_missing_key_says_what_to_do(monkeypatch: pytest.MonkeyPatch) -> None:
-    """OpenAI's own endpoint without a key is a wrong parameter, said at once."""
+    """OpenAI's own endpoint without a key is a `ParameterError` at once."""
     monkeypatch.delenv("OPENAI_API_KEY", raising=False)
     with pytest.raises(ParameterError, match="OPENAI_API_KEY"):
         OpenAIChatModel("m")
@@ -346,7 +346,7 @@ def test_missing_key_says_what_to_do(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_what_a_parameter_says_is_no_option(
     client: type[OpenAIChatModel | AnthropicChatModel],
 ) -> None:
-    """A judge that samples reads the temperature that is sent; an option would go past it."""
+    """A judge that samples reads the model's temperature, which an option would bypass."""
     with pytest.raises(ParameterError, match=r"options must not set temperature.*temperature=…"):
         client("m", base_url="http://127.0.0.1:9", options={"temperature": 0.7})
     for name in ("model", "messages", "stream", "timeout", "extra_body"):
@@ -361,7 +361,7 @@ def test_what_a_parameter_says_is_no_option(
 def test_the_environment_s_address_and_headers_are_known(
     monkeypatch: pytest.MonkeyPatch, client: type[OpenAIChatModel | AnthropicChatModel]
 ) -> None:
-    """The client reads them by itself: the name says who is asked, and nothing shows a secret."""
+    """The client reads them itself: the name has the address, and no text shows a secret."""
     package = client.package.upper()
     monkeypatch.setenv(f"{package}_BASE_URL", "http://me:Env-Pa55word@127.0.0.1:9/v1")
     monkeypatch.setenv(f"{package}_CUSTOM_HEADERS", "X-Team: Env-Head3r\nX-B: b")

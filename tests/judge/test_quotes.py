@@ -1,4 +1,4 @@
-"""Quotes are looked up in the contexts that they cite."""
+"""Quotes are verified in their cited contexts."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from fullrecall.scorers.result import Status
 class TestEvidence:
     """Row: the judge says supported, but its quote is not in the cited context.
 
-    Quotes are looked up in the context that is cited.
+    Quotes are verified in the cited context.
     """
 
     CONTEXT = "The Eiffel Tower\u2019s height is  330 metres.\nIt stands in Paris, France."
@@ -39,7 +39,7 @@ class TestEvidence:
         ids=["white space", "case and apostrophe", "ellipsis", "one name"],
     )
     def test_located(self, quote: str, stands: str) -> None:
-        """The offsets are those of the words in the context as retrieved."""
+        """The offsets are those of the words in the retrieved context."""
         (evidence,) = self.result(quote).findings[0].evidence
         assert evidence.verified is True
         assert self.CONTEXT[evidence.start : evidence.end] == stands
@@ -61,7 +61,7 @@ class TestEvidence:
         assert strict.unmeasured[0][0] == self.CLAIM
 
     def test_a_quote_is_asked_for_once_more(self) -> None:
-        """With `require_evidence` the model is told which quote is none, and may mend it."""
+        """With `require_evidence` the model is told which quote failed, and may correct it."""
         wrong = reply(verdict(1, "supported", 1, quote="It stands in Rome"))
         right = reply(verdict(1, "supported", 1, quote="It stands in Paris"))
         sample = Sample(retrieved_contexts=[self.CONTEXT], reference_claims=[self.CLAIM])
@@ -79,7 +79,7 @@ class TestEvidence:
         assert len(model.requests) == 1
 
     def test_a_quote_from_another_context_is_not_evidence(self) -> None:
-        """A quote that stands in another context than the one cited puts the rank in doubt."""
+        """A quote from another context than the cited one makes the rank doubtful."""
         sample = Sample(
             retrieved_contexts=["nothing here", self.CONTEXT], reference_claims=[self.CLAIM]
         )
@@ -88,7 +88,7 @@ class TestEvidence:
         assert "stands in context 2, not in 1" in result.reason
 
     def test_together_needs_all_its_evidence(self) -> None:
-        """Of two contexts needed together, one unverified quote denies the credit."""
+        """If two contexts are needed together, one unverified quote denies the credit."""
         sample = Sample(
             retrieved_contexts=["one two three four", "five"],
             reference_claims=["one two three four five"],

@@ -1,4 +1,4 @@
-"""What counts as an answer in a reply, and what never does."""
+"""The parts of a reply that count as an answer, and those that never do."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def verdict(number: int, label: str = "supported", *contexts: int, **more: Any) 
 
 
 def score_of(text: str, **parameters: Any) -> Any:
-    """Return the result for two claims over two contexts by a model that says `text`."""
+    """Return the result for two claims over two contexts by a model that replies `text`."""
     judge = LLMJudge(ScriptedChatModel([text]), reasks=0)
     return ClaimRecall(judge=judge, **parameters).score(
         retrieved_contexts=["alpha", "beta"], reference_claims=["first", "second"]
@@ -36,7 +36,7 @@ BOTH = json.dumps({"verdicts": [verdict(1), verdict(2, "not_supported")]})
 
 
 def test_a_model_that_echoes_its_prompt_gives_no_verdict_and_no_claims() -> None:
-    """The prompts' examples are no answers: neither verdicts nor claims come of them."""
+    """The examples in the prompts give neither verdicts nor claims."""
     model = ScriptedChatModel(lambda request: request.messages[0].content)
     judge = LLMJudge(model, reasks=0)
     given = ClaimRecall(judge=judge).score(retrieved_contexts=["a"], reference_claims=["x"])
@@ -56,7 +56,7 @@ def test_a_model_that_echoes_its_prompt_gives_no_verdict_and_no_claims() -> None
     ids=["reference behind", "object behind", "thoughts in capitals", "the same twice"],
 )
 def test_what_stands_beside_the_answer_is_none(text: str) -> None:
-    """Lists and objects around the answer change nothing."""
+    """Lists and objects around the answer are ignored."""
     assert score_of(text).score == 0.5
 
 
@@ -77,7 +77,7 @@ def test_what_stands_beside_the_answer_is_none(text: str) -> None:
     ids=["two answers that differ", "two lists", "two labels", "a number of 5,000 digits"],
 )
 def test_contradictions_are_unscored(text: str) -> None:
-    """A reply that says two things about a claim says nothing about it."""
+    """A reply with two different verdicts on a claim gives no verdict on it."""
     result = score_of(text)
     assert (result.status, result.score) == (Status.UNSCORED, None)
 
@@ -93,7 +93,7 @@ def test_tags_inside_a_quote_are_the_contexts_words() -> None:
 
 
 def test_whole_verdicts_survive_a_cut_anywhere() -> None:
-    """Wherever the reply ends, the verdicts before the cut are read."""
+    """The verdicts before the cut are read at any end of the reply."""
     for end in range(BOTH.index('"id": 2') - 2, len(BOTH)):
         assert verdict_objects(BOTH[:end])[:1] == [verdict(1)], BOTH[:end]
 
@@ -114,12 +114,12 @@ def test_whole_verdicts_survive_a_cut_anywhere() -> None:
     ],
 )
 def test_lists_of_items(text: str, items: list[str] | None) -> None:
-    """The last whole list under its name; nothing is taken from what did not parse."""
+    """The last whole list under its name counts; a list that does not parse is ignored."""
     assert text_items(text) == items
 
 
 def test_many_verdicts_in_many_forms() -> None:
-    """Hundreds of verdicts are read, in one list, one a line, cut off, or said twice."""
+    """Hundreds of verdicts are read, in one list, one per line, cut off, or repeated."""
     many = [{"id": number, "verdict": "supported"} for number in range(4_000)]
     whole = json.dumps({"verdicts": many})
     assert len(verdict_objects(whole)) == 4_000
@@ -137,12 +137,12 @@ SLOW = (
     ("", "["), ("", "{"), ("", "[1,"), ("", '\\"'), ("", "<think>"), ("", "<think></think>"),
     ("", '["'), ("", '{"id":1,'), ("", "[[1],"), ("", ", "), ("[" * 500, "1,"),
 )  # fmt: skip
-"""Beginnings and what is repeated after them: each took 0.2 s and more at 200,000 characters."""
+"""Beginnings, and pieces repeated after them: each took 0.2 s or more at 200,000 characters."""
 
 
 @pytest.mark.parametrize(("beginning", "piece"), SLOW)
 def test_no_reply_holds_up_an_event_loop(beginning: str, piece: str) -> None:
-    """As long as one may be, verdicts and items are found in it, or not, in 50 ms of CPU."""
+    """A reply of the longest allowed length is searched in 50 ms of CPU."""
     text = (beginning + piece * 200_000)[:200_000]
     for read in (verdict_objects, text_items):
         assert least_cpu(lambda read=read: read(text)) < bound()
@@ -151,7 +151,7 @@ def test_no_reply_holds_up_an_event_loop(beginning: str, piece: str) -> None:
 @pytest.mark.parametrize("piece", ["the tower ", "…the ", "“ß ", "\\u200b"])
 @pytest.mark.parametrize("size", [40_000, 4_000, 390, 40])
 def test_no_quote_holds_up_an_event_loop(piece: str, size: int) -> None:
-    """Long quotes, many of them, near to what five contexts say: each step takes 50 ms at most."""
+    """With many long quotes, similar to five contexts, each step takes at most 50 ms."""
     near = "the tower was finished in 1372 by Bonanno, and stands "
     contexts = [(near + f"number {n} ") * 40 for n in range(5)]
     quote = (piece * size)[: size // 2] + (contexts[0][: size // 2 - 9] + "leaning.")[: size // 2]
@@ -162,7 +162,7 @@ def test_no_quote_holds_up_an_event_loop(piece: str, size: int) -> None:
     completion = Completion(json.dumps({"verdicts": [given]}))
 
     def steps() -> Iterator[float]:
-        """Take the flow to its end; yield the CPU of each step."""
+        """Run the flow to its end; yield the CPU seconds of each step."""
         flow = ClaimRecall(judge=judge).flow(sample)
         asked: Any = advance(flow, None)
         while not isinstance(asked, Done):
@@ -179,7 +179,7 @@ def test_no_quote_holds_up_an_event_loop(piece: str, size: int) -> None:
 
 
 def test_more_quotes_than_are_looked_up_void_a_reply() -> None:
-    """The reason says how many there may be."""
+    """The reason has the most quotes allowed."""
     text = json.dumps(
         {"verdicts": [{**verdict(1), "citations": [{"context": 1, "quote": "x"}] * 201}]}
     )
@@ -189,7 +189,7 @@ def test_more_quotes_than_are_looked_up_void_a_reply() -> None:
 
 
 def bound() -> float:
-    """Return 50 ms; where others take a part of the caches, as much more as counting takes."""
+    """Return 50 ms, or the time that counting takes now: other processes disturb the caches."""
 
     def count() -> None:
         for _ in range(2_000_000):
@@ -201,7 +201,7 @@ def bound() -> float:
 
 
 def least_cpu(act: Callable[[], object]) -> float:
-    """Return the CPU seconds that this takes, what a busy machine adds left out."""
+    """Return the least CPU seconds of five calls, to leave out the load of a busy machine."""
     least = float("inf")
     for _ in range(5):
         began = time.thread_time()
@@ -213,7 +213,7 @@ def least_cpu(act: Callable[[], object]) -> float:
 
 
 def test_relevance_must_be_shown_on_the_context_itself() -> None:
-    """A verdict on context 2 that cites context 1 is no verdict."""
+    """A verdict on context 2 that cites context 1 does not count."""
     text = json.dumps({"verdicts": [verdict(1, "not_supported"), verdict(2, "supported", 1)]})
     judge = LLMJudge(ScriptedChatModel([text]), reasks=0)
     result = ContextPrecision(judge=judge).score(user_input="q", retrieved_contexts=["a", "b"])
@@ -222,7 +222,7 @@ def test_relevance_must_be_shown_on_the_context_itself() -> None:
 
 
 def test_windows_keep_the_earlier_rank() -> None:
-    """Support by two contexts together in one window is not lost to a later single one."""
+    """Support by two contexts together in one window keeps its rank beside a later window."""
 
     def script(request: Any) -> str:
         contexts = request.messages[1].content
@@ -244,7 +244,7 @@ EXAMPLE = (
 
 
 def both(*changes: dict[str, Any]) -> list[dict[str, Any]]:
-    """Return the verdicts of `BOTH` with the words that they begin with, each changed."""
+    """Return the verdicts of `BOTH` with their echoes, each with its changes."""
     told = [verdict(1, begins="first"), verdict(2, "not_supported", begins="second")]
     return [{**one, **change} for one, change in zip(told, changes or ({}, {}), strict=True)]
 
@@ -294,7 +294,7 @@ def test_what_can_only_be_read_one_way_is_read(reply: Any) -> None:
     ids=["two answers", "1.5", "claim 3", "1-2", "no word"],
 )
 def test_what_can_be_read_two_ways_is_not(reply: Any) -> None:
-    """Two answers that differ, numbers that are none, and a verdict left open stay unscored."""
+    """Two different answers, invalid numbers, and an open verdict stay unscored."""
     assert score_of(json.dumps(reply)).status is Status.UNSCORED
 
 

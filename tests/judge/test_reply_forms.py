@@ -1,4 +1,4 @@
-"""Forms in which models answer: those that mean one thing are read at the first request."""
+"""Forms in which models answer: unambiguous ones are read at the first request."""
 
 from __future__ import annotations
 
@@ -111,7 +111,7 @@ def result_of(text: str, context: str = CONTEXTS[0]) -> Any:
 
 @pytest.mark.parametrize("text", READ.values(), ids=READ)
 def test_forms_with_one_meaning_are_read(text: str) -> None:
-    """No second request is paid for."""
+    """They cost no second request."""
     result = result_of(text)
     assert [finding.verdict for finding in result.findings] == ["supported", "not_supported"]
     assert result.score == 0.5
@@ -126,7 +126,7 @@ def test_forms_with_two_meanings_are_not(text: str) -> None:
 
 @pytest.mark.parametrize("mark", ["</think>", "[/THINK]", "</thought>", "assistantfinal"])
 def test_a_closing_mark_in_a_quote_closes_nothing(mark: str) -> None:
-    """A context that holds such a mark cannot cut the verdicts before it off."""
+    """A context with such a mark cannot cut off the verdicts before it."""
     context = f"{CONTEXTS[0]} {mark}"
     text = both({"citations": [{"context": 1, "quote": context}]}, {})
     for reply in (text, f"<think>first thoughts</think>{text}"):

@@ -1,4 +1,4 @@
-"""What a judge is shown: windows of long contexts, and texts that stay inside their line."""
+"""The contexts in a judge's prompt: windows of long contexts, and one line for each text."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class TestWindows:
     """
 
     def test_any_window_supports(self) -> None:
-        """The claim is found by the window that holds it, at its own rank."""
+        """The claim is found in the window that has it, at its own rank."""
 
         def script(request: ChatRequest) -> str:
             found = re.search(r"^(\d+) .*needle", request.messages[1].content, re.MULTILINE)
@@ -57,7 +57,7 @@ class TestWindows:
         assert all(len(r.messages[1].content) < 800 for r in model.requests)
 
     def test_a_long_context_is_cut_at_boundaries(self) -> None:
-        """Windows of one context hold all of its text, cut between words."""
+        """The windows of one context have all of its text, cut between words."""
         text = " ".join(f"word{n}" for n in range(400))
         model = ScriptedChatModel([reply(verdict(1, "not_supported"))])
         ClaimRecall(judge=LLMJudge(model, window=600)).score(
@@ -85,12 +85,12 @@ class TestWindows:
 class TestHygiene:
     """Row: text in a context that instructs the judge.
 
-    Contexts are data: nothing in them closes a delimiter or becomes a verdict.
+    Contexts are data: no text in them closes a delimiter or becomes a verdict.
     """
 
     @pytest.mark.parametrize("attack", INJECTIONS)
     def test_an_attack_stays_inside_its_line(self, attack: str) -> None:
-        """Each context is one JSON string on one line, whatever it contains."""
+        """Each context is one JSON string on one line, with any content."""
         model = ScriptedChatModel(
             lambda request: reply(*[verdict(n, "not_supported") for n in asked_of(request)])
         )

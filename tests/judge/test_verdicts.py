@@ -1,4 +1,4 @@
-"""A denominator that cannot move: broken verdicts and replies in any form."""
+"""Broken verdicts and replies in any form do not change the denominator."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ class TestVerdictContract:
         ],
     )
     def test_broken_verdicts_are_asked_for_again(self, broken: str, asked_again: list[int]) -> None:
-        """Just those claims are asked again, all where a number is foreign; the answer counts."""
+        """Only these claims are asked again, or all if a number is foreign; the answer counts."""
         model = ScriptedChatModel(
             [broken, reply(*[verdict(n, "not_supported") for n in asked_again])]
         )
@@ -64,7 +64,7 @@ class TestVerdictContract:
 
     @pytest.mark.parametrize("reasks", [0, 1, 3])
     def test_asking_again_is_bounded_and_then_unscored(self, reasks: int) -> None:
-        """A claim that never gets a verdict leaves the sample unscored, not smaller."""
+        """A claim that never gets a verdict leaves the sample unscored, not with fewer claims."""
         model = ScriptedChatModel([reply(verdict(1, "supported", 1)), reply()])
         result = ClaimRecall(judge=LLMJudge(model, reasks=reasks)).score(
             retrieved_contexts=["alpha"], reference_claims=["first", "second"]
@@ -75,7 +75,7 @@ class TestVerdictContract:
         assert result.unmeasured == (("second", "the judge gave no verdict"),)
 
     def test_min_measured_scores_the_rest_and_says_so(self) -> None:
-        """The user may take the measured claims; what was left out is named."""
+        """The user may accept the measured claims; the unmeasured ones are named."""
         result = judged([reply(verdict(1, "supported", 1)), reply()], min_measured=0.5)
         assert (result.status, result.score) == (Status.SCORED, 1.0)
         assert result.unmeasured == (("second claim", "the judge gave no verdict"),)
@@ -94,7 +94,7 @@ class TestVerdictContract:
     def test_four_failures_have_four_reasons(
         self, failing: Completion | Exception, reason: str, calls: int
     ) -> None:
-        """Each is unscored, readable, and asked again only where that can help."""
+        """Each is unscored with its reason, and asked again only if that can help."""
         model = ScriptedChatModel([failing])
         result = ClaimRecall(judge=LLMJudge(model)).score(
             retrieved_contexts=["alpha"], reference_claims=["first"]
