@@ -49,7 +49,7 @@ CALLS = 12
 """The calls in the budget of a job."""
 
 TOKENS = 15
-"""The tokens of one request; a budget of tokens is for `CALLS` requests."""
+"""The tokens of one request."""
 
 BOUND = 120.0
 KEYS = st.lists(st.integers(0, 20), min_size=1, max_size=5)

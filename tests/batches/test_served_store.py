@@ -57,7 +57,7 @@ def scorer(endpoint: Endpoint, url: str, **options: Any) -> BatchScorer:
 
 
 class TestStore:
-    """A store on a server, compared with one in a file."""
+    """A store on a server works as one in a file."""
 
     def test_a_lease_outlives_its_seconds_and_not_its_owner(
         self, redis_url: str, monkeypatch: pytest.MonkeyPatch
