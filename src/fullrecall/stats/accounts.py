@@ -9,9 +9,9 @@ For the retriever a* with the highest true mean, that is a nonnegative supermart
 reaches 1 / alpha with probability alpha at most. A retriever whose account reaches it is dropped,
 and to name a worse one, a* must have been dropped. So a name is wrong with probability alpha at
 most, for any number of retrievers, any joint distribution of their values in [0, 1], any number of
-looks and later calls, and a number of questions that depends on the data. Nothing is corrected for
-the number of retrievers; none may be withdrawn that others have bet on. Questions must be
-independent draws, in an order that does not depend on the answers.
+looks and later calls, and a number of questions that depends on the data. The number of retrievers
+needs no correction; a retriever that another account has bet on may not be withdrawn. Questions
+must be independent draws, in an order that does not depend on the answers.
 
 With a tolerance ε, each pair of retrievers holds an account that bets on w against a:
 
@@ -19,10 +19,11 @@ With a tolerance ε, each pair of retrievers holds an account that bets on w aga
 
 Where a is better than w by more than ε, that is a nonnegative supermartingale, which ever reaches
 (R - 1) / alpha with probability alpha / (R - 1) at most. A retriever w is named once its accounts
-against all R - 1 others have reached that. Let a* be the one with the highest true mean: a name w
-that is worse by more than ε needs the account of a* and w, and there are R - 1 such w at most. So
-any name is wrong with probability alpha at most, again at any number of looks. A retriever that is
-no longer asked keeps its accounts as they are, and is not named: that errs nowhere.
+against all R - 1 other retrievers have reached that goal. Let a* be the retriever with the highest
+true mean: a name w that is worse by more than ε needs the account of a* and w, and at most R - 1
+retrievers w are that much worse. So any name is wrong with probability alpha at most, again at any
+number of looks. A retriever that is no longer asked keeps its accounts and is not named, which
+adds no error.
 
 Source of the inequality: Ville, "Étude critique de la notion de collectif", 1939; of betting on
 differences of means: Waudby-Smith and Ramdas, "Estimating means of bounded random variables by
@@ -56,11 +57,11 @@ _POWER = NormalDist().inv_cdf(0.8)
 
 @dataclass
 class Accounts:
-    """The accounts of retrievers, and what their bets are made from.
+    """The accounts of retrievers, and the sums that their bets are computed from.
 
     Arrays have a retriever in their last axis; `ahead`, `squares` and `together` have a pair [a, j]
     in their last two: the sum of X_j - X_a over the questions that both were asked, of its squares,
-    and their number. Leading axes are races that run beside each other, as in simulations. `logs`
+    and their number. Leading axes are parallel races, as in simulations. `logs`
     are logarithms of capitals, `starts` those at the start of the present call: one for each
     retriever, or for each pair where a tolerance `within` is above 0.
     """
@@ -117,11 +118,11 @@ class Accounts:
 
     @property
     def _won(self) -> NDArray[np.bool_]:
-        """The pairs [a, w] of which it is shown that a is not better by more than the tolerance."""
+        """The pairs [a, w] where a is shown not to be better by more than the tolerance."""
         return (self.logs >= self.goal) | np.eye(self.surviving.shape[-1], dtype=np.bool_)
 
     def begin(self) -> None:
-        """Start a call: a part of what each account has by now is kept for later ones."""
+        """Start a call: reserve a part of each account's present capital for later calls."""
         self.starts = self.logs.copy()
 
     def stakes(self, left: int) -> Floats:
@@ -135,19 +136,20 @@ class Accounts:
         if not self.within:  # one account for all challengers bets on the one furthest ahead
             logs, starts = logs[..., None], starts[..., None]
             betting &= np.arange(lead.shape[-1]) == lead.argmax(axis=-1)[..., None]
-        # Waudby-Smith and Ramdas's sqrt(2 ln(1 / alpha) / (n variance)), of what is left of each.
-        # It hangs on earlier questions only: else the capital is no supermartingale.
+        # Waudby-Smith and Ramdas's sqrt(2 ln(1 / alpha) / (n variance)), for the remaining distance
+        # to the goal. It depends on earlier questions only: else the capital would not be a
+        # supermartingale.
         missing = np.maximum(0, self.goal - logs)
         stake = np.minimum(LARGEST_STAKE, np.sqrt(2 * missing / (left * variance)))
         stake = stake * np.maximum(0, 1 - RESERVE * np.exp(starts - logs))
         return np.where(betting & (missing > 0), stake, 0.0)
 
     def learn(self, low: Floats, high: Floats, left: int) -> None:
-        """Settle the bets on one question, of which `left` were left before it.
+        """Settle the bets on one question; `left` questions were left before it.
 
-        `low` and `high` are the values of each retriever in [0, 1], with whatever is unscored at
-        its worst and at its best: a challenger counts with the one, who is challenged with the
-        other. Retrievers that were dropped have any finite value.
+        `low` and `high` are the values of each retriever in [0, 1], with unscored samples at
+        their worst and at their best: a challenger counts with `low`, the challenged retriever
+        with `high`. Dropped retrievers may have any finite value.
         """
         gains = low[..., None, :] + self.within - high[..., None]
         # Logarithms: a capital of many bets leaves the range of floats.
@@ -162,8 +164,8 @@ class Accounts:
     def drop(self) -> None:
         """Look: drop retrievers whose account has reached the goal.
 
-        With a tolerance, those that need no further question: not better than any other that is
-        left, and by their values so far not to be named.
+        With a tolerance, drop retrievers that need no further question: they are shown not to be
+        better than any surviving retriever, and their values so far do not name them.
         """
         if not self.within:
             self.surviving &= self.logs < self.goal
@@ -176,8 +178,8 @@ class Accounts:
     def more(self) -> int | None:
         """Return about how many more questions would name one retriever, if the lead stays.
 
-        None where no number would: where one is named or none is left, and where the first two are
-        even.
+        None where no number would: where a retriever is named or all are dropped, and where the
+        first two are even.
         """
         survivors = np.flatnonzero(self.surviving)
         if self.named.any() or not len(survivors):

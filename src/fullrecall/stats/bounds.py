@@ -1,4 +1,4 @@
-"""What a mean of scores can be promised to be: Gaffke's test, and the bounds that invert it.
+"""Bounds of the true mean of scores: Gaffke's test, and the bounds that invert it.
 
 For independent values x_1 … x_n, each at least b, and independent standard exponential E_0 … E_n,
 
@@ -8,12 +8,12 @@ is a p-value of "the true mean is at most m": wherever that holds, P(K <= alpha)
 n, every alpha, and every distribution of the values, which may differ from value to value. The
 lower bound is the m with K(m) = alpha; for 0/1 scores it is that of Clopper and Pearson. Upper
 bounds are the mirror image. Raising a value never raises K, the order of values does not matter,
-and nothing is drawn at random.
+and no random numbers are drawn.
 
 Only independence is assumed. Samples of one group are not independent: give each group once, by its
-mean. Samples without a score: put in the value that is worst for the claim,
-which keeps the promise whatever the reason why they have none. K holds for one look at the data,
-not for looking again while samples come in.
+mean. For samples without a score, put in the value that is worst for the claim: the bound then
+holds for any reason why they have no score. K holds for one look at the data, not for looking
+again while samples come in.
 
 Sources: Gaffke, "Three test statistics for a nonparametric one-sided hypothesis on the mean of a
 nonnegative variable", Mathematical Methods of Statistics 14(4), 2005, who conjectured it;
@@ -108,7 +108,7 @@ class Counts:
 
     @cached_property
     def mean(self) -> float:
-        """The mean of all values; `ZeroDivisionError` where there are none."""
+        """The mean of all values; raises `ZeroDivisionError` without any."""
         return fsum(map(float.__mul__, self.values, map(float, self.counts))) / self.size
 
     @property
@@ -243,7 +243,7 @@ def groups_needed(
     # The square root of -ln K is about linear in that of n.
     square_root = root(beyond, 1.0, sqrt(MOST_GROUPS), sqrt(counts.size), (0.0, -target))
     needed = max(1, round(square_root * square_root))
-    # The root is of a real number of groups, to about 14 digits: the whole one may be beside it.
+    # The root is a real number, to about 14 digits: the smallest whole one may be next to it.
     while not decided(needed):
         needed += 1
     while needed > 1 and decided(needed - 1):
@@ -254,15 +254,15 @@ def groups_needed(
 def holm(p_values: Sequence[float]) -> list[float]:
     """Return p-values adjusted for their number; any of them may be rejected at its face value.
 
-    Of all true hypotheses, any is rejected with probability alpha at most, however the p-values
-    depend on each other. Source: Holm, "A simple sequentially rejective multiple test procedure",
+    The probability that any true hypothesis is rejected is alpha at most, for any dependence
+    between the p-values. Source: Holm, "A simple sequentially rejective multiple test procedure",
     Scandinavian Journal of Statistics 6(2), 1979.
     """
     adjusted = [0.0] * len(p_values)
     largest = 0.0
     order = sorted(range(len(p_values)), key=p_values.__getitem__)
     for rejected, position in enumerate(order):
-        # A p-value is at least that of each smaller one: what is not rejected stops the rest.
+        # A p-value is at least that of each smaller one: once one is not rejected, no later one is.
         largest = max(largest, min(1.0, p_values[position] * (len(p_values) - rejected)))
         adjusted[position] = largest
     return adjusted
@@ -279,7 +279,7 @@ def _log_k(counts: Counts, mean: float, least: float) -> float:
 
 
 def _normal_bound(counts: Counts, alpha: float) -> float:
-    """Return about where the lower bound lies: as if the mean were normal, with one value more."""
+    """Return a normal approximation of the lower bound, with one value more."""
     mean, size = counts.mean, counts.size
     squares = fsum(
         count * (value - mean) ** 2

@@ -1,4 +1,4 @@
-"""Recall over the calls of an agent, and after which of them no more was found."""
+"""Recall over the calls of an agent, and the last call that found more targets."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ class OverCalls:
     """The mean of a measure within the first 1, 2, … calls, at most 30; `total` is that of all.
 
     - `new_targets`: how many targets of all questions were first found in full within each call.
-    - `last_gain`: the call after which the mean is what it is after all of them; None beyond the
-      curve.
+    - `last_gain`: the first call after which the mean equals that of all calls; None beyond
+      the curve.
     - `most`: the most calls of a question.
-    - `tokens`: what the calls up to the last gain brought of all tokens, in [0, 1]; None where
-      the texts are not known, or the last gain is not.
+    - `tokens`: the share of all tokens that the calls up to the last gain returned, in [0, 1];
+      None where the texts or the last gain are not known.
     """
 
     measure: Measure
@@ -43,7 +43,7 @@ class OverCalls:
 
 
 def over_calls(table: Table, score: int, measure: Measure) -> OverCalls | None:
-    """Return a measure over the calls; None where no sample has several, or none has a value."""
+    """Return a measure over calls; None where no sample has several calls or none has a value."""
     costs = [part.costs for part in table.parts]
     call_counts = np.concatenate([np.zeros(0, np.int64), *(cost.calls_made for cost in costs)])
     most = int(call_counts.max(initial=0))
@@ -78,7 +78,7 @@ def _new_targets(table: Table, score: int, count: int) -> Integers:
 
 
 def _share_of_tokens(costs: list[Costs], last: int) -> float | None:
-    """Return what the first calls brought of all tokens; None where tokens are not known."""
+    """Return the share of all tokens in the first `last` calls; None where tokens are not known."""
     tokens = np.concatenate([cost.own_tokens for cost in costs])
     numbers = np.concatenate([cost.calls for cost in costs])
     if not len(tokens) or np.isnan(tokens).any() or not tokens.sum():

@@ -1,9 +1,9 @@
-"""How a mean changed from one report to another: one interval, and what it shows.
+"""How a mean changed from one report to another: one interval, and the outcome it shows.
 
 The interval is Gaffke's, two-sided, of paired differences (`fullrecall.stats.bounds`): it holds
-for every distribution of the differences and every number of independent groups. Better and worse
-are said where it leaves out 0, and nowhere else. Where it does not, Student's t-test may say which
-is likely: an approximation, which errs where losses are rare and large.
+for every distribution of the differences and every number of independent groups. A change is called
+better or worse only where the interval excludes 0. Elsewhere Student's t-test may say which is
+likely: an approximation, which errs where losses are rare and large.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ FEWEST_LIKELY = 30
 
 
 class Direction(StrEnum):
-    """What is shown of a change: by an interval, or by the lists themselves as a fact."""
+    """The outcome of a change: shown by an interval, or by the lists themselves as a fact."""
 
     BETTER = "better"
     WORSE = "worse"
@@ -73,18 +73,18 @@ class Flip(NamedTuple):
 
 @dataclass(frozen=True, kw_only=True)
 class Difference(NoTruth):
-    """One measure of one score, over the samples of which it is defined in both reports.
+    """One measure of one score, over the samples where it is defined in both reports.
 
     `before`, `after` and `difference` are means over `groups`, a sample without a group being one;
-    None without samples. `interval` has the true mean change in it with the comparison's
-    confidence, whatever the distribution of the changes (`fullrecall.stats.bounds`); `outcome` is
-    better or worse where it leaves out 0; the same where all lists are, and not worse where each
-    list only extends the one before, by fact; else CANNOT TELL, and `needed` is then how many
-    samples with these changes would settle it, None where no number would. `p` is the p-value of
-    "the mean did not change" that belongs to the interval; `p_adjusted` the same by Holm's method
-    for all measures that were asked for, which then decides `outcome`; None for the curve over k
-    that is shown unasked. `p_t` is that of Student's t-test, adjusted alike, from 30 groups on;
-    `likely` is its approximate answer where the outcome is CANNOT TELL, None where it has none.
+    None without samples. `interval` contains the true mean change with the comparison's
+    confidence, for any distribution of the changes (`fullrecall.stats.bounds`). `outcome` is
+    better or worse where the interval excludes 0; the same where all lists are the same, and not
+    worse where each list only extends the one before, by fact; else CANNOT TELL, and `needed` is
+    then how many samples with these changes would settle it, None where no number would. `p` is
+    the p-value of "the mean did not change" that belongs to the interval; `p_adjusted` is `p` by
+    Holm's method for all requested measures and then decides `outcome`; None for the curve over
+    k that is shown by default. `p_t` is that of Student's t-test, adjusted alike, from 30 groups
+    on; `likely` is its approximate answer where the outcome is CANNOT TELL, None without one.
     """
 
     measure: Measure
@@ -106,7 +106,7 @@ class Difference(NoTruth):
 
     @property
     def likely(self) -> Direction | None:
-        """Better or worse by the t-test, where every law cannot tell."""
+        """Better or worse by the t-test, where the interval cannot tell."""
         if self.outcome is not Direction.CANNOT_TELL or self.interval is None or self.p_t is None:
             return None
         if self.p_t > alpha_of(self.interval.confidence):
@@ -148,7 +148,7 @@ class Difference(NoTruth):
         return Flip(row.label, row.sample.user_input, before, after, gained, lost)
 
     def corrected(self, p: float, likely: float) -> Difference:
-        """Return the difference with adjusted p-values, the first of which decides its outcome."""
+        """Return the difference with adjusted p-values; `p` decides its outcome."""
         if self.interval is None:
             return self
         is_shown = p <= alpha_of(self.interval.confidence)
@@ -175,7 +175,7 @@ class Difference(NoTruth):
 
 
 def difference(measure: Measure, pairs: ScorePairs, *, confidence: float) -> Difference:
-    """Return what a measure of pairs shows, with an interval and p-values of its own."""
+    """Return the difference of a measure over pairs, with its own interval and p-values."""
     values = pairs.values(measure)
     before, after, totals = map(pairs.totals, (*values, changes(*values)))
     known = Difference(
@@ -191,7 +191,7 @@ def difference(measure: Measure, pairs: ScorePairs, *, confidence: float) -> Dif
     )
     if totals.mean is None:
         return known
-    sign = -1 if measure.lower_is_better else 1  # a rise of what is better lower is a loss
+    sign = -1 if measure.lower_is_better else 1  # where lower is better, a rise is a loss
     group_changes, counts = totals.group_values(least=-1.0)
     low, high = bracketed(sign * group_changes, counts, least=-1.0, most=1.0)
     alpha = alpha_of(confidence) / 2
@@ -203,9 +203,9 @@ def difference(measure: Measure, pairs: ScorePairs, *, confidence: float) -> Dif
         outcome = Direction.WORSE
     elif totals.mean:
         groups = groups_needed(low if sign * totals.mean > 0 else high, 0.0, alpha, least=-1.0)
-        # Groups are what counts, samples what a user can add.
+        # The test counts groups; a user adds samples.
         needed = groups and ceil(groups * known.samples / known.groups)
-    # Twice the smaller side: the same test as the interval, so that both say the same of 0.
+    # Twice the smaller side: the interval's own test, so that both agree about 0.
     sides = mean_above(low, 0.0, least=-1.0), mean_below(high, 0.0)
     least, most = sorted(sign * end for end in ends)
     return replace(

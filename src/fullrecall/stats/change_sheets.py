@@ -77,7 +77,7 @@ def difference_heads(confidence: float) -> list[str]:
 
 
 def difference_cells(compared: Difference) -> list[Cell]:
-    """Return what one line of a comparison shows of a difference: its p is what decides."""
+    """Return the cells of a difference in a comparison, with the p-value that decides."""
     # Corrected where several measures were asked for, or it would contradict the verdict.
     p = compared.p if compared.p_adjusted is None else compared.p_adjusted
     return [

@@ -1,4 +1,4 @@
-"""Which of several retrievers is best: the one that is named, or CANNOT TELL, and what each costs.
+"""Which of several retrievers is best: the named one, or CANNOT TELL, and the cost of each.
 
 `fullrecall.choose` makes a `Choice`; how it decides is in `fullrecall.stats.accounts`.
 """
@@ -27,11 +27,11 @@ _TOKEN_STEPS = 10
 class Standing:
     """One retriever in a choice.
 
-    It was asked `questions` in all calls. `mean` is over those of the last call, unscored ones left
-    out; None without any. `interval` is of the mean over all such questions, from the same, with
-    what is unscored at its worst and at its best; it holds together with those of all others,
-    whichever is named, and is None for a retriever that was dropped. `tokens` is the
-    mean per question, `seconds` the 50th and 95th percentile of a call; None where not known.
+    It was asked `questions` in all calls. `mean` is over the scored questions of the last call;
+    None without any. `interval` is of the true mean, from the last call's questions, with unscored
+    ones at their worst and at their best. The intervals hold for all retrievers together,
+    including the named one; None for a dropped retriever. `tokens` is the mean per question,
+    `seconds` the 50th and 95th percentile of a call; None where not known.
     """
 
     name: str
@@ -48,8 +48,8 @@ class Standing:
     def order(self) -> tuple[float, ...]:
         """Return the key that sorts those that are named first, the cheapest first, then by mean.
 
-        Tokens that differ by less than about 10% count as equal: then the seconds decide, of which
-        those below 0.01 are equal.
+        Tokens that differ by less than about 10% count as equal: then the seconds decide, and all
+        seconds below 0.01 count as equal.
         """
         if not self.is_named:
             return (1 + self.is_dropped, -(self.mean or 0.0))
@@ -66,13 +66,12 @@ class Standing:
 class Choice(NoTruth, Shown):
     """Which retriever is best by a measure; prints as a table under one sentence.
 
-    `winners` are the names of the only retriever that is left, or of those that are `within` a
-    tolerance of the best, the cheapest first; `winner` is the first, None without any. A name is
-    wrong, in that another one has a true mean that is higher by more than `within`, with
-    probability 1 - confidence at most, for all names together, any number of retrievers, and
-    however often you look and add questions. `needed` is about how many
-    more questions would settle it if the lead stays, None where no number would. `questions` were
-    asked in `calls` calls: samples of one group are one question.
+    `winners` names the only surviving retriever, or those that are `within` a tolerance of the
+    best, the cheapest first; `winner` is the first, None without any. A name is wrong if another
+    retriever's true mean is higher by more than `within`. The probability that any name is wrong
+    is 1 - confidence at most, for any number of retrievers, looks, and added questions. `needed`
+    is about how many more questions would settle it if the lead stays, None where no number would.
+    `questions` were asked in `calls` calls: samples of one group are one question.
     """
 
     needed: int | None
@@ -101,7 +100,7 @@ class Choice(NoTruth, Shown):
 
     @property
     def sentence(self) -> str:
-        """What is chosen, with its recall and its cost, or that nothing is decided."""
+        """The chosen retrievers with their recall and cost, or that the choice is undecided."""
         questions = counted(self.questions, "question")
         if self.winner is None:
             left = sum(not each.is_dropped for each in self.standings)

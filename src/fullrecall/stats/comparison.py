@@ -61,8 +61,8 @@ class Comparison(NoTruth, Shown, ByName[ScoreComparison]):
     """One `ScoreComparison` for each score that both reports have: `comparison["id_recall"]`.
 
     Prints as a table. `before` and `after` are the reports, `rows` their samples side by side,
-    `paired_by` says how; `only_before` and `only_after` are the labels of the samples that one
-    report alone has, `unmatched` the names of such scores.
+    `paired_by` says how; `only_before` and `only_after` are the labels of the samples that only
+    one report has, `unmatched` the names of the scores that only one has.
     """
 
     def __init__(
@@ -102,7 +102,7 @@ class Comparison(NoTruth, Shown, ByName[ScoreComparison]):
         }
 
     def decide(self, scores: Iterable[ScoreComparison]) -> None:
-        """Take over scores with adjusted p-values; a fact goes before what they do not show."""
+        """Set the scores with adjusted p-values; a fact from the lists overrides their outcome."""
         self.named = {
             score.name: replace(
                 score,
@@ -115,12 +115,12 @@ class Comparison(NoTruth, Shown, ByName[ScoreComparison]):
         }
 
     def _fact(self, score: ScoreComparison, change: Difference) -> Direction | None:
-        """Return what the lists show of a change without any statistics; None for nothing."""
+        """Return the outcome that the lists alone prove, without statistics; None without one."""
         if score.gaps or change.losses or not change.samples:
             return None
         if not change.wins and self.lists == "same":
             return Direction.SAME
-        # A measure that reads a longer list never lower is no worse for any such question.
+        # A measure that never falls with a longer list is not worse for any question.
         is_open = change.outcome is Direction.CANNOT_TELL and change.measure.unit is None
         if is_open and not may_fall(change.measure) and self.lists == "extended":
             return Direction.NOT_WORSE
@@ -144,16 +144,16 @@ class Comparison(NoTruth, Shown, ByName[ScoreComparison]):
 
     @cached_property
     def costs(self) -> tuple[QuestionCost | None, QuestionCost | None]:
-        """What a question costs within the largest k, before and after; None without contexts."""
+        """The cost of a question within the largest k, before and after; None without contexts."""
         tables = (self.before.table, self.after.table)
         before, after = (question_cost(table, self.measures) for table in tables)
         return before, after
 
     @cached_property
     def lists(self) -> Literal["same", "extended", "other"]:
-        """Whether both reports have the same samples, each with the same list or one that goes on.
+        """Whether both reports have the same samples, each with the same list or an extended one.
 
-        Those of more than 10,000 samples are not looked at: there the test alone decides.
+        Reports of more than 10,000 samples are not inspected: the test alone decides.
         """
         rows = self.pairing
         if len(rows.only_before) or len(rows.only_after) or len(rows.before) > _LISTS_READ:
@@ -171,7 +171,7 @@ class Comparison(NoTruth, Shown, ByName[ScoreComparison]):
 
     @property
     def drift(self) -> tuple[str, ...]:
-        """What differs beside the retriever, a sentence each: corpus, view, references."""
+        """A sentence for each difference beside the retriever: corpus, view, references."""
         before, after = self.before, self.after
         beside = "what changed is not the retriever alone; evaluate"
         sentences = []
@@ -196,12 +196,12 @@ class Comparison(NoTruth, Shown, ByName[ScoreComparison]):
 
     @property
     def sentences(self) -> tuple[str, ...]:
-        """What it comes to: each change that was asked for, what it costs, and what drifted."""
+        """The result: each requested change, the cost, and the drift."""
         return tuple(comparison_sentences(self))
 
     @property
     def tokenizers(self) -> tuple[list[str], list[str]]:
-        """What counted tokens before and after; empty where no measure has a budget of them."""
+        """The tokenizers before and after; empty where no measure has a budget of tokens."""
         if not any(measure.unit == "tokens" for score in self for measure in score):
             return [], []
         return self.before.table.tokenizers, self.after.table.tokenizers
@@ -229,7 +229,7 @@ class Comparison(NoTruth, Shown, ByName[ScoreComparison]):
             yield None, after(row)
 
     def _groups(self) -> Integers | None:
-        """Return the group of each pair, then of each sample that only the first has, as a number.
+        """Return the group of each pair, then of each sample only in the first report, as numbers.
 
         None where no sample names a group.
         """
@@ -257,8 +257,8 @@ class Comparison(NoTruth, Shown, ByName[ScoreComparison]):
     def to_markdown(self, path: str | Path | None = None, *, flips: int = 5) -> str:
         """Return, and write to `path`, the comparison in GitHub's Markdown, for a pull request.
 
-        A table of all differences, the samples that changed most, `flips` of each score, and what
-        the numbers stand on. Raises `ParameterError` for `flips` below 0.
+        It has a table of all differences, the samples that changed most, `flips` of each score,
+        and the basis of the numbers. Raises `ParameterError` for `flips` below 0.
         """
         sheet = comparison_sheet(self)
         heading, *sentences = sheet.lead or ["Context recall, before and after"]
@@ -278,11 +278,11 @@ class Comparison(NoTruth, Shown, ByName[ScoreComparison]):
     ) -> str:
         """Return the comparison as one HTML page, and write it to `path` if one is given.
 
-        The page is whole, as that of `Report.to_html`. It answers first what fails now that did
-        not, why, and what to change; then the differences with their intervals, the curves before
-        and after, and every sample with both retrievals side by side. `diagnosis`, a `Diagnosis`
-        of the report after, says why each target was missed. Default: diagnose by the report alone;
-        False leaves it out.
+        The page is complete, as that of `Report.to_html`. It begins with the new failures, their
+        causes, and the changes to make; then come the differences with their intervals, the curves
+        before and after, and every sample with both retrievals side by side. `diagnosis`, a
+        `Diagnosis` of the report after, says why each target was missed. Default: diagnose by the
+        report alone; False leaves it out.
         """
         return page_written(self, path, diagnosis=diagnosis, title=title)
 
@@ -302,7 +302,7 @@ class Comparison(NoTruth, Shown, ByName[ScoreComparison]):
 
     @property
     def sheets(self) -> Sequence[Sheet]:
-        """Each difference with its interval, what the comparison stands on, and its slices."""
+        """Each difference with its interval, the comparison's notes, and its slices."""
         return [comparison_sheet(self), *([slices_sheet(self)] if self.slices else [])]
 
 
@@ -315,7 +315,7 @@ def page_written(comparison: Comparison, path: str | Path | None, **parts: objec
 
 
 def comparison_sentences(comparison: Comparison) -> list[str]:
-    """Return what a comparison comes to: each change asked for, then what else differs."""
+    """Return the sentences of a comparison: each requested change, the cost, then the drift."""
     verdicts = [
         f"{verdict_of(each).text}: {change_sentence(score.method.label(each.measure), each)}"
         for score in comparison
@@ -346,7 +346,7 @@ def comparison_sheet(comparison: Comparison) -> Sheet:
 
 
 def slices_sheet(comparison: Comparison) -> Sheet:
-    """Return the change of each slice: of each score the measures that were asked for."""
+    """Return the change of each slice, for the requested measures of each score."""
     sections = [
         Section(
             score.method.label(measure),
@@ -368,7 +368,7 @@ def slices_sheet(comparison: Comparison) -> Sheet:
 
 
 def comparison_notes(comparison: Comparison) -> list[str]:
-    """Return one sentence for all that a comparison stands on, and for what it leaves out."""
+    """Return one sentence for each basis of a comparison, and for each omission."""
     how = {
         "id": "their IDs",
         "question": "their questions: they have no IDs",

@@ -28,8 +28,8 @@ class Comparisons(NoTruth, Shown, ByName[Comparison]):
     """The comparison of each report but the baseline with the baseline: `comparisons["dense"]`.
 
     `reports` has all of them by name, the baseline first. Prints as a table. Raises
-    `ParameterError` for fewer than two reports and a baseline that is none of them, `ReportError`
-    where `compare` does.
+    `ParameterError` for fewer than two reports and a baseline that is not one of them,
+    `ReportError` where `compare` does.
     """
 
     kind: ClassVar[str] = "comparison"
@@ -49,7 +49,7 @@ class Comparisons(NoTruth, Shown, ByName[Comparison]):
             raise ParameterError(
                 f"must be one of {', '.join(map(repr, reports))}, got {baseline!r}", "baseline"
             )
-        # The baseline first: what is shown of the others is against it.
+        # The baseline first: every other report is shown against it.
         first = reports[self.baseline]
         self.reports = {self.baseline: first, **reports}
         self.measures = measures
@@ -93,8 +93,8 @@ class Comparisons(NoTruth, Shown, ByName[Comparison]):
     ) -> str:
         """Return all reports as one HTML page, and write it to `path` if one is given.
 
-        The page has a table of all reports by their names, then what `Comparison.to_html` has of
-        the baseline and the last report.
+        The page has a table of all reports by their names, then the page of `Comparison.to_html`
+        for the baseline and the last report.
         """
         last = list(self.named)[-1]
         names = (self.baseline, last)
@@ -104,12 +104,12 @@ class Comparisons(NoTruth, Shown, ByName[Comparison]):
 
     @property
     def sheets(self) -> Sequence[Sheet]:
-        """The reports below each other, with their changes and costs."""
+        """A table with a line for each report, its changes and its cost."""
         return [runs_sheet(self)]
 
 
 def runs_sheet(runs: Comparisons) -> Sheet:
-    """Return reports below each other: each measure of their scores, its change, and the cost."""
+    """Return a line for each report: each measure of its scores, the change, and the cost."""
     heads: list[str] = []
     lead: list[str] = []
     cells: dict[str, list[CellLike]] = {name: [] for name in runs.reports}

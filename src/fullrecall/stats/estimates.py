@@ -47,7 +47,7 @@ _STALE = re.compile(rf"^({re.escape(STALE)}: ).*(?= is not in the corpus$| has o
 
 
 def default_measures(method: Method) -> tuple[Measure, ...]:
-    """Return what is read of a score by default: its headline at each k, and over all."""
+    """Return the default measures of a score: its headline at each k, and over all contexts."""
     return (*(method.headline @ k for k in DEFAULT_KS), method.headline)
 
 
@@ -60,7 +60,7 @@ class RewriteAdvice(Protocol):
 
     @property
     def gain(self) -> float | None:
-        """The mean recall with it; None where none is known that makes IDs match."""
+        """The mean recall with it; None where no known rewrite makes IDs match."""
 
 
 @dataclass(frozen=True)
@@ -68,7 +68,7 @@ class Estimate:
     """One measure of one score over samples.
 
     `mean` is over the groups of the `samples` that have a value, a sample without a group being
-    one; None without any. `undefined` counts samples of which the measure is undefined.
+    one; None without any. `undefined` counts samples for which the measure is undefined.
     """
 
     measure: Measure
@@ -80,7 +80,7 @@ class Estimate:
 
     @cached_property
     def interval(self) -> Interval | None:
-        """The 95% interval of `mean`, which holds whatever the distribution of the scores.
+        """The 95% interval of `mean`, which holds for any distribution of the scores.
 
         Gaffke's test at 2.5% on either side (`fullrecall.stats.bounds`); None without a value, and
         for a count, which has no upper end.
@@ -89,7 +89,7 @@ class Estimate:
 
     @property
     def bounds(self) -> tuple[float, float] | None:
-        """What `mean` would be if all unscored samples scored 0.0, and if they scored 1.0."""
+        """`mean` if all unscored samples scored 0.0, and if they scored 1.0."""
         low, high = (self.totals.mean_with(gap) for gap in (0.0, 1.0))
         return None if self.measure.is_count or low is None or high is None else (low, high)
 
@@ -113,8 +113,8 @@ class ScoreSummary(ByMeasure[Estimate]):
 
     `scored`, `undefined`, `unscored` and `unjudged` count samples, `reasons` the reasons of the
     unscored ones. `unverified` is the share of judged credit that rests on quotes which were not
-    verified, None without a judge. `rewrite` is what would make IDs match, or shows an ID
-    of each side, where by ID no target of any sample was found; else None.
+    verified, None without a judge. Where recall by ID finds no target of any sample,
+    `rewrite` says how to make IDs match, or shows an ID of each side; else None.
     """
 
     kind: ClassVar[str] = "summary"
@@ -156,13 +156,13 @@ class ScoreSummary(ByMeasure[Estimate]):
 
     @property
     def coverage(self) -> float | None:
-        """The share of samples with a score among those that should have one."""
+        """The share of scored samples among those that should have a score."""
         due = self.scored + self.unscored
         return self.scored / due if due else None
 
     @property
     def bounds(self) -> tuple[float, float] | None:
-        """Those of `main`, if all unscored samples scored 0.0, and if they scored 1.0."""
+        """The bounds of `main`: all unscored samples at 0.0, and at 1.0."""
         return self.main.bounds
 
     def to_dict(self) -> dict[str, Any]:
@@ -176,7 +176,7 @@ class ScoreSummary(ByMeasure[Estimate]):
 def score_summary(
     table: Table, score: int, measures: Sequence[Measure], *, united: bool
 ) -> ScoreSummary:
-    """Return what a score's rows come to; each part is read once."""
+    """Return the summary of a score's rows; each part is read once."""
     method = table.methods[score]
     shape = len(measures), len(table)
     values, due = np.full(shape, np.nan), np.zeros(shape, np.bool_)
@@ -218,7 +218,7 @@ def score_summary(
 
 
 def _rewrite(table: Table, score: int) -> RewriteAdvice | None:
-    """Return what would make IDs match where none does, as the first samples tell."""
+    """Return the rewrite that makes IDs match, from the first samples; None without one."""
     scored = np.flatnonzero(table.status(score) == SCORED)[:_ROWS_READ].tolist()
     samples = [table.sample(row) for row in scored]
     references = [

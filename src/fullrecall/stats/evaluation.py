@@ -190,7 +190,7 @@ class Evaluation:
         }
 
     def summary(self, *measures: Measure) -> Summary:
-        """Return the mean of each measure of each score, with how many samples it stands on.
+        """Return the mean of each measure of each score, with its number of samples.
 
         By default each score's headline, recall, at k = 1, 3, 5, 10 and over all that was
         retrieved.
@@ -198,13 +198,13 @@ class Evaluation:
         return Summary(self.table, as_measures(measures), self.stopped)
 
     def metrics(self, *measures: Measure) -> dict[str, float]:
-        """Return what `summary` reads as one flat dict of finite numbers, for experiment trackers.
+        """Return the numbers of `summary` as one flat dict of finite numbers, for trackers.
 
         Keys such as `id_recall/recall` (over all that was retrieved), `id_recall/recall_at_5`,
         `id_recall/ndcg_at_10`; `…_low` and `…_high` are the ends of the 95% interval,
         `id_recall/n_scored`, `n_undefined`, `n_unscored` and `n_unjudged` count samples. A mean
-        of no sample is left out. MLflow's `log_metrics` and the `log` of Weights & Biases take it
-        as it is.
+        without a sample is left out. MLflow's `log_metrics` and the `log` of Weights & Biases take
+        it as it is.
         """
         from fullrecall.stats.exports import metrics
 
@@ -215,7 +215,7 @@ class Evaluation:
 
         A sequence of `Missed`, counted at once: each is made when it is read.
         Within `k` ranks or a budget such as `calls(2)`, in all that was retrieved if it is None.
-        Only scored samples count: what was not measured was not missed. Raises `ReportError` for a
+        Only scored samples count: an unmeasured target is not missed. Raises `ReportError` for a
         score that the report does not have.
         """
         if score is not None:
@@ -232,11 +232,11 @@ class Evaluation:
     def with_tokens(self, count: Callable[[str], int], *, tokenizer: str) -> Self:
         """Return this report with the tokens of each context as `count(text)` counts them.
 
-        Without it a token is taken for 4 characters. `tokenizer` names what counts, such as
+        Without it a token is taken for 4 characters. `tokenizer` names the counter, such as
         "cl100k_base": the metadata of each context has `tokens` and `tokenizer`, also where it is
         saved, and a summary or a comparison of several tokenizers says so. Each distinct text is
-        counted once; all samples are in memory. Raises `ParameterError` for a count that is no
-        whole number of at least 0, and for a tokenizer without a name.
+        counted once; all samples are in memory. Raises `ParameterError` for a count that is
+        not a whole number of at least 0, and for a tokenizer without a name.
         """
         counted = type(self)(self.methods, table=with_tokens(self.table, count, tokenizer))
         counted.stopped, counted.origin, counted.spent = self.stopped, self.origin, self.spent
@@ -254,10 +254,10 @@ class Evaluation:
         """Return the smallest k at which the mean of `measure @ k` reaches `target`.
 
         k counts contexts, or with `unit` "calls", "tokens" or "seconds" it is the smallest such
-        budget: each number of calls, round numbers of the others. `score` may be left out where
-        there is one. Each k is tested from what holds all that was retrieved down until one
-        fails. `confidence` holds over the whole search. "No k reaches it" is
-        an answer too: its `k` is None, its `reason` says why.
+        budget: each number of calls, round numbers of tokens or seconds. `score` may be left out
+        where there is one. Each k is tested, from the one that holds all retrieved contexts down,
+        until one fails. `confidence` holds over the whole search. "No k reaches it" is an answer
+        too: its `k` is None, its `reason` says why.
 
         Raises `ReportError` where the report does not have the score, `ParameterError` for a value
         out of range, and for a measure that may be smaller at a larger k, such as `Precision`.
@@ -278,7 +278,7 @@ class Evaluation:
 
         `ks` are numbers of contexts, or budgets of one unit: `[calls(n) for n in range(1, 9)]`.
         One line per score, or for the `scores` named. On `ax`, or on new axes if it is None;
-        nothing is shown or saved. `label` names the report where several are drawn. Raises
+        the plot is not shown or saved. `label` names the report where several are drawn. Raises
         `ReportError` where none has a mean, `KeyError` for another score, `ParameterError` for
         budgets of several units, `MissingExtraError` without Matplotlib.
         """

@@ -6,16 +6,15 @@ Q = Σ a_j G_j with weights a_j of either sign and independent G_j of Gamma(k_j,
     P(Q <= 0) = -1/(2πi) ∫ exp κ(s) / s ds
 
 along any path upwards that crosses the real axis once, at -θ in (1 / min a, 0), and 1 minus the
-same of -Q otherwise. At the saddle point θ nothing cancels, so that small probabilities keep all
+same of -Q otherwise. At the saddle point θ no terms cancel, so that small probabilities keep all
 their digits. From there the path is a branch of a hyperbola: it leaves along the steepest descent,
 x = κ‴/(6κ″) y², and ends as a ray. After y = w sinh u the trapezoidal rule converges geometrically.
-On a vertical line the integrand oscillates too fast for that where one term outweighs all others
-(off by 5% at a probability of e^-100); on the curve it grows where a few losses stand beside many
-scores that nearly equal the mean. So growth and unresolved turns are looked for, and the straight
-path, in finer steps, takes over. Sources: Rice, "Efficient evaluation of integrals of analytic
-functions by the trapezoidal rule", Bell System Technical Journal 52(5), 1973; Weideman and
-Trefethen, "Parabolic and hyperbolic contours for computing the Bromwich integral", Mathematics of
-Computation 76, 2007.
+On a vertical line the integrand oscillates too fast for that where one term outweighs the rest (off
+by 5% at a probability of e^-100); on the curve it grows with a few losses among many scores that
+nearly equal the mean. So growth and unresolved turns are detected, and the straight path, in finer
+steps, takes over. Sources: Rice, "Efficient evaluation of integrals of analytic functions by the
+trapezoidal rule", Bell System Technical Journal 52(5), 1973; Weideman and Trefethen, "Parabolic and
+hyperbolic contours for computing the Bromwich integral", Mathematics of Computation 76, 2007.
 """
 
 from __future__ import annotations

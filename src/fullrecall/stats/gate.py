@@ -2,12 +2,12 @@
 
 An outcome is decided by Gaffke's test and not by the mean alone: a mean of 0.91 over 30 questions
 shows neither that recall is above 0.9 nor that it is below. PASS is wrong with probability
-1 - confidence at most, FAIL as well, for every distribution of the scores; what lies between is
+1 - confidence at most, FAIL as well, for every distribution of the scores; otherwise the outcome is
 CANNOT TELL.
 
-PASS of all rules needs each at the full level: if one of them does not hold, the chance that it
-passes is the chance that all do, or less. FAIL is any rule's, so that its p-values are adjusted by
-Holm's method. What has no value counts at its worst and at its best.
+PASS of all rules needs each at the full level: if one of them does not hold, the chance that all
+pass is at most the chance that this one passes. Any rule can FAIL, so its p-values are adjusted by
+Holm's method. Samples without a value count at their worst and at their best.
 """
 
 from __future__ import annotations
@@ -50,12 +50,12 @@ the baseline's."""
 
 
 class Question(NamedTuple):
-    """One rule: is the mean of what `label` names at least, or `at_most`, `threshold`?
+    """One rule: is the mean of the measure `label` at least, or `at_most`, `threshold`?
 
     Values are from `least`, -1 for changes, to 1. `measured` are the totals without gaps, `worst`
     and `best` the values with every gap filled in; `due` counts the samples that should have a
-    value. `drift` says what else than the retriever may have changed it: then it is not failed.
-    `fact` says why the lists themselves show that it is no worse than the baseline, "" otherwise.
+    value. `drift` names any other reason for a change than the retriever: then it cannot FAIL.
+    `fact` says why the lists themselves show that it is not worse than the baseline; else "".
     """
 
     label: str
@@ -106,7 +106,7 @@ class Question(NamedTuple):
 
 @dataclass(frozen=True, init=False)
 class Gate:
-    """What a report must reach: thresholds, or no drop from a baseline, or both.
+    """The requirements on a report: thresholds, or no drop from a baseline, or both.
 
         Gate(Recall @ 10 >= 0.9, RR >= 0.7).check(report)
         Gate(Recall @ 10, margin=0.02).check(report, baseline)
@@ -123,8 +123,8 @@ class Gate:
     - `confidence`: PASS and FAIL are each wrong with probability 1 - confidence at most.
 
     Unscored samples count as 0 for PASS and as 1 for FAIL.
-    PASS of all rules needs each at the full confidence; FAIL of any is corrected for how many
-    there are. Both hold for one look at the data, not for looking again while samples come in.
+    PASS of all rules needs each at the full confidence; FAIL of any is corrected for the number
+    of rules. Both hold for one look at the data, not for looking again while samples come in.
 
     Raises `ParameterError` for a value out of range, and without any rule.
     """
@@ -159,7 +159,7 @@ class Gate:
             object.__setattr__(self, field.name, value)
 
     def check(self, report: Evaluation, baseline: Evaluation | None = None) -> GateResult:
-        """Return what the gate decides of a report, compared with `baseline` where it has a margin.
+        """Return the result for a report, compared with `baseline` if the gate has a margin.
 
         Raises `ParameterError` for a margin without a baseline and the other way round,
         `ReportError` for scores or measures that a report does not have, and for reports that
@@ -185,7 +185,7 @@ class Gate:
             for which, run in (("the report", report), ("the baseline", baseline))
             if run is not None and run.stopped is not None
         )
-        if stopped:  # what is missing is not a sample of what is there
+        if stopped:  # the missing samples may differ from these
             checks = [
                 replace(check, outcome=Outcome.CANNOT_TELL, reason=stopped, needed=None)
                 for check in checks
@@ -197,7 +197,7 @@ class Gate:
     def _questions(
         self, report: Evaluation, baseline: Evaluation | None, indices: Sequence[int], suffix: str
     ) -> list[Question]:
-        """Return what is asked of a report, or of the samples that `suffix` names."""
+        """Return the questions about a report, or about the slice that `suffix` names."""
         questions = [each for index in indices for each in self._thresholds(report, index)]
         if baseline is not None:
             measures = {each: None for index in indices for each in self._compared(report, index)}
@@ -223,8 +223,8 @@ class Gate:
                 rule.bound,
                 0.0,
                 totals,
-                # Values in place of gaps hold whatever made them missing: coverage times a bound,
-                # as if coverage were known, errs in up to 16%.
+                # Values in place of gaps hold for any reason of missing: coverage times a bound, as
+                # if coverage were known, errs in up to 16%.
                 totals.counts(0.0).low,
                 totals.counts(1.0).high,
                 totals.due,
@@ -253,14 +253,14 @@ class Gate:
             )
 
     def _checks(self, questions: Sequence[Question]) -> list[Check]:
-        """Return what comes of each rule."""
+        """Return the check of each rule."""
         p_values = {
             number: question.p_values()
             for number, question in enumerate(questions)
             if question.measured.samples
         }
-        # PASS of all needs each at the full level; any FAIL fails: that of six rules, each at its
-        # threshold, would be false in 21.6% of runs without the correction, and is in 2.6% with it.
+        # PASS of all needs each at the full level; any FAIL fails: for six rules, each at its
+        # threshold, FAIL would be false in 21.6% of runs without the correction, 2.6% with it.
         adjusted = holm([p_fail for _, p_fail in p_values.values()])
         p_fails = dict(zip(p_values, adjusted, strict=True))
         return [
@@ -275,7 +275,7 @@ class Gate:
         ]
 
     def _checked(self, question: Question, p_pass: float, p_fail: float, *, rules: int) -> Check:
-        """Return what comes of a rule, and why."""
+        """Return the check of a rule, with its reason."""
         alpha, change = alpha_of(self.confidence), question.measured.mean or 0.0
         if question.fact and (p_pass > alpha or not change):
             samples = question.measured.samples
@@ -327,13 +327,13 @@ class Gate:
         )
 
     def _missing(self, question: Question, rules: int) -> tuple[int | None, str]:
-        """Return how many samples would settle one of `rules`, and what is missing."""
+        """Return how many samples would settle one of `rules`, and the need in words."""
         if question.drift:
             return None, "it does not fail while that is so"
         measured, threshold = question.measured, question.threshold
         above = (measured.mean or 0.0) >= threshold
         side = question.worst if above else question.best
-        # Holm's method takes the full level for one rule, and no less than this for any.
+        # Holm's method uses the full level for one rule, and at least this level for any.
         alpha = alpha_of(self.confidence) / (1 if above != question.at_most else rules)
         low, high = measured.counts(least=question.least)
         without = question.due - measured.samples
@@ -354,7 +354,7 @@ _FACTS: Mapping[Direction, str] = {
     Direction.SAME: "are the same",
     Direction.NOT_WORSE: "begin with the baseline's",
 }
-"""What is a fact about all lists, by the outcome of a change."""
+"""A fact about all lists, by the outcome of a change."""
 
 
 def _check_rule(rule: object, margin: float | None) -> None:

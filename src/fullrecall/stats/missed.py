@@ -22,8 +22,8 @@ from fullrecall.table.table import Table
 class Missed(NamedTuple):
     """A target that one scorer did not find in full within `k`, which may be a budget.
 
-    `credit` is what it earned of 1.0 within k; `rank` where it does stand beyond k, None if it
-    was not retrieved at all.
+    `credit` is its credit of 1.0 within k; `rank` is its rank beyond k, None if it was not
+    retrieved at all.
     """
 
     sample: str
@@ -55,7 +55,7 @@ class MissedTargets(Sequence[Missed]):
         missed = np.zeros(len(part), np.int64)
         for score in self._scores:
             if isinstance(self._k, CutBudget):
-                # Where calls, tokens or seconds are unknown, nothing is known to be missed.
+                # Where calls, tokens or seconds are unknown, no target is known to be missed.
                 columns, is_known = paid.within(part.outcomes(score), self._k)
                 missed += np.where(is_known, columns.targets - columns.found_within(None), 0)
             else:

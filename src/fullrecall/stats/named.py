@@ -1,4 +1,4 @@
-"""Values that are looked up by what names them: a score's name, a slice's value, a measure."""
+"""Values that are looked up by a score's name, a slice's value, or a measure."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ T = TypeVar("T")
 class ByName(Collection[T], Generic[T]):
     """Values in their order, each also by its name: `summary["id_recall"]`.
 
-    Raises `KeyError`, which has all names, for a name that none has.
+    Raises `KeyError`, which lists all names, for an unknown name.
     """
 
     kind: ClassVar[str] = "score"
-    """What a name is of."""
+    """The word for one value, in errors."""
 
     named: Mapping[str, T]
     """The values by their names, in order."""
@@ -43,13 +43,13 @@ class ByName(Collection[T], Generic[T]):
 
 
 class ByMeasure(Mapping[Measure, T], Generic[T]):
-    """What is known of one score, by measure or its text: `score[Recall @ 5]`, `score["recall@5"]`.
+    """The values of one score, by measure or its text: `score[Recall @ 5]`, `score["recall@5"]`.
 
     `method` is how the score was made. Raises `KeyError`, which has all measures, for another.
     """
 
     kind: ClassVar[str]
-    """What it is a part of."""
+    """The word for the whole, in errors."""
 
     method: Method
     measured: Mapping[Measure, T]
@@ -82,8 +82,8 @@ class ByMeasure(Mapping[Measure, T], Generic[T]):
 def index_of(methods: Sequence[Method], score: str | None) -> int:
     """Return the index of a score among those of a report, by its name.
 
-    None is the only score, or the only recall beside others. Raises `ReportError` for a name that
-    the report does not have, and for None where that leaves several.
+    None means the only score, or the only recall among several scores. Raises `ReportError` for a
+    name that the report does not have, and for None where that leaves several.
     """
     names = [method.name for method in methods]
     if score is None:

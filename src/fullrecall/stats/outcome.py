@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 class Outcome(StrEnum):
-    """What a gate decides."""
+    """The decision of a gate."""
 
     PASS = "pass"  # noqa: S105 - no password
     FAIL = "fail"
@@ -34,7 +34,7 @@ class Outcome(StrEnum):
 
 @dataclass(frozen=True)
 class Check(NoTruth):
-    """One rule of a gate and what came of it.
+    """One rule of a gate and its outcome.
 
     `value` is the mean, or the mean difference from the baseline; `interval` is two-sided, at the
     gate's confidence: that of a summary or a comparison, with unscored samples at their worst and
@@ -42,7 +42,7 @@ class Check(NoTruth):
     None for CANNOT TELL. `p_pass` is the p-value of "the mean is below the threshold", `p_fail`
     that of "it reaches it", adjusted by Holm's method for all rules of the gate. `samples` are
     those with a value, `coverage` their share of those that should have one. `needed` is how many
-    samples would settle it, at the values of these, where that is what is missing.
+    samples with these values would settle it, where more samples would.
     """
 
     rule: str
@@ -60,9 +60,9 @@ class Check(NoTruth):
 
 @dataclass(frozen=True, repr=False)
 class GateResult(NoTruth):
-    """What a gate decides of a report; prints one line for each rule.
+    """The decision of a gate about a report; prints one line for each rule.
 
-    `drift` says what has changed beside the retriever: the corpus, the list, the references.
+    `drift` names the changes beside the retriever: of the corpus, the list, the references.
     `parameters` has the parameters that differ from the defaults, one text for each scorer that
     has any: "text_recall(threshold=0.05)".
     """
@@ -73,7 +73,7 @@ class GateResult(NoTruth):
 
     @property
     def sentence(self) -> str:
-        """The outcome, with the first rule that decides it and how many others do."""
+        """The outcome, with the first rule that decides it and how many more do."""
         outcome = self.outcome
         deciding = [check for check in self.checks if check.outcome is outcome]
         if outcome is Outcome.PASS:

@@ -147,7 +147,7 @@ class ScorePairs:
         return old, new
 
     def totals(self, values: Floats) -> Totals:
-        """Return the totals of a value of each pair, or of those and the samples before alone."""
+        """Return the totals of a value of each pair, or also of the samples only in `before`."""
         return Totals.of(values, groups=None if self.groups is None else self.groups[: len(values)])
 
     def results(self, pair: int) -> tuple[Result, Result]:
@@ -159,11 +159,11 @@ class ScorePairs:
         return self.before.row(int(self.pairing.before[pair]))
 
     def ends(self, measure: Measure) -> tuple[Totals, Totals]:
-        """Return the changes of a measure with what is not measured at its worst and at its best.
+        """Return the changes of a measure, with unmeasured values at their worst and at their best.
 
-        The pairs, then the samples that only the report before has. A sample that has no score
-        after may have lost or gained all there is to; one that has none before may come from
-        anywhere; where both are missing, the change may be -1 or 1.
+        They are of the pairs, then of the samples that only the report before has. A sample without
+        a score after may have dropped to 0 or risen to 1; one without a score before may have been
+        at 0 or 1; where both are missing, the change may be -1 or 1.
         """
         low = changes(*self.values(measure))
         high = low.copy()
@@ -195,11 +195,11 @@ class ScorePairs:
 def side_by_side(
     before: Result | None, after: Result | None
 ) -> tuple[Gap | None, Result | None, Result | None]:
-    """Return why two results of one sample are not compared, and both over what is.
+    """Return why two results of one sample are not compared, and both over common targets.
 
-    Without a reason both are over the targets that both have, where a target is the same if its
-    names, grade, and size are; with one they are as they were given. Targets that one side could
-    not measure are left out on both. None stands for a sample that a report does not have.
+    Without a reason both results are over the targets that both have; two targets are the same if
+    their names, grade, and size are. With a reason both are as they were given. Targets that one
+    side could not measure are left out on both. None means that a report lacks the sample.
     """
     if before is None or after is None:
         return "only_after" if before is None else "only_before", before, after
@@ -214,7 +214,7 @@ def side_by_side(
 
 
 def over_common_targets(before: Result, after: Result) -> tuple[Result, Result] | None:
-    """Return two scored results over the targets that both have; None where they have none."""
+    """Return two scored results over their common targets; None without any."""
     old, new = set(before.targets), set(after.targets)
     if old == new:
         return before, after
@@ -238,7 +238,7 @@ def gained_and_lost(
 
 
 def changes(before: Floats | float, after: Floats | float) -> Floats:
-    """Return what is after less what is before; 0.0 where they differ by rounding."""
+    """Return the values after less those before; 0.0 where they differ by rounding."""
     difference = after - before
     return np.where(np.abs(difference) <= _NO_CHANGE, 0.0, difference)
 
@@ -248,8 +248,8 @@ def same_methods(
 ) -> tuple[dict[str, tuple[int, int]], tuple[str, ...]]:
     """Return the indices of each score that both have, and the names that only one has.
 
-    Raises `ReportError` where they have none in common, or one under which they measured two
-    things.
+    Raises `ReportError` where they have no score in common, or measured two things under one
+    name.
     """
     old_indices, new_indices = (
         {method.name: index for index, method in enumerate(methods)} for methods in (before, after)
@@ -372,7 +372,7 @@ def check_questions(before: Table, after: Table, pairing: Pairing) -> None:
 
 
 def _identity(method: Method) -> Mapping[str, Any]:
-    """Return what tells how a score was made, as a loaded report has it: lists for tuples."""
+    """Return a score's headline and parameters as a loaded report has them: lists for tuples."""
     # Through JSON, or a report in memory would differ from the same one loaded.
     parameters = json.loads(json.dumps(dict(method.parameters), default=repr))
     return {"headline": method.headline.name, **parameters}

@@ -1,4 +1,4 @@
-"""What a question costs in mean: contexts, their tokens, and the seconds of its calls."""
+"""The mean cost of a question: contexts, their tokens, and the seconds of its calls."""
 
 from __future__ import annotations
 
@@ -28,11 +28,11 @@ _AS_LONG = 0.25
 
 
 FELT = 0.01
-"""Median seconds below which time is not shown: nobody waits for it."""
+"""Median seconds below which time is not shown: no user notices it."""
 
 
 class Seconds(NamedTuple):
-    """How long calls took: the median, and what 95% of them took at most."""
+    """How long calls took: the median, and the 95th percentile."""
 
     p50: float
     p95: float
@@ -42,7 +42,7 @@ class Seconds(NamedTuple):
 
 
 class QuestionCost(NamedTuple):
-    """What a question costs in mean, over the first `samples`, at most 500, with a retrieval.
+    """The mean cost of a question, over the first `samples` (at most 500) with a retrieval.
 
     Tokens are those that contexts name, else characters / 4; None where a text is not known.
     `seconds` is None where no call was timed.
@@ -64,16 +64,16 @@ class QuestionCost(NamedTuple):
 
 
 def shown_seconds(seconds: float) -> str:
-    """Return seconds with two digits; those that nobody waits for are all one."""
+    """Return seconds with two digits, or "<0.01" below `FELT`."""
     return f"{seconds:.2g}" if seconds >= FELT else f"<{FELT:g}"
 
 
 def question_cost(table: Table, measures: Iterable[Measure] = ()) -> QuestionCost | None:
-    """Return what a question of a table costs, as its first samples tell; None where none does.
+    """Return the mean cost of a question from a table's first samples; None without a retrieval.
 
-    Contexts count that the measures read: within the largest k, all without one.
+    Only the contexts that the measures read count: within the largest k, or all without a k.
     """
-    # A sample that lies in a file is an object made for it, some 100 µs: not for a million rows.
+    # To read a sample from a file takes some 100 µs: too long for a million rows.
     first = (table.sample(row) for row in range(min(len(table), _LOOKED_THROUGH)))
     ranks: list[Sequence[int]] = []
 
@@ -111,7 +111,7 @@ def percentiles(seconds: Sequence[float]) -> Seconds | None:
 
 
 def cost_change(before: QuestionCost | None, after: QuestionCost | None) -> str:
-    """Return what differs in the cost of a question, the dearest first; "" where it is not known.
+    """Return the differences in the cost of a question, or that it is the same; "" if unknown.
 
     "10 times the contexts (5 to 50), 3.1 times the seconds (p50 0.1 to 0.31)".
     """

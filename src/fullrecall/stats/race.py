@@ -1,4 +1,4 @@
-"""A race of retrievers between two looks: all that `choose` must know to go on, and its file.
+"""A race of retrievers between two looks: the state that `choose` continues from, and its file.
 
 The file is JSON. It holds no text: questions are digests of their IDs, so that none counts twice.
 """
@@ -29,10 +29,9 @@ _FORMAT = "fullrecall choice 4"
 
 
 class QuestionValue(NamedTuple):
-    """The value of one retriever for one question, with what is unscored as 0 and as 1.
+    """The value of one retriever for one question, with unscored samples as 0 and as 1.
 
-    `values` are those of its scored samples, of which a question has several where they share a
-    group.
+    `values` are those of the question's scored samples: several where samples share a group.
     """
 
     low: float
@@ -42,11 +41,11 @@ class QuestionValue(NamedTuple):
 
 @dataclass
 class RaceRecord:
-    """What is known of one retriever beside its account.
+    """The state of one retriever beside its account.
 
-    `identity` says whether it is the same at the next call. `total` of the `scored` questions, and
-    `low` and `high`, a value for each, are of the last call in which it was asked; `pending`
-    holds the answers since the last look, None to a question of which no sample has a target.
+    `identity` says whether it is the same at the next call. `total` is the sum over the `scored`
+    questions, `low` and `high` have a value for each question: all of the last call that asked it.
+    `pending` holds the answers since the last look, None for a question without any target.
     """
 
     identity: str
@@ -86,7 +85,7 @@ class RaceRecord:
 class Race:
     """Retrievers in the order of their accounts, and the questions of the present call.
 
-    `rule` says what is measured, and how; it stays the same from call to call. `plan` has the
+    `rule` has the measure and the settings; it stays the same from call to call. `plan` has the
     digests of the questions of the present call, in their order, `position` how many of them were
     learned from; `done` has those of earlier calls.
     """
@@ -109,10 +108,10 @@ class Race:
     def begin(self, keys: Iterable[str]) -> None:
         """Start a call with the questions that were not asked in an earlier one, if there are any.
 
-        Without any, what the last call showed stays as it is.
+        Without any, the results of the last call stay as they are.
         """
         begun_keys = {*self.done, *self.plan[: self.position]}
-        # In the order of digests, which hangs on no answer, as the theorem needs.
+        # In the order of digests, which depends on no answer, as the theorem needs.
         new = sorted({key for key in keys if key not in begun_keys})
         if not new:
             return
@@ -154,7 +153,7 @@ class Race:
             self.accounts.drop()
 
     def choice(self, label: str, notes: Sequence[str] = ()) -> Choice:
-        """Return what is known by now."""
+        """Return the choice from the answers so far."""
         flags = self.accounts.named.tolist()
         standings = [
             self._standing(name, is_named=is_named)
@@ -178,10 +177,10 @@ class Race:
         )
 
     def _standing(self, name: str, *, is_named: bool) -> Standing:
-        """Return what is known of a retriever; its interval holds together with all others."""
+        """Return a retriever's standing; all retrievers' intervals hold together."""
         record, is_dropped = self.records[name], name not in self.surviving
-        # Bonferroni's share: the winner is the one with the best values, so that its interval must
-        # hold together with all others.
+        # Bonferroni's share: the winner is chosen for its values, so its interval must hold
+        # together with those of all retrievers.
         confidence, interval = 1 - self.accounts.alpha / len(self.records), None
         if record.low and not is_dropped:
             alpha = alpha_of(confidence) / 2
@@ -219,7 +218,7 @@ class Race:
         return race
 
     def save(self, path: Path) -> None:
-        """Write the file; whatever happens meanwhile, it is the old one or the new one."""
+        """Write the file atomically: an interruption leaves the old file or the new one."""
         write_whole(path, json.dumps(self, default=_plain).encode())
 
 

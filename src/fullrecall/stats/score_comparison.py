@@ -28,10 +28,10 @@ NAMED = 5
 class ScoreComparison(NoTruth, ByMeasure[Difference]):
     """One score in both reports: `score[Recall @ 5].difference`.
 
-    `unpaired` counts what is not compared: samples that only one report has, and those without a
-    score in one or in both: `unscored` in any, else `undefined_in_one`, `undefined` or `unjudged`
-    in both, or `no_common_targets`. `differing` counts the samples compared of which one report has
-    other targets too: only the common ones count.
+    `unpaired` counts the samples that are not compared: those that only one report has, and those
+    without a score in one or both: `unscored` in any, else `undefined_in_one`, `undefined` or
+    `unjudged` in both, or `no_common_targets`. `differing` counts the compared samples with other
+    targets in one report: only the common targets count.
     """
 
     kind: ClassVar[str] = "comparison"
@@ -53,7 +53,7 @@ class ScoreComparison(NoTruth, ByMeasure[Difference]):
 
     @property
     def gaps(self) -> int:
-        """How many samples are not compared that should have a score in both reports.
+        """How many samples that should have a score in both reports are not compared.
 
         Samples that only the report `after` has are new, and those without targets in both have
         no recall: neither counts.
@@ -68,10 +68,10 @@ class ScoreComparison(NoTruth, ByMeasure[Difference]):
 
 
 def adjusted(scores: Sequence[ScoreComparison], *, all_asked: bool) -> tuple[ScoreComparison, ...]:
-    """Return the comparisons with one error rate for all that was asked, or each's main one.
+    """Return the comparisons with one error rate for all requested measures, or each main one.
 
-    By Holm's method: any is called better or worse in error with probability 1 - confidence at
-    most, however they depend on each other. Each interval remains that of its change alone.
+    By Holm's method, the probability that any is wrongly called better or worse is
+    1 - confidence at most, for any dependence between them. Each interval remains its own.
     """
     tested = [list(score.values()) if all_asked else [score.main] for score in scores]
     every = list(chain(*tested))

@@ -29,7 +29,7 @@ class Mean(Protocol):
 def measure_lines(scores: Sequence[ByMeasure[Any]]) -> list[tuple[str, list[Measure | None]]]:
     """Return the lines of a table: each with its label and the measure of each score there."""
     lines: dict[str, list[Measure | None]] = {}
-    # Where one score's headline was asked of another score too, its name tells what stands there.
+    # Where one score's headline was requested of another score too, the line needs its name.
     named = {each for score in scores for each in score if each.whole != score.method.headline}
     for column, score in enumerate(scores):
         for measure in score:
@@ -50,7 +50,7 @@ def mean_cell(estimate: Mean | None) -> Cell:
 
 
 def coverage(scores: Sequence[ScoreSummary]) -> Section:
-    """Return how many samples each mean stands on."""
+    """Return the numbers of samples behind each mean."""
     rows = {"scored": [score.scored for score in scores]}
     if any(score.main.groups < score.main.samples for score in scores):
         rows["in groups"] = [score.main.groups for score in scores]

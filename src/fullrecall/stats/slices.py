@@ -74,7 +74,7 @@ class Slices(Shown, ByName[Slice]):
 
     @property
     def sheets(self) -> Sequence[Sheet]:
-        """The slices below each other: mean, interval, and what they stand on."""
+        """A table with a line for each slice: mean, interval, and its numbers of samples."""
         lines = []
         for subset in self:
             counts = [f"{subset.samples:,}", f"{subset.unscored:,}"]
@@ -162,7 +162,7 @@ def _named(metadata: Mapping[str, Any], before: str = "") -> Iterator[tuple[str,
 
 
 def _texts(value: object) -> list[str]:
-    """Return a value, or a list of them, as texts; none for what is no plain value."""
+    """Return a value, or a list of values, as texts; empty for anything but plain values."""
     if isinstance(value, (list, tuple, set, frozenset)):
         return list(dict.fromkeys(text for each in value for text in _texts(each)))
     if isinstance(value, (str, bool, int)) and value != "":

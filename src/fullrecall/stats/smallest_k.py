@@ -109,7 +109,7 @@ def smallest_k(
 ) -> SmallestK:
     """Return the smallest k that reaches the target; see `Report.smallest_k`.
 
-    How is said at the top of this module.
+    The top of this module describes the method.
     """
     check_share(target, "target")
     check_share(confidence, "confidence", whole=False)
@@ -128,8 +128,8 @@ def smallest_k(
     alpha = alpha_of(confidence)
     smallest: Cut | None = None
     tested: list[Tested] = []
-    # From the largest down, each at the full level: the first that is not rejected ends it, which
-    # is why nothing is corrected for their number.
+    # From the largest down, each at the full level: the first that is not rejected ends the
+    # search, so the number of tests needs no correction.
     for k in reversed(cuts):
         totals = totals_at(k)
         if totals.mean is not None:
@@ -162,14 +162,14 @@ def smallest_k(
 def may_fall(measure: Measure, unit: Unit | None = None) -> bool:
     """Return whether a measure of a sample may be smaller at a larger k, or budget of a unit.
 
-    Measures of your own may, as far as anybody knows.
+    True for custom measures: their behavior is unknown.
     """
     rising = _NEVER_FALL_WITH_RANKS if unit is None else _NEVER_FALL
     return type(measure) not in rising or getattr(measure, "denominator", None) == "k"
 
 
 def _cuts(table: Table, score: int, unit: Unit | None) -> list[Cut]:
-    """Return each k to be tested, ascending: up to what holds all there is."""
+    """Return each k to be tested, ascending, up to one that holds all retrieved contexts."""
     if unit is None:
         columns = [part.columns(score) for part in table.parts]
         depths = [each.retrieved[each.status == SCORED].max(initial=1) for each in columns]
@@ -190,7 +190,7 @@ def _needed(totals: Totals, values: Counts, target: float, alpha: float) -> int 
 
 
 def _reason(answer: SmallestK) -> str:
-    """Return where the target is reached; else why it is not, and what would reach it."""
+    """Return where the target is reached; else why it is not, and how to reach it."""
     label = answer.score if answer.measure == Recall else f"{answer.score}.{answer.measure.name}"
     if answer.mean is None or answer.lower is None:
         return f"{label}: no sample has a score"

@@ -52,26 +52,26 @@ class Summary(Shown, ByName[ScoreSummary]):
             )
             for score, method in enumerate(table.methods)
         }
-        # What leaked is read sample by sample: only for who asks.
+        # Leaks are read sample by sample: only on request.
         self.leaked = {
             measure: list(leaked(table, measure.top))
             for measure in measures
             if measure.whole == Leak and not isinstance(measure.k, CutBudget)
         }
-        """What leaked within the k of each `Leak` that was asked for."""
+        """The leaked contexts within the k of each requested `Leak`."""
         self.unanswerable, self.empty = table.unanswerable()
-        """Unanswerable questions, and those of them that got an empty list."""
+        """The number of unanswerable questions, and of those with an empty list."""
         self.deepest = max((each.top or 0 for score in self for each in score), default=0)
         """The largest k of a measure; 0 without one."""
         self.tied = table.tied(self.deepest) if self.deepest else 0
-        """Samples in whose run documents of one score are on both sides of that k."""
+        """Samples with equal scores on both sides of that k."""
         counts_tokens = any(measure.unit == "tokens" for measure in measures)
         self.tokenizers = tuple(table.tokenizers) if counts_tokens else ()
-        """What counted the tokens, where a measure has a budget of them."""
+        """The tokenizers, where a measure has a budget of tokens."""
 
     @cached_property
     def cost(self) -> QuestionCost | None:
-        """What a question costs within the largest k; None where nothing was retrieved."""
+        """The cost of a question within the largest k; None without a retrieval."""
         return question_cost(self._table, self._measures)
 
     @cached_property
@@ -101,12 +101,12 @@ class Summary(Shown, ByName[ScoreSummary]):
 
     @property
     def sheets(self) -> Sequence[Sheet]:
-        """The scores side by side, with what they stand on."""
+        """The scores side by side, with their numbers of samples."""
         return [summary_sheet(self)]
 
 
 def summary_sheet(summary: Summary) -> Sheet:
-    """Return a summary with its scores side by side: means, intervals, what these stand on."""
+    """Return a summary with its scores side by side: means, intervals, numbers of samples."""
     scores = list(summary)
     means = []
     for label, measures in measure_lines(scores):
@@ -154,7 +154,7 @@ def notes(summary: Summary) -> Iterator[str]:
 
 
 def _returned(summary: Summary) -> Iterator[str]:
-    """Yield what was returned in mean, and where nothing should have been."""
+    """Yield the mean cost, the empty lists of unanswerable questions, and unequal tokenizers."""
     if summary.cost is not None:
         yield f"a question costs {summary.cost}"
     if summary.unanswerable:
@@ -170,14 +170,14 @@ def _returned(summary: Summary) -> Iterator[str]:
 
 
 def _leaks(summary: Summary, measure: Measure) -> str:
-    """Return how many questions leak, at most how many of all such would, and what leaked."""
+    """Return how many questions leak, an upper bound of their rate, and the leaked contexts."""
     leak, contexts = summary[0][measure], summary.leaked[measure]
     questions = counted(leak.samples, "question")
     if not leak.samples:
         return f"{measure.name}: no question forbids anything"
-    # 0 of 20 does not show that none leaks: up to 14.0% of all such questions may.
+    # 0 of 20 does not show that none leaks: up to 14.0% of questions may.
     most = upper_bound(leak.totals.counts().high, 1 - CONFIDENCE)
-    # Rounded up: a bound must not be stated below what it is.
+    # Rounded up: a bound must not be stated below its value.
     rate = f"at most {-(-most * 1000 // 1) / 10:.1f}% of such questions ({CONFIDENCE:.0%})"
     if not contexts:
         return f"{measure.name}: 0 of {questions} leak: {rate}"
@@ -186,7 +186,7 @@ def _leaks(summary: Summary, measure: Measure) -> str:
 
 
 def named_leaks(contexts: Sequence[Leaked]) -> str:
-    """Return the first of what leaked, each with its rank and step, and how many more there are."""
+    """Return the first leaked contexts, each with its rank and step, and the number of more."""
     return first_of([str(each) for each in contexts], 3, 120)
 
 

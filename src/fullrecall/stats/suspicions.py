@@ -73,7 +73,7 @@ def _labels(context: Context) -> Iterator[tuple[str, object]]:
 
 
 def _retrieved(sample: Sample) -> set[str | None]:
-    """Return what was retrieved: IDs where the references are IDs, else texts."""
+    """Return the retrieved IDs where the references are IDs, else the retrieved texts."""
     if sample.reference_context_ids:
         return set(sample.retrieved_context_ids or ())
     return {context.text for context in sample.retrieved_contexts or ()}

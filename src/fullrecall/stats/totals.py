@@ -34,12 +34,13 @@ _HALF = 30
 class Totals:
     """The values of a measure: distinct ones with their counts, and the sums of groups.
 
-    A sample that should have a value and has none is a gap: it is counted, and takes part in
-    `counts` and `mean_with` where a value is given for it.
+    A sample that should have a value and has none is a gap: it is counted, and enters `counts`
+    and `mean_with` where these are given a value for it.
 
-    - `values`, `frequencies`: the distinct values of the samples that stand for themselves,
-      ascending, and how often each occurs. `gaps` counts those without a value.
-    - `sizes`, `sums`, `missing`: of each group how many values, their sum in units, and the gaps.
+    - `values`, `frequencies`: the distinct values of the samples without a group, ascending, and
+      how often each occurs. `gaps` counts those samples without a value.
+    - `sizes`, `sums`, `missing`: the number of values of each group, their sum in units, and the
+      gaps.
     """
 
     values: Floats
@@ -59,9 +60,9 @@ class Totals:
     ) -> Totals:
         """Return the totals of values, NaN where a sample has none.
 
-        `due` says which samples should have a value, None that only those do that have one;
-        `groups` has the number of each one's group, -1 for one that stands for itself, or is None
-        where all do.
+        `due` says which samples should have a value; None means those that have one. `groups` has
+        the number of each sample's group, -1 for a sample without a group; None means that no
+        sample has one.
         """
         valued = ~np.isnan(values)
         gaps = np.zeros_like(valued) if due is None else due & ~valued
@@ -104,7 +105,7 @@ class Totals:
         return self.mean_with(None)
 
     def mean_with(self, gap: float | None) -> float | None:
-        """Return the mean over groups with every gap counting as `gap`, left out if it is None."""
+        """Return the mean over groups with every gap counted as `gap`, or left out if None."""
         filler, gaps = (0, 0) if gap is None else (int(gap * _UNIT), self.gaps)
         groups = int(self.frequencies.sum()) + gaps
         pairs = zip(self.values.tolist(), self.frequencies.tolist(), strict=True)
@@ -117,7 +118,7 @@ class Totals:
     def interval(self, confidence: float = CONFIDENCE, *, least: float = 0.0) -> Interval | None:
         """Return the interval of the mean of values in [`least`, 1]; None without a value.
 
-        It holds whatever the distribution of the values (`fullrecall.stats.bounds`).
+        It holds for any distribution of the values (`fullrecall.stats.bounds`).
         """
         if self.mean is None:
             return None
@@ -126,7 +127,7 @@ class Totals:
         return Interval(lower_bound(low, alpha, least=least), upper_bound(high, alpha), confidence)
 
     def counts(self, gap: float | None = None, *, least: float = 0.0) -> Bracket:
-        """Return the values to decide by, one for each group, every gap counting as `gap`.
+        """Return the values for tests, one for each group, with every gap counted as `gap`.
 
         Gaps are left out if `gap` is None. Values are in [`least`, 1].
         """
@@ -150,7 +151,7 @@ class Totals:
         return np.concatenate(values), np.concatenate(frequencies).astype(np.float64)
 
     def _groups(self, gap: float | None) -> list[tuple[int, int, int]]:
-        """Return of each group that counts: its size, its sum, and how many values it has."""
+        """Return the size, the sum, and the number of values of each group that counts."""
         sizes = self.sizes if gap is None else self.sizes + self.missing
         rows = zip(sizes.tolist(), self.sums, self.sizes.tolist(), strict=True)
         return [row for row in rows if row[0]]
