@@ -1,4 +1,4 @@
-"""What LangChain's retrievers and tools return within a block of code."""
+"""Record the results of LangChain's retrievers and tools within a block of code."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ from langchain_fullrecall.selfcheck import broken
 
 
 class LangChainCapture(Captured):
-    """What was seen in a block, which may go on still. Safe under threads.
+    """The calls recorded in a block, which need not have ended. Safe under threads.
 
-    Where several runs of the block were asked different questions, as by `batch`, those that were
-    asked a sample's `user_input` count in it, and those that a later one of them answers from.
+    If the runs of the block had different questions, as with `batch`, a sample gets the runs that
+    were asked its `user_input`, and the earlier runs that one of them answers from.
     """
 
     def __init__(self, reading: LangChainReading, recorder: LangChainRecorder) -> None:
@@ -31,8 +31,8 @@ class LangChainCapture(Captured):
     def retrieval(self, question: str | None = None) -> Retrieval:
         """Return the record of the block; of several questions, of the runs that were asked this.
 
-        Where nothing was observed its `error` says so. Raises `InputError` for what cannot be
-        read as documents.
+        A block without a retriever call gives a record with an `error`. Raises `InputError` for
+        documents that cannot be read.
         """
         recorder = self._recorder
         steps = of_question(recorder.log.steps, recorder.questions, question)
@@ -67,7 +67,7 @@ def capture_retrievals(
     other_tools: Collection[str] = (),
     tool_documents: ToolDocuments = None,
 ) -> Iterator[LangChainCapture]:
-    """Record what LangChain's retrievers and tools return within the block, however deep.
+    """Record the results of LangChain's retrievers and tools within the block, at any depth.
 
         with capture_retrievals() as seen:
             answer = chain.invoke(question)
@@ -76,12 +76,12 @@ def capture_retrievals(
     Works with `invoke`, `ainvoke`, `batch`, streams that are read within the block, tools that
     return documents as their artifact, and graphs, with tracing on or off. Blocks in concurrent
     tasks and threads each see their own calls; a block within a block sees its own, and the outer
-    one sees both. Threads that the application starts see the block only where they are passed
-    its context: LangChain's own and `asyncio.to_thread` do, a plain `ThreadPoolExecutor` does not
-    (`executor.submit(contextvars.copy_context().run, search, question)` does).
+    one sees both. A thread that the application starts is recorded only if it is passed the
+    block's context: LangChain and `asyncio.to_thread` pass it, a plain `ThreadPoolExecutor` does
+    not (`executor.submit(contextvars.copy_context().run, search, question)` does).
 
-    Not seen is what is not a LangChain retriever or tool: `vectorstore.similarity_search` alone,
-    or a function under `@traceable(run_type="retriever")`. Options are those of `observed`.
+    Only LangChain's retrievers and tools are recorded: not a bare `vectorstore.similarity_search`,
+    nor a function under `@traceable(run_type="retriever")`. The options are those of `observed`.
     """
     reading = LangChainReading(
         id_key=id_key,
@@ -97,6 +97,6 @@ def capture_retrievals(
     try:
         yield LangChainCapture(reading, recorder)
     finally:
-        # An abandoned async generator is closed in another context, where nothing was set.
+        # An abandoned async generator is closed in another context, which never had the token.
         with suppress(ValueError):
             capturing.reset(token)

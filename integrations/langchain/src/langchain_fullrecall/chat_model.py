@@ -28,20 +28,19 @@ if TYPE_CHECKING:
 class LangChainChatModel:
     """Asks a LangChain chat model by `invoke`, as the application does, in threads.
 
-    So its cache, rate limiter and callbacks apply; a runnable around it (`.with_retry()`,
-    `.bind(…)`, `.with_fallbacks(…)`) is taken too. Where the same request is made again, since the
-    reply could not be used or several answers to it are wanted, the cache is left aside: it would
-    give the same reply once more. Structured output is left aside too: it fails in four ways, one
-    of them silent; the judge reads the text, and asks again for what is missing.
+    So its cache, rate limiter and callbacks apply. It also takes a runnable around a model
+    (`.with_retry()`, `.bind(…)`, `.with_fallbacks(…)`). A repeated request, made because the reply
+    was unusable or several answers are wanted, skips the cache, which would give the same reply.
+    It does not use structured output, which fails in four ways, one of them silent: the judge
+    reads the text, and asks again for missing verdicts.
 
-    - `name` identifies the model in stores: by default the class, the model and the parameters
-      that LangChain's own cache tells models apart by, of all models inside, and what is bound or
-      configured.
+    - `name` identifies the model in stores. Default: for every model inside, its class, its name
+      and the parameters in the key of LangChain's own cache; and all bound and configured options.
     - `config` goes with every request.
 
-    Requests raise what the model's client raises, as it is, so that `evaluate` can tell a rate
+    Requests raise the errors of the model's client unchanged, so that `evaluate` can tell a rate
     limit from a wrong key. `evaluate` retries by itself: `max_retries=0` on the model keeps its
-    client from doing the same underneath. Raises `ParameterError` for what is no runnable.
+    client from doing the same underneath. Raises `ParameterError` for anything but a runnable.
     """
 
     def __init__(
@@ -99,7 +98,7 @@ def _completion(reply: BaseMessage) -> Completion:
 
 
 def _spent(reply: BaseMessage) -> tuple[int, int]:
-    """Return the tokens of prompt and answer; none for what came from the framework's cache."""
+    """Return the tokens of prompt and answer; 0 for a reply from LangChain's cache."""
     usage: Any = (reply.usage_metadata if isinstance(reply, AIMessage) else None) or {}
     if usage.get("total_cost") == 0:
         return 0, 0
@@ -107,7 +106,7 @@ def _spent(reply: BaseMessage) -> tuple[int, int]:
 
 
 def _described(runnable: Runnable[Any, Any]) -> str:
-    """Return what decides a runnable's answers: its models, and what is bound to them."""
+    """Describe a runnable by all that changes its answers: its models and their bound options."""
     parts: list[str] = []
 
     def note(value: Any) -> Any:
@@ -125,7 +124,7 @@ def _described(runnable: Runnable[Any, Any]) -> str:
 
 
 def _configured(config: Mapping[str, Any] | None) -> str:
-    """Return what a config chooses of the alternatives and fields that a model leaves open."""
+    """Describe a config's values for the configurable fields and alternatives of a model."""
     return public_options((config or {}).get("configurable") or {})
 
 
@@ -133,7 +132,7 @@ def _model_described(model: BaseLanguageModel[Any]) -> str:
     chosen = next(filter(None, (getattr(model, name, None) for name in _MODEL)), "")
     where = next(filter(None, (getattr(model, name, None) for name in _PLACES)), None)
     address = f"@{public_url(where)}" if isinstance(where, str) else ""
-    # What LangChain's own cache tells models apart by.
+    # The parameters in the key of LangChain's own cache.
     identifying: Mapping[str, Any] = model._identifying_params  # noqa: SLF001
     options = {"temperature": getattr(model, "temperature", None), **identifying}
     options = {key: value for key, value in options.items() if key not in _MODEL}
@@ -142,4 +141,4 @@ def _model_described(model: BaseLanguageModel[Any]) -> str:
 
 _MODEL = ("model_name", "model", "model_id", "deployment_name")
 _PLACES = ("openai_api_base", "base_url", "azure_endpoint", "endpoint_url")
-"""Attributes in which LangChain's chat models keep the model's name, and where it answers."""
+"""Attributes in which LangChain's chat models keep the model's name and its address."""

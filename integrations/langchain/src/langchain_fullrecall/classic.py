@@ -10,9 +10,9 @@ from langchain_fullrecall.evaluator import RecallStringEvaluator
 
 
 class ClassicStringEvaluator(RecallStringEvaluator, StringEvaluator):
-    """A `RecallStringEvaluator` that is one of LangChain's own string evaluators too.
+    """A `RecallStringEvaluator` that is also an instance of LangChain's `StringEvaluator`.
 
-    For programs that ask for their type. All other places take a `RecallStringEvaluator`.
+    For programs that check this type. All other programs take a `RecallStringEvaluator`.
     """
 
     def evaluate_strings(

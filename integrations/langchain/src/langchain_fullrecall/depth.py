@@ -1,4 +1,4 @@
-"""Retrievers that return more documents than they do by themselves, for `diagnose`."""
+"""Copies of retrievers that return more documents, for `diagnose`."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ _FIELDS = ("k", "top_k", "depth", "top_n")
 def deeper(runnable: T, k: int) -> T:
     """Return a copy of a retriever, or of a chain of several, in which each returns `k` documents.
 
-    A vector store's retriever gets another `k` in its `search_kwargs`, others another value in
-    their field `k`, `top_k`, `depth` or `top_n`; the original stays as it is. Raises
-    `ParameterError` where nothing inside has such a field.
+    A vector store's retriever gets `k` in its `search_kwargs`, any other retriever in its field
+    `k`, `top_k`, `depth` or `top_n`. The original is not changed. Raises `ParameterError` if no
+    retriever inside has such a field.
     """
     changed: list[str] = []
 
@@ -48,7 +48,7 @@ def deeper(runnable: T, k: int) -> T:
 
 
 def is_runnable(value: object) -> bool:
-    """Return whether a value is a runnable whose fields may hold others."""
+    """Return whether a value is a runnable whose fields may hold further runnables."""
     return isinstance(value, Runnable) and isinstance(value, BaseModel)
 
 

@@ -1,4 +1,4 @@
-"""LangChain's documents, in every form in which they are met, as fullrecall's contexts."""
+"""Read LangChain's documents, in each of their forms, as fullrecall's contexts."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ _PLACE = ("source", "start", "end")
 
 
 class Original(NamedTuple):
-    """What a document has besides its text."""
+    """The ID, score, metadata and place of a document."""
 
     id: Any
     score: float | None
@@ -98,7 +98,7 @@ class DocumentReader:
         return Context(text, id=own_id, score=score, metadata=metadata, **span)
 
     def id_of(self, text: str, original: Original) -> str | None:
-        """Return the ID that `id_key` names; `InputError` where it names none that is one."""
+        """Return the ID that `id_key` names; raises `InputError` for a value that is not an ID."""
         try:
             own_id = self._id(text, original.id, original.metadata)
             return None if own_id is None else as_id(own_id) or None
@@ -124,23 +124,22 @@ def contexts(
     """Return documents as contexts, in their order, which is the rank.
 
     Each item is a `Document`, one dumped to a mapping, a `(document, score)` pair, a `Context`,
-    or a bare text. What a context holds is a copy: documents change under the hands of whoever
-    shares them. `id_key` says where the ID stands (see `DocumentIdKey`); a document without it has
-    no ID.
+    or a bare text. A context holds copies, because the application may change its documents.
+    `id_key` names the place of the ID (see `DocumentIdKey`); a document without it has no ID.
 
     With `collapse`, documents of one ID become one context, at the rank of the first of them:
-    the chunks of a source count once, and k counts sources. Its text is theirs, with a blank line
-    between; score and metadata are the first one's, and it has no place. Without it k counts
-    chunks, and an ID that comes again earns nothing more. Documents without an ID stay.
+    the chunks of a source count once, and k counts sources. Its text joins their texts with blank
+    lines; it has the score and metadata of the first document, and no place. Without `collapse` k
+    counts chunks, and a repeated ID scores only once. Documents without an ID stay.
 
-    Raises `InputError`, naming the position, for what is no document; `ParameterError` for an
+    Raises `InputError`, naming the position, for anything but a document; `ParameterError` for an
     `id_key` of another kind.
     """
     return DocumentReader(id_key, collapse).contexts(documents)
 
 
 def is_document(item: object) -> bool:
-    """Return whether `item` is a document beyond doubt: not a text, nor some other mapping."""
+    """Return whether `item` is certainly a document: not a text, nor some other mapping."""
     item, _ = _scored(item)
     if isinstance(item, Mapping):
         return "page_content" in item or ("lc" in item and "page_content" in _kwargs(item))
@@ -148,7 +147,7 @@ def is_document(item: object) -> bool:
 
 
 def _scored(item: object) -> tuple[object, float | None]:
-    """Return a document and its score, None where it has none."""
+    """Return a document and its score, or None for a document without one."""
     if isinstance(item, (tuple, list)) and len(item) == 2:  # noqa: PLR2004 - a pair
         document, score = item
         if isinstance(score, Real):
@@ -157,7 +156,7 @@ def _scored(item: object) -> tuple[object, float | None]:
 
 
 def _finite(score: object) -> float | None:
-    # A score is for show, the order is the rank: a NaN similarity must not spoil the sample.
+    # Scores are only shown, since the order gives the rank: a NaN must not fail the sample.
     return float(score) if isinstance(score, Real) and isfinite(score) else None
 
 
@@ -186,11 +185,11 @@ def parts_of(
         raise ValueError(f"metadata must be a mapping, got {shown(metadata)}")
     placed = fields.get("start") is not None and fields.get("end") is not None
     span = {name: fields.pop(name, None) for name in _PLACE} if placed else {}
-    # Whoever returns plain mappings has no metadata in them: `id_key` finds the key all the same.
+    # A plain mapping may have no metadata: `id_key` finds the key among its fields too.
     return text, own_id, score if own_score is None else own_score, {**fields, **metadata}, span
 
 
 def _kwargs(dumped: Mapping[str, Any]) -> dict[str, Any]:
-    """Return what `langchain_core.load.dumpd` wrote of an object's fields."""
+    """Return an object's fields as `langchain_core.load.dumpd` wrote them."""
     kwargs = dumped.get("kwargs")
     return dict(kwargs) if isinstance(kwargs, Mapping) else {}

@@ -1,4 +1,4 @@
-"""Recall as an evaluator: LangSmith's, one of LangChain's string evaluators, and a function."""
+"""Recall as a LangSmith evaluator, a LangChain string evaluator, and a plain function."""
 
 from __future__ import annotations
 
@@ -51,30 +51,29 @@ if TYPE_CHECKING:
 
 
 class RecallStringEvaluator(RunEvaluator):
-    """Scores what a retriever, a chain or an agent retrieved against what it should have.
+    """Score the contexts retrieved by a retriever, a chain or an agent against a reference.
 
         RecallStringEvaluator(IdRecall(), Recall @ 5, nDCG @ 10, id_key="source")
 
     One object for every place: `langsmith.evaluate(…, evaluators=[evaluator])`, LangChain's
     `RunEvalConfig`, `evaluate_strings`, and a plain function of `inputs`, `outputs` and
-    `reference_outputs`. Everywhere it gives the same score. For programs that ask for a
-    `StringEvaluator` of `langchain-classic`: `langchain_fullrecall.classic` has a subclass of it.
+    `reference_outputs`. Each of them gives the same score. For programs that need a
+    `StringEvaluator` of `langchain-classic`, `langchain_fullrecall.classic` has a subclass of it.
 
-    - `scorer`: any fullrecall scorer. `measures`: what to report of its findings, each with a
-      feedback of its own: "id_recall@5", "id_recall.ndcg@10". Default: recall over all that was
-      retrieved.
+    - `scorer`: any fullrecall scorer. `measures`: the measures to report, each as a feedback of
+      its own: "id_recall@5", "id_recall.ndcg@10". Default: recall over all retrieved contexts.
     - `documents_key`: the key of the outputs that holds the documents. Default: the usual names,
-      then the retriever and tool runs that were traced, then an agent's messages.
+      then the traced retriever and tool runs, then an agent's messages.
     - `reference_key`: the key of the example's outputs that holds the reference. Default: the
       names that `Sample` takes. `input_key`: the key of the inputs that holds the question.
-    - `retriever`: is asked the question where the run shows no retrieval: what `observed` takes,
-      or a `Retriever`.
+    - `retriever`: a `Retriever`, or anything that `observed` takes, to ask the question if the run
+      shows no retrieval.
     - `keep`: whether LangSmith keeps the sample and its findings beside the score, so that
-      `report_of` needs to score nothing anew. They hold the texts that were retrieved.
-    - `view`: which list of a run's record is scored: "contexts", the final one; "retrieved", also
-      what a later step dropped; or "read", what the model's prompt had.
-    - `corpus`: what the retriever searches, as `fullrecall.evaluate` takes it: a sample whose label
-      is stale in it is unscored.
+      `report_of` need not score again. They hold the retrieved texts.
+    - `view`: the scored list of a run's record: "contexts", the final one; "retrieved", which
+      includes contexts that a later step dropped; or "read", the contexts in the model's prompt.
+    - `corpus`: the corpus that the retriever searches, as for `fullrecall.evaluate`: a sample
+      whose label is stale in it is unscored.
     - `id_key`, `collapse`, `which`, `name`, `failed_calls`, `other_tools`,
       `tool_documents`: those of `observed`. A
       `which`, `name` or `view` other than the default is part of the key:
@@ -135,7 +134,7 @@ class RecallStringEvaluator(RunEvaluator):
         return f"{type(self).__name__}({', '.join(map(repr, (self.scorer, *self.measures)))})"
 
     def __getstate__(self) -> dict[str, Any]:
-        return {**self.__dict__, "_summary": None}  # what it remembers is this process's
+        return {**self.__dict__, "_summary": None}  # its memory belongs to this process
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state)
@@ -148,7 +147,7 @@ class RecallStringEvaluator(RunEvaluator):
 
     @property
     def method(self) -> Method:
-        """How this evaluator scores: as its scorer does, by the name of what it looks at."""
+        """The scorer's method, with the selected calls and the view in its name."""
         method, calls = self.scorer.method, self._reading.label
         label = ",".join(filter(None, (calls, "" if self._view == "contexts" else self._view)))
         return replace(method, name=f"{method.name}[{label}]") if label else method
@@ -160,12 +159,12 @@ class RecallStringEvaluator(RunEvaluator):
 
     @property
     def requires_reference(self) -> bool:
-        """Whether it is to be passed a reference: yes. Without one it gives no score."""
+        """True: without a reference there is no score."""
         return True
 
     @property
     def requires_input(self) -> bool:
-        """Whether it is to be passed the question: yes. It does without, unless it retrieves."""
+        """True, though only an evaluator with a `retriever` needs the question."""
         return True
 
     def each(self) -> list[RecallStringEvaluator]:
@@ -182,7 +181,7 @@ class RecallStringEvaluator(RunEvaluator):
         """The summary evaluator of this evaluator's scores; see `RecallSummary`.
 
         `evaluate(target, …, evaluators=[evaluator], summary_evaluators=[evaluator.summary])`.
-        From when it is first asked for, the evaluator keeps every run's result for it.
+        From its first use on, the evaluator keeps every run's result for it.
         """
         if self._summary is None:
             self._summary = RecallSummary(self.measure_run, self.measures, self.feedback_keys)
@@ -191,7 +190,7 @@ class RecallStringEvaluator(RunEvaluator):
     def evaluate_run(
         self, run: Run, example: Example | None = None, evaluator_run_id: UUID | None = None
     ) -> EvaluationResult | EvaluationResults:
-        """Return the feedback for a run. Raises nothing: what fails is said in the comment."""
+        """Return the feedback for a run. Never raises: the comment reports a failure."""
         with self._traced(run, evaluator_run_id) as source_run:
             measured = self.measure_run(run, example)
         return self._feedback(run, measured, source_run)
@@ -209,9 +208,10 @@ class RecallStringEvaluator(RunEvaluator):
 
     @contextmanager
     def _traced(self, run: Run, run_id: UUID | None) -> Iterator[UUID | None]:
-        """Trace a block as the run of this evaluator, which a judge's calls lie below.
+        """Trace a block as the run of this evaluator, with a judge's calls below it.
 
-        What asks nobody needs no trace. Yields the ID of the run, None for no trace.
+        Scorers without a judge make no requests, so they need no trace. Yields the ID of the run,
+        or None without a trace.
         """
         if getattr(self.scorer, "judge", None) is None or run_id is None:
             yield None
@@ -221,7 +221,7 @@ class RecallStringEvaluator(RunEvaluator):
             yield run_id
 
     def measure_run(self, run: Run, example: Example | None) -> Measured:
-        """Return what a run comes to, with all that explains it. Raises nothing."""
+        """Return a run's sample and result, with a hint about its IDs. Never raises."""
         try:
             measured = measure(self._case_of(run, example), self.scorer, self._retriever)
         except Exception as error:  # noqa: BLE001 - LangSmith drops the row of what raises
@@ -238,12 +238,12 @@ class RecallStringEvaluator(RunEvaluator):
         reference_outputs: Any = None,
         **_others: Any,
     ) -> Any:
-        """Return the score as a function: of `inputs`, `outputs` and `reference_outputs`.
+        """Return the score of `outputs` for `inputs` and `reference_outputs`.
 
-        That is the form of openevals, of pytest and of LangSmith's own functions: one mapping
-        with `key`, `score` and `comment`, or a list of them where there are several measures.
-        `(runs, example)` compares runs, as `evaluate_comparative` asks: by one measure, so that
-        `each()` is what it is passed where there are several.
+        Functions of openevals, pytest and LangSmith have this form. The score is a mapping with
+        `key`, `score` and `comment`, or a list of them for several measures. `(runs, example)`
+        compares runs, for `evaluate_comparative`, by one measure: pass it `each()` of an evaluator
+        with several measures.
         """
         if runs is not None:
             return self._compared(runs, example)
@@ -270,15 +270,15 @@ class RecallStringEvaluator(RunEvaluator):
 
         - `prediction`: the documents that a retriever returned; the output of a chain or an agent
           that holds them; or an answer, together with `retrieved_documents`.
-        - `reference`: what should have been retrieved, in the scorer's own form (IDs, texts, an
-          answer), or a mapping with the names that `Sample` takes.
-        - `input`: the question; a `retriever` is asked it where no documents are given, with the
+        - `reference`: the reference in the scorer's own form (IDs, texts, an answer), or a mapping
+          with the names that `Sample` takes.
+        - `input`: the question. Without documents, a `retriever` is asked it, with the
           `callbacks`, `tags` and `metadata`.
-        - `include_run_info`: LangChain's own chain passes it, and is returned what it can read.
+        - `include_run_info`: LangChain's own chain passes it, and gets only the keys that it reads.
 
-        The dictionary has the first measure's `key` and its `score`, None where there is none;
-        `value`: the status, such as "scored" or "unscored"; `reasoning`; `scores` by key; and the
-        `Result` as `result`, which every other measure can be asked of.
+        The dictionary has the first measure's `key` and its `score`, or None without one; `value`:
+        the status, such as "scored" or "unscored"; `reasoning`; `scores` by key; and the `Result`
+        as `result`, which gives every other measure.
 
         Raises `InputError` for values that cannot be read.
         """
@@ -352,9 +352,8 @@ class RecallStringEvaluator(RunEvaluator):
         result: Result = measured.result
         first = self.measures[0]
         if in_chain:
-            # LangChain's own chain makes an EvaluationResult of whatever is returned to it, with
-            # its own key and comment: "reasoning", or any key that is no field, would cost the
-            # score.
+            # LangChain's own chain passes every key to an EvaluationResult, with its own key and
+            # comment: "reasoning", or any key that is not a field, would cost the score.
             return {"score": result[first], "evaluator_info": evaluator_info(measured)}
         pairs = zip(self.feedback_keys, self.measures, strict=True)
         return {
@@ -367,7 +366,7 @@ class RecallStringEvaluator(RunEvaluator):
         }
 
     def _case_of(self, run: Run, example: Example | None) -> ObservedSample:
-        """Return a run as a sample: with what was recorded of it, else what its trace has."""
+        """Return a run as a sample, with its recorded steps or else those of its trace."""
         outputs = (example.outputs if example is not None else None) or {}
         inputs = (example.inputs if example is not None else None) or run.inputs
         fields = example_fields(outputs, self._reference_key, self.scorer, self._reading.reader)
@@ -391,7 +390,7 @@ class RecallStringEvaluator(RunEvaluator):
     def _case_of_output(
         self, output: object, query: str | None, fields: Mapping[str, Any]
     ) -> ObservedSample:
-        """Return an output by itself as a sample: nothing else is known of its run."""
+        """Return an output as a sample, without any record of its run."""
         unseen = (
             f"no documents are known: {held(output)}; return them, pass documents_key=, or "
             "retrieved_documents="
@@ -423,7 +422,7 @@ class RecallStringEvaluator(RunEvaluator):
         fields: Mapping[str, Any],
         unseen: str | None = None,
     ) -> ObservedSample:
-        """Return a retrieval as a case; `unseen` is the error where nothing was observed."""
+        """Return a retrieval as a case; `unseen` is the error of a run without retrieval."""
         sample = Sample(user_input=query, **fields).with_retrieval(retrieval)
         nothing = retrieval.contexts is None and not retrieval.calls and retrieval.error == unseen
         return ObservedSample(sample, unseen if nothing else None, self._view, self._corpus)
@@ -458,7 +457,7 @@ class RecallStringEvaluator(RunEvaluator):
 
 
 def _turned(query: str | None, output: object) -> str | None:
-    """Return the question; where none is known, that of an agent's last turn."""
+    """Return the question, or if it is None the question of an agent's last turn."""
     turn = turn_of(output) if query is None else None
     return query if turn is None else turn.question
 
@@ -466,6 +465,6 @@ def _turned(query: str | None, output: object) -> str | None:
 def _retriever(retriever: Any, reading: LangChainReading) -> Retriever:
     if isinstance(retriever, Retriever):
         return as_retriever(retriever)
-    # The key is that of the target's outputs: the retriever's may have others.
+    # The key is that of the target's outputs: the retriever's outputs may have other keys.
     reading = replace(reading, documents_key=None)
     return ObservedLangChainRetriever(runnable_of(retriever), reading)

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 class _EvaluatedRun(NamedTuple):
-    """One run of an experiment, with its example, and what evaluators noted beside its scores."""
+    """One run of an experiment, with its example and the notes that evaluators left."""
 
     run: Run
     example: Example | None
@@ -26,7 +26,7 @@ class _EvaluatedRun(NamedTuple):
 
     @property
     def example_id(self) -> Any:
-        """The ID of its example, which a run names itself."""
+        """The ID of its example, which the run itself holds too."""
         return self.run.reference_example_id if self.example is None else self.example.id
 
 
@@ -40,14 +40,14 @@ def report_of(
         results = langsmith.evaluate(target, data=…, evaluators=[evaluator])
         Gate(Recall @ 5 >= 0.9).check(report_of(results))
 
-    `experiment` is what `langsmith.evaluate` or `await langsmith.aevaluate` returned; the name of
-    an experiment in LangSmith; or runs, or pairs of a run and its example. What a
-    `RecallStringEvaluator` measured stands beside its score, verdicts, evidence and usage too, and
-    is read from there: nothing is judged again. `evaluators` measure what was not measured then.
-    Rows have the example's ID, by which `compare` pairs them.
+    `experiment` is the return value of `langsmith.evaluate` or `await langsmith.aevaluate`; the
+    name of an experiment in LangSmith; or runs, or pairs of a run and its example. A
+    `RecallStringEvaluator` keeps its results beside its score, with verdicts, evidence and usage.
+    They are read from there, without judging again. `evaluators` measure the runs that lack their
+    results. Rows have the example's ID, by which `compare` pairs them.
 
-    Raises `ReportError` where runs have no such results and no evaluator is given; `InputError`
-    for what is no experiment.
+    Raises `ReportError` if runs have no such results and no evaluator is given; `InputError` for
+    anything but an experiment.
     """
     evaluated_runs = list(_evaluated_runs(experiment, client))
     scored = [
@@ -105,7 +105,10 @@ def _evaluated_runs(experiment: Any, client: Client | None) -> Iterable[_Evaluat
 
 
 def _finished(results: AsyncIterator[Any]) -> Iterator[Any]:
-    """Yield asynchronous results that are all there: whoever waits for them has an event loop."""
+    """Yield the rows of finished asynchronous results, without an event loop.
+
+    Raises `InputError` if the experiment has not ended.
+    """
     while True:
         waiting = cast("Coroutine[Any, Any, Any]", anext(results))
         try:
@@ -135,7 +138,7 @@ def _evaluated_run(entry: Any) -> _EvaluatedRun:
 
 
 def _in_order(evaluated_runs: Iterable[_EvaluatedRun]) -> list[_EvaluatedRun]:
-    """Return the runs in the order in which they started: they come back as they finish."""
+    """Sort the runs by their start: LangSmith returns them in the order in which they ended."""
     return sorted(evaluated_runs, key=lambda evaluated: evaluated.run.dotted_order)
 
 

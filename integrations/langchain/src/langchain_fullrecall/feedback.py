@@ -1,4 +1,4 @@
-"""A result as LangSmith and LangChain take one, so that nothing of it is lost on the way."""
+"""Write a whole result as the feedback of LangSmith and LangChain."""
 
 from __future__ import annotations
 
@@ -35,10 +35,10 @@ def feedback(
 ) -> EvaluationResult:
     """Return one measure of a result as LangSmith's feedback.
 
-    `evaluator_info` is what LangSmith keeps beside the score; with `whole` it has the sample and
-    all findings, from which `report_of` makes a report. Without a score `value` is empty too:
-    where a score is missing LangSmith's tables show `value`, and a text there would keep the
-    column from being averaged.
+    LangSmith keeps `evaluator_info` beside the score. With `whole` it has the sample and all
+    findings, from which `report_of` makes a report. Without a score `value` is empty too:
+    LangSmith's tables show it for a missing score, and a text there would keep the column from
+    being averaged.
     """
     return EvaluationResult(
         key=key,
@@ -50,7 +50,7 @@ def feedback(
 
 
 def evaluator_info(measured: Measured, *, whole: bool = True) -> dict[str, Any]:
-    """Return what LangSmith is to keep beside the score, as plain JSON values."""
+    """Return the values that LangSmith keeps beside the score, as plain JSON."""
     result = measured.result
     info: dict[str, Any] = {
         "status": str(result.status),
@@ -64,9 +64,9 @@ def evaluator_info(measured: Measured, *, whole: bool = True) -> dict[str, Any]:
 
 
 def _kept(measured: Measured) -> Sample:
-    """Return the sample as it is kept beside a score: without texts where only IDs were compared.
+    """Return the sample as kept beside a score: without texts if only IDs were compared.
 
-    The run itself has them. A context without an ID keeps its text, which is all that it has.
+    The run itself has the texts. A context without an ID keeps its text.
     """
     sample = measured.sample
     if not measured.by_id or sample.retrieval is None or sample.retrieval.contexts is None:
@@ -76,7 +76,7 @@ def _kept(measured: Measured) -> Sample:
 
 
 def row_of(info: object, position: int) -> tuple[Method, Row] | None:
-    """Return the method and the row that `evaluator_info` holds; None where it holds none."""
+    """Return the method and the row in `evaluator_info`, or None without them."""
     own = info.get("fullrecall") if isinstance(info, Mapping) else None
     if not isinstance(own, Mapping) or "row" not in own:
         return None
@@ -89,7 +89,7 @@ def row_of(info: object, position: int) -> tuple[Method, Row] | None:
 
 
 def comment(measured: Measured, measure: Measure) -> str:
-    """Return the score's reason and what was missed, or why there is no score, for a human."""
+    """Return the score's reason and the missed targets, or why there is no score, as a text."""
     result = measured.result
     if result.status is not Status.SCORED:
         parts = [f"{result.status}: {result.reason}"]
@@ -99,7 +99,7 @@ def comment(measured: Measured, measure: Measure) -> str:
         if missed:
             parts.append(f"missed: {', '.join(_listed(missed))}")
         if not result[Recall] and measured.retrieved:
-            # Random IDs of a store, or those of chunks, show themselves.
+            # The retrieved IDs show a reader whether they are random or those of chunks.
             parts.append(f"retrieved: {', '.join(_listed(measured.retrieved))}")
     if measured.hint:
         parts.append(measured.hint)

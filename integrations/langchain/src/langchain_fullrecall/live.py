@@ -1,8 +1,8 @@
-"""What happens in the runs of an experiment, recorded while evaluators exist that will ask for it.
+"""Record the runs of an experiment while it goes on, as long as evaluators exist.
 
-A trace that is still in the process holds the application's own lists, which may have changed by
-the time at which an evaluator sees them. So what runs inside of an experiment is recorded as
-`observed` does. Without an evaluator, and outside of an experiment, nothing is.
+A trace that is still in the process holds the application's own lists, which may change before an
+evaluator reads them. So the runs of an experiment are recorded as `observed` records them. Runs
+without an evaluator, or outside of an experiment, are not recorded.
 """
 
 from __future__ import annotations
@@ -25,17 +25,17 @@ if TYPE_CHECKING:
     from langsmith.schemas import Run
 
 _MOST_BYTES = 256_000_000
-"""Bytes that all recorders of runs not yet evaluated may hold; the oldest goes."""
+"""Bytes that all kept recorders may hold; beyond them the oldest recorder is dropped."""
 
 _MOST_EVALUATED = 64
-"""Runs that some evaluator has read and another one may read yet; the oldest one's recorder goes.
+"""Evaluated runs whose recorders are kept for further evaluators; the oldest is dropped first.
 
-An experiment's evaluators read a run one after the other, as many runs at once as it has threads.
+An experiment's evaluators read a run one after another, as many runs at once as it has threads.
 """
 
 
 class _Experiments:
-    """Stands in for a context variable: LangChain asks it for a handler at every call."""
+    """Acts as a context variable: LangChain asks it for a handler at every call."""
 
     def __init__(self) -> None:
         self.evaluators: WeakSet[Any] = WeakSet()
@@ -72,7 +72,7 @@ class _Experiments:
         return recorder
 
     def recorder(self, trace: UUID) -> LangChainRecorder | None:
-        """Return the recorder of a trace for an evaluator; None where there is none any more."""
+        """Return the recorder of a trace for an evaluator, or None if it is not kept."""
         with self._lock:
             recorder = self._recorders.get(trace)
             if recorder is not None:
@@ -107,7 +107,7 @@ class LiveRun(NamedTuple):
 
 
 def live_run(run: Run) -> LiveRun | None:
-    """Return what was recorded of a run; None for one that was not, or is gone."""
+    """Return a run's recorded steps, or None if its recorder is not kept."""
     recorder = _experiments.recorder(run.id)
     if recorder is None:
         return None

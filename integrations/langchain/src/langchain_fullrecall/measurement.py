@@ -1,4 +1,4 @@
-"""From what an adapter has read to a result, written once for callers that wait and that await."""
+"""Measure a sample that an adapter has read, for synchronous and asynchronous callers."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ from langchain_fullrecall.references import reads_ids
 
 
 class ObservedSample(NamedTuple):
-    """One thing to score: a sample with what was retrieved, or why no retrieval was observed.
+    """A sample to score, with its retrieval, or with the reason why none was observed.
 
-    `view` is which list of its record is scored, `corpus` what labels must be in; see
+    `view` is the scored list of its record, and `corpus` must contain its labels; see
     `fullrecall.evaluate`.
     """
 
@@ -30,15 +30,15 @@ class ObservedSample(NamedTuple):
 
     @property
     def can_be_asked(self) -> bool:
-        """Whether a retriever can say what was not observed."""
+        """Whether a retriever can be asked, because no retrieval was observed."""
         return self.unseen is not None and self.sample.user_input is not None
 
     def answered(self, retrieval: Retrieval) -> ObservedSample:
-        """Return the case with what a retriever said."""
+        """Return the case with a retriever's record."""
         return self._replace(sample=self.sample.with_retrieval(retrieval), unseen=None)
 
     def problem(self, *, asks: bool) -> str | None:
-        """Return why there is nothing to score; None where there is."""
+        """Return why the case cannot be scored, or None."""
         if self.unseen is None:
             return None
         if asks:
@@ -47,9 +47,9 @@ class ObservedSample(NamedTuple):
 
 
 class Measured(NamedTuple):
-    """A sample with its result, and what a human should know besides.
+    """A sample with its result, and a hint about its IDs for the comment.
 
-    Where the scorer compares IDs, `by_id` is true, and `retrieved` lists them.
+    If the scorer compares IDs, `by_id` is true and `retrieved` lists the retrieved IDs.
     """
 
     sample: Sample
@@ -60,7 +60,7 @@ class Measured(NamedTuple):
 
 
 def measure(case: ObservedSample, scorer: Scorer, retriever: Retriever | None = None) -> Measured:
-    """Return the result of a case; a `retriever` is asked where no retrieval was observed."""
+    """Return the result of a case; without an observed retrieval a `retriever` is asked."""
     if retriever is not None and case.can_be_asked:
         case = case.answered(_retrieved(retriever, case.sample))
     problem = case.problem(asks=retriever is not None)
@@ -73,7 +73,7 @@ def measure(case: ObservedSample, scorer: Scorer, retriever: Retriever | None = 
 async def ameasure(
     case: ObservedSample, scorer: Scorer, retriever: Retriever | None = None
 ) -> Measured:
-    """Return the same as `measure`; nothing in it blocks."""
+    """Return the same as `measure`, without blocking."""
     if retriever is not None and case.can_be_asked:
         try:
             case = case.answered(as_retrieval(await retriever.aretrieve(case.sample)))
@@ -87,7 +87,7 @@ async def ameasure(
 
 
 def unscored(scorer: Scorer, reason: str, sample: Sample | None = None) -> Measured:
-    """Return the result of what could not be measured."""
+    """Return the result of a sample that could not be measured, with the reason."""
     sample = sample or Sample()
     result = Result(scorer.method, Status.UNSCORED, note=reason).asked_of(sample)
     return Measured(sample, result)

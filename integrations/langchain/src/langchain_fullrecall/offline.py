@@ -1,4 +1,4 @@
-"""Eval runs that send nothing: LangSmith's `evaluate` without LangSmith."""
+"""Run LangSmith's `evaluate` without sending requests to LangSmith."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from requests.adapters import BaseAdapter
 
 
 class _NoTransport(BaseAdapter):
-    """Takes requests in the place of the adapter that would send them."""
+    """Refuses requests, in the place of the adapter that would send them."""
 
     def send(self, request: Any, *_settings: Any, **_options: Any) -> NoReturn:
         raise LangSmithError(
@@ -19,7 +19,7 @@ class _NoTransport(BaseAdapter):
         )
 
     def close(self) -> None:
-        """Nothing is open."""
+        """Do nothing: no connection is open."""
 
 
 class _OfflineClient(Client):
@@ -42,16 +42,15 @@ class _OfflineClient(Client):
 
 
 def offline_client() -> Client:
-    """Return a LangSmith client that sends nothing, for eval runs on one's own machine.
+    """Return a LangSmith client that sends no requests, for local eval runs.
 
         langsmith.evaluate(target, data=examples, evaluators=[RecallStringEvaluator()],
                            client=offline_client(), upload_results=False)
 
     `upload_results=False` alone keeps the experiment back, but not the runs of LangChain objects
-    in it: questions, documents and a judge's prompts are sent all the same, also where tracing is
-    switched off. With this client they stay, and evaluators see `child_runs` as always. `data` are
-    `Example`s; what has to ask LangSmith, such as the name of a data set, raises
-    `LangSmithError`.
+    in it: questions, documents and a judge's prompts are sent even with tracing switched off. This
+    client sends none of them, and evaluators still see `child_runs`. `data` are `Example`s; a call
+    that needs LangSmith, such as loading a data set by name, raises `LangSmithError`.
     """
     client = _OfflineClient(
         api_url="https://offline.invalid", api_key="offline", info={}, auto_batch_tracing=False

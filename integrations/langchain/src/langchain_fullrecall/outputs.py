@@ -1,4 +1,4 @@
-"""What inputs and outputs say in so many words: the question, the answer, the documents' key."""
+"""Read the documents, IDs, errors and tool queries that inputs and outputs name."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ DOCUMENT_KEYS = (
     "retrieved_docs",
     "docs",
 )
-"""Names under which an output declares what was retrieved."""
+"""Names under which an output declares the retrieved contexts."""
 
 _ID_KEYS = ("retrieved_context_ids", *_NAMES["retrieved_context_ids"])
 
 
 def unwrapped(value: object, key: str = "output") -> Any:
-    """Return the output of a run, or its input: tracing puts what is no mapping under a key."""
+    """Return a run's output or input without the key under which tracing puts other values."""
     if isinstance(value, Mapping) and len(value) == 1 and key in value:
         return value[key]
     return value
@@ -35,12 +35,12 @@ def unwrapped(value: object, key: str = "output") -> Any:
 def declared(
     output: object, reader: DocumentReader, documents_key: str | None, *, alone: bool
 ) -> list[Context] | None:
-    """Return the contexts that an output declares beyond doubt; None where it declares none.
+    """Return the contexts that an output certainly declares, or None without any.
 
-    That is what stands under `documents_key`, or IDs under a usual name, with their texts beside
-    them; and where the output is `alone`, without any step, documents and texts under a usual
-    name. Raises `InputError` where these are no documents, and where two names hold different
-    ones.
+    These are the documents under `documents_key`, or IDs under a usual name, with their texts
+    beside them. If the output is `alone`, without any step, documents and texts under a usual name
+    count too. Raises `InputError` for values that are not documents, and for two names with
+    different documents.
     """
     if not isinstance(output, Mapping):
         return None
@@ -57,12 +57,12 @@ def declared(
         return reader.collapsed(sample.retrieved_contexts or ())
     listed = list(ids) if is_list(ids) else ids
     paired = Sample(retrieved_context_ids=listed).retrieved_context_ids or ()
-    # A rank without an ID still takes its place.
+    # A context without an ID still has a rank.
     return reader.collapsed([Context("" if own is None else None, id=own) for own in paired])
 
 
 def _named(output: Mapping[str, Any]) -> list[Any] | None:
-    """Return what stands under a usual name of documents."""
+    """Return the list under a usual name of documents."""
     lists = {key: list(output[key]) for key in DOCUMENT_KEYS if is_list(output.get(key))}
     first = next(iter(lists), None)
     if first is None:
@@ -78,9 +78,9 @@ def _named(output: Mapping[str, Any]) -> list[Any] | None:
 
 
 def separate_lists(output: object, log: StepLog) -> None:
-    """Write down each list of an output as a step: what is known of its calls is their lists.
+    """Write down each list of an output as the step of a call that is not known otherwise.
 
-    Not where a usual name says which list counts.
+    Does nothing if a usual name says which list counts.
     """
     if not isinstance(output, Mapping) or not output.keys().isdisjoint((*DOCUMENT_KEYS, *_ID_KEYS)):
         return
@@ -91,20 +91,20 @@ def separate_lists(output: object, log: StepLog) -> None:
 
 
 def declared_error(output: object) -> str | None:
-    """Return why an application says that its retrieval failed."""
+    """Return the error that an application declares for its retrieval, if any."""
     error = output.get("retrieval_error") if isinstance(output, Mapping) else None
     return error if isinstance(error, str) else None
 
 
 def held(output: object) -> str:
-    """Return what an output has, for a message."""
+    """Return the keys or the type of an output, for a message."""
     if isinstance(output, Mapping):
         return f"the output has {', '.join(map(repr, output)) or 'nothing'}"
     return f"the output is {type(output).__name__}"
 
 
 def checked_key(output: object, documents_key: str | None) -> None:
-    """Raise `InputError` where an output has no documents at the key that was named for them."""
+    """Raise `InputError` if an output has no value at `documents_key`."""
     if documents_key is None:
         return
     if not isinstance(output, Mapping) or output.get(documents_key) is None:
@@ -112,7 +112,7 @@ def checked_key(output: object, documents_key: str | None) -> None:
 
 
 def tool_query(arguments: Any) -> str | None:
-    """Return what a tool was asked: its only text, the one called query, or all its arguments."""
+    """Return a tool's query: its only text, the text named query, or all its arguments."""
     if isinstance(arguments, str):
         try:
             read = ast.literal_eval(arguments)

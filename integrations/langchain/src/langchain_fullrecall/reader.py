@@ -1,4 +1,4 @@
-"""What stands in LangChain's values: documents, messages, prompts, commands, tools' artifacts."""
+"""Read LangChain's values: documents, messages, prompts, commands and tools' artifacts."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from langchain_fullrecall.documents import Original, is_document, parts_of
 
 _NO_PLACE: dict[str, Any] = {}
 _make: Any = tuple.__new__
-"""Makes a named tuple at half the cost of its class, once for each document that passes."""
+"""Make a named tuple at half the cost of its class, once for each document read."""
 
 
 class LangChainReader(ValueReader):
@@ -39,7 +39,7 @@ class LangChainReader(ValueReader):
         return DocumentCopy(0, own_id, text or "", Original(given_id, score, metadata, span))
 
     def copies(self, items: Sequence[Any]) -> list[DocumentCopy | None]:
-        """Return documents as copies: those of before of which nothing has changed."""
+        """Return documents as copies; an unchanged document keeps its earlier copy."""
         if set(map(type, items)) != {Document}:
             return super().copies(items)
         known, size = self._copies, 0
@@ -62,7 +62,7 @@ class LangChainReader(ValueReader):
         return copied
 
     def message(self, value: Any) -> Fields | None:
-        """Return the text of a message, and what a tool attached to it."""
+        """Return the text of a message, and the artifact of a tool's message."""
         if not isinstance(value, BaseMessage):
             return None
         text = text_of(value.content)
@@ -71,7 +71,10 @@ class LangChainReader(ValueReader):
         return (("content", text), ("artifact", value.artifact))
 
     def opened(self, value: Any) -> Fields | None:
-        """Return the state that a command writes or sends; nothing of what is no data."""
+        """Return the messages of a prompt, or the state that a command writes or sends.
+
+        Runnables, models and vector stores are not data: they have no fields.
+        """
         if isinstance(value, PromptValue):
             return (("messages", value.to_messages()),)
         if isinstance(value, (Runnable, BaseLanguageModel, VectorStore)):
@@ -82,7 +85,7 @@ class LangChainReader(ValueReader):
 
 
 def _graph_state(value: Any) -> Fields:
-    """Return what `Command` and `Send` carry, at the keys of the state; of all else nothing."""
+    """Return the state that a `Command` or `Send` holds, by its keys; any other value is empty."""
     state = getattr(value, "update", None) or getattr(value, "arg", None)
     if callable(state) or state is None:
         return ()
@@ -95,6 +98,6 @@ _COMMAND_FIELDS = frozenset({"graph", "update", "resume", "goto"})
 
 
 def stored_update(output: Any) -> Any:
-    """Return what a stored `Command` writes into the state, and any other output as it is."""
+    """Return the state that a stored `Command` writes, and any other output unchanged."""
     is_command = isinstance(output, Mapping) and output.keys() == _COMMAND_FIELDS
     return output["update"] if is_command else output

@@ -1,4 +1,4 @@
-"""From the steps that LangChain reported to the record of a retrieval."""
+"""Make the record of a retrieval from the steps that LangChain reported."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ class LangChainReading(StepReading):
 
     @property
     def names(self) -> tuple[str, ...]:
-        """The names of the calls that count; none for all."""
+        """The names of the calls that count; without names all count."""
         return (self.name,) if isinstance(self.name, str) else tuple(self.name)
 
     def retrieval(
@@ -55,11 +55,10 @@ class LangChainReading(StepReading):
         partial: str | None = None,
         unseen: str = "no retriever was called",
     ) -> Retrieval:
-        """Return what steps and the output of their root say was retrieved.
+        """Return the record of the retrieval in steps and the output of their root.
 
-        A selection other than that of all outermost calls asks for these calls alone. `unseen` is
-        the error where nothing was retrieved. Raises `InputError` for documents that cannot be
-        read.
+        With `name` or `which="innermost"`, only the selected calls count. `unseen` is the error of
+        a record without retrieval. Raises `InputError` for documents that cannot be read.
         """
         error = final = None
         steps = of_turn(steps, question, root)
@@ -82,12 +81,12 @@ class LangChainReading(StepReading):
 
     @property
     def label(self) -> str:
-        """What tells a score of selected calls from others: empty for all outermost calls."""
+        """The selection of calls, for the name of a score: empty for all outermost calls."""
         return ",".join([*self.names, *(["innermost"] if self.which == "innermost" else [])])
 
     @property
     def changes_documents(self) -> bool:
-        """Whether documents get other IDs than their own."""
+        """Whether `id_key` gives documents other IDs than their own."""
         return self.reader.id_key is not None
 
     def documents_of(self, copy: DocumentCopy, rank: int) -> tuple[DocumentCopy]:  # noqa: ARG002
@@ -114,11 +113,11 @@ class LangChainReading(StepReading):
 
 
 def _declaring(root: Step, contexts: Sequence[Context]) -> Step:
-    """Return the call itself with the list that its output declares in the place of all others."""
+    """Return the root step with only the contexts that its output declares."""
     reader = ValueReader()
     return replace(root, returned=reader.read(list(contexts)).lists, texts=())
 
 
 def reason(error: Exception) -> str:
-    """Return why something cannot be read: input errors speak for themselves, others are named."""
+    """Return an error as a reason: the message of an `InputError`, any other with its type."""
     return str(error) if isinstance(error, InputError) else brief(error)

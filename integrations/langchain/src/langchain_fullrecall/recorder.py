@@ -1,4 +1,4 @@
-"""LangChain's callbacks as the steps of a record. Holds no rule about what counts."""
+"""Record LangChain's callbacks as steps, without deciding which steps count."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from langchain_fullrecall.outputs import tool_query
 from langchain_fullrecall.reader import LangChainReader
 
 _retrieving: ContextVar[Hashable | None] = ContextVar("fullrecall_retrieving", default=None)
-"""The retriever run that is open in this context: a retriever does not tell what it calls."""
+"""The retriever run open in this context: a retriever does not name itself to the runs it calls."""
 
 _numbers = count()
 
@@ -37,14 +37,13 @@ RETRIED = "retry:attempt:"
 
 
 class LangChainRecorder(BaseCallbackHandler):
-    """A callback handler that writes down what happens below it.
+    """A callback handler that records each step below it.
 
-    `outer` is the recorder of the block around this one's: it sees the same. `questions` and
-    `answered` have the question and the answer of each outermost run.
+    `outer` is the recorder of the block around this one's, and gets the same steps. `questions`
+    and `answered` have the question and the answer of each outermost run.
     """
 
-    # Called where the run itself goes on, not in a task or thread beside it: only there does the
-    # context tell who calls.
+    # Called in the run's own task or thread, because only its context identifies the caller.
     run_inline = True
 
     def __init__(self, outer: LangChainRecorder | None = None) -> None:
@@ -98,26 +97,26 @@ class LangChainRecorder(BaseCallbackHandler):
         run_id: UUID,
         **fields: Any,
     ) -> None:
-        """Write down what a chat model is sent."""
+        """Write down the messages sent to a chat model."""
         self.began("llm", serialized, None, run_id, fields, prompt=messages)
 
     def on_llm_start(
         self, serialized: dict[str, Any], prompts: list[str], *, run_id: UUID, **fields: Any
     ) -> None:
-        """Write down what a model is sent."""
+        """Write down the prompts sent to a model."""
         self.began("llm", serialized, None, run_id, fields, prompt=prompts)
 
     def on_chain_end(self, outputs: Any, *, run_id: UUID, **fields: Any) -> None:
-        """Write down what a step returned; a tool that reports a failure failed.
+        """Write down the output of a step; a tool that reports a failure failed.
 
-        What was streamed to a step is known only now, and is among `fields`.
+        `fields` has a step's streamed inputs, which are complete only now.
         """
         message = message_of(outputs) if isinstance(outputs, ToolMessage) else None
         error = None if message is None else message.failure
         self.ended(run_id, outputs, error, fields.get("inputs"))
 
     def on_chain_error(self, error: BaseException, *, run_id: UUID, **fields: Any) -> None:
-        """Write down that a step failed, or left early; what it hands over then is its output."""
+        """Write down that a step failed or left early; a `Command` that it passed is its output."""
         left_early, output = _departure(error)
         reason = None if left_early else brief(error)
         self.ended(run_id, output, reason, fields.get("inputs"))
@@ -198,10 +197,10 @@ class LangChainRecorder(BaseCallbackHandler):
             self._outer.ended(run_id, output, error, given)
 
     def _caller(self, stated: int | None) -> Hashable | None:
-        """Return who called: the context knows better than what a run is told.
+        """Return the step that called: the context's if it is below the parent that a run states.
 
-        Fallbacks and what `with_config` wraps are told of their caller's caller; what a retriever
-        calls, of the retriever's caller.
+        Fallbacks and runnables wrapped by `with_config` state their caller's caller; the runs that
+        a retriever calls state the retriever's caller.
         """
         config = var_child_runnable_config.get() or {}
         around = getattr(config.get("callbacks"), "parent_run_id", None)
@@ -248,7 +247,7 @@ def _open_retriever(log: StepLog, step: Step | None) -> Hashable | None:
 
 
 def graph_task(tags: Any, metadata: Mapping[str, Any]) -> Hashable | None:
-    """Return the task of a graph of which a step is an attempt."""
+    """Return the LangGraph task that this step is an attempt of."""
     task: Hashable | None = metadata.get(_TASK)
     if task is None:
         return None
@@ -256,7 +255,7 @@ def graph_task(tags: Any, metadata: Mapping[str, Any]) -> Hashable | None:
 
 
 def is_closed(tags: Any, metadata: Mapping[str, Any]) -> bool:
-    """Return whether a step is a task of a graph without a thread, whose state is this run's."""
+    """Return whether a step is a task of a graph without a thread, which keeps no earlier state."""
     return graph_task(tags, metadata) is not None and metadata.get("thread_id") is None
 
 
@@ -266,10 +265,10 @@ def branch_of(
     caller: Step | None,
     call_id: str | None = None,
 ) -> tuple[Hashable | None, str]:
-    """Return the group of steps that run at once to which one belongs, and its branch of it.
+    """Return a step's group of steps that run in parallel, and its branch in it.
 
-    Those are the branches of a parallel, the children of an ensemble, the tasks of one step of a
-    graph, and the tools that a model calls, in the order in which its message has them.
+    Groups are the branches of a parallel, the children of an ensemble, the tasks of one step of a
+    graph, and the tools that a model calls, in the order of its message.
     """
     for tag in map(str, tags):
         if tag.startswith("graph:step:"):
@@ -283,10 +282,11 @@ def branch_of(
 
 
 def _departure(error: BaseException) -> tuple[bool, Any]:
-    """Return whether a step left early without failing, and what it handed over.
+    """Return whether a step left early without failing, and its output.
 
-    A stream that nobody reads on ends so; a node of a graph that waits for a human; and one that
-    hands a `Command` to the graph around its own. LangGraph raises what these two are.
+    These steps leave early: a stream that is not read to its end; a graph's node that waits for a
+    human; and a node that passes a `Command` to the outer graph, its output. LangGraph raises the
+    last two as errors.
     """
     errors = sys.modules.get("langgraph.errors")
     if errors is None or not isinstance(error, errors.GraphBubbleUp):
@@ -314,9 +314,10 @@ _NEAR = 8
 
 
 def _starts_fallbacks() -> bool:
-    """Return whether the run that starts now is one with fallbacks: no handler is told.
+    """Return whether the starting run has fallbacks, which LangChain tells no handler.
 
-    Where LangChain changes its ways the answer is no, and what fell back is unscored.
+    Reads the stack. If LangChain changes, this returns False, and samples with fallbacks are
+    unscored.
     """
     frame: FrameType | None = sys._getframe(3)  # noqa: SLF001 - no handler is told
     for _ in range(_NEAR):
@@ -328,7 +329,7 @@ def _starts_fallbacks() -> bool:
 
 
 def _open_recorders() -> Iterator[LangChainRecorder]:
-    """Yield the recorders that see what happens now, each once."""
+    """Yield the recorders of this context, each once."""
     callbacks: Any = (var_child_runnable_config.get() or {}).get("callbacks")
     handlers = getattr(callbacks, "handlers", callbacks) or ()
     known = [each for each in handlers if isinstance(each, LangChainRecorder)]
@@ -363,6 +364,6 @@ def _trace(documents: object, query: str | None) -> None:
 
 capturing: ContextVar[LangChainRecorder | None] = ContextVar("fullrecall_capture", default=None)
 hooks: list[Any] = [capturing]
-"""What `get` returns the recorder of a context from."""
-# Registered once: LangChain keeps every hook for good, and asks all of them at every call.
+"""Context variables, and objects like them, whose `get` returns a context's recorder."""
+# Registered once: LangChain never drops a hook, and asks all of them at every call.
 register_configure_hook(capturing, inheritable=True)

@@ -1,4 +1,4 @@
-"""What must be retrieved, as an example or a caller says it, as the fields of a `Sample`."""
+"""Read the references of an example or a caller as the fields of a `Sample`."""
 
 from __future__ import annotations
 
@@ -32,18 +32,18 @@ _BARE: dict[type, tuple[str, str]] = {
     EntityRecall: ("reference_entities", "reference_entities"),
     ClaimRecall: (_ANSWER, "reference_claims"),
 }
-"""By kind of scorer: the field that a reference without a name is, as a text and as a list."""
+"""By class of scorer: the field for an unnamed reference that is a text, and for a list."""
 
 
 def reference_fields(reference: object, scorer: Scorer, reader: DocumentReader) -> dict[str, Any]:
-    """Return the fields of a `Sample` that `reference` is for this scorer.
+    """Return `reference` as the fields of a `Sample` for this scorer.
 
-    A mapping with the fields' names, or those of other tools, says it itself; its other keys are
-    left out. Otherwise the scorer decides: IDs for `IdRecall`, texts for `TextRecall` and
-    `SpanRecall`, for `EntityRecall` a list of entities. Documents may stand for
-    texts, and for their IDs. None is no reference.
+    A mapping names the fields, as `Sample` or other tools do; its unknown keys are left out.
+    Otherwise the scorer decides: IDs for `IdRecall`, texts for `TextRecall` and `SpanRecall`, a
+    list of entities for `EntityRecall`. A document is read as its text, or as its ID. None gives
+    no fields.
 
-    Raises `InputError` where a reference without a name may be more than one thing.
+    Raises `InputError` for an unnamed reference that could be several fields.
     """
     if reference is None:
         return {}
@@ -85,9 +85,9 @@ def example_fields(
 ) -> dict[str, Any]:
     """Return the references that an example's outputs hold.
 
-    They are under `key`; or under the names that `Sample` takes; or, as LangChain's own
-    evaluators have it, the only output is the reference. Raises `InputError` where `key` is
-    missing, and for values that cannot be references.
+    They are under `key`; or under the names that `Sample` takes; or, as in LangChain's own
+    evaluators, the only output is the reference. Raises `InputError` for a missing `key`, and for
+    values that cannot be references.
     """
     if key is not None:
         if key not in outputs:
@@ -101,7 +101,7 @@ def example_fields(
 
 
 def reads_ids(scorer: Scorer) -> bool:
-    """Return whether a scorer compares IDs whatever the sample holds."""
+    """Return whether a scorer compares IDs for every sample."""
     return isinstance(scorer, IdRecall)
 
 
@@ -119,7 +119,7 @@ def _bare_field(reference: object, scorer: Scorer) -> str:
 
 
 def _is_graded(reference: Mapping[Any, Any]) -> bool:
-    """Return whether a mapping is `{id: grade}`: no field of a sample is a number."""
+    """Return whether a mapping is `{id: grade}`, since no field of a sample is a number."""
     return bool(reference) and all(isinstance(grade, Real) for grade in reference.values())
 
 

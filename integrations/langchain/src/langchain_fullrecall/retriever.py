@@ -1,4 +1,4 @@
-"""Anything of LangChain that retrieves, as the `Retriever` that `evaluate` and others ask."""
+"""Adapt LangChain's retrievers, chains, graphs and agents as the `Retriever` of `evaluate`."""
 
 from __future__ import annotations
 
@@ -54,33 +54,33 @@ def observed(
     other_tools: Collection[str] = (),
     tool_documents: ToolDocuments = None,
 ) -> ObservedLangChainRetriever:
-    """Return a retriever, vector store, chain, graph or agent as what `evaluate` asks.
+    """Return a retriever, vector store, chain, graph or agent as a retriever for `evaluate`.
 
         evaluate(samples, IdRecall(), retriever=observed(agent, id_key="source"))
 
-    What each retriever, tool, reranker and step inside returns is recorded while it happens, and
-    so is what models were sent.
+    Each call records the results of every retriever, tool, reranker and step inside, and the
+    prompts of models.
 
     - `config`: goes with every call.
-    - `as_input`: makes the input of the question. Default: by the thing's own input schema: a
-      message of a user for agents, `{"input": question}` for a chain that has one such key, else
-      the question itself. A sample's conversation, `metadata["history"]`, goes before the message,
+    - `as_input`: a function that makes the input from the question. Default: by the input schema:
+      a user's message for agents, `{"input": question}` for a chain with one such key, else the
+      question itself. A sample's conversation, `metadata["history"]`, goes before the message,
       under `chat_history` or `history`, and to a function that has such a parameter.
     - `documents_key`: the key of the output that holds the final list. Default: the usual names.
-    - `id_key`: where a document's ID stands: `Document.id` by default, a metadata key, several of
+    - `id_key`: the place of a document's ID: `Document.id` by default, a metadata key, several of
       them, or a function of the document. `collapse`: that of `contexts`.
-    - `which`: of nested retriever calls, those that count: "outermost" (default), whose documents
-      are merged or reranked already; or "innermost", their parts. `name`: only calls of this name,
-      or of one of several.
-    - `failed_calls`: "unscored" (default) leaves a sample unscored where a call failed and no retry
-      or fallback succeeded; "score" scores what the other calls returned, and says so.
-    - `other_tools`: names of tools that return text but retrieve nothing. A tool that returns a
-      long text of which no document is known leaves a sample unscored otherwise.
+    - `which`: the nested retriever calls that count: "outermost" (default), whose documents are
+      merged or reranked already; or "innermost", their parts. `name`: only calls of this name, or
+      of one of several.
+    - `failed_calls`: "unscored" (default) leaves a sample unscored if a call failed and no retry
+      or fallback succeeded; "score" scores the results of the other calls, with a note.
+    - `other_tools`: names of tools that return text but do not retrieve. Any other tool that
+      returns a long text without known documents leaves a sample unscored.
     - `tool_documents`: by the name of a tool, a function that returns the documents in its result.
       Default: hits in lists, in envelopes such as {"results": […]}, and in JSON text of these.
 
-    How often a failing retriever is called again is for LangChain to say:
-    `observed(retriever.with_retry())`. Raises `ParameterError` for what cannot be called.
+    Retries of a failing retriever are LangChain's: `observed(retriever.with_retry())`. Raises
+    `ParameterError` for a value that cannot be called.
     """
     reading = LangChainReading(
         id_key=id_key,
@@ -126,10 +126,10 @@ class ObservedLangChainRetriever:
         )
 
     def __call__(self, question: str, k: int) -> list[Context]:
-        """Return the first `k` contexts of a search that goes that deep, as `diagnose` asks.
+        """Return the first `k` contexts of a search for at least `k`, for `diagnose`.
 
-        Raises `ParameterError` where nothing inside can be told to return more, and what the
-        search raises.
+        Raises `ParameterError` if no retriever inside has a field for `k`, and `InputError` for a
+        search that fails or calls no retriever.
         """
         search = deeper(self._runnable, k)
         retriever = ObservedLangChainRetriever(search, self._reading, self._config, self._as_input)
@@ -139,7 +139,7 @@ class ObservedLangChainRetriever:
         return list(record.contexts[:k])
 
     def retrieve(self, sample: Sample, /) -> Retrieval:
-        """Return what is retrieved for the sample's question, step by step."""
+        """Return the record of the retrieval for the sample's question."""
         recorder, arguments = self._call(sample)
         try:
             output = self._runnable.invoke(**arguments)
@@ -203,7 +203,7 @@ class ObservedLangChainRetriever:
 
 
 def _needs_thread(runnable: Runnable[Any, Any], config: RunnableConfig) -> bool:
-    """Return whether a graph keeps the state of its runs by a thread, and none is named."""
+    """Return whether a graph keeps its state by thread and the config names no thread."""
     if getattr(runnable, "checkpointer", None) in (None, False, True):
         return False
     configs = (config, getattr(runnable, "config", None) or {})
@@ -211,7 +211,7 @@ def _needs_thread(runnable: Runnable[Any, Any], config: RunnableConfig) -> bool:
 
 
 def _is_search(runnable: Runnable[Any, Any]) -> bool:
-    """Return whether the call is one step already: a retriever that is asked as all of them are."""
+    """Return whether the runnable is a retriever with the standard `invoke`, which is one step."""
     own = type(runnable)
     return isinstance(runnable, BaseRetriever) and (
         own.invoke is BaseRetriever.invoke and own.ainvoke is BaseRetriever.ainvoke
@@ -219,7 +219,7 @@ def _is_search(runnable: Runnable[Any, Any]) -> bool:
 
 
 def runnable_of(source: LangChainObservable) -> Runnable[Any, Any]:
-    """Return what `observed` takes as a runnable; raise `ParameterError` for anything else."""
+    """Return a source as a runnable; raise `ParameterError` if `observed` does not take it."""
     if isinstance(source, Runnable):
         return source
     if isinstance(source, type):
@@ -238,9 +238,9 @@ def runnable_of(source: LangChainObservable) -> Runnable[Any, Any]:
 
 
 def _listing(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Return a function that gives all that a generator yields.
+    """Return a function that joins all values of a generator function.
 
-    LangChain adds up what a generator yields; of what cannot be added, it takes the last.
+    LangChain itself adds the values, and keeps only the last of values that cannot be added.
     """
     if isgeneratorfunction(function):
 
@@ -260,7 +260,7 @@ def _listing(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def input_of(runnable: Runnable[Any, Any]) -> Callable[[str, Sequence[Any]], Any]:
-    """Return what makes the input of a question and the messages before it, by the input schema."""
+    """Return a function that makes the input from a question and history, by the input schema."""
     keys = _keys(runnable)
     named = [key for key in _QUESTIONS if key in keys][:1]
     earlier = [key for key in _HISTORIES if key in keys][:1]
@@ -277,7 +277,7 @@ def input_of(runnable: Runnable[Any, Any]) -> Callable[[str, Sequence[Any]], Any
 
 
 def _keys(runnable: Runnable[Any, Any]) -> list[str]:
-    """Return the keys of a mapping that the runnable takes; none where it takes anything else."""
+    """Return the keys of a runnable's input mapping, empty for any other input."""
     try:
         schema = runnable.get_input_jsonschema()
     except Exception:  # noqa: BLE001 - Pydantic has none for a state that is typing.TypedDict

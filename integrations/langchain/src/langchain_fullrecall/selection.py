@@ -1,4 +1,4 @@
-"""Which of the calls of a run count as its retrieval."""
+"""Select the calls of a run that count as its retrieval."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from fullrecall.observe.failures import failures_of
 from fullrecall.observe.tree import Tree
 
 Level: TypeAlias = Literal["outermost", "innermost"]
-"""Which of nested retriever calls counts: the one that a chain made, whose documents are merged
-or reranked already, or those that made no further one."""
+"""The nested retriever calls that count: the outer one, whose documents are merged or reranked
+already, or the calls without further calls inside."""
 
 
 def selected(level: Level, names: Sequence[str], steps: Sequence[Step]) -> list[Step]:
-    """Return the calls that are meant, failed ones included, each as if it were alone.
+    """Return the selected calls, failed ones included, without parents or inputs.
 
-    Without names, all are.
+    Without names, calls of any name are selected.
     """
     tree = Tree(steps)
     good = failures_of(tree).recovered
@@ -34,7 +34,7 @@ def selected(level: Level, names: Sequence[str], steps: Sequence[Step]) -> list[
 
 
 def missing(names: Sequence[str], steps: Sequence[Step]) -> str:
-    """Return why no call is meant: there was none, or none has the name."""
+    """Return why no call is selected: no retriever was called, or none has the name."""
     called_names = dict.fromkeys(step.name for step in _calls(steps))
     if not called_names:
         return "no retriever was called"

@@ -1,4 +1,4 @@
-"""Whether this version of LangChain reports its runs as the recorder expects."""
+"""Check that this version of LangChain reports its runs as the recorder expects."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from langchain_fullrecall.recorder import LangChainRecorder
 
 
 class _Probe(BaseRetriever):
-    """Returns what a function of the query does."""
+    """A retriever that returns the documents of a function of the query."""
 
     work: Callable[[str], list[Document]]
 
@@ -46,10 +46,10 @@ def _fail(query: str) -> list[Document]:
 
 
 def _unsent(chain: Runnable[Any, Any], recorder: LangChainRecorder) -> Any:
-    """Run a chain without anybody else's callbacks; its trace is sent nowhere.
+    """Run a chain without the application's callbacks, and without sending its trace.
 
-    Without any tracer LangChain refuses to run where LANGCHAIN_TRACING is set, the variable of its
-    first one, even if LANGCHAIN_TRACING_V2 is set beside it.
+    Without any tracer LangChain refuses to run if LANGCHAIN_TRACING is set, the variable of its
+    first tracer, even if LANGCHAIN_TRACING_V2 is set beside it.
     """
     client = offline_client()
     tracer = LangChainTracer(client=client)
@@ -59,10 +59,10 @@ def _unsent(chain: Runnable[Any, Any], recorder: LangChainRecorder) -> Any:
 
 @cache
 def broken() -> str | None:
-    """Return why nothing can be recorded with this version of LangChain; None if all is well.
+    """Return why this version of LangChain cannot be recorded, or None if it can.
 
     A tiny chain runs once through LangChain's own callbacks: a retriever that fails, whose
-    fallback is a retriever with another one inside.
+    fallback is a retriever with another retriever inside.
     """
     fallback = _Probe(name="outer", work=_first_of_two)
     chain: Runnable[Any, Any] = _Probe(name="down", work=_fail).with_fallbacks([fallback])

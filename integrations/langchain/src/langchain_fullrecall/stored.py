@@ -19,15 +19,15 @@ if TYPE_CHECKING:
 _KINDS: dict[str, StepKind] = {"retriever": "retriever", "tool": "tool", "llm": "llm"}
 
 _FALLBACKS = "RunnableWithFallbacks"
-"""All that a stored run says of its kind: one that was given another name made nothing good."""
+"""The name of a stored run with fallbacks, its only mark: a renamed run recovers no failure."""
 
 _NO_TIME = datetime.min.replace(tzinfo=UTC)
 
 
 class StoredRun:
-    """The steps of a stored run and of all below it.
+    """The steps of a stored run and of all runs below it.
 
-    `partial` says why they are known to be partial: who called whom is not always stored.
+    `partial` says why they are known to be partial: a run's caller is not always stored.
     """
 
     def __init__(self, run: Run) -> None:
@@ -56,9 +56,9 @@ class StoredRun:
         if message is not None:
             output = {"content": message.text, "artifact": message.artifact}
         if run.error and left_early(run.error):
-            failed, output = None, run.error  # what it handed over is printed there
+            failed, output = None, run.error  # the error prints its output
         if kind == "tool" and hands_over(unwrapped(outputs)):
-            kind = "chain"  # it searches nothing
+            kind = "chain"  # it does not search
         contents = Contents((), ()) if failed else self._returned(kind, outputs, output, parent)
         name = run.name or kind
         group, branch = branch_of(tags, metadata, self._at.get(parent))
@@ -94,14 +94,14 @@ class StoredRun:
             read = self._reader.read_result if parent is None else self._reader.read
             contents = read(output)
             return self._reader.with_hits(contents, output) if kind == "tool" else contents
-        # Whatever a retriever returned is documents, under whichever key tracing put it.
+        # A retriever's output is documents, under any key of the trace.
         documents = outputs.get("documents", output)
         contents = self._reader.read(documents)
         lists = tuple(DocumentList((), each.documents) for each in contents.lists[:1])
         return Contents(lists, contents.texts)
 
     def _order(self) -> None:
-        """Number the beginnings and ends: in time, a caller's around those of what it called."""
+        """Number the beginnings and ends by time, a caller's around those of its callees."""
         events = []
         for step in self.steps:
             run = self._runs[step.id]  # type: ignore[index]
@@ -126,7 +126,7 @@ class StoredRun:
         return _aware(self._runs[step.id].start_time or _NO_TIME)  # type: ignore[index]
 
     def _find_callers(self) -> None:
-        """Put below their callers what reports the caller's caller: fallbacks and retrievers do."""
+        """Move runs inside fallbacks and retrievers, stored beside their callers, below them."""
         siblings: dict[Hashable, list[Step]] = {}
         for step in sorted(self.steps, key=lambda each: each.began):
             if any(str(tag).startswith(RETRIED) for tag in step.labels[0]):
@@ -142,7 +142,7 @@ class StoredRun:
         own, _ = caller.labels
         for step in inside:
             if step.parent != caller.parent:
-                continue  # another one inside has it
+                continue  # another caller inside has adopted it
             tags, _ = step.labels
             if caller.tries and own and set(own) <= set(tags):
                 step.parent = caller.id
@@ -170,13 +170,13 @@ def unseen_in(run: Run) -> str:
 
 
 def _walk(run: Run) -> Iterator[tuple[Run, Hashable | None, int]]:
-    """Yield a run and all below it, each once, with the ID of the run above it, and its depth."""
+    """Yield a run and all runs below it, each once, with its parent's ID and its depth."""
     stack: list[tuple[Run, Hashable | None, int]] = [(run, None, 0)]
     visited: set[Hashable] = set()
     while stack:
         current, parent, depth = stack.pop()
         if current.id in visited:
-            continue  # one that reported two callers stands twice in the tree
+            continue  # a run that reported two callers is twice in the tree
         visited.add(current.id)
         yield current, parent, depth
         stack.extend((child, current.id, depth + 1) for child in reversed(current.child_runs or ()))
@@ -187,7 +187,7 @@ def _aware(moment: datetime) -> datetime:
 
 
 def _inside(step: Step, other: Step) -> bool:
-    """Return whether a step ran within the time of another one."""
+    """Return whether a step ran within the time of another step."""
     if step is other or step.ended is None or other.ended is None:
         return False
     return other.began < step.began and step.ended < other.ended

@@ -22,16 +22,16 @@ if TYPE_CHECKING:
 
 
 class RecallSummary:
-    """Gives the mean of an evaluator's scores over an experiment, with what it stands on.
+    """Return the mean of an evaluator's scores over an experiment, with the counts of its runs.
 
     It is an evaluator's `summary`, and goes to `evaluate(…, summary_evaluators=[…])`.
-    LangSmith passes a summary evaluator the runs but not their scores: this one remembers what
-    its evaluator measured for each run, so that no run is judged twice. A run that it has not
-    seen it measures then and there.
+    LangSmith passes a summary evaluator the runs but not their scores: this one remembers its
+    evaluator's result for each run, so that no run is judged twice. It measures the runs that its
+    evaluator has not measured.
 
-    The key is the score's with ".mean" behind it. The mean is over the runs that have a score;
-    how many have none, and why, is in the comment and in `evaluator_info`. Where no reference ID
-    was seen in the whole experiment the comment says what would find them.
+    The key is the score's with ".mean" behind it. The mean is over the runs with a score; the
+    comment and `evaluator_info` count the runs without one, with the reasons. If no reference ID
+    was retrieved in the whole experiment, the comment has the most frequent hint about IDs.
     """
 
     def __init__(
@@ -56,7 +56,7 @@ class RecallSummary:
     def __call__(
         self, runs: Sequence[Run], examples: Sequence[Example]
     ) -> EvaluationResult | EvaluationResults:
-        """Return the mean over these runs; several where the evaluator gives several scores."""
+        """Return the mean over these runs for each measure of the evaluator."""
         measured = [self._of(run, example) for run, example in zip(runs, examples, strict=True)]
         if not measured:
             return EvaluationResults(results=[])
@@ -115,7 +115,7 @@ def _feedback(
 
 
 def _id_hints(measured: Sequence[Measured]) -> list[str]:
-    """Return the hint that most runs have where none found a reference ID; at most one."""
+    """Return at most one hint, the most frequent, and none if any run found a reference ID."""
     if any(each.result.score for each in measured):
         return []
     hints = Counter(each.hint for each in measured if each.hint)
