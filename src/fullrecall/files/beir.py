@@ -12,14 +12,14 @@ from fullrecall.samples.sample import Sample
 
 
 def is_beir(folder: Path) -> bool:
-    """Return whether a folder has questions and judgments as BEIR has them."""
+    """Return whether a folder has the questions and judgments of BEIR."""
     return (folder / "qrels").is_dir() and bool([*folder.glob("queries.jsonl*")])
 
 
 def read_beir(folder: Path, split: str) -> Iterator[Sample]:
     """Yield the questions that a split judges, in the order of the judgments.
 
-    Raises `InputError` for a split that is not there, and for a judged query without a text.
+    Raises `InputError` for a missing split, and for a judged query without a text.
     """
     questions = next(folder.glob("queries.jsonl*"))  # perhaps packed
     qrels = next((folder / "qrels").glob(f"{split}.tsv*"), None)

@@ -26,7 +26,7 @@ _SEPARATORS = (";", "|", "\n", ",")
 _LONGEST_ID = 200
 _FEWEST_WORDS = 4
 _NOTHING = frozenset({"null", "none", "nan", "na", "n/a", "nat", "<na>"})
-"""What tables write where nothing is given: not an ID."""
+"""Words that tables write for a missing value: not IDs."""
 
 _LONGEST_PYTHON = 1 << 20
 """Characters of a list in Python's notation that is read."""
@@ -39,9 +39,9 @@ _PLACE = re.compile(r"\S:[^\W\d_]")
 
 
 def has_mark(text: str) -> bool:
-    """Return whether a text is an ID whatever its blanks: it has a file's ending, a URL, or `::`.
+    """Return whether a text is an ID even with blanks: it has a file's ending, a URL, or `::`.
 
-    A colon inside of a word (`Act 12:annex III`) is such a mark where no sentence ends.
+    A colon inside a word (`Act 12:annex III`) is such a mark unless the text ends a sentence.
     """
     if len(text) > _LONGEST_ID:
         return False
@@ -50,7 +50,7 @@ def has_mark(text: str) -> bool:
 
 
 def opened(value: Any) -> Any:
-    """Return the list or object that a text is, as JSON or as Python prints it; else the value."""
+    """Return the list or object of a text, as JSON or as Python prints it; else the value."""
     if not isinstance(value, str) or value.lstrip()[:1] not in ("[", "{"):
         return value
     try:
@@ -151,10 +151,10 @@ def _bracketed(text: str) -> object:
 
 
 def _python_list(text: str) -> list[object] | None:
-    """Return a list as Python prints it, such as pandas writes it to CSV; None for any other.
+    """Return the list of a text in Python's notation, as pandas writes it to CSV; None without one.
 
-    NumPy prints lists without commas, whose texts Python would join, and cuts long ones with dots:
-    what does not print as it was written is not read.
+    NumPy prints lists without commas, so that Python would join their texts, and cuts long lists
+    with dots. So a list is read only if Python prints it as the same text.
     """
     if len(text) > _LONGEST_PYTHON:
         return None
@@ -166,10 +166,10 @@ def _python_list(text: str) -> list[object] | None:
 
 
 def _separated_ids(text: str) -> list[str]:
-    """Return the IDs of a text with one kind of separator; none where it may mean something else.
+    """Return the IDs of a text with one kind of separator; an empty list for an ambiguous text.
 
-    An ID has no white space within, or marks of a file in each part; one without a separator is a
-    list of one.
+    IDs have no white space, unless each part has the marks of a file. A text without a separator
+    is one ID.
     """
     separators = [separator for separator in _SEPARATORS if separator in text]
     if len(separators) > 1:

@@ -78,7 +78,7 @@ class ColumnValues:
 
     @property
     def form(self) -> str:
-        """What its items are: "ids", "texts", or "" where that is not clear."""
+        """The form of its items: "ids", "texts", or "" where that is not clear."""
         if not self.items or not self.is_all((str, int)) or self.are_flags:
             return ""
         if self.words & usual.TITLES and not any(map(ends_sentence, self.items)):

@@ -36,16 +36,16 @@ _BUFFER_BYTES = 2**16
 
 
 def kind_of(name: str) -> str | None:
-    """Return the kind of container that a file's name ends in; None where it ends in no such."""
+    """Return the kind of container that a file's name ends in; None for any other ending."""
     packed = name.lower().endswith(".gz")
     ending = Path(name.lower().removesuffix(".gz")).suffix.removeprefix(".")
     return ending if ending in KINDS and not (packed and ending == "parquet") else None
 
 
 def rows_of_file(path: str, kind: str, left_out: AbstractSet[str] = frozenset()) -> FileRows:
-    """Return the rows of a file of a kind, perhaps without the columns that are left out.
+    """Return the rows of a file of a kind; Parquet is read without the columns in `left_out`.
 
-    Raises `InputError`, which has the line but not the path, after all rows before it.
+    Raises `InputError`, with the line but without the path, after all rows before it.
     """
     if kind == "parquet":  # at the call
         pyarrow("reading Parquet")
@@ -72,7 +72,7 @@ def json_lines(path: str, _: object = None, *, limit: int | None = None) -> Line
 def _json(path: str, _: object) -> FileRows:
     """Yield the objects of an array, or the only one; or those of JSON Lines.
 
-    The latter are what spans' exporters and Hugging Face's `to_json` write into a `.json`.
+    Exporters of spans and Hugging Face's `to_json` write JSON Lines into a `.json` file.
     """
     limit = text_files.MAX_TEXT_LENGTH
     if Path(path).is_file() and _begins_with_object(path, limit):  # a pipe is read once
@@ -129,7 +129,7 @@ def _csv(path: str, _: object, delimiter: str | None = None) -> FileRows:
 
 
 def wrong_width(cells: Sequence[str], header: Sequence[str]) -> str:
-    """Return what is wrong with a row that has more or fewer cells than the header."""
+    """Return the problem of a row that has more or fewer cells than the header."""
     return (
         f"the row has {len(cells)} cells, the header {len(header)}: quote cells that hold the "
         "delimiter or a line break, and write an empty cell as nothing between delimiters"
@@ -176,8 +176,8 @@ def csv_records(path: str, delimiter: str | None) -> Generator[tuple[int, list[s
 def _parquet(path: str, left_out: AbstractSet[str]) -> FileRows:
     """Yield the numbered rows of a Parquet file, without the columns that are left out.
 
-    It is read a piece at a time: by default each column of a row group, which may be the whole
-    file, comes into memory at once.
+    The file is read a piece at a time. By default pyarrow reads each column of a row group at
+    once, and one row group may be the whole file.
     """
     pa = pyarrow("reading Parquet")
     if path == STANDARD_INPUT:
@@ -185,7 +185,7 @@ def _parquet(path: str, left_out: AbstractSet[str]) -> FileRows:
     rows_before = 0
     try:
         with (
-            pa.OSFile(path, "rb") as opened,  # closed, too, where it is no Parquet
+            pa.OSFile(path, "rb") as opened,  # closed also where it is not Parquet
             pa.parquet.ParquetFile(opened, buffer_size=_BUFFER_BYTES, pre_buffer=False) as file,
         ):
             header = [name for name in file.schema_arrow.names if name not in left_out]

@@ -1,4 +1,4 @@
-"""What a test set is about: documents with an ID each, from texts, files or frameworks."""
+"""Documents of a test set, each with an ID, from texts, files or frameworks."""
 
 from __future__ import annotations
 
@@ -52,8 +52,8 @@ ENDINGS = (".txt", ".md", ".markdown", ".rst", ".html", ".htm", ".jsonl")
 class Documents:
     """Documents that can be read again and again, one at a time.
 
-    Of a folder only the file that is being read is in memory. Raises `InputError`, when read,
-    for what is not a document and for an ID that names two texts.
+    Only one file of a folder is in memory at a time. Raises `InputError`, when read, for an item
+    that is not a document and for an ID that names two texts.
     """
 
     origin: Any
@@ -70,16 +70,17 @@ class Documents:
 
 
 def documents_of(origin: DocumentsLike | Documents) -> Documents:
-    """Return what is given as documents.
+    """Return the documents of a folder, a file, a mapping or an iterable.
 
     - A folder: its `.txt`, `.md`, `.rst`, `.html` and `.jsonl` files, also in folders below it;
       the path within the folder is the ID. A file likewise, by its name.
     - A mapping from IDs to texts.
     - An iterable of texts, mappings, `Context`s, LangChain or LlamaIndex documents, or anything
-      with an `id` and a `text`. A text without an ID gets one from its content. What can be read
-      once only is kept in memory.
+      with an `id` and a `text`. A text without an ID gets one from its content. An
+      iterator is kept in memory.
 
-    Raises `InputError` for a path that is not there or holds no documents, and for anything else.
+    Raises `InputError` for a path that does not exist or has no documents, and for any other
+    value.
     """
     if isinstance(origin, Documents):
         return origin
@@ -135,7 +136,7 @@ def is_page(name: str) -> bool:
 
 
 def html_text(page: str) -> str:
-    """Return what a reader of an HTML page sees, with a blank line where a block ends.
+    """Return the visible text of an HTML page, with a blank line where a block ends.
 
     Scripts, styles and the head are left out. Raises `MissingExtraError` without beautifulsoup4.
     """
@@ -152,7 +153,7 @@ def html_text(page: str) -> str:
 
 
 def _document(entry: Any, position: str) -> Document:
-    """Return one entry as a document; its ID is its own, else its source, else of its text."""
+    """Return an entry as a document, by its ID, else its source, else a digest of its text."""
     try:
         context = context_of(entry)
         own = entry.get("source") if isinstance(entry, Mapping) else getattr(entry, "source", None)
@@ -175,8 +176,8 @@ def read_contexts(path: FilePath) -> Iterator[Context]:
     """Return the contexts of a JSON Lines file: one object per line, blank lines skipped.
 
     An object has a `text`, an `id` or both, under these names or those of BEIR, LangChain and
-    Pyserini; what else it has goes into the context's metadata. Raises `InputError` with the
-    line's number for what is no context.
+    Pyserini; all other keys go into the context's metadata. Raises `InputError` with the line's
+    number for a line that is not a context.
     """
     name = existing_file(path)
     return in_file(name, each_row(json_lines(name), _context), kind="")

@@ -1,4 +1,4 @@
-"""Words in the names of columns that are not English, with the English words they mean."""
+"""Foreign words in the names of columns, each with its English word."""
 
 from __future__ import annotations
 
@@ -56,8 +56,8 @@ def _bare(text: str) -> str:
 def english_words(name: str) -> list[str]:
     """Return the words of a name in lower case, each known foreign word as its English one.
 
-    Chinese and Japanese write words without blanks: the longest known ones are taken, and the
-    text between two is a word.
+    Chinese and Japanese write words without blanks: the longest known words are taken, and
+    the text between two of them is a word.
     """
     words = re.findall(r"[0-9a-z]+|[^\W_0-9a-z]+", _bare(name.lower()))
     if name.isascii() and not any(word in _english() for word in words):

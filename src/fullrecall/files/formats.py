@@ -1,4 +1,4 @@
-"""The formats of other tools: one table, of the paths at which each has a sample's fields."""
+"""A table of other tools' formats: the paths at which each has a sample's fields."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ RawRow: TypeAlias = Mapping[str, Any]
 class Format(NamedTuple):
     """How a tool writes samples.
 
-    - `needs`: the columns by which a row is known: a group of names between bars needs one of them.
-    - `fields`: the path of each field; of several between ` | ` the first that a row has.
+    - `needs`: the columns by which a row is known: of names with bars between them, one is enough.
+    - `fields`: the path of each field; of several with ` | ` between them, the first in the row.
     - `left_out`: columns that are not kept as metadata, such as all paragraphs of a haystack.
-    - `rows`: where the rows lie, if the file's own rows are not it.
-    - `spread`: for a file that paths do not explain: returns rows of a record.
+    - `rows`: the path of the rows, if they are not the file's own rows.
+    - `spread`: returns the rows of a record, for a file that paths cannot describe.
     - `writes`: the path at which `write` puts each field; None where the tool reads no such file.
     - `constants`: columns that each written row has.
     - `groups`: whether `writes` puts reference IDs as lists of alternatives.
@@ -253,5 +253,5 @@ FORMATS: Mapping[str, Format] = MappingProxyType(
 
 
 def format_of(row: RawRow) -> str | None:
-    """Return the name of the format that a row has the columns of; None for any other row."""
+    """Return the name of the format whose columns a row has; None for any other row."""
     return next((name for name, form in FORMATS.items() if form.knows(row)), None)

@@ -39,7 +39,7 @@ def from_rows(
 
 
 def _explained(samples: Iterator[Sample]) -> Iterator[Sample]:
-    """Yield the samples of a Dask frame; an error for a list that is a text says how that came."""
+    """Yield the samples of a Dask frame; explain in the error why its lists are texts."""
     try:
         yield from samples
     except InputError as error:
@@ -67,9 +67,9 @@ def _filled(value: Any) -> Any:
 
 
 def rows_of(rows: Any) -> Iterator[object]:
-    """Return an iterator over the rows of whatever `from_rows` takes.
+    """Return an iterator over the rows of any value that `from_rows` takes.
 
-    Raises `InputError` for what is no iterable of rows.
+    Raises `InputError` for a value that is not an iterable of rows.
     """
     if is_frame(rows):
         return frame_rows(rows)

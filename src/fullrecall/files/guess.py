@@ -18,7 +18,7 @@ from fullrecall.samples.sample import Sample
 def guessed(
     records: Sequence[RawRow], given: Given, rows: str | None, *, file: str = "FILE"
 ) -> ReadPlan:
-    """Return the plan of rows: the given parts, and for all others the guess."""
+    """Return the plan of rows: the given parts, and a guess of all other parts."""
     return _Guess(records, given).plan(rows, file)
 
 
@@ -137,12 +137,12 @@ class _Guess(ReferencesPlan):
         ]
         if len(asked) == 1:
             self.put("user_input", asked[0].path)
-        for column in self.free():  # an object of another form: the sample says what is wrong
+        for column in self.free():  # an object of another form: `Sample` raises the error
             if FIELDS.get(column.name) == "user_input":
                 self.put("user_input", column.path)
 
     def _unasked(self) -> None:
-        """Doubt the question, where no column has its name and one may be it."""
+        """Doubt the question, where no column has its name, but a column may hold it."""
         aside = ("id", "group", "metadata", None)
         named = any(FIELDS.get(snake(name)) not in aside for name in self.names)
         is_ours = set(self.names) <= FIELDS.keys()

@@ -50,7 +50,7 @@ class Condition:
 
 
 def _is_like(text: str, pattern: str) -> bool:
-    """Return whether a text is a pattern's, in which `*` is any text."""
+    """Return whether a text matches a pattern, in which `*` matches any text."""
     first, *rest = pattern.split("*")
     if not rest:
         return text == pattern
@@ -75,7 +75,7 @@ PathStep: TypeAlias = str | int | Each
 
 @dataclass(frozen=True)
 class RowPath:
-    """Steps from a row to its values, and perhaps a template of what is made of them.
+    """Steps from a row to its values, and perhaps a template to fill with them.
 
     `text` is the path as the user types it. `template` is a text with paths between braces, or a
     mapping of the fields of a context.
@@ -164,7 +164,7 @@ def _is_each(step: PathStep) -> bool:
 
 
 def _walk(value: Any, steps: Sequence[PathStep]) -> Iterator[Any]:
-    """Yield the values at steps; null is not there."""
+    """Yield the values at steps; null counts as missing."""
     if value is None:
         return
     if not steps:

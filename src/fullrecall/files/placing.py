@@ -11,8 +11,8 @@ from fullrecall.files.paths import Each, PathStep, path_of
 def place(row: dict[str, Any], text: str, value: Any) -> None:
     """Put a value into a row at a path, so that the path finds it there.
 
-    At `[]` the value is a list, of which each item gets an object of its own; the mapping of a
-    template's fields is put at their paths.
+    At `[]` the value is a list, and each item gets an object of its own. The values of a
+    template's fields are put at the fields' paths.
     """
     path = path_of(text)
     names = path.template if isinstance(path.template, Mapping) else None
@@ -65,7 +65,7 @@ def _set(at: Any, step: str | int, value: Any) -> None:
 
 
 def _of_condition(step: Each) -> dict[str, Any]:
-    """Return an object for which the condition of a step holds, as far as a value says it."""
+    """Return an object with the flag or value of a step's condition on one column; else empty."""
     condition = step.condition
     if condition is None or condition.path.column is None:
         return {}

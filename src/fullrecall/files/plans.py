@@ -60,7 +60,7 @@ class Doubt(NamedTuple):
 
 
 IN_MEMORY = ("rows", "samples")
-"""What stands in place of a file for rows that are in memory."""
+"""Names in place of a file's, for rows that are in memory."""
 
 
 @dataclass(frozen=True, repr=False)
@@ -199,7 +199,7 @@ class ReadPlan:
 
     @staticmethod
     def _truth(field: str, path: Condition, row: RawRow) -> object:
-        """Return what a condition says of a row; None where the row does not have its path."""
+        """Return whether a condition holds for a row; None where the row does not have its path."""
         value = path.path.value(row)
         if value is MISSING or (path.pattern is None and is_missing(value)):
             return None
@@ -210,7 +210,7 @@ class ReadPlan:
 
 
 def _without_plan(typed: Sequence[str]) -> Iterator[str]:
-    """Yield the words of a command without the options that say a plan."""
+    """Yield the words of a command without the options of a plan."""
     words = iter(typed)
     for word in words:
         option, equals, _ = word.partition("=")
@@ -221,7 +221,7 @@ def _without_plan(typed: Sequence[str]) -> Iterator[str]:
 
 
 def _last_question(value: list[Any]) -> tuple[Any, dict[str, Any]]:
-    """Return the last question of a conversation, and what was said before as metadata."""
+    """Return the last question of a conversation, with the turns before it as metadata."""
     from fullrecall.observe.messages import messages_of  # which most files do not need
 
     turns = [
@@ -241,8 +241,8 @@ def _last_question(value: list[Any]) -> tuple[Any, dict[str, Any]]:
 class Given(NamedTuple):
     """The parts of a plan that the user says: the path of the rows, and those of fields.
 
-    `left_out` are columns that are dropped, `unguessed` the fields that are not to be guessed, and
-    `sought` is the field that every scorer needs: a column that may hold it does.
+    Columns in `left_out` are dropped, and fields in `unguessed` are not guessed. `sought` is the
+    field that every scorer needs: a column that may hold it is taken for it.
     """
 
     rows: str | None = None
@@ -258,7 +258,7 @@ class Given(NamedTuple):
         fields: Mapping[str, str | None] | None,
         rename: Mapping[str, str | None] | None,
     ) -> Given:
-        """Return what the options of `read` say; raise `ParameterError` for what they may not."""
+        """Return the parts given by options of `read`; raise `ParameterError` for wrong ones."""
         pairs = [(name, path, "fields") for name, path in (fields or {}).items()]
         left_out = {column for column, field in (rename or {}).items() if field is None}
         pairs += [(field, quoted(column), "rename") for column, field in (rename or {}).items()

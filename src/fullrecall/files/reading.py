@@ -65,7 +65,7 @@ def read(
     `.parquet`, all but the last also with `.gz`; `format` is one of them without the dot and
     overrides. The rows and the fields of a sample are found by the names and values of the columns
     (`plan_of`), and those of well-known tools and benchmarks by their columns. Where that leaves a
-    doubt, the error shows the plan. `rows` and `fields` say what the columns do not:
+    doubt, the error shows the plan. `rows` and `fields` settle it:
 
     - `rows`: the path of the rows in the file: `questions[]`, `data[].paragraphs[].qas[]`; `*` for
       the values of a mapping, each with its key in `key`.
@@ -137,7 +137,7 @@ def plan_of(
 def planned_head(
     path: FilePath, *, id_key: IdKey | None = None, **options: Any
 ) -> tuple[ReadPlan, Callable[[], Sample]]:
-    """Return the plan of a file, and what reads its first sample."""
+    """Return the plan of a file, and a function that reads its first sample."""
     kind = options.pop("format")
     given = Given.of(options["rows"], options["fields"], options.get("rename"))
     _check_format(kind)

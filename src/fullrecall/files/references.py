@@ -27,7 +27,7 @@ _FLAG = re.compile(r"(is_)?(support\w*|selected|relevant|gold|positive|evidence)
 
 
 class ReferencesPlan(PartialPlan):
-    """A plan in the making that finds the columns with references, and with what was retrieved."""
+    """A plan in the making that finds the columns of references and of retrieved contexts."""
 
     def references(self) -> None:
         """Take the columns of references and of the retrieved contexts, or doubt them."""
@@ -56,7 +56,7 @@ class ReferencesPlan(PartialPlan):
         used = frozenset().union(*(columns_at(*pair) for pair in self.fields.items()))
         near = [each for each in self.free() if each.name not in known | used]
         for column in near:
-            from difflib import get_close_matches  # which few files need
+            from difflib import get_close_matches  # few files need it
 
             meant = get_close_matches(column.name, FIELDS, n=1, cutoff=0.85)
             if meant and f"{column.name}s" not in meant and FIELDS[meant[0]] not in self.fields:
@@ -124,7 +124,7 @@ class ReferencesPlan(PartialPlan):
             self.doubt(TEXTS, why, column.path)
 
     def _retrieved(self, columns: Sequence[ColumnValues]) -> None:
-        """Take the columns of what was retrieved."""
+        """Take the columns of the retrieved contexts or IDs."""
         for column in columns:
             if column.words & {"retrieved", "hits"} and not column.words & (usual.GOLD | {"gt"}):
                 if column.form == "ids":
@@ -202,7 +202,7 @@ class ReferencesPlan(PartialPlan):
         return ids
 
     def _is_told(self, column: ColumnValues, *, is_alone: bool) -> bool:
-        """Return whether a name with the words of references tells that it holds documents."""
+        """Return whether a name with the words of references is that of documents."""
         if self._is_sure(column) or not is_alone:
             return True
         if column.name in usual.ANSWERS and not column.has_lists:
@@ -298,7 +298,7 @@ class ReferencesPlan(PartialPlan):
         )
 
     def _flat_span(self, columns: Sequence[ColumnValues]) -> str | None:
-        """Return the span that four columns of a row say, if they do."""
+        """Return the path of the span that four columns of a row give; None without one."""
         by_name = {column.name: column.path for column in columns}
         start, end = (
             next((by_name[n] for n in names if n in by_name), None)
@@ -366,7 +366,7 @@ _FLAGS = frozenset({"true", "false", "0", "1"})
 
 
 def _places(item: RawRow) -> list[str]:
-    """Return the keys of an object that say a place in a document."""
+    """Return the keys of an object that give a place in a document."""
     keys = [snake(str(key)) for key in item if _is_place(frozenset(words_of(str(key))))]
     return [key for key in keys if not key.endswith(("text", "title", "_full_page"))]
 

@@ -1,4 +1,4 @@
-"""Where a file has its rows: the path of the records that have a question each."""
+"""The path of a file's rows: the records with a question each."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class RowBelow(dict[str, Any]):
 
 
 def rows_in(records: Sequence[Any]) -> str | None:
-    """Return the path at which records have their rows; None where they are the rows."""
+    """Return the path at which records have their rows; None where the records are the rows."""
     first = next((record for record in records if isinstance(record, Mapping)), {})
     if first.keys() <= FIELDS.keys() or _has_question(first):
         return None
@@ -65,7 +65,7 @@ def _has_question(row: RawRow) -> bool:
 
 
 def _have_references(turns: list[Any]) -> bool:
-    """Return whether each turn of a conversation has references, and is a row therefore."""
+    """Return whether each turn of a conversation has references, so that it is a row."""
     return any(
         looks_gold(str(name)) for turn in turns if isinstance(turn, Mapping) for name in turn
     )
@@ -84,7 +84,7 @@ class _List(NamedTuple):
 
 
 def _lists(row: RawRow) -> list[_List]:
-    """Return the lists of objects within a row, upper first."""
+    """Return the lists of objects within a row, upper lists first."""
     found: list[_List] = []
     level: list[tuple[str, Any]] = [("", row)]
     for _ in range(_DEEPEST):

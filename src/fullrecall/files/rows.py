@@ -32,7 +32,7 @@ from fullrecall.samples.sample import ID_FIELDS, Sample
 T = TypeVar("T")
 
 RowNumber: TypeAlias = int | str
-"""The line on which a row begins, its number in Parquet, or what else names it in an error."""
+"""The line on which a row begins, its number in Parquet, or another label for its errors."""
 
 NumberedRows: TypeAlias = Iterable[tuple[RowNumber, object]]
 
@@ -40,7 +40,7 @@ Rename: TypeAlias = Mapping[str, str | None]
 """The user's column with the field that it holds; None leaves the column out."""
 
 _MOST_SHOWN = 500
-"""Characters of a row's error: it may repeat what a file holds."""
+"""The most characters of a row's error, which may repeat values of the file."""
 
 _HEAD = 200
 _HEAD_LETTERS = 2**20
@@ -85,8 +85,8 @@ class PlannedRows:
     def samples(self, records: NumberedRows) -> Iterator[Sample]:
         """Yield the sample of each row; raise `InputError` at the first row without one.
 
-        A path of the user's that no row has is an error: before the first sample where the first
-        rows are all, else at the end.
+        A user's path that no row has is an error: before the first sample if there are only the
+        first rows, else at the end.
         """
         rows, head, stopped, is_all = self._begun(records)
         self._look([row for _, row in head])
@@ -133,7 +133,7 @@ class PlannedRows:
     def _begun(
         self, records: NumberedRows
     ) -> tuple[Iterator[tuple[RowNumber, object]], list[Any], InputError | None, bool]:
-        """Return rows, those of them that make the plan, and the error that ended these."""
+        """Return all rows, the first rows, the error that ended these, and whether no rows follow."""
         iterator = iter(records)
         head, stopped, _ = _head(iterator)
         self._rows = self._given.rows or rows_in([record for _, record in head])
@@ -220,7 +220,7 @@ _TEXT_FIELDS = frozenset({"id", "user_input", "group"})
 
 
 def _reaches(row: RawRow, name: str, text: str) -> bool:
-    """Return whether a row has what a path of the user's names, if only as null."""
+    """Return whether a row has a value, or null, at a user's path."""
     path = condition_of(text).path if name in TRUTHS else path_of(text)
     is_plain = path.template is None and not any(isinstance(step, Each) for step in path.steps)
     if is_plain and path.columns <= row.keys():
@@ -248,9 +248,9 @@ def _is_other(columns: frozenset[str], plan: ReadPlan) -> bool:
 def _head(
     rows: Iterator[tuple[RowNumber, object]],
 ) -> tuple[list[tuple[RowNumber, object]], InputError | None, bool]:
-    """Return the first rows, the error that ended them, and whether there are no others.
+    """Return the first rows, the error that ended them, and whether no rows follow.
 
-    A row with the names of `Sample` alone needs no others to tell how it is read.
+    One row with only the names of `Sample` is enough to tell how the rows are read.
     """
     head: list[tuple[RowNumber, object]] = []
     letters = 0
@@ -300,9 +300,9 @@ def _spread(
     form: Format | None,
     source: object,
 ) -> Generator[tuple[RowNumber, object], None, None]:
-    """Yield the rows of records: of each those at a path, which have the columns above them.
+    """Yield the rows at a path of each record, with the columns of the records above them.
 
-    `form` is the format of the first record, which may spread it.
+    `form` is the format of the first record. It may split each record into rows.
     """
     spread = None if form is None else form.spread
     try:
@@ -323,8 +323,8 @@ def _spread(
 def rows_at(record: object, path: str) -> Iterator[object]:
     """Yield the rows of a record at a path, each with the plain columns of the records above it.
 
-    `*` is each value of a mapping, or each object of those that are lists of objects; its key is
-    the column `key`.
+    `*` is each value of a mapping or, where some values are lists of objects, each object of
+    these; the column `key` has the key.
     """
     if path == "*":
         values = record if isinstance(record, Mapping) else {}
@@ -363,16 +363,16 @@ def _below(value: Any, steps: Sequence[Any], above: Mapping[str, Any]) -> Iterat
 
 
 def placed(error: InputError, number: RowNumber) -> InputError:
-    """Return an error that says which row it is of."""
+    """Return an error with the number or label of its row."""
     if isinstance(number, int):
         return error.at(line=number)
     return InputError(f"{number}: {error.problem}", field=error.field)
 
 
 def each_row(rows: NumberedRows, convert: Callable[[Any], T]) -> Iterator[T]:
-    """Yield what each row is converted to, which has a number, or a label for its errors.
+    """Yield each row as converted; a row comes with a number, or a label, for its errors.
 
-    Raises `InputError` at the row that `convert` raises a `ValueError` for, after all before it.
+    Where `convert` raises a `ValueError`, raises `InputError`, after all rows before.
     """
     try:
         for number, row in rows:
@@ -384,14 +384,14 @@ def each_row(rows: NumberedRows, convert: Callable[[Any], T]) -> Iterator[T]:
                 raise placed(_clipped(problem), number) from None
             yield converted
     finally:
-        if isinstance(rows, Generator):  # whoever keeps the error does not keep the file open
+        if isinstance(rows, Generator):  # a caller that keeps the error does not keep the file open
             rows.close()
 
 
 def in_file(path: str, contents: Iterable[T], kind: str = "samples") -> Iterator[T]:
-    """Yield what `path` holds: errors name it, and holding nothing is one, but for an empty `kind`.
+    """Yield the contents of `path`, and name it in errors.
 
-    `kind` is what it should hold.
+    `kind` names the contents: without any, raises `InputError` unless `kind` is empty.
     """
     empty = True
     try:
@@ -433,7 +433,7 @@ def as_mapping(row: object) -> Mapping[Any, Any]:
 def _deepeval(row: object) -> RawRow | None:
     """Return a test case or a golden of deepeval by its names; None for any other row.
 
-    What its own `model_dump` has beside them differs from version to version.
+    Its own `model_dump` has more fields, which differ from version to version.
     """
     if type(row).__module__.partition(".")[0] != "deepeval":
         return None

@@ -15,10 +15,10 @@ from fullrecall.show.spreadsheet import bare
 def sheet_rows(path: FilePath, needed: Sequence[Sequence[str]]) -> Lines:
     """Yield the rows of a sheet that people filled in, with the lines on which they begin.
 
-    It is CSV or TSV, else JSON Lines. Column names are in lower case; of each item of `needed` one
-    must be there. Spreadsheets save semicolons and tabs, and leave out empty cells at the end:
-    all of it is read. Raises `InputError` for a column that is missing or there twice, and
-    for more cells than columns.
+    It is CSV or TSV, else JSON Lines. Column names are in lower case; the sheet must have
+    one name of each item of `needed`. Reads semicolons, tabs, and rows without the empty
+    cells at their end, as spreadsheets save them. Raises `InputError` for a missing column, for two
+    columns of one name, and for more cells than columns.
     """
     name = existing_file(path)
     if kind_of(name) not in ("csv", "tsv"):

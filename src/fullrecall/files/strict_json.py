@@ -1,4 +1,4 @@
-"""JSON that is read strictly: a key that an object holds twice is an error, not a lost value."""
+"""Strict reading of JSON: a key that occurs twice in an object is an error, not a lost value."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from fullrecall.errors import InputError
 
 
 def parsed(text: str, line: int | None = None) -> object:
-    """Return the value that `text` is; it begins at `line` of a file, if it is of one.
+    """Return the value of a JSON text, which begins at `line` of a file, if it is from one.
 
-    Raises `InputError` for what is not JSON and for a key that stands twice in one object.
+    Raises `InputError` for anything but JSON and for a key that occurs twice in one object.
     """
     with _placed(text, line):
         return _DECODER.decode(text)
@@ -72,8 +72,8 @@ def _placed(text: str, line: int | None) -> Iterator[None]:
 
 
 def _object(pairs: list[tuple[str, object]]) -> dict[str, object]:
-    # json keeps the last of two equal keys. In `{"d1": 3, "d1": 1}` that drops a judgment, and
-    # nothing tells which of the two was meant.
+    # json keeps the last of two equal keys. In `{"d1": 3, "d1": 1}` that drops a judgment,
+    # and the intended one is unknown.
     values = dict(pairs)
     if len(values) < len(pairs):
         ((twice, _),) = Counter(key for key, _ in pairs).most_common(1)

@@ -1,4 +1,4 @@
-"""Text files as checked lines: gzip, encodings, over-long lines, and where each error stands."""
+"""Text files as checked lines: gzip, encodings, over-long lines, and the place of each error."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def text_lines(path: str, limit: int | None = None) -> Generator[tuple[int, str]
     """Yield each line of a file with its number (from 1) and its line ending.
 
     No more than `limit` characters of a line come into memory; the default is `MAX_LINE_LENGTH`.
-    Raises `InputError`, which has the line but not the path, at the first line that cannot be
+    Raises `InputError`, with the line but without the path, at the first line that cannot be
     read, after all lines before it.
     """
     most = MAX_LINE_LENGTH if limit is None else limit
@@ -126,12 +126,12 @@ def too_long(most: int, line: int) -> InputError:
 
 
 def _read(read: Callable[[int], str], most: int, line: int) -> str:
-    """Return a text that begins at a line, of at most so many characters."""
+    """Return a text that begins at `line`, of at most `most` characters."""
     return as_text(_guarded(read, most, line), line)
 
 
 def as_text(text: str, line: int) -> str:
-    """Return a text that begins at a line; raise `InputError` where a part of it is none."""
+    """Return a text that begins at a line; raise `InputError` for bytes that are not text."""
     wrong = None if text.isascii() and "\0" not in text else _NO_TEXT.search(text)
     if wrong is not None:
         byte = ord(wrong[0]) & 0xFF
@@ -143,7 +143,7 @@ def as_text(text: str, line: int) -> str:
 
 
 def _guarded(read: Callable[[int], T], size: int, line: int) -> T:
-    """Return what is read; raise `InputError` where that fails."""
+    """Return the result of `read`; raise `InputError` where it fails."""
     try:
         return read(size)
     except EOFError as error:
@@ -163,12 +163,12 @@ def _opened(path: str) -> Iterator[TextIO]:
             buffered = BufferedReader(unpacked)
         is_wide = _guarded(buffered.peek, 2, 1)[:2] in (BOM_UTF16_LE, BOM_UTF16_BE)
         encoding = "utf-16" if is_wide else "utf-8-sig"
-        # A line ends at a line feed alone: what else Python splits at stays in a text.
+        # A line ends only at a line feed: Python's other line breaks stay in a text.
         file = TextIOWrapper(buffered, encoding, "surrogateescape", newline="\n")
         try:
             yield file
         finally:
-            with suppress(ValueError):  # whoever gave standard input has closed it
+            with suppress(ValueError):  # the caller may have closed standard input
                 file.detach()  # else it would be closed with this
 
 
@@ -182,12 +182,12 @@ def _file(path: str) -> BufferedReader:
 @contextmanager
 def _standard_input() -> Iterator[BufferedReader]:
     """Give standard input as bytes, and leave it open."""
-    if sys.stdin is None:  # closed by whatever started this
+    if sys.stdin is None:  # closed by the process that started this one
         raise InputError("is closed", path=STANDARD_INPUT)
-    bytes_of_it: Any = sys.stdin.buffer  # whatever reads into a buffer
+    bytes_of_it: Any = sys.stdin.buffer  # anything that reads into a buffer
     raw = BufferedReader(bytes_of_it)
     try:
         yield raw
     finally:
-        with suppress(ValueError):  # whoever gave standard input has closed it
+        with suppress(ValueError):  # the caller may have closed standard input
             raw.detach()

@@ -33,12 +33,12 @@ def from_spans(
 ) -> Iterator[Sample]:
     """Return one sample per trace, in the order in which the traces started.
 
-    `spans` are the finished spans of OpenTelemetry's SDK, objects of OTLP JSON, what Phoenix's
-    `get_spans_dataframe()` returns, or MLflow's `search_traces()`, as a frame or a list. Or the
+    `spans` are the finished spans of OpenTelemetry's SDK, objects of OTLP JSON, or the result of
+    Phoenix's `get_spans_dataframe()` or MLflow's `search_traces()`, as a frame or a list. Or the
     path of a file: OTLP JSON (one object, or one a line, as OpenTelemetry's file exporters write
     it), a frame of Phoenix saved as JSON Lines or Parquet, or MLflow traces as JSON; all but
-    Parquet may be gzipped. Spans of a trace may stand anywhere, so what they say of retrievals
-    comes into memory as a whole.
+    Parquet may be gzipped. Spans of a trace may be anywhere in the file, so all
+    retrievals are read into memory first.
 
     A sample has the question and the answer of the outermost span, the record of the retrieval,
     and the trace's ID in its metadata; that is its own ID too, unless a span names a sample in the
@@ -46,12 +46,13 @@ def from_spans(
 
     - `id_key`: the key of a document's metadata that has its ID, a dotted path, several of them,
       or a function of the document as a `Context`. Default: its own ID.
-    - `failed_calls`: "unscored", or "score" for what other calls returned.
+    - `failed_calls`: "unscored", or "score" to score the results of the other calls.
     - `other_tools`: names of tools that return text but retrieve nothing.
     - `tool_documents`: by the name of a tool, a function that returns the documents in its result.
       Default: hits in lists, in envelopes such as {"results": […]}, and in JSON text of these.
 
-    Raises `InputError` with the line, or the item's number (from 1), for what is not a span.
+    Raises `InputError` with the line, or the item's number (from 1), for an item that is not a
+    span.
     """
     reading = TraceReading(
         id_key=id_key,
@@ -62,7 +63,7 @@ def from_spans(
     if not isinstance(spans, (str, os.PathLike)):
         return samples_of_spans(enumerate(rows_of(spans), start=1), reading)
     file = existing_file(spans)
-    # Other kinds are of JSON by their content, whatever their names.
+    # Files with any other ending are read as JSON, or JSON Lines, by their content.
     kind = "parquet" if kind_of(file) == "parquet" else "json"
     return in_file(file, samples_of_spans(rows_of_file(file, kind), reading))
 
@@ -70,7 +71,7 @@ def from_spans(
 class Joined(list[Sample]):
     """Samples with references.
 
-    `left_out` counts the samples that had none, `unasked` those of them without a question.
+    `left_out` counts the samples without references, `unasked` those of them without a question.
     """
 
     left_out = 0
@@ -96,7 +97,7 @@ def with_references(samples: Iterable[Sample], references: Iterable[Sample]) -> 
             raise InputError(problem, line=number, field="id")
         by_id[reference.id] = reference
         by_question[_folded(reference.user_input)].append(reference)
-    # No ID, and no question, is none that a sample could have in common.
+    # A sample without an ID or a question matches no reference without one.
     by_id.pop(None, None)
     by_question.pop(None, None)
     met: set[int] = set()
@@ -140,7 +141,7 @@ def _folded(question: str | None) -> str | None:
 
 
 def samples_of_spans(rows: NumberedRows, reading: TraceReading) -> Iterator[Sample]:
-    """Yield one sample per trace of numbered rows; raise `InputError` for what is no span."""
+    """Yield one sample per trace of numbered rows; raise `InputError` for a row without a span."""
     traces = _traces(rows)
     # Phoenix gives the newest first.
     order = sorted(traces, key=lambda name: min(step.start for step in traces[name]))

@@ -44,14 +44,14 @@ def read_trec(qrels: FilePath, run: FilePath, *, ties: Ties = "trec") -> Iterato
     """Return one sample per query, in the order in which `qrels` first names them.
 
     - `qrels`: lines of `query iteration document grade`, or tab-separated under BEIR's header
-      `query-id corpus-id score`. Grades of 0 and below are kept, and are no targets.
+      `query-id corpus-id score`. Grades of 0 and below are kept, but are not targets.
     - `run`: lines of `query Q0 document rank score tag`, in any order; the tag may have blanks.
     - `ties`: "trec" orders documents as trec_eval does: the highest score first, in single
       precision, and of equal scores the document that sorts last. "order" keeps the file's order
       of equal scores. Either way the rank column is ignored.
 
-    Lines that begin with `#` are comments; both files may be gzipped. The judgments come into
-    memory; of the run, the lines of one query at a time.
+    Lines that begin with `#` are comments; both files may be gzipped. All judgments come
+    into memory, but of the run only the lines of one query at a time.
 
     A query that the run lacks has a retrieval with an error, so it is unscored and counted. Queries
     that only the run has follow at the end: they are unjudged, and left out of means. (trec_eval
@@ -65,7 +65,7 @@ def read_trec(qrels: FilePath, run: FilePath, *, ties: Ties = "trec") -> Iterato
 
 
 def from_qrels_run(qrels: object, run: object, *, ties: Ties = "trec") -> Iterator[Sample]:
-    """Return one sample per query of `qrels`, in its order; of mappings, as `read_trec` of files.
+    """Return one sample per query of `qrels`, in its order, as `read_trec` does for files.
 
     `qrels` is `{query: {document: grade}}` and `run` `{query: {document: score}}`, as ranx,
     pytrec_eval and ir_measures take them, or an object whose `to_dict()` gives that, such as
@@ -173,7 +173,7 @@ def judgments(path: str) -> dict[str, dict[str, float]]:
 
 
 def _lines(path: str, kind: str) -> Iterator[tuple[int, str]]:
-    """Yield each line that is not blank, with its number; raise `InputError` if there is none."""
+    """Yield each line that is not blank, with its number; raise `InputError` without any."""
     with closing(text_lines(path)) as lines:
         yield from in_file(path, ((line, text) for line, text in lines if _is_content(text)), kind)
 
@@ -235,7 +235,7 @@ def _joined(
 def _ranked(scored: ScoredDocuments, ties: Ties) -> dict[str, Any]:
     """Return the IDs of documents by their score, and the ranks of equal scores as metadata."""
     if ties == "trec":
-        # Single precision is what trec_eval keeps.
+        # trec_eval keeps scores in single precision.
         singles = array("f", [score for score, _ in scored])
         names = [name for _, name in scored]
         ordered = sorted(zip(singles, names, strict=True), reverse=True)
@@ -257,13 +257,13 @@ def _tied_ranks(ordered: ScoredDocuments) -> Iterator[list[int]]:
 
 
 def _score(value: object) -> float:
-    """Return a score; infinite ones order documents as any other."""
+    """Return a score; infinite scores order documents, too."""
     number = isinstance(value, float) and not isfinite(value) and not isnan(value)
     return float(value) if number else as_number(value, "a score")  # type: ignore[arg-type]
 
 
 def _queries(queries_like: object, name: str) -> dict[str, Mapping[Any, Any]]:
-    """Return the documents of each query; raise `InputError` where there are none."""
+    """Return the documents of each query; raise `InputError` without queries."""
     dump = getattr(queries_like, "to_dict", None)
     queries = dump() if callable(dump) else queries_like
     if not isinstance(queries, Mapping) or not queries:

@@ -1,4 +1,4 @@
-"""Names of columns, and words in them, by which a guess tells what they hold."""
+"""Names of columns, and words in them, from which a guess takes their fields."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Test sets in the formats of other tools, which say what they could not keep; and our own."""
+"""Test sets in the formats of other tools, with notes on their losses, and in our own."""
 
 from __future__ import annotations
 
@@ -28,10 +28,10 @@ IDS, CONTEXTS = "reference_context_ids", "reference_contexts"
 
 @dataclass(frozen=True)
 class Written:
-    """What was made, and what of the test set it does not say.
+    """A test set in another format, with notes on the parts that the format cannot keep.
 
-    `value` is the plain data: rows, a text, or the files of a folder by name. `notes` are empty
-    where nothing was lost.
+    `value` is the plain data: rows, a text, or the files of a folder by name. `notes` is empty
+    if the format keeps everything.
     """
 
     format: str
@@ -64,9 +64,9 @@ def write(
       have it; "llama_index_pairs": questions, corpus and relevant documents.
 
     Rows are JSON, which is YAML too, JSON Lines or Parquet by the path's ending. `documents` are
-    the corpus of BEIR and LlamaIndex. The notes say what a format cannot keep: any-of groups stay
-    with LangSmith, Langfuse and AutoRAG alone, elsewhere each alternative becomes a reference of
-    its own. Raises `ParameterError` for an unknown format.
+    the corpus of BEIR and LlamaIndex. The notes name the parts that a format cannot keep: only
+    LangSmith, Langfuse and AutoRAG keep any-of groups, elsewhere each alternative becomes a
+    reference of its own. Raises `ParameterError` for an unknown format.
     """
     if format not in WRITTEN:
         raise ParameterError(f"unknown format {format!r}: choose one of {', '.join(WRITTEN)}")
@@ -210,7 +210,7 @@ def _beir(samples: Sequence[tuple[str, Sample]], documents: DocumentsLike) -> di
 
 
 class _Whole(NamedTuple):
-    """A format of one value or folder: what makes it, and what it keeps of a sample."""
+    """A format of one value or folder: the function that makes it, and the fields that it keeps."""
 
     made: Callable[[Sequence[tuple[str, Sample]], DocumentsLike], Any]
     keeps: frozenset[str]
@@ -259,7 +259,7 @@ LEFT_OUT = {
 
 
 def _notes(samples: list[Sample], keeps: frozenset[str]) -> Iterator[str]:
-    """Yield what is lost of samples by a format that keeps these fields."""
+    """Yield a note for each part of samples that a format with these fields loses."""
     ids = [ref for sample in samples for ref in sample.reference_context_ids or ()]
     texts = [group for sample in samples for group in sample.reference_contexts or ()]
     sizes = [len(ref.any_of) for ref in ids if IDS in keeps] + [
@@ -279,8 +279,8 @@ def _notes(samples: list[Sample], keeps: frozenset[str]) -> Iterator[str]:
 def write_jsonl(samples: Iterable[Sample | Mapping[str, Any]], path: FilePath) -> int:
     """Write samples as JSON Lines that `read` reads back equal; return how many.
 
-    The file appears when it is complete: an error on the way leaves what was there before. Raises
-    `InputError` for metadata that JSON has no form for.
+    The file appears when it is complete: an error on the way leaves the old file. Raises
+    `InputError` for metadata that JSON cannot hold.
     """
     lines = [_line(sample, n) for n, sample in enumerate(from_rows(samples), start=1)]
     written("".join(lines), as_path(path))

@@ -1,4 +1,4 @@
-"""YAML that is read as JSON is: no dates, no `no` for false, no key twice, no bombs."""
+"""YAML read like JSON: without dates, `no` for false, repeated keys, or exploding aliases."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ _PLAIN = (
     ("null", re.compile(r"(?:~|null|Null|NULL|)$"), ["~", "n", "N", ""]),
     ("merge", re.compile(r"<<$"), "<"),
 )
-"""The texts without quotes that are not texts: those of JSON. PyYAML also reads 12:30 as 750."""
+"""JSON's values, the only texts without quotes that are not texts. PyYAML reads 12:30 as 750."""
 
 
 @cache

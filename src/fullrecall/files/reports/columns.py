@@ -1,7 +1,7 @@
 """The columns of a saved report: plain Arrow types under flat names, the same in every file.
 
-Of a sample its fields; of each score S what measures read (`S_first`, `S_relevant`, …) and, as
-JSON, what only a reader of that row asks for (`S_details`). What is trivial is null.
+A sample has a column for each field. Each score S has columns for the measures (`S_first`,
+`S_relevant`, …) and one of JSON for a reader of that row (`S_details`). Trivial values are null.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from fullrecall.table.part import MemoryPart, Part, result_of
 VERSION = 2
 
 HEAD, ROW = "fullrecall", "row"
-"""What every row says of its report; the row's number from 0."""
+"""The column of the report's head, the same in every row; that of the row's number, from 0."""
 
 _TEXTS = ("id", "group", "user_input", "reference", "response")
 LISTS = ("retrieved_context_ids", "reference_context_ids")
@@ -65,7 +65,7 @@ SCORE_COLUMNS: dict[str, pa.DataType] = {
     "_verdict": pa.list_(pa.string()),
     "_details": pa.string(),
 }
-"""What follows a score's name in the names of its columns."""
+"""The endings of a score's columns, after its name."""
 
 SAMPLE_COLUMNS: dict[str, pa.DataType] = {
     HEAD: pa.string(),
@@ -93,7 +93,7 @@ def schema(methods: Sequence[Method]) -> pa.Schema:
 
 
 def head(methods: Sequence[Method]) -> str:
-    """Return what every row says of its report."""
+    """Return the head of a report, which every row has."""
     return json.dumps(head_of(methods, VERSION))
 
 
@@ -127,7 +127,7 @@ def sample_of(cells: dict[str, Any], user_columns: Sequence[str] = ()) -> Sample
     recorded = isinstance(retrieval, dict) and retrieval.get("contexts") is not None
     if recorded or fields.get("retrieved_contexts") is not None:
         fields["retrieved_context_ids"] = None
-    # A name that the sample's own metadata has is not taken over by an engine's column.
+    # The sample's own metadata wins over an engine's column of the same name.
     extra = {name: cells[name] for name in user_columns if cells.get(name) is not None}
     if extra:
         fields["metadata"] = {**extra, **(fields.get("metadata") or {})}
@@ -166,7 +166,7 @@ def _is_plain(references: Any) -> bool:
 
 
 def _array(values: list[Any], kind: pa.DataType) -> Any:
-    """Return an Arrow array, with the escape of what UTF-8 cannot hold: half an emoji of JSON."""
+    """Return an Arrow array; escape half an emoji, which JSON may have, but UTF-8 cannot hold."""
     try:
         return pa.array(values, kind)
     except UnicodeEncodeError:
@@ -200,7 +200,7 @@ def _list_array(values: Any, offsets: Any, missing: Any = None) -> Any:
 
 
 def score_cells(part: Part, score: int, method: Method) -> dict[str, Any]:
-    """Return the columns of a score that are not null, by what follows its name in theirs."""
+    """Return the columns of a score that are not null, by their endings."""
     outcomes = part.outcomes(score)
     unscored = outcomes.status != SCORED
     values = method.headline.values(outcomes)
@@ -221,7 +221,7 @@ def score_cells(part: Part, score: int, method: Method) -> dict[str, Any]:
 
 
 def _uncommon(outcomes: FoundColumns) -> dict[str, Any]:
-    """Return the columns of what is not trivial."""
+    """Return the columns with values that do not follow from the first positions."""
     ranks = outcomes.ranks
     cells = {} if ranks is None else {"_ranks": _list_array(ranks.values, ranks.offsets)}
     for end, name in FOLLOWING.items():
@@ -239,13 +239,13 @@ FOLLOWING = {
     "_support": "supports",
     "_steps": "steps",
 }
-"""Columns that follow from the first positions where what is named here is None."""
+"""Columns with the fields of `FoundColumns` that, if None, follow from the first positions."""
 
 
 def completed(column: Any, end: str, outcomes: FoundColumns) -> Any:
-    """Return a column of `FOLLOWING` with what follows where it is null; None where all is.
+    """Fill the nulls of a column of `FOLLOWING` from the first positions; keep None.
 
-    Rows that were written together may have a trivial column, and others of their file not.
+    A column may be trivial in some rows of a file, which were written together, but not in all.
     """
     if column is None or not column.null_count:
         return column
@@ -254,7 +254,7 @@ def completed(column: Any, end: str, outcomes: FoundColumns) -> Any:
 
 
 def _of_targets(outcomes: FoundColumns, end: str) -> Any:
-    """Return a column of `FOLLOWING`, whether or not it follows."""
+    """Return a column of `FOLLOWING`, also if it follows from the first positions."""
     column_type: Any = SCORE_COLUMNS[end]
     kind = column_type.value_type
     if end in ("_grade", "_size"):
@@ -271,7 +271,7 @@ def _of_targets(outcomes: FoundColumns, end: str) -> Any:
 def _cold(
     part: Part, score: int, method: Method, outcomes: FoundColumns, values: Any
 ) -> dict[str, Any]:
-    """Return the reasons of unscored rows, the verdicts, and as JSON what no column has."""
+    """Return the columns of reasons, verdicts, and details that no other column gives."""
     rows: Iterable[int] = range(len(part))
     if isinstance(part, MemoryPart) and part.follows(score):
         rows = np.flatnonzero(outcomes.status != SCORED).tolist()

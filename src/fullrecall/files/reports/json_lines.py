@@ -1,7 +1,7 @@
-"""Reports as JSON Lines, written row by row so that a killed run keeps what it had.
+"""Reports as JSON Lines, written row by row, so that a killed run keeps its finished rows.
 
-The first line has the methods, each of the others one sample, and the last one says whether the
-run came to its end. A file without that line is what a killed run leaves.
+The first line has the methods, the last line says whether the run came to its end, and each line
+between has one sample. A killed run leaves a file without the last line.
 """
 
 from __future__ import annotations
@@ -49,18 +49,18 @@ VERSION = 4
 _END = "end of fullrecall report"
 
 _WRITTEN_TOGETHER = 256
-"""Rows that reach the file at once, where many come together."""
+"""Rows that are written at once, where many come together."""
 
 _NO_END = "its file has no end: the run was killed or is still running, or the file was cut off"
 
 
 class JsonLinesWriter(RowWriter):
-    """Writes a report to `path`: line by line, so that a killed run keeps all that it had."""
+    """Writes a report to `path` line by line, so that a killed run keeps its finished rows."""
 
     def begin(self) -> None:
         """Open the file."""
         head = {**head_of(self.methods, VERSION), **self.origin._asdict()}
-        # Buffered by the line: a killed run has lost nothing that it scored.
+        # Buffered by the line: a killed run loses no row that it scored.
         self._open("x")
         self._rows = 0
         self._digest = sha256()
@@ -145,7 +145,7 @@ def read(path: str | Path, make: type[AnyEvaluation]) -> AnyEvaluation:
     # Not splitlines: texts may hold other line separators, and JSON leaves them as they are.
     head, *lines = data.split(b"\n")
     methods, origin = _head(path, head)
-    if lines and lines.pop():  # what stands after the last line break
+    if lines and lines.pop():  # a rest after the last line break
         warn(
             f"{path}: the last line is cut off, as an interrupted run leaves it; "
             f"{len(lines)} samples were read"
@@ -167,14 +167,14 @@ def read(path: str | Path, make: type[AnyEvaluation]) -> AnyEvaluation:
 
 
 def _foot(path: str | Path, line: bytes, number: int) -> Foot | None:
-    """Return the foot of a report, None where its last line is none."""
+    """Return the foot of a report; None if its last line is not a foot."""
     with located(f"{path}:{number}"):
         foot = mapping(line)
         return Foot.read(foot) if foot.get("kind") == _END else None
 
 
 def _check_digest(path: str | Path, before: memoryview, foot: Foot) -> None:
-    """Raise `ReportError` where the lines before the foot are not those of its digest."""
+    """Raise `ReportError` where the lines before the foot do not have its digest."""
     digest = sha256(before)
     digest.update(as_line(foot.model_dump(exclude={"sha256"})).encode())
     if digest.hexdigest() != foot.sha256:
@@ -194,7 +194,7 @@ def _head(path: str | Path, head: bytes) -> tuple[list[Method], Origin]:
 
 
 def methods_of(head: dict[str, Any], version: int) -> list[Method]:
-    """Return the methods of a report's head; `ReportError` for what is none of this version."""
+    """Return the methods of a report's head; `ReportError` for a wrong head or version."""
     if head.get("version", version) != version:
         raise ReportError(
             f"the file has version {head['version']!r} of the format, this fullrecall reads "
@@ -225,7 +225,7 @@ def _part(
     methods: Sequence[Method],
     proofs: Sequence[Proof],
 ) -> MemoryPart:
-    """Return the rows of lines, of which the first is line `first` of the file."""
+    """Return the rows of lines; the first of them is line `first` of the file."""
     saved: list[list[Any]] = []
     samples: list[Sample] = []
     for number, line in enumerate(lines, start=first):

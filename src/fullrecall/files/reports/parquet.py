@@ -39,10 +39,10 @@ from fullrecall.table.part import MemoryPart, Part, Selection
 from fullrecall.table.table import Table
 
 GROUP_ROWS = 24_576
-"""Rows of a file, however many come together: the same rows give the same files."""
+"""Rows of a file, for batches of any size: the same rows give the same files."""
 
 _GROUP_BYTES = 64 * 2**20
-"""Bytes from which on a file is written though it has fewer rows."""
+"""Bytes at which a file is written even with fewer rows."""
 
 _NO_END = "its directory has no end: the run was killed or is still running"
 
@@ -56,7 +56,7 @@ class PartFile(BaseRecord):
 
 
 class Manifest(BaseRecord):
-    """What a report's directory says of itself; `sha256` is the digest of all other fields."""
+    """The manifest of a report's directory; `sha256` is the digest of all other fields."""
 
     kind: str
     version: int
@@ -70,15 +70,15 @@ class Manifest(BaseRecord):
 
     @property
     def seal(self) -> str:
-        """The digest of what it says."""
+        """The digest of all fields but `sha256`."""
         content = json.dumps(self.model_dump(exclude={"sha256"}), sort_keys=True)
         return sha256(content.encode()).hexdigest()
 
 
 class ParquetWriter(RowWriter):
-    """Writes rows to a directory of files, each of which is whole once it is there.
+    """Writes rows to a directory of files; each file appears when it is complete.
 
-    A killed run keeps all that it had written.
+    A killed run keeps all files that it had written.
     """
 
     together = 1_024
@@ -90,14 +90,14 @@ class ParquetWriter(RowWriter):
         self._write_manifest(_NO_END)
 
     def resume(self, rows: int) -> None:
-        """Take over the files of the first rows; drop the others."""
+        """Take over the files of the first rows; drop all other files."""
         written = _Source.at(self.path).manifest
         if written is None:
             raise ReportError(f"{self.path} has no {MANIFEST}: no run wrote it")
         ends = np.cumsum([file.rows for file in written.files])
         whole = int(np.searchsorted(ends, rows, side="right"))
         self._start(written.files[:whole], rows)
-        # Under names of their own: a run that is killed here leaves the report as it was.
+        # Under new names: a run that is killed here leaves the report as it was.
         self._next = max((int(file.name[5:-8]) + 1 for file in written.files), default=0)
         missing = rows - sum(file.rows for file in self._files)
         if missing:
@@ -138,14 +138,14 @@ class ParquetWriter(RowWriter):
             self._rows += table.num_rows
             self._bytes += table.nbytes
             self._count += len(piece)
-            # Whole groups whatever came at a time: the same rows give files of the same bytes.
+            # Always whole groups: the same rows give files of the same bytes.
             if self._rows >= GROUP_ROWS:
                 self._put_first(GROUP_ROWS)
             elif self._bytes >= _GROUP_BYTES or monotonic() - self._written_at > MOST_SECONDS:
                 self._put_first(self._rows)
 
     def finish(self) -> None:
-        """Write what waits, and the manifest; a report without rows has a file without rows."""
+        """Write the waiting rows and the manifest; an empty report has a file without rows."""
         if not self._count:
             self._tables = [columns.schema(self.methods).empty_table()]
         if self._tables:
@@ -159,7 +159,7 @@ class ParquetWriter(RowWriter):
             self._descriptor = None
 
     def _put_first(self, rows: int) -> None:
-        """Write a file of so many of the rows that wait, the first ones."""
+        """Write a file of the first `rows` waiting rows."""
         waiting = pa.concat_tables(self._tables)
         table, rest = waiting.slice(0, rows).combine_chunks(), waiting.slice(rows)
         self._tables = [rest] if rest.num_rows else []
@@ -214,7 +214,7 @@ def _writer(path: Path, schema: pa.Schema) -> pq.ParquetWriter:
 
 
 def _leaf(kind: pa.DataType) -> str:
-    """Return what the path of a column's values has after its name."""
+    """Return the ending of the path of a column's values, after the column's name."""
     return f".list.element{_leaf(kind.value_type)}" if pa.types.is_list(kind) else ""
 
 
@@ -227,8 +227,8 @@ def opened(
 ) -> AnyEvaluation:
     """Return the report of some files and directories; `whole` reads and checks all of it.
 
-    Raises `ReportError` for what is no report, files of several reports, damaged files, and what
-    `plan.assembled` raises.
+    Raises `ReportError` for paths without a report, files of several reports, damaged files, and
+    rows that `plan.assembled` refuses.
     """
     sources = [_Source.at(path) for path in paths]
     if not sources:
@@ -262,11 +262,11 @@ class _Source:
     path: str
     names: list[str]
     manifest: Manifest | None = None
-    """What a directory of this package says of itself; None for what an engine wrote."""
+    """The manifest of a directory that this package wrote; None for the files of an engine."""
 
     @classmethod
     def at(cls, path: str | Path) -> _Source:
-        """Return what is at a path, or at a URI such as s3://bucket/scores."""
+        """Return the files at a path, or at a URI such as s3://bucket/scores."""
         if "://" in str(path):
             filesystem, name = pafs.FileSystem.from_uri(str(path))
         else:
@@ -288,7 +288,7 @@ class _Source:
         return cls(filesystem, name, names)
 
     def check(self) -> None:
-        """Raise `ReportError` for a file that is not the one that was written."""
+        """Raise `ReportError` for a file that was changed after it was written."""
         if self.manifest is None:
             return
         if self.manifest.sha256 != self.manifest.seal:
@@ -315,7 +315,7 @@ def _manifest(filesystem: pafs.FileSystem, path: str) -> Manifest:
 
 
 def _methods(files: Files, names: Sequence[str], manifests: Sequence[Manifest]) -> Sequence[Method]:
-    """Return the methods of the report that all files are of."""
+    """Return the methods that all files share; raise `ReportError` if they differ."""
     heads = dict.fromkeys((manifest.head for manifest in manifests), f"its {MANIFEST}")
     for name in names:
         for head in files.heads(name):
@@ -348,14 +348,14 @@ def _groups(files: Files, name: str, methods: Sequence[Method]) -> list[RowGroup
 
 
 _PROVEN_AT_ONCE = 1_024
-"""Rows that are held against their samples together."""
+"""Rows that are compared with their samples together."""
 
 
 def _prove(group: RowGroup, methods: Sequence[Method], proofs: Sequence[Proof]) -> None:
     """Raise `ReportError` for a row whose scores do not follow from its sample.
 
-    What the samples give is made columns, as it would be written, and compared: no column of a
-    score can say anything else.
+    The scores of the samples are derived, turned into columns as a writer would, and compared
+    with each column of the file.
     """
     column_of = cache(group.column)
     for first in range(0, len(group), _PROVEN_AT_ONCE):
@@ -379,7 +379,7 @@ def _rows_of(column: Any, rows: Integers, kind: pa.DataType) -> Any:
 def _check_cells(
     column_of: Callable[[str], Any], rows: Integers, part: MemoryPart, method: Method
 ) -> None:
-    """Raise `Contradiction` for a cell of these rows that is not what their samples give."""
+    """Raise `Contradiction` for a cell of these rows that does not follow from their samples."""
     cells = columns.score_cells(part, 0, method)
     for end, kind in columns.SCORE_COLUMNS.items():
         name = f"{method.name}{end}"
@@ -398,7 +398,7 @@ def _check_cells(
 
 
 def _difference(saved: Any, derived: Any, name: str) -> str | None:
-    """Return how a cell differs; an empty list is as good as none."""
+    """Return how a cell differs; an empty list equals None."""
     if not saved and not derived and saved != 0.0 and derived != 0.0:
         return None
     if not name.endswith("_details") or saved is None or derived is None:

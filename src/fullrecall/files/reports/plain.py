@@ -1,4 +1,4 @@
-"""Rows as plain JSON values, and as lines of a file: how they are written, and read."""
+"""Rows written and read as plain JSON values, and as lines of a file."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from fullrecall.scorers.result import Method
 from fullrecall.table.part import Part
 
 _WRONG = (FullrecallError, ValueError, TypeError, LookupError, RuntimeError, OSError)
-"""What goes wrong in reading content that no run gives; pyarrow's errors are among them."""
+"""The errors of reading content that no run gives; they include pyarrow's."""
 
 
 @contextmanager
 def located(where: object) -> Iterator[None]:
-    """Raise `ReportError`, which begins with `where`, for what goes wrong in reading."""
+    """Turn errors of reading into a `ReportError` that begins with `where`."""
     try:
         yield
     except _WRONG as error:
@@ -42,19 +42,19 @@ def as_line(content: object) -> str:
     line = _ENCODER.encode(content)
     try:
         line.encode()
-    except UnicodeEncodeError:  # half an emoji is legal in JSON input, and no UTF-8
+    except UnicodeEncodeError:  # half an emoji is legal in JSON input, but not in UTF-8
         line = json.dumps(content, allow_nan=False)
     return line
 
 
 def head_of(methods: Sequence[Method], version: int) -> dict[str, Any]:
-    """Return what a file says of its report first."""
+    """Return the head of a report, with which its file begins."""
     plain_methods = [plain_method(method) for method in methods]
     return {"kind": KIND, "version": version, "methods": plain_methods}
 
 
 def changed(name: str | Path) -> ReportError:
-    """Return the error of a file whose digest is not that of what it holds."""
+    """Return the error for a file whose content does not have its digest."""
     return ReportError(
         f"{name} was changed after it was written, as its digest tells: evaluate again, or take "
         "the file that was written"
@@ -64,8 +64,8 @@ def changed(name: str | Path) -> ReportError:
 def parsed(text: str | bytes) -> Any:
     """Return the plain values of a text of JSON.
 
-    Raises `ReportError` for what JSON does not have or names twice, and for numbers beyond all
-    floats; `ValueError` for no JSON.
+    Raises `ReportError` for values that JSON does not have, such as NaN, for a key that occurs
+    twice, and for numbers beyond all floats; `ValueError` for a text that is not JSON.
     """
     line = text if isinstance(text, str) else text.decode()
     try:
@@ -79,7 +79,7 @@ def parsed(text: str | bytes) -> Any:
 
 
 def mapping(text: str | bytes) -> dict[str, Any]:
-    """Return a JSON object, an empty one for what is none; `ReportError` as `parsed` has it."""
+    """Return a JSON object, empty for any other text; raise `ReportError` as `parsed` does."""
     try:
         content = parsed(text)
     except ReportError:

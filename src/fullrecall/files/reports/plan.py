@@ -1,4 +1,4 @@
-"""Row groups put together: each row once, by the rows' numbers, and what is missing."""
+"""Row groups put together by their rows' numbers: each row once, and the missing rows named."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ _RUNS_SHOWN = 5
 def assembled(groups: Sequence[RowGroup], rows: int | None) -> tuple[Sequence[Part], str | None]:
     """Return row groups as parts of one report, and why it lacks rows; None where it has all.
 
-    `rows` is how many were planned; rows that come twice count once. Raises `ReportError` where
-    they come with different content, and where rows have no numbers and `rows` is given.
+    `rows` is the number of planned rows; rows that occur twice count once. Raises `ReportError`
+    where their content differs, and where rows have no numbers although `rows` is given.
     """
     numbered = [(group, numbers) for group in groups if (numbers := group.numbers(ROW)) is not None]
     if len(numbered) < len(groups):
@@ -32,7 +32,7 @@ def assembled(groups: Sequence[RowGroup], rows: int | None) -> tuple[Sequence[Pa
                 "rows=… needs numbered rows: pass position=… to the BatchScorer that scores them"
             )
         return groups, None
-    # By row and name: the report is the same in whatever order its files were listed.
+    # By row and name: the report does not depend on the order of its files.
     numbered.sort(key=lambda each: (int(each[1].min()), str(each[0])))
     groups = [group for group, _ in numbered]
     row_numbers = np.concatenate([np.zeros(0, np.int64), *(numbers for _, numbers in numbered)])
@@ -46,7 +46,7 @@ def assembled(groups: Sequence[RowGroup], rows: int | None) -> tuple[Sequence[Pa
 
 
 def _once(groups: Sequence[RowGroup], row_numbers: Integers, order: Integers) -> Integers:
-    """Return an order of rows without those that come again, the same in any order of files."""
+    """Return an order of rows without repeated rows, the same for any order of files."""
     numbers = row_numbers[order]
     same = np.diff(numbers) == 0
     repeats = np.concatenate([same, [False]]) | np.concatenate([[False], same])
@@ -67,7 +67,7 @@ def _once(groups: Sequence[RowGroup], row_numbers: Integers, order: Integers) ->
 
 
 def _digests(groups: Sequence[RowGroup], rows: Integers) -> Iterable[tuple[int, str]]:
-    """Yield rows with a digest of their content without what it cost."""
+    """Yield rows with a digest of their content, without its costs and seconds."""
     start = 0
     for group in groups:
         own = rows[(rows >= start) & (rows < start + len(group))]
@@ -89,9 +89,9 @@ def _without_costs(cells: dict[str, Any]) -> dict[str, Any]:
 
 
 def _missing_or_unplanned(numbers: Integers, rows: int | None) -> str | None:
-    """Return which planned rows are missing, and which are not planned; None where all is well.
+    """Return in words the missing and the unplanned rows; None without any.
 
-    `numbers` are those of the rows that are there, ascending.
+    `numbers` are the numbers of the rows that were read, ascending.
     """
     planned = int(numbers.max(initial=-1)) + 1 if rows is None else rows
     edges = np.concatenate([[-1], numbers[numbers < planned], [planned]])

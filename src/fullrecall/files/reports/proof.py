@@ -1,8 +1,8 @@
-"""Saved results held against the samples beside them: what a file says has to follow from it.
+"""Saved results compared with the samples beside them: each result must follow from its sample.
 
-What is kept of a score whose scorer asks nobody is what the sample gives, not what the file says:
-that is compared and left. Of a judge's scores all that is not the judge's own word is derived by
-the scorer that made them; see `fullrecall.scorers.derived`.
+If a scorer makes no requests, its scores are derived from the samples, and the file's are only
+compared with them. For a judge's scores, everything but the judge's own answers is derived by the
+scorer that made them; see `fullrecall.scorers.derived`.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ class Proof:
     """Proves the saved results of one score."""
 
     def __init__(self, method: Method, *, held: bool) -> None:
-        """Prove results of this method; `held`: its run held labels against a corpus."""
+        """Prove results of this method; `held`: its run compared labels with a corpus."""
         self._method = method
         self._derivation = Derivation(method, held=held)
 
@@ -48,9 +48,9 @@ class Proof:
         statuses: Sequence[str],
         saved: Sequence[Callable[[], Result]],
     ) -> MemoryPart:
-        """Return what samples give, where a file has these statuses, and `saved` make its results.
+        """Return the samples with their derived results; `saved` reads the results of the file.
 
-        Raises `Contradiction` for the first row that is no result.
+        `statuses` are those of the file. Raises `Contradiction` for the first wrong result.
         """
         columns = None
         if type(self._derivation.scorer) is IdRecall and _GIVEN.issuperset(statuses):
@@ -74,9 +74,9 @@ class Proof:
     def score(
         self, samples: Sequence[Sample], saved: Sequence[Any]
     ) -> tuple[FoundColumns, Results]:
-        """Return the score of rows of which a file has plain values.
+        """Return the derived results of rows, and compare them with the plain values of a file.
 
-        Raises `Contradiction` for the first row that is no result or does not follow.
+        Raises `Contradiction` for the first row whose result is wrong or does not follow.
         """
         statuses = [str(type(each) is dict and each.get("status")) for each in saved]
         part = self.derived(samples, statuses, [partial(self._read, each) for each in saved])
@@ -97,13 +97,13 @@ class Proof:
 
 
 def proofs_of(where: str, methods: Sequence[Method], origin: Origin) -> list[Proof]:
-    """Return the proof of each score; `ReportError`, which begins with `where`, for a wrong one."""
+    """Return the proof of each score; a `ReportError` for a wrong method begins with `where`."""
     with located(where):
         return [Proof(method, held=origin.corpus is not None) for method in methods]
 
 
 _GIVEN = frozenset({"scored", "undefined", "unjudged"})
-"""What a sample gives by itself; a run may leave any sample unscored."""
+"""Statuses that follow from a sample; a run may leave any sample unscored."""
 
 _ABSENT = object()
 
@@ -126,7 +126,7 @@ def difference(saved_value: Any, derived: Any, field: str) -> str | None:
 
 
 def _inside(saved_value: Any, derived: Any, field: str) -> Iterator[tuple[str, Any, Any]]:
-    """Yield what two mappings or two lists hold, side by side, with its name."""
+    """Yield the values of two mappings or two lists in pairs, with their names."""
     if isinstance(saved_value, dict) and isinstance(derived, dict):
         for name in dict.fromkeys([*derived, *saved_value]):
             below = f"{field}.{name}" if field else name

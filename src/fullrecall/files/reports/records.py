@@ -1,8 +1,8 @@
-"""The saved form of samples' results: what a file holds is checked here before it is believed.
+"""The saved form of samples' results, checked when it is read.
 
-A report, a store and a batch's column hold these records as JSON. Whatever no run can give, such
-as a credit above 1 or a score that its findings do not come to, raises `ReportError` with the
-field. pydantic is loaded with this module, which is loaded when something is read or written.
+A report, a store and a batch's column hold these records as JSON. Values that no run can give,
+such as a credit above 1 or a score that does not follow from its findings, raise `ReportError`
+with the field. This module loads pydantic, and is loaded when a record is read or written.
 """
 
 from __future__ import annotations
@@ -39,14 +39,14 @@ _MOST = 10**4_000
 _STATUSES = frozenset(Status)
 
 ROUNDING = 1e-9
-"""How far a saved score may be from the one that its findings give."""
+"""The largest difference of a saved score from the one that its findings give."""
 
 
 class BaseRecord(BaseModel):
-    """Base of all records: no field more, no value of another type, nothing infinite."""
+    """Base of all records: no other fields, strict types, and finite numbers only."""
 
     original: ClassVar[Callable[..., Any]]
-    """What it is the record of, where its fields have the same names."""
+    """The class that it is the record of, if its fields have the same names."""
 
     model_config = ConfigDict(extra="forbid", strict=True, frozen=True, allow_inf_nan=False)
 
@@ -60,12 +60,12 @@ class BaseRecord(BaseModel):
 
     @property
     def value(self) -> Any:
-        """What was saved."""
+        """The saved object."""
         return self.original(**{name: _value(content) for name, content in self})
 
 
 def _value(content: Any) -> Any:
-    """Return what a field was saved of: a tuple where it is a list."""
+    """Return the original value of a saved field: a tuple for a list."""
     if isinstance(content, list):
         return tuple(map(_value, content))
     return content.value if isinstance(content, BaseRecord) else content
@@ -126,7 +126,7 @@ class FindingRecord(BaseRecord):
     def _possible(self) -> Self:
         steps, ranks = self.steps, self.ranks
         for rank, credit in steps:
-            # pydantic keeps 2.0 as a float here, and a rank is none.
+            # pydantic keeps 2.0 as a float here, but a rank is not a float.
             if type(rank) is not int or rank not in ranks or not 0 < credit <= 1:
                 raise ValueError(
                     "each step must have a rank among ranks and a credit above 0 and at most 1, "
@@ -197,7 +197,7 @@ class ResultRecord(BaseRecord):
         return self
 
     def result(self, method: Method) -> Result:
-        """Return the result that was saved; `ReportError` where its score is not its findings'."""
+        """Return the saved result; `ReportError` unless its score follows from its findings."""
         result = self.as_found(method)
         score = result.score
         if self.score != score and (
@@ -207,7 +207,7 @@ class ResultRecord(BaseRecord):
         return result
 
     def as_found(self, method: Method) -> Result:
-        """Return the result that the findings make, whatever its score."""
+        """Return the result that the findings give, and ignore the saved score."""
         names = ("findings", "retrieved", "note", "unmeasured", "usage", "ranks")
         fields = {name: _value(getattr(self, name)) for name in names}
         return Result(method, Status(self.status), **fields)
@@ -238,14 +238,14 @@ class MethodRecord(BaseRecord):
 
 
 class RowRecord(BaseRecord):
-    """One sample with its results, none of which are read yet."""
+    """One sample with its results, which are not read yet."""
 
     sample: dict[str, Any]
     results: list[Any]
 
 
 def check_row(value: object, methods: Sequence[Method]) -> RowRecord:
-    """Return the record of a row; `ReportError` for what has not one result for each method."""
+    """Return the record of a row; `ReportError` unless it has one result for each method."""
     row = RowRecord.read(value)
     if len(row.results) != len(methods):
         raise ReportError(f"results must be {len(methods)}, one per score, got {len(row.results)}")
@@ -255,7 +255,7 @@ def check_row(value: object, methods: Sequence[Method]) -> RowRecord:
 def row_of(value: object, methods: Sequence[Method]) -> tuple[Sample, tuple[Result, ...]]:
     """Return the sample and the results of a row, whether or not they follow from the sample.
 
-    Raises `ReportError` for what is no row of these methods.
+    Raises `ReportError` for any value but a row of these methods.
     """
     row = check_row(value, methods)
     sample = sample_of(row.sample)
@@ -270,7 +270,7 @@ def row_of(value: object, methods: Sequence[Method]) -> tuple[Sample, tuple[Resu
 
 
 def sample_of(fields: dict[str, Any]) -> Sample:
-    """Return the sample of saved fields; `ReportError` where it is none."""
+    """Return the sample of saved fields; `ReportError` for wrong fields."""
     try:
         return Sample(**fields)
     except InputError as error:
@@ -422,7 +422,7 @@ def _made_by(default: Callable[[Any], Any], value: object, where: str) -> Any:
 
 
 def check_retrieved(sample: Sample, result: Result) -> None:
-    """Raise `ReportError` where more contexts are counted than a sample has."""
+    """Raise `ReportError` where a result counts more contexts than its sample has."""
     ids = sample.retrieved_context_ids
     if ids is not None and result.retrieved > len(ids):
         raise ReportError(
@@ -434,7 +434,7 @@ def check_retrieved(sample: Sample, result: Result) -> None:
 
 
 def _problem(error: ValidationError) -> str:
-    """Return the first problem that pydantic found, as our messages say it."""
+    """Return the first problem that pydantic found, in the words of fullrecall's messages."""
     first = error.errors(include_url=False)[0]
     where = "".join(
         f"[{part}]" if isinstance(part, int) else f".{part}" for part in first["loc"]

@@ -1,4 +1,4 @@
-"""Parts of a table that lie in Parquet files: of a row group, the columns that are asked for."""
+"""Parts of a table in Parquet files; of each row group, only the needed columns are read."""
 
 from __future__ import annotations
 
@@ -25,43 +25,43 @@ from fullrecall.scorers.result import Method, Result, Status
 from fullrecall.table.part import Part, name_hashes, result_of
 
 _MOST_BYTES = 24 * 2**20
-"""Columns that are kept at a time, of all row groups of a report.
+"""Bytes of the columns that are kept at a time, of all row groups of a report.
 
 With ten times as many, a summary of 1,000,000 rows takes 0.5 s of CPU instead of 0.7 s, and a list
-of all that was missed 1,070 MiB instead of 630.
+of all missed targets 1,070 MiB instead of 630.
 """
 
 _MOST_OPEN = 128
 """Files that are open at a time."""
 
 _AT_ONCE = 64
-"""Rows that become Python objects together: whoever reads one mostly reads the next."""
+"""Rows that become Python objects together: most readers of a row read the next one, too."""
 
 
 class Files:
-    """The Parquet files of a report, opened when they are read, and what was read last."""
+    """The Parquet files of a report, opened when they are read, and the columns read last."""
 
     def __init__(self, filesystem: Any) -> None:
         self._filesystem = filesystem
         self._open = Cache(_MOST_OPEN)
         self.kept = Cache(_MOST_BYTES)
         self.last: tuple[tuple[str, int, int], list[dict[str, Any]]] | None = None
-        """The rows that became Python objects last: those of one row group, not of each."""
+        """The rows that became Python objects last, of one row group only."""
 
     def file(self, path: str) -> pq.ParquetFile:
-        """Return an open file; `ReportError` for what is none."""
+        """Return an open file; `ReportError` for anything but a report's Parquet file."""
         file: pq.ParquetFile = self._open.get(path, lambda: self._opened(path), lambda _: 1)
         return file
 
     def heads(self, path: str) -> list[str]:
-        """Return what the rows of a file say of its report: the same, mostly."""
+        """Return the distinct heads of the rows of a file; a report has one."""
         column = self.file(path).read(columns=[columns.HEAD], use_threads=False).column(0)
         return [head for head in column.unique().cast(pa.string()).to_pylist() if head]
 
     def _opened(self, path: str) -> pq.ParquetFile:
         try:
             source = self._filesystem.open_input_file(path)
-            # The head stands in every row: as a dictionary it is decoded once.
+            # Every row has the head: as a dictionary it is decoded once.
             return pq.ParquetFile(source, read_dictionary=[columns.HEAD])
         except KeyError:
             problem = f"is no saved report: it has no column {columns.HEAD!r}"
@@ -89,7 +89,7 @@ class RowGroup(Part):
         return f"{self._path}[{self._group}]"
 
     def may_have(self, *columns: str) -> bool:
-        """Return whether any sample may have something in one of these columns."""
+        """Return whether any sample may have a value in one of these columns."""
         return not all(map(self.is_null, columns))
 
     def cells(self, name: str) -> list[Any]:
@@ -166,9 +166,9 @@ class RowGroup(Part):
         return cells
 
     def is_null(self, name: str) -> bool:
-        """Whether a column is not there, or null throughout, as far as the file's footer shows.
+        """Whether a column is missing, or null throughout, as far as the file's footer shows.
 
-        There empty lists are null, too.
+        Empty lists count as null there, too.
         """
         return name not in self._filled
 
@@ -177,7 +177,7 @@ class RowGroup(Part):
             return score_columns(self, self._methods[score].name)
 
     def _cells(self, row: int) -> dict[str, Any]:
-        """Return what a sample and its results are made of."""
+        """Return the cells of a row from which its sample and its results are made."""
         first = row // _AT_ONCE * _AT_ONCE
         key = (self._path, self._group, first)
         last = self._files.last  # read once: another thread may look at another row
@@ -193,7 +193,7 @@ class RowGroup(Part):
         return self._read([name for name in names if not self.is_null(name)])
 
     def _read(self, names: Sequence[str]) -> pa.Table:
-        """Return columns in the types of a report: engines write lists and texts of others."""
+        """Return columns in the types of a report: engines write lists and texts of other types."""
         file = self._files.file(self._path)
         with located(f"{self._path} cannot be read"):
             # In this thread: reading in Arrow's own took 16 MiB more at 100,000 rows.
@@ -230,16 +230,16 @@ class RowGroup(Part):
 
 
 def score_columns(group: RowGroup, name: str) -> FoundColumns:
-    """Return what measures read of a score; what supports targets is read when it is asked for.
+    """Return the columns of a score that measures read; the support of targets is read on demand.
 
-    Raises `ReportError` for what no run can give.
+    Raises `ReportError` for values that no run can give.
     """
 
     def read(end: str) -> Any:
         return group.column(f"{name}{end}")
 
     def of_targets(end: str) -> Any:
-        """Return what a column has of each target; None where it is null throughout."""
+        """Return a column's values for each target; None where it is null throughout."""
         column = columns.completed(read(end), end, trivial)
         return None if column is None else column.flatten()
 

@@ -1,4 +1,4 @@
-"""What all writers of reports share: rows as they are scored, and an end that says how it went."""
+"""The base of all writers of reports: rows as they are scored, and the end of the run."""
 
 from __future__ import annotations
 
@@ -18,21 +18,21 @@ from fullrecall.table.origin import UNKNOWN, Origin
 from fullrecall.table.part import MemoryPart, Part
 
 MOST_SECONDS = 20.0
-"""Seconds for which rows wait: a killed run with a slow judge loses no more."""
+"""The most seconds for which rows wait: a killed run with a slow judge loses no more."""
 
 
 class RowWriter(ABC):
     """Writes rows as they come; use it as a context manager.
 
-    With `after` rows it goes on in the report at its path: those rows stay, later ones are dropped.
-    `stopped` is what the end says of a run that ended early; an error within the context says it
-    too. Raises `ReportError` where another run writes to its path. Methods raise `OSError` where a
-    file cannot take a row, and `ReportError` for metadata that JSON would change or cannot hold.
+    With `after` it continues the report at its path: that many rows stay, later rows are dropped.
+    `stopped` says in the report's end why a run ended early; an error within the context sets it.
+    Raises `ReportError` where another run writes to its path. Methods raise `OSError` where a file
+    cannot take a row, and `ReportError` for metadata that JSON would change or cannot hold.
     """
 
     stopped: str | None = None
     together = 1
-    """Rows that come one by one and are written together."""
+    """The number of single rows that are written together."""
 
     def __init__(
         self,
@@ -56,7 +56,7 @@ class RowWriter(ABC):
 
     @abstractmethod
     def begin(self) -> None:
-        """Make what rows are written to."""
+        """Make the file or directory for the rows."""
 
     @abstractmethod
     def resume(self, rows: int) -> None:
@@ -92,7 +92,7 @@ class RowWriter(ABC):
 
     @abstractmethod
     def close(self) -> None:
-        """Close what is open."""
+        """Close the file or directory."""
 
     def __enter__(self) -> Self:
         return self
@@ -105,10 +105,10 @@ class RowWriter(ABC):
     ) -> None:
         if error is not None:
             self.stopped = ending(error)
-        # After a failed write the same rows fail again on closing: the first error tells.
+        # After a failed write the same rows fail again on closing: raise the first error.
         with suppress(OSError) if error is not None else nullcontext():
             try:
-                if not isinstance(error, OSError):  # half a row may stand there
+                if not isinstance(error, OSError):  # half a row may have been written
                     self.settle()
                     self.finish()
             finally:

@@ -1,6 +1,6 @@
 """Saved reports: JSON Lines for people and diffs, Parquet for size; one schema behind both.
 
-Which file holds a report in which form, and what becomes of a file that is there.
+Chooses the form by the file's name, and decides whether an existing file may be replaced.
 """
 
 from __future__ import annotations
@@ -77,7 +77,7 @@ def _put_in_place(part: Path, path: Path) -> None:
 
 
 def remove(path: Path) -> None:
-    """Remove a report, if there is one; nothing that another program put there."""
+    """Remove a report, if there is one; keep the files of other programs."""
     path = path.resolve()
     if not path.is_dir():
         path.unlink(missing_ok=True)
@@ -88,7 +88,7 @@ def remove(path: Path) -> None:
 
 
 def way_out() -> str:
-    """Return the ways out where a path has a report."""
+    """Return the advice for a path that has a report."""
     return f"pass {naming.parameter('replace', value=True)} to replace it, or name another file"
 
 
@@ -99,10 +99,10 @@ def writer(
     *,
     after: int | None = None,
 ) -> RowWriter:
-    """Return what writes the rows of a run as they come, `after` the first rows of a report.
+    """Return a writer for the rows of a run as they come, `after` the first rows of a report.
 
     Without `after`, the path must not exist. A name that ends in ".parquet" becomes a directory of
-    files, each of which is whole. `origin` is that of the report. Raises `ReportError` for another
+    complete files. `origin` is that of the report. Raises `ReportError` for another
     suffix, for a path that exists, and while another run writes there.
     """
     path = as_path(path, "output")
@@ -111,12 +111,12 @@ def writer(
 
 
 def finished(path: str | Path, methods: Sequence[Method], origin: Origin) -> Evaluation | None:
-    """Return the rows that an earlier run has finished in its output, None where nothing is there.
+    """Return the rows that an earlier run has finished in its output; None without an output.
 
     These are the rows before the first one that the run left unscored at its end: by a deadline, a
     budget, an interruption, or a model that did not answer. `stopped` is None where all rows of a
     complete report are finished. Raises `ReportError` for the output of another run, and for a
-    path at which something else is.
+    path with any other file.
     """
     path = as_path(path, "output")
     if not os.path.lexists(path):
@@ -205,7 +205,7 @@ def _is_parquet(path: str | Path) -> bool:
 
 
 def _parquet() -> Any:
-    """Return what reads and writes Parquet; `MissingExtraError` without pyarrow."""
+    """Return the module that reads and writes Parquet; `MissingExtraError` without pyarrow."""
     pyarrow("a report as Parquet")
     from fullrecall.files.reports import parquet
 
@@ -222,9 +222,9 @@ def _check_own(path: Path) -> None:
 
 
 def _check_target(path: Path, *, replace: bool) -> None:
-    """Raise `ReportError` for a name that says no form, and for a path at which something is.
+    """Raise `ReportError` for a name without a report's suffix, and for a path that exists.
 
-    What is there may be replaced where `replace` says so.
+    With `replace` the path may exist, unless it is a directory with other files.
     """
     if path.suffix not in SUFFIXES:
         raise ReportError(

@@ -1,4 +1,4 @@
-"""What saved reports are known by; loads nothing, so that any reader may ask."""
+"""The marks of saved reports; loads no other module, so that any reader may use it."""
 
 from __future__ import annotations
 
@@ -32,11 +32,11 @@ def is_report(path: str | Path) -> bool:
         if path.suffix == ".parquet":
             return path.is_file() and _COLUMN in _footer(path)
         if path.suffix != ".jsonl" or not path.is_file():
-            return False  # a pipe is read once: what is looked at is gone
+            return False  # a pipe can be read only once
         with path.open("rb") as file:
             return file.read(len(_BEGINNING)) == _BEGINNING
     except OSError:
-        return False  # its reader says what is wrong
+        return False  # its reader raises the error
 
 
 def is_own(name: str) -> bool:
