@@ -3,13 +3,13 @@
     FullrecallError
     ├── InputError         (ValueError)   data that cannot be read as samples
     ├── ParameterError     (ValueError)   a scorer's or function's argument out of its range
-    ├── ReportError        (ValueError)   a saved report that is not one, or lacks what was asked
-    ├── StoreError         (ValueError)   a file that is no store, a damaged or a newer one
-    ├── RunStopped                        a run that no model answers, with what it had
+    ├── ReportError        (ValueError)   a saved report that is not one, or lacks an answer
+    ├── StoreError         (ValueError)   a file that is not a store, or a damaged or newer store
+    ├── RunStopped                        a run that no model answers, with its report so far
     ├── JudgeError                        a text that a judge could not split, or cannot judge
     └── MissingExtraError  (ImportError)  an optional dependency that is not installed
 
-`Interrupted` is a `KeyboardInterrupt`, no error: Ctrl-C, with what the run had.
+`Interrupted` is a `KeyboardInterrupt`, not an error: Ctrl-C, with the run's report so far.
 
 A failure to *measure* is not an error: it is a `Result` with `status="unscored"` and a reason.
 
@@ -26,7 +26,7 @@ class FullrecallError(Exception):
 
 
 class InputError(FullrecallError, ValueError):
-    """Data that cannot be read as samples; says where it stands and how to mend it.
+    """Data that cannot be read as samples; says where the problem is and how to fix it.
 
     `path`, `line` (1-based, or the row's number in files without lines) and `field` are None
     where they do not apply. `report` holds what `evaluate` had scored before it met the error,
@@ -91,10 +91,10 @@ class StoreError(FullrecallError, ValueError):
 
 
 class RunStopped(FullrecallError):  # noqa: N818 - it says what happened, and to what
-    """A model answers nobody: no key, no such model, no endpoint there, or it fails every time.
+    """A model answers no request: no key, no such model, no endpoint, or it fails every time.
 
-    `report` holds every sample that was read until then; those that were not judged are
-    "unscored" in it, with the reason. What was paid for is in it, and in the store if there is one.
+    `report` holds every sample that was read until then; samples that were not judged are
+    "unscored" in it, with the reason. Paid answers are in it, and in the store if there is one.
     """
 
     report: Any = None
@@ -111,19 +111,19 @@ class Interrupted(KeyboardInterrupt):
         self.report = report
 
     def __reduce__(self) -> tuple[type[Interrupted], tuple[Any]]:
-        # Exceptions are made again from their message, unless told otherwise: workers send them.
+        # Workers send exceptions, and unpickling makes them from their message by default.
         return type(self), (self.report,)
 
 
 class JudgeError(FullrecallError):
-    """What a judge cannot do with a text; scorers turn it into an unscored result."""
+    """A text that a judge cannot split or judge; scorers turn it into an unscored result."""
 
 
 class MissingExtraError(FullrecallError, ImportError):
     """An optional dependency is missing; the message ends with the command that installs it.
 
-    `package` is what pip calls it, several with a space between them; `extra` is the extra of
-    fullrecall that brings it. The command names the package, which every registry has.
+    `package` is its name for pip, or several names with spaces between them; `extra` is the extra
+    of fullrecall that installs it. The command names the package, which every registry has.
     """
 
     def __init__(self, package: str, extra: str, purpose: str) -> None:
@@ -135,5 +135,5 @@ class MissingExtraError(FullrecallError, ImportError):
         self._given = (package, extra, purpose)
 
     def __reduce__(self) -> tuple[type[MissingExtraError], tuple[str, str, str]]:
-        # As above: a worker may lack what its driver has.
+        # As above: a worker may lack a package that its driver has.
         return type(self), self._given

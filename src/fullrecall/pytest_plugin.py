@@ -3,7 +3,7 @@
     def test_recall(recall_gate):
         recall_gate(evaluate(samples, IdRecall()), Recall @ 10 >= 0.9, RR >= 0.7)
 
-The fixture takes a report and what `fullrecall.Gate` takes. It fails the test where the
+The fixture takes a report and the arguments of `fullrecall.Gate`. It fails the test where the
 gate fails, and where it cannot tell: `--recall-cannot-tell=skip` makes that a skip. Every check is
 listed at the end of the run and in JUnit's properties.
 
@@ -44,7 +44,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 @pytest.fixture
 def recall_gate(request: pytest.FixtureRequest) -> RecallGate:
-    """Return what checks a report by a gate, and fails the test unless it passes.
+    """Return a function that checks a report by a gate, and fails the test unless it passes.
 
     `recall_gate(report, Recall @ 10 >= 0.9)`; with `margin=` also `baseline=`. Reports are
     `Report`s or paths of saved ones. Returns the `GateResult` where the test goes on.
@@ -65,7 +65,7 @@ def recall_gate(request: pytest.FixtureRequest) -> RecallGate:
 
 
 def pytest_terminal_summary(terminalreporter: TerminalReporter) -> None:
-    """List every check of the run, whichever process made it."""
+    """List every check of the run, from all processes."""
     lines = [
         f"{report.nodeid}: {value}"
         for reports in terminalreporter.stats.values()
@@ -83,7 +83,7 @@ def pytest_terminal_summary(terminalreporter: TerminalReporter) -> None:
 def _answered(
     report: Report | str | Path, rules: tuple[Rule, ...], parameters: dict[str, Any]
 ) -> GateResult | str:
-    """Return what the gate decides, or in one line what is wrong with its arguments."""
+    """Return the result of the gate, or a line with the error of its arguments."""
     from fullrecall import Gate
     from fullrecall.errors import FullrecallError
 
@@ -98,7 +98,7 @@ def _answered(
 
 
 def _properties(result: GateResult) -> Iterator[tuple[str, object]]:
-    """Yield what `record_property` would be given; that warns with --junitxml's own default."""
+    """Yield a gate's properties for JUnit; `record_property` warns with --junitxml's default."""
     for check in result.checks:
         yield _PROPERTY, f"{check.outcome.words}: {check.reason}"
         low, high = check.interval[:2] if check.interval else (None, None)

@@ -78,17 +78,17 @@ class Report(Evaluation):
         """Return `n` claims for people to label, drawn at random, and write them to `path`.
 
         All claims if there are fewer, and two of each verdict at least. `path` ends in .csv, for a
-        spreadsheet; there must be no such file yet, since it may hold labels. The
-        column `label` is to be filled with "supported", "not_supported" or "partial", by what the
-        contexts say; then `fullrecall.read.read_labels` and `calibrate` take it from there.
+        spreadsheet; there must be no such file yet, since it may hold labels.
+        People fill the column `label` with "supported", "not_supported" or "partial", going by the
+        contexts; `fullrecall.read.read_labels` and `calibrate` read the file.
 
-        Claims are drawn verdict by verdict, with chances that are kept beside them. `score` may be
-        left out where a judge has made one score only. The judge's verdicts are hidden, so that
-        they do not sway people, unless `show_verdicts`. `labels` that there are already are filled
-        in: the same `seed` with a larger `n` draws nearly all of the same claims again, and more.
+        Claims are drawn verdict by verdict, and the file keeps their chances. `score` may be left
+        out if only one score is a judge's. The judge's verdicts are hidden, so that they do not
+        sway people, unless `show_verdicts`. Existing `labels` are filled in: the same `seed` with
+        a larger `n` draws nearly all of the same claims again, and more.
 
         Raises `ParameterError` for a bad `n` or path, `InputError` for labels of other claims,
-        `ReportError` where no judge made a recall of it.
+        `ReportError` for a report without a judge's recall.
         """
         from fullrecall.calibration import to_label
 
@@ -105,9 +105,9 @@ class Report(Evaluation):
     def to_frame(self, *measures: Measure, backend: Backend = "pandas") -> Any:
         """Return a data frame: one row per sample and one column per measure of each score.
 
-        `backend` is the library that it is of: "pandas", "polars", or "pyarrow". Columns are named
-        `id_recall`, `id_recall@5`, `id_recall.ndcg@10`; by default those that `summary` reads. A
-        score's status and reason stand beside them. No value is missing without a status that says
+        `backend` is the frame's library: "pandas", "polars", or "pyarrow". Columns are named
+        `id_recall`, `id_recall@5`, `id_recall.ndcg@10`; by default the measures of `summary`. Each
+        score has columns for its status and reason, too. Every missing value has a status that says
         why. Raises `ParameterError` for another backend, and `MissingExtraError` where the library
         is not installed.
         """
@@ -150,12 +150,12 @@ class Report(Evaluation):
     ) -> str:
         """Return the report as one HTML page, and write it to `path` if one is given.
 
-        The page is whole: it needs no server and fetches nothing. It answers first what fails,
-        why, and what to change; then the summary, the curves over k, and every sample with
-        its contexts, targets and evidence, to be sorted, filtered and searched, all by whichever
-        of the `measures` the reader chooses; by default those that `summary` reads.
-        `diagnosis` says why each target was missed; None diagnoses by what the report alone
-        tells, at the k of the measure that the page opens with; False leaves it out. A file of
+        The page is complete: it needs no server and loads no other file. It begins with the
+        problems, their causes, and the changes to make. Then it has the summary, the curves over
+        k, and every sample with its contexts, targets and evidence, to be sorted, filtered and
+        searched. The reader chooses one of the `measures` for all of it; by default the measures
+        of `summary`. `diagnosis` says why each target was missed; None makes it from the report
+        alone, at the k of the measure that the page opens with; False leaves it out. A file of
         that name is replaced once all is written.
 
         Raises `ReportError` for a report of more than 10,000 samples.
@@ -176,7 +176,7 @@ class Report(Evaluation):
 
         A path that ends in ".jsonl" is JSON lines, for people and diffs: the methods, one line per
         sample, and an end. One that ends in ".parquet" is a directory of Parquet files of 24,576
-        samples each, and a manifest. What `load` reads of either is equal to this report.
+        samples each, and a manifest. `load` returns a report equal to this one from either.
 
         Raises `ReportError` for another suffix, for a path that exists unless `replace`, which
         replaces it once all is written, for a directory with other files, and for metadata that
@@ -189,12 +189,12 @@ class Report(Evaluation):
 
     @classmethod
     def load(cls, path: str | Path) -> Report:
-        """Read a saved report into memory; `ReportError` names line and field of what is wrong.
+        """Read a saved report into memory; `ReportError` names the line and field of an error.
 
-        What scorers found is derived again from the sample beside it: values that do not follow
-        are wrong, and so is a directory with a part that is missing, cut off, edited, or of another
-        report. The file of an interrupted or killed run is read too: `stopped` then says what ended
-        it, and a last line that is cut off is left out with a warning.
+        The scorers' findings are derived again from each sample: values that do not follow are
+        errors, and so is a directory with a part that is missing, cut off, edited, or of another
+        report. The file of an interrupted or killed run is read too: `stopped` then says why it
+        ended, and a last line that is cut off is left out with a warning.
         """
         from fullrecall.files.reports import saved
 
@@ -202,10 +202,10 @@ class Report(Evaluation):
 
     @classmethod
     def open(cls, path: str | Path | Iterable[str | Path], *, rows: int | None = None) -> Report:
-        """Open a saved report: one of Parquet files is read as it is asked, piece by piece.
+        """Open a saved report; Parquet files are read on demand, piece by piece.
 
         It has the methods of any report. One JSON Lines file is read into memory, as by `load`,
-        which says what raises `ReportError`.
+        and `ReportError` is raised as there.
         """
         from fullrecall.files.reports import saved
 
@@ -237,27 +237,27 @@ def evaluate(
 
     `samples` may be any iterable of `Sample`s or of mappings with the fields of one, or a data
     frame of any library that narwhals reads, and is read once. Where scorers ask models, many
-    samples are in flight at a time; the report is the same whatever `max_concurrency` is. Works
+    samples are in flight at a time; the report is the same for any `max_concurrency`. Works
     in a running event loop too, as in a notebook or a server, which it blocks: `aevaluate` does
     not.
 
     - `retriever`: is asked each sample's `user_input`, up to `max_concurrency` at a time, each
-      within `timeout`; what it returns is scored. A function of the question, sync or async, a
+      within `timeout`; its results are scored. A function of the question, sync or async, a
       `Retriever`, such as `observed(…)` of an adapter returns, or a retriever of LangChain or
       LlamaIndex. It returns IDs, texts, (id, text) or (id, score), mappings, `Context`s, rows of a
-      database, or what another library's search returns. One that requires a `k` gets 100.
+      database, or the results of another library's search. One that requires a `k` gets 100.
       Default: samples have their retrieval. Where it raises, the sample is unscored with that
       reason.
     - `max_concurrency`: requests on their way at a time, 16 by default; each model is asked less
       for as long as its endpoint answers that its rate limit is exceeded.
     - `timeout`: seconds for one request, 60 by default, None for no bound. `deadline`: seconds for
-      the whole run; what was not measured by then is unscored. Default: None.
+      the whole run; samples that were not measured by then are unscored. Default: None.
     - `retries`: how requests that fail for the moment are sent again, or how often. Default: 4.
     - `store`: a file, a `Store`, or the URL of a Redis server (`redis://host:6379/0`) that keeps
-      what models answer, so that a later run goes on where this one ended, and runs beside it ask
-      nothing that this one asks. None keeps it in memory, for this run. It is opened, and a file
-      made, also where no scorer asks a model.
-    - `budget`: what the run may spend; beyond it, samples are unscored.
+      the models' answers, so that a later run continues where this one ended, and parallel runs
+      do not repeat its requests. None keeps them in memory, for this run. A store is opened, and
+      its file made, also where no scorer asks a model.
+    - `budget`: the most that the run may spend; beyond it, samples are unscored.
     - `progress`: show a bar on standard error, every 30 seconds where that is no terminal.
     - `output`: rows are written here as they come, and the report is that of the file. A run that
       was killed or stopped leaves the rows that it had written, but for those of the last 20
@@ -267,17 +267,18 @@ def evaluate(
       ".parquet" becomes a directory of Parquet files, for more samples than memory holds; one that
       ends in ".jsonl" is one file, which is read into memory in the end.
     - `sink`: called with each newly scored sample's `Row`, in order, as soon as the rows before it
-      are there.
-    - `corpus`: what the retriever searches: whatever `fullrecall.read.documents_of` takes (a
-      folder, a file, documents, contexts), or a `CorpusIndex` of it. It is read once, before
+      are scored.
+    - `corpus`: the documents that the retriever searches: any value that
+      `fullrecall.read.documents_of` takes (a folder, a file, documents, contexts), or a
+      `CorpusIndex` of it. It is read once, before
       anything is scored. A sample whose label is stale in the corpus is unscored, with that reason,
       in each score that depends on the label: never 0.0. The report keeps the corpus'
       fingerprint. Spans are compared where the corpus has their documents whole; its texts are in
       memory meanwhile, unless `samples` is a list of `Sample`s.
     - `view`: which list of each sample's record is scored (`Retrieval.view`): "contexts", the final
-      one, is the default; "retrieved" is all that was retrieved, "read" what the model's prompt
-      had whole. The report's samples have that list. A sample whose record does not tell, or that
-      has none, is unscored with the reason.
+      list, is the default; "retrieved" has all retrieved contexts, "read" those that the model's
+      prompt had whole. The report's samples have that list. A sample whose record does not have
+      it, or that has no record, is unscored with the reason.
     - `id_key`: where each retrieved context has its ID: a dotted path, such as "metadata.source";
       several, joined by ":" (`("source", "page")` gives "a.md:12"); a template, such as
       "{source}#{page}"; or a function of the item of the retriever's list, or of the sample's row.
@@ -286,15 +287,15 @@ def evaluate(
       context, at the rank of the first: k counts documents.
 
     A sample that cannot be measured is in the report as "unscored" with the reason, and so is
-    one on which a scorer raised. `report.spent` tells what the run sent and paid.
+    one on which a scorer raised. `report.spent` has the run's requests and costs.
 
     Raises `ParameterError` for an argument out of its range and for two scorers of one name.
     Raises `StoreError` for a store that cannot be opened, and `ReportError` for an `output` of
     another run or with another suffix, and `InputError` for a `corpus` that cannot be read, before
     anything is scored.
-    Raises, with what had been scored until then as its `report`: `InputError` for an item that is
-    not a sample, `RunStopped` where a model answers nobody, `Interrupted` at Ctrl-C, and whatever
-    reading `samples` or `sink` raises.
+    Raises, with the samples scored until then as its `report`: `InputError` for an item that is
+    not a sample, `RunStopped` where a model answers no request, `Interrupted` at Ctrl-C, and any
+    error of reading `samples` or of `sink`.
     """
     options = EvaluateOptions(
         Limits(max_concurrency, timeout, deadline, retries, store, budget),
@@ -336,7 +337,7 @@ async def aevaluate(
 
     Models are asked in this loop. Samples are read and scored in one thread beside it. Connections
     that models keep for this loop stay open: `await model.aclose()` closes those of an
-    `OpenAIChatModel`. A cancelled task ends the run; what a `store` has is kept.
+    `OpenAIChatModel`. A cancelled task ends the run; a `store` keeps its answers.
     """
     options = EvaluateOptions(
         Limits(max_concurrency, timeout, deadline, retries, store, budget),
@@ -387,8 +388,8 @@ def compare(
     `measures` of each score (default: its headline, and that at k = 1, 3, 5, 10): the mean
     difference with its interval, whether that shows a change for the better or the worse and how
     many samples would settle it, the p-value of the same test, wins, ties and losses, and the
-    samples that changed. Where that cannot tell, `likely` is what a t-test says, approximately.
-    Lists that are the same, or only extend those before, decide by fact.
+    samples that changed. Where the test cannot tell, `likely` is the answer of a t-test, an
+    approximation. Lists that are the same, or only extend those before, decide by fact.
 
     `compare({"bm25": a, "dense": b, "hybrid": c}, Recall @ 5)` compares any number of reports with
     the first, or with the one that `baseline` names: better and worse are then said with one error

@@ -1,7 +1,7 @@
-"""Tables that engines hand to their workers, and what is handed back: with more columns.
+"""Tables that engines hand to their workers, returned with more columns.
 
-Data frames and tables of any library that narwhals reads: pandas, polars, Arrow, its record batches
-too. None of the libraries is imported unless a table of its own comes.
+These are data frames and tables of any library that narwhals reads, such as pandas, polars and
+Arrow, with its record batches. A library is imported only for a table of its own.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _SCORING = {
 
 
 def batch_frame(batch: Any) -> nw.DataFrame[Any]:
-    """Return a batch as a data frame of narwhals; raise `InputError` for what is none."""
+    """Return a batch as a data frame of narwhals; raise `InputError` for anything else."""
     package = type(batch).__module__.partition(".")[0]
     if package in _SCORING:
         raise InputError(

@@ -1,11 +1,11 @@
 """The ledger on a Redis server, for the workers of many machines.
 
-Each change is one script that runs on the server, in one step. A command that the client sends
-twice, since the connection broke before the answer came, finds its own token and changes nothing.
+Each change is one script that runs on the server, in one step. If the connection breaks before the
+answer comes, the client sends the command again: it finds its own token and changes nothing.
 
-What is reported as kept is with the server; whether it outlives the server is up to its settings
-(`appendonly yes`). A server that may forget and was restarted ends the job whose account it has: it
-has lost the scripts that a worker told it, too.
+An answer reported as kept is on the server. Whether it survives the server's end depends on the
+server's settings (`appendonly yes`). If a server that may forget was restarted, it ends the job
+whose account it has, since it has lost the scripts of the workers, too.
 """
 
 from __future__ import annotations
@@ -134,7 +134,7 @@ _NUMBERS = ("PROMPT_AT_MOST", "LONG_ANSWER", "ANSWER_AT_MOST", "PER_CHARACTER", 
 
 @lru_cache(maxsize=8)
 def _client(url: str, pid: int, *, probes: bool = False) -> Any:  # noqa: ARG001 - a fork's own
-    """Return a client of a server; one that only probes it gives up at once."""
+    """Return a client of a server; with `probes`, it does not retry."""
     redis = imported("redis", "redis", "redis", "a store on a server")
     from redis.backoff import ExponentialBackoff
     from redis.retry import Retry
@@ -170,7 +170,7 @@ class RedisLedger(Ledger):
             raise StoreError(f"the store {self.path} cannot be reached: {error}") from None
 
     def get(self, key: str) -> str | None:
-        """Return the answer to an ask; None where there is none, or the server is lost."""
+        """Return the answer to an ask; None without one, or if the server is lost."""
         self.check_open()
         kept: str | None = self.tried(lambda: self._client.get(name_of(key)), None)
         return kept
@@ -202,7 +202,7 @@ class RedisLedger(Ledger):
             outcome: dict[str, Any] = json.loads(
                 self._client.evalsha(self._spending, 2, *names, *values)
             )
-        except NoScriptError:  # told first, and again after a restart
+        except NoScriptError:  # loaded first, and again after a restart
             self._tell()
             return self._spend(owner, rule, arguments)
         if "lost" in outcome:
@@ -210,8 +210,8 @@ class RedisLedger(Ledger):
         return outcome
 
     def _tell(self) -> None:
-        """Tell the server the rules, of which each of its lives gets its own text."""
-        # Looked up after it is told: what is of an earlier life is never told to a later one.
+        """Load the script of the rules into the server, with the ID of its current run in it."""
+        # The run is looked up again after loading: a later run never gets an earlier run's script.
         life = self._life()
         while True:
             numbers = {name: getattr(spending, name) for name in _NUMBERS}
@@ -222,7 +222,7 @@ class RedisLedger(Ledger):
                 return
 
     def _life(self) -> str:
-        """Return the ID of the server's current run, empty where it forgets nothing."""
+        """Return the ID of the server's current run; empty if the server keeps all data."""
         server = self._client.info("server")
         if int(server["redis_version"].split(".")[0]) < _VERSION:
             raise StoreError(f"a budget needs Redis {_VERSION}, got {server['redis_version']}")
@@ -240,7 +240,7 @@ class RedisLedger(Ledger):
 
 
 def name_of(key: str) -> str:
-    """Return the name of a record on a server; what is in braces decides the node of a cluster."""
+    """Return the name of a record on a server; the part in braces decides the node of a cluster."""
     return f"fullrecall:{key}" if key.startswith("{") else f"fullrecall:{{{key}}}"
 
 

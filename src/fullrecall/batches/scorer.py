@@ -1,8 +1,8 @@
-"""Data sets beyond one machine: a batch in, its scores beside it, in whatever engine moves batches.
+"""Data sets beyond one machine: scores beside each batch, for any engine that moves batches.
 
-`BatchScorer` is what Ray Data's `map_batches`, Spark's `mapInArrow` and Dask's `map_partitions`
-call in their workers; docs/scale.md has a job of each. The engine writes what comes out as
-Parquet, wherever it writes, and `Report.open` reads it.
+Ray Data's `map_batches`, Spark's `mapInArrow` and Dask's `map_partitions` call a `BatchScorer` in
+their workers; docs/scale.md has a job of each. The engine writes the results as Parquet to any
+place, and `Report.open` reads them.
 """
 
 from __future__ import annotations
@@ -51,32 +51,32 @@ class BatchScorer:
     """Scores batches of samples; picklable, so that engines can send it to their workers.
 
     Called with a data frame or table of pandas, polars, Arrow or any library that narwhals reads,
-    it returns a table of the same kind with the same rows: columns that hold a sample's fields are
-    named as `Sample` names them, all others are as they were, and those of each score stand beside
-    them, as a saved report has them (docs/scale.md lists them). Written as Parquet, `Report.open`
-    reads it. A row that is no sample is unscored, with the reason.
+    it returns a table of the same kind with the same rows. Columns with a sample's fields get the
+    names of `Sample`, all other columns stay as they are, and each score adds its columns, those of
+    a saved report (docs/scale.md lists them). `Report.open` reads the table once it is written as
+    Parquet. A row that is not a sample is unscored, with the reason.
 
-    - `position`: a column of whole numbers >= 0 that is no part of a sample and tells rows apart:
-      number them from 0 when you write the data set. It comes out as `row`. `Report.open` puts the
-      rows in its order, counts one that comes twice once, and with `rows=` says which are missing.
-      Without it the order is that of the files, and nobody knows.
+    - `position`: a column of whole numbers >= 0 that is not part of a sample and tells rows apart:
+      number them from 0 when you write the data set. It is returned as `row`. `Report.open` sorts
+      the rows by it, counts a repeated row once, and with `rows=` names the missing rows. Default:
+      none, so that rows have the order of the files, and missing rows are not noticed.
     - `rename` maps the batch's columns to a sample's fields, as in `fullrecall.read.read`.
     - `max_concurrency`, `timeout`, `retries` are those of `evaluate`, and so is `deadline`: all
       are of one batch, so that as many requests may be on their way as there are workers times
       `max_concurrency`.
     - `store`: a file on a disk that the workers of one machine share, or the URL of a Redis server
-      for those of many: `redis://host:6379/0`. An answer that one has paid for, no other asks for.
-      The server's password is read from REDIS_PASSWORD, here and in the workers.
-    - `budget`: what all workers may spend together, until this scorer is made anew, and how fast;
-      `spent` tells how much that is. It needs a store that all workers share.
+      for those of many: `redis://host:6379/0`. No worker asks again for an answer that another has
+      paid for. The server's password is read from REDIS_PASSWORD, here and in the workers.
+    - `budget`: the most that all workers may spend together, until this scorer is made anew, and
+      how fast; `spent` returns their spending so far. It needs a store that all workers share.
     - `view`: which list of a sample's record is scored, as in `evaluate`.
-    - `corpus`: what the retriever searched, as in `evaluate`; read here, once, and sent to the
-      workers as a `CorpusIndex` that keeps all its texts. Make one of the documents without their
-      texts, `CorpusIndex.of(documents)`, where no sample has spans.
+    - `corpus`: the documents that the retriever searched, as in `evaluate`; read here, once, and
+      sent to the workers as a `CorpusIndex` that keeps all its texts. Make one of the documents
+      without their texts, `CorpusIndex.of(documents)`, where no sample has spans.
 
     Raises `ParameterError` for an argument out of its range, and `MissingExtraError` without
-    pyarrow. Calls raise `InputError` for a position that is none, and for a column that has the
-    name of a score's: no matter of a row.
+    pyarrow. Calls raise `InputError` for a wrong position, and for a column that has the name of a
+    score's: these are errors of the data set, not of a row.
     """
 
     scorers: Sequence[Scorer] | Scorer
@@ -111,7 +111,7 @@ class BatchScorer:
             # Workers may run in another directory.
             store = given.url if given.is_server else str(Path(self.store).absolute())
             object.__setattr__(self, "store", store)
-        # What is wrong with these raises here, and not in a worker.
+        # Wrong options raise here, and not in a worker.
         self._options  # noqa: B018
         self._given  # noqa: B018
         address = self._address
@@ -127,30 +127,30 @@ class BatchScorer:
     def __call__(self, batch: Any) -> Any:
         """Return a batch with its scores, as a table of the same kind.
 
-        What a store or a model raises that ends the run is raised: engines try a batch again.
+        Errors of a store or a model that end the run are raised: engines try a batch again.
         """
         frame = batch_frame(batch)
         kept = self._passed_through(frame)
         return beside(batch, frame, kept, self._scored(frame, self._positions(frame)))
 
     def over(self, batches: Iterable[Any]) -> Iterator[Any]:
-        """Yield the scores of each batch: what Spark's `mapInArrow` calls."""
+        """Yield each batch with its scores; Spark's `mapInArrow` calls this."""
         for batch in batches:
             yield self(batch)
 
     def schema(self, data: Any) -> str:
-        """Return the columns that come out of a Spark data frame, as Spark's DDL."""
+        """Return the resulting columns for a Spark data frame, as Spark's DDL."""
         columns = {each.name: each.dataType.simpleString() for each in data.schema.fields}
         kept = [name for name in columns if not self._is_ours(name)]
         return ddl({name: columns[name] for name in kept}, self._schema)
 
     def meta(self, data: Any) -> Any:
-        """Return the columns that come out of a Dask data frame, as the empty frame it asks for."""
+        """Return the resulting columns for a Dask data frame, as the empty frame it needs."""
         return self(data.head(0, npartitions=-1) if not hasattr(data, "_meta") else data._meta)  # noqa: SLF001
 
     @property
     def spent(self) -> Spent | None:
-        """What all workers have sent and paid so far; None without a budget.
+        """The requests and costs of all workers so far; None without a budget.
 
         Raises `StoreError` where the store has lost it.
         """
@@ -163,11 +163,11 @@ class BatchScorer:
             return spent_of(ledger, self.budget)
 
     def __getstate__(self) -> dict[str, Any]:
-        # Without what is worked out when it is first used.
+        # Without the values that are cached on first use.
         return {each.name: getattr(self, each.name) for each in fields(self)}
 
     def __dask_tokenize__(self) -> tuple[object, ...]:
-        # The job is left out: two scorers that do the same are the same to Dask.
+        # Without the job: Dask takes two scorers with the same options for one.
         from fullrecall.files.reports import columns
 
         names = {each.name for each in fields(self)} - {"scorers", "retries", "_job"}
@@ -176,7 +176,7 @@ class BatchScorer:
 
     @property
     def _address(self) -> Address | None:
-        """Where all workers find what was answered, and what was spent."""
+        """The store in which all workers find the answers and the spending."""
         return None if self.store is None else Address(str(self.store), self._job)
 
     @property
@@ -220,7 +220,7 @@ class BatchScorer:
         return kept
 
     def _positions(self, frame: nw.DataFrame[Any]) -> list[int | None]:
-        """Return the number of each row, None where no column has it."""
+        """Return the number of each row, None without a `position`."""
         if self.position is None:
             return [None] * len(frame)
         if self.position not in frame.columns:
@@ -257,7 +257,7 @@ class BatchScorer:
     def _samples(
         self, frame: nw.DataFrame[Any], bad: dict[int, tuple[Sample, str]]
     ) -> Iterator[Sample]:
-        """Yield the samples; put what is left of a row that is none, and why, among `bad`."""
+        """Yield the samples; put the readable fields of a bad row into `bad`, with the reason."""
         ours = [name for name in frame.columns if name != self.position and self._is_ours(name)]
         plan = named_plan(ours, self._given)
         for number, row in enumerate(frame_rows(frame, keep_errors=True)):
@@ -268,7 +268,7 @@ class BatchScorer:
                 bad[number] = self._left_of(cells, plan), error.problem
 
     def _left_of(self, cells: dict[Any, Any], plan: ReadPlan) -> Sample:
-        """Return the ID, question and group of a row that is no sample, if they are texts."""
+        """Return the ID, question and group of a row that is not a sample, if they are texts."""
         values = {
             name: path_of(plan.fields[name]).value(cells) for name in _LEFT if name in plan.fields
         }
@@ -279,14 +279,14 @@ class BatchScorer:
 
 
 def _readable(value: object) -> object:
-    """Return a cell without what its row never had; raise the error of one that cannot be read."""
+    """Return a cell without keys that its row never had; raise the error of an unreadable cell."""
     if isinstance(value, InputError):
         raise value
     return without_gaps(value)
 
 
 _LEFT = ("id", "user_input", "group")
-"""What is kept of a row that is no sample, as far as it can be read."""
+"""The fields that are kept of a row that is not a sample, as far as they can be read."""
 
 
 def _whole_number(value: object, column: str, number: int) -> int:

@@ -133,7 +133,7 @@ class PlannedRows:
     def _begun(
         self, records: NumberedRows
     ) -> tuple[Iterator[tuple[RowNumber, object]], list[Any], InputError | None, bool]:
-        """Return all rows, the first rows, the error that ended these, and whether no rows follow."""
+        """Return all rows, the first ones, the error that ended these, and whether they are all."""
         iterator = iter(records)
         head, stopped, _ = _head(iterator)
         self._rows = self._given.rows or rows_in([record for _, record in head])
