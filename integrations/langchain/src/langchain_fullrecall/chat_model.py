@@ -31,7 +31,7 @@ class LangChainChatModel:
     So its cache, rate limiter and callbacks apply. It also takes a runnable around a model
     (`.with_retry()`, `.bind(…)`, `.with_fallbacks(…)`). A repeated request, made because the reply
     was unusable or several answers are wanted, skips the cache, which would give the same reply.
-    It does not use structured output, which fails in four ways, one of them silent: the judge
+    Structured output is not used, because it fails in four ways, one of them silent: the judge
     reads the text, and asks again for missing verdicts.
 
     - `name` identifies the model in stores. Default: for every model inside, its class, its name

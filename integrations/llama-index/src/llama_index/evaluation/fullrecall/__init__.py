@@ -1,4 +1,4 @@
-"""fullrecall for LlamaIndex: context recall of what its retrievers, engines and agents return."""
+"""fullrecall for LlamaIndex: context recall of its retrievers, engines and agents."""
 
 from fullrecall._util.parameters import all_public
 from llama_index.evaluation.fullrecall.capture import LlamaIndexCapture, capture_retrievals

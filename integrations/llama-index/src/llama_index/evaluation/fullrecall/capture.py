@@ -1,4 +1,4 @@
-"""What calls of engines and blocks of code retrieved, without wrapping anything."""
+"""Capture the retrievals of engines' calls and of blocks of code, without wrapping objects."""
 
 from __future__ import annotations
 
@@ -26,11 +26,11 @@ from llama_index.evaluation.fullrecall.selfcheck import broken
 
 
 class LlamaIndexCapture(Captured):
-    """What was seen of one block of code, or of one call of an engine or a retriever in it.
+    """The captured steps of one block of code, or of one call of an engine or retriever in it.
 
-    Nodes stand as they were when they were returned; nothing that happens later changes them.
-    `answer` is the text that an engine returned (None for a stream and for a block). It can be
-    read at any time; what has not ended by then is not in it.
+    Nodes are copied as they were returned, so later changes do not reach them. `answer` is the
+    text that an engine returned (None for a stream and for a block). A capture can be read at any
+    time; it has the steps that have ended by then.
     """
 
     def __init__(
@@ -52,9 +52,9 @@ class LlamaIndexCapture(Captured):
 
     @property
     def calls(self) -> tuple[LlamaIndexCapture, ...]:
-        """Of a block: each call of an engine or a retriever that no other such call made.
+        """Return a block's outermost calls of engines and retrievers.
 
-        In the order in which they ended; failed ones too.
+        They are in the order in which they ended, and include failed ones.
         """
         return tuple(self._calls)
 
@@ -70,20 +70,20 @@ class LlamaIndexCapture(Captured):
 
     @property
     def question(self) -> str | None:
-        """What the engine or retriever was asked."""
+        """The question to the engine or retriever, None for a block."""
         steps = self.steps
         return steps[0].query if steps and self._recorder.root is not None else None
 
     @property
     def error(self) -> str | None:
-        """What the call raised, as "TimeoutError: …"."""
+        """The exception that the call raised, as "TimeoutError: …"."""
         return self._recorder.error
 
     def retrieval(self) -> Retrieval:
-        """Return the record of the call: what was retrieved, kept, and read by the model.
+        """Return the record of the call: the contexts retrieved, kept, and in the model's prompt.
 
-        Where nothing was observed its `error` says so. Raises `InputError` for nodes that the
-        options cannot read.
+        A call without an observed retrieval gives a record with an `error`. Raises `InputError`
+        for nodes that the options cannot read.
         """
         return self.read(self._reading)
 
@@ -100,7 +100,7 @@ class LlamaIndexCapture(Captured):
         return self._with_earlier_ids(record, reading) if self._before else record
 
     def _with_earlier_ids(self, record: Retrieval, reading: LlamaIndexReading) -> Retrieval:
-        """Return the record of a call with the IDs that its texts had before it in the block."""
+        """Return a call's record with the IDs that its texts had earlier in the block."""
         others = dict(record.other_ids)
         for context in record.contexts or ():
             first = self._before.get(context.text or "")
@@ -126,23 +126,24 @@ def capture_retrievals(
     other_tools: Collection[str] = (),
     tool_documents: ToolDocuments = None,
 ) -> Iterator[LlamaIndexCapture]:
-    """Capture what is retrieved in the block, by whatever engine, retriever, agent or workflow.
+    """Capture every retrieval in the block, by engines, retrievers, agents or workflows.
 
         with capture_retrievals() as capture:
             response = engine.query(question)
         evaluator.evaluate_response(question, response, expected_ids=["d1"])
 
-    Nothing is wrapped or replaced. Each call of a query engine, a chat engine or a retriever has a
-    record of its own, in `capture.calls`; the response of an engine carries it, streams included,
-    and `RecallEvaluator` scores it. The capture itself is the record of the whole block.
+    The block does not wrap or replace objects. Each call of a query engine, a chat engine or a
+    retriever has a record of its own, in `capture.calls`; the response of an engine carries it,
+    streams included, and `RecallEvaluator` scores it. The capture itself is the record of the
+    whole block.
 
-    The block stands around awaited calls too: tasks and threads that LlamaIndex starts in it
-    belong to it. A thread starts with an empty context: use `contextvars.copy_context().run`, or
-    `asyncio.to_thread`. What others retrieve meanwhile, with no record of their own, may be the
-    block's too (a worker's task, a later task that advances a generator): its sample is unscored
-    unless the block's steps handled those nodes. What begins after the block is not captured, so
-    await a workflow's handler inside. The options are those of `observed`; the evaluator reads
-    captures by its own.
+    Awaited calls belong to the block, and so do the tasks and threads that LlamaIndex starts in
+    it. Your own thread starts with an empty context: use `contextvars.copy_context().run`, or
+    `asyncio.to_thread`. A retrieval meanwhile in a context without a record (a worker's task, a
+    later task that advances a generator) may belong to the block: its sample is unscored unless
+    the block's steps handled those nodes. Await a workflow's handler inside the block, because
+    calls that begin after it are not captured. The options are those of `observed`; the evaluator
+    reads captures by its own options.
     """
     reading = reading_of(
         id_key=id_key,
@@ -171,15 +172,15 @@ def capture_retrievals(
 class _CarriedList(list[Any]):
     """A response's source nodes, or an agent's tool calls, with the capture of the call.
 
-    The list goes wherever the response's nodes go: to `get_response()` of a stream, to copies of
-    the response, and to `dataclasses.replace`.
+    The list stays with the response's nodes: in `get_response()` of a stream, in copies of the
+    response, and in `dataclasses.replace`.
     """
 
     capture: LlamaIndexCapture
 
 
 def _field(returned: object) -> str | None:
-    """Return the field whose list carries the capture of an answer, None for no answer."""
+    """Return the field whose list carries an answer's capture, None for any other value."""
     if isinstance(returned, AgentOutput):
         return "tool_calls"
     return "source_nodes" if is_response(returned) else None
@@ -194,7 +195,7 @@ def _carry(returned: Any, capture: LlamaIndexCapture) -> None:
 
 
 def capture_in(answer: object) -> LlamaIndexCapture | None:
-    """Return a capture, or that of the call that returned `answer`; None if it has none."""
+    """Return a capture itself, or the capture of the call that returned `answer`, or None."""
     if isinstance(answer, LlamaIndexCapture):
         return answer
     # Not getattr: a PydanticResponse claims to have every attribute.
@@ -203,7 +204,7 @@ def capture_in(answer: object) -> LlamaIndexCapture | None:
 
 
 def answer_text(answer: object) -> str | None:
-    """Return the text of what an application returned, None where it has none."""
+    """Return the text of an application's answer, or None for an answer without one."""
     if isinstance(answer, LlamaIndexCapture):
         return answer.answer
     if isinstance(answer, AgentOutput):

@@ -20,19 +20,19 @@ from llama_index.evaluation.fullrecall.nodes import got
 
 
 class LlamaIndexChatModel:
-    """Asks a LlamaIndex `LLM`: by `chat` where it is a chat model, by `complete` where it is not.
+    """Asks a LlamaIndex `LLM`: a chat model by `chat`, any other by `complete`.
 
     - `llm`: the model; None is `Settings.llm`, looked up once, when a judge first needs it.
     - `name`: identifies the model in stores; by default its class, its name, its temperature, its
       address and its `additional_kwargs`.
 
     A completion model gets the messages in its own form (`messages_to_prompt`). Structured output
-    is left aside: it asks once, and fails in ways of its own; the judge reads the text, and asks
-    again for what is missing. Every request is made of new messages.
+    is not used, because it asks only once and fails in ways of its own: the judge reads the text,
+    and asks again for missing verdicts. Every request has new message objects.
 
-    Requests raise what the LLM's client raises, as it is, so that `evaluate` can tell a rate limit
-    from a wrong key. Raises `ParameterError` for an `llm` that is none, and where `Settings` has
-    none to give.
+    Requests raise the errors of the LLM's client unchanged, so that `evaluate` can tell a rate
+    limit from a wrong key. Raises `ParameterError` for an `llm` that is not an `LLM`, and if
+    `Settings` has no LLM.
     """
 
     def __init__(self, llm: LLM | None = None, *, name: str | None = None) -> None:
@@ -43,7 +43,7 @@ class LlamaIndexChatModel:
 
     @property
     def name(self) -> str:
-        """What identifies the model: two models of one name must give the same answers."""
+        """The name of the model in stores: two models of one name must give the same answers."""
         return self._name or _described(self._llm)
 
     def complete(self, request: ChatRequest) -> Completion:
@@ -99,7 +99,7 @@ def _prompt(llm: LLM, messages: list[ChatMessage]) -> str:
 
 
 def _completion(text: str | None, reply: Any) -> Completion:
-    """Return the reply with the tokens and the reason to stop that its raw form tells."""
+    """Return the reply with the tokens and the stop reason of its raw form."""
     raw = getattr(reply, "raw", None)
     counts = getattr(reply, "additional_kwargs", None) or {}
     sources = (_read(raw, "usage"), _read(raw, "usage_metadata"), counts)
@@ -114,17 +114,17 @@ def _completion(text: str | None, reply: Any) -> Completion:
 
 _ASKED = ("prompt_tokens", "input_tokens", "prompt_token_count")
 _ANSWERED = ("completion_tokens", "output_tokens", "candidates_token_count")
-"""What OpenAI, Anthropic and Google call the tokens of the prompt and of the answer."""
+"""The names of OpenAI, Anthropic and Google for the tokens of the prompt and of the answer."""
 
 
 def _read(holder: object, name: str) -> Any:
-    """Return a field of what may be a mapping, an object, or nothing."""
+    """Return a field of a mapping or an object, None without the field."""
     if isinstance(holder, Mapping):
         return holder.get(name)
     return getattr(holder, name, None)
 
 
 def _count(sources: tuple[object, ...], names: tuple[str, ...]) -> int:
-    """Return the first count that a source has under one of the names, 0 where none has."""
+    """Return the first count that a source has under one of the names, or 0."""
     counts = (_read(source, name) for source in sources for name in names)
     return next((count for count in counts if isinstance(count, int)), 0)

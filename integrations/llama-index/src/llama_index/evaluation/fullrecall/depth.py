@@ -1,4 +1,4 @@
-"""A retriever that searches deeper: a copy of it that returns k nodes."""
+"""Copies of retrievers that return k nodes, for `diagnose`."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from fullrecall._util.parts import rebuilt
 from fullrecall.errors import ParameterError
 
 _SIZES = ("similarity_top_k", "_similarity_top_k", "top_k", "_top_k")
-"""The names under which retrievers hold how many nodes they return."""
+"""The names of the attribute for the number of nodes that a retriever returns."""
 
 
 def deeper(retriever: BaseRetriever, k: int) -> BaseRetriever:
     """Return a copy of a retriever that returns `k` nodes.
 
-    Retrievers inside of it, such as those that are fused, return as many each. Raises
-    `ParameterError` where none has a `similarity_top_k`.
+    Each retriever inside, such as those of a fusion, also returns `k`. Raises `ParameterError` if
+    no retriever inside has a `similarity_top_k`.
     """
 
     def exchange(value: Any) -> Any:
@@ -44,7 +44,7 @@ def _is_retriever(value: object) -> bool:
 
 
 def _corpus_size(retriever: BaseRetriever) -> int | None:
-    """Return how many nodes a search has that refuses a larger k: BM25's does."""
+    """Return the corpus size of a search that refuses a larger k, such as BM25; else None."""
     for holder in (retriever, *vars(retriever).values()):
         scores = getattr(holder, "scores", None)  # bm25s
         counts = scores if isinstance(scores, Mapping) else {}

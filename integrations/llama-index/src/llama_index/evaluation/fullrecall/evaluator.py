@@ -28,30 +28,30 @@ from llama_index.evaluation.fullrecall.record import reading_of
 from llama_index.evaluation.fullrecall.results import RecallEvaluationResult
 
 _MOST_LISTED = 10
-"""How many missed targets the feedback lists; the result has them all."""
+"""The most missed targets that the feedback lists; the result has them all."""
 
 _LABEL_WIDTH = 100
-"""How much of a missed target's text the feedback shows."""
+"""The most characters of a missed target's text in the feedback."""
 
 
 _ContextsKey: TypeAlias = tuple[tuple[str | None, str | None], ...] | None
-"""What two lists of contexts have in common that are scored alike."""
+"""The IDs and texts of a list of contexts: lists with the same key have the same score."""
 
 
 class RecallEvaluator(BaseEvaluator):
-    """Scores what a retriever, an engine or an agent retrieved, with any fullrecall scorer.
+    """Score the contexts retrieved by a retriever, an engine or an agent, with any scorer.
 
         RecallEvaluator(IdRecall(), Recall @ 5, nDCG @ 10)
 
     - `scorer`: by default `IdRecall()`, which compares IDs and asks no model.
-    - `measures`: what is counted of its findings. The first is the `score` of the results, and
-      all stand in their `scores`. Default: the scorer's own, recall over all that was retrieved.
-    - `threshold`: the score from which on a result is `passing`; without one, it is None.
-    - `score_stages`: whether the lists before the one that is scored are scored too, see below.
-    - `view`: which list of a call's record is scored: "contexts", the final one; "retrieved", also
-      what a later step dropped; or "read", what the model's prompt had.
-    - `corpus`: what the retriever searches, as `fullrecall.evaluate` takes it: a sample whose label
-      is stale in it is unscored.
+    - `measures`: the measures to report. The first is the `score` of the results, and all are in
+      their `scores`. Default: the scorer's own, recall over all retrieved contexts.
+    - `threshold`: the lowest score that is `passing`; without one, `passing` is None.
+    - `score_stages`: whether the lists before the scored one are scored too, see below.
+    - `view`: the scored list of a call's record: "contexts", the final one; "retrieved", which
+      includes contexts that a later step dropped; or "read", the contexts in the model's prompt.
+    - `corpus`: the corpus that the retriever searches, as for `fullrecall.evaluate`: a sample
+      whose label is stale in it is unscored.
     - `id_key`, `metadata_mode`, `expand`: those of `contexts`. `failed_calls`, `other_tools`,
       `tool_documents`: those of `observed`.
 
@@ -59,28 +59,30 @@ class RecallEvaluator(BaseEvaluator):
     `RecallEvaluationResult`:
 
     - `query`: the question.
-    - `response`: what the engine or the agent returned, streams included (they are not read); a
+    - `response`: the response of an engine or an agent, streams included (they are not read); a
       `LlamaIndexCapture`; the list that `retriever.retrieve(…)` returned; or the answer's text.
-    - `contexts` or `retrieved_nodes`: what was retrieved, as texts or as nodes. It replaces what
-      the response carries, as do `retrieved_ids`.
+    - `contexts` or `retrieved_nodes`: the retrieved contexts, as texts or as nodes. They replace
+      those of the response, as do `retrieved_ids`.
     - the references: `expected_ids` (or `reference_context_ids`), `reference_contexts`,
       `reference`, and every other field of a `Sample`, under its other names too.
     - Other keyword arguments are ignored, since LlamaIndex passes some to all evaluators.
 
-    The response of an engine that was asked in `with capture_retrievals():` carries what was seen
-    of its call, and that is scored, not its source nodes: those may be rewritten, or the engine's
-    own words. `answer.stages` then has the results of the lists before the final one, so that what
-    a reranker dropped is seen; a scorer that asks a model asks it once more for each list that
-    differs. Without that, an empty list of source nodes is a retrieval that found nothing where
-    LlamaIndex's own synthesizers and chat engines say so ("Empty Response"); from any other
-    response it is unscored, since an engine that names no sources has the same empty list. Of an
-    agent's output, the nodes that its tools returned are scored.
+    The response of an engine that was asked in `with capture_retrievals():` carries the record of
+    its call. The record is scored, not the source nodes, which may be rewritten, or the engine's
+    own words. `answer.stages` then has the results of the lists before the final one, so that
+    targets dropped by a reranker are seen; a judge is asked once more for each different list.
 
-    None of the four raises for what cannot be measured, as one exception would cost
-    `BatchEvalRunner` the whole batch: the result then has `score=None`, `invalid_result=True`
-    and the reason, and `result.status` tells an undefined score from an unscored one.
+    Without a record, an empty list of source nodes counts as an empty retrieval only if
+    LlamaIndex's own synthesizers and chat engines say so ("Empty Response"). Any other response
+    with an empty list is unscored, since an engine that names no sources has the same empty list.
+    For an agent's output, the nodes that its tools returned are scored.
 
-    LlamaIndex's `get_prompts` finds none here: a judge's own are `LLMJudge(…, prompts=…)`.
+    None of the four methods raises for a sample that cannot be measured, because one exception
+    would cost `BatchEvalRunner` the whole batch. The result then has `score=None`,
+    `invalid_result=True` and the reason, and `result.status` tells an undefined score from an
+    unscored one.
+
+    LlamaIndex's `get_prompts` returns no prompts: those of a judge are `LLMJudge(…, prompts=…)`.
 
     Raises `ParameterError`, naming the parameter, for a configuration that cannot work.
     """
@@ -143,7 +145,7 @@ class RecallEvaluator(BaseEvaluator):
     ) -> RecallEvaluationResult:
         """Return the result; awaits the scorer's `ascore`, or runs its `score` in a thread."""
         call_input = self._input(query, response, contexts, fields)
-        # One after the other: what the first has split into claims, the others take over.
+        # One after another: later lists reuse the claims that the first one was split into.
         results = {
             key: await ascore_alone(self.scorer, sample, self._corpus)
             for key, sample in self._lists(call_input).items()
@@ -171,7 +173,7 @@ class RecallEvaluator(BaseEvaluator):
     def _input(
         self, query: object, response: object, contexts: object, named: dict[str, Any]
     ) -> CallInput:
-        """Return the sample of one evaluation; where its input makes none, the reason why."""
+        """Return the sample of one evaluation, or the reason why its input is not a sample."""
         try:
             call_input = read_call(
                 self._reading, query=query, response=response, contexts=contexts, named=named
@@ -182,7 +184,7 @@ class RecallEvaluator(BaseEvaluator):
         return call_input._replace(sample=call_input.sample.in_view(self._view))
 
     def _lists(self, call_input: CallInput) -> dict[_ContextsKey, Sample]:
-        """Return the sample, and as if it had ended at a stage, each list that differs once."""
+        """Return the sample, and the sample at each stage whose contexts differ, by their key."""
         sample = call_input.sample
         if call_input.problem is not None:
             return {}
@@ -195,7 +197,7 @@ class RecallEvaluator(BaseEvaluator):
     def _answer(
         self, call_input: CallInput, results: Mapping[_ContextsKey, Result]
     ) -> RecallEvaluationResult:
-        """Return the results in LlamaIndex's form, with what may help in the note."""
+        """Return the results in LlamaIndex's form, with hints in the note."""
         sample = call_input.sample
         contexts = sample.retrieved_contexts
         unscored = Result(self.scorer.method, Status.UNSCORED, note=call_input.problem or "")
@@ -233,7 +235,7 @@ class RecallEvaluator(BaseEvaluator):
 
 
 def _key(contexts: Sequence[Context] | None) -> _ContextsKey:
-    """Return what tells lists apart: a reranker that only gives new scores changes no recall."""
+    """Return the IDs and texts of contexts, without scores, which do not change recall."""
     return None if contexts is None else tuple((each.id, each.text) for each in contexts)
 
 
@@ -244,7 +246,7 @@ def _feedback(result: Result) -> Iterator[str]:
 
 
 def _lost(result: Result, stages: Mapping[str, Result]) -> Iterator[str]:
-    """Yield what was retrieved and did not stay to the end."""
+    """Yield a note of the missed targets that an earlier stage had found."""
     before = [each for each in stages.values() if each.status is Status.SCORED]
     if result.status is not Status.SCORED:
         return

@@ -1,4 +1,4 @@
-"""What one call of the evaluator was passed, read as a sample."""
+"""Read the arguments of one call of the evaluator as a sample."""
 
 from __future__ import annotations
 
@@ -37,13 +37,13 @@ _RETRIEVAL_NAMES = {
     for name in (field, *Sample.names()[field])
 }
 _FRAMEWORK_NAMES = {"sleep_time_in_seconds"}
-"""What LlamaIndex passes to every evaluator, whether it has a use for it or not."""
+"""Arguments that LlamaIndex passes to every evaluator, used or not."""
 
 
 class CallInput(NamedTuple):
-    """A sample, the nodes of its contexts, the arguments not used, and why it is no sample.
+    """A sample, the nodes of its contexts, the unused arguments, and why it cannot be read.
 
-    `is_recorded` is False where nothing but the response tells what was retrieved.
+    `is_recorded` is False if the contexts are known only from the response.
     """
 
     sample: Sample
@@ -54,7 +54,7 @@ class CallInput(NamedTuple):
 
 
 class RetrievalWithNodes(NamedTuple):
-    """The record of a retrieval, None where nothing is known; and the nodes it was read from."""
+    """The record of a retrieval, None if it is unknown, and the nodes it was read from."""
 
     retrieval: Retrieval | None = None
     nodes: Sequence[NodeLike] = ()
@@ -68,9 +68,9 @@ def read_call(
     contexts: object,
     named: Mapping[str, Any],
 ) -> CallInput:
-    """Return what the arguments of an evaluation say; raise `InputError` where they are no sample.
+    """Return an evaluation's arguments as a sample; raise `InputError` if they are not one.
 
-    What is retrieved is what was given as such; without it, what the response carries.
+    The retrieved contexts are those given as arguments, or else those of the response.
     """
     fields = {
         name: value for name, value in named.items() if name in _SAMPLE_NAMES and value is not None
@@ -99,12 +99,12 @@ def read_call(
 
 
 def found_in(response: object, reading: LlamaIndexReading) -> RetrievalWithNodes:
-    """Return what was retrieved for a response: what was seen of its call, else its source nodes.
+    """Return the retrieval of a response: the record of its call, or else its source nodes.
 
-    What was seen comes first: source nodes may be rewritten, or invented by the engine. Where
-    nothing was seen and there are none, they count if the response says that none were found;
-    else the reason is in the error. A list of nodes is what was retrieved; for a text, or None,
-    nothing is known, and nothing is wrong.
+    The record comes first, because an engine may rewrite or invent source nodes. Without a record,
+    an empty list of source nodes counts only if the response says that no nodes were found;
+    otherwise the retrieval has an error. A list of nodes is the retrieval itself. A text, or None,
+    gives an unknown retrieval without an error.
 
     Raises `InputError` for nodes that the options cannot read.
     """
@@ -124,7 +124,7 @@ def found_in(response: object, reading: LlamaIndexReading) -> RetrievalWithNodes
 
 
 def _found_in_value(value: object, reading: LlamaIndexReading) -> RetrievalWithNodes:
-    """Return the documents in what a function returned: nodes, or any form that has an ID."""
+    """Return the documents in a function's result: nodes, or any form that has an ID."""
     nodes: Sequence[NodeLike]
     if are_nodes(value):
         nodes = documents_among(value)
@@ -159,9 +159,9 @@ def _found_in_response(response: AnyResponse, reading: LlamaIndexReading) -> Ret
 
 
 def _found_by_agent(output: AgentOutput, reading: LlamaIndexReading) -> RetrievalWithNodes:
-    """Return what an agent's tools retrieved, as far as its output tells.
+    """Return the retrievals of an agent's tools that its output contains.
 
-    LlamaIndex lists them in the order in which they ended; here they stand in that of their IDs.
+    LlamaIndex lists the tool calls in the order in which they ended; here their IDs sort them.
     """
     log = StepLog(NodeValueReader())
     results = [
@@ -187,14 +187,14 @@ def _found_by_agent(output: AgentOutput, reading: LlamaIndexReading) -> Retrieva
 
 
 def _searched_nothing(result: ToolCallResult) -> bool:
-    """Return whether a result is that of a hand-off, or of a tool that does not exist."""
+    """Return whether a result is from a hand-off or a missing tool, which do not search."""
     name, content = result.tool_name, result.tool_output.content
     hands_over = name == "handoff" and {"to_agent", "reason"} == result.tool_kwargs.keys()
     return hands_over or (result.tool_output.is_error and f"Tool {name} not found" in content)
 
 
 def read_texts(query: object, response: object) -> Sample:
-    """Return a sample of no more than the question and the answer, as far as they are texts."""
+    """Return a sample of only the question and the answer, as far as they are texts."""
     question, answer = _text(query), response
     return Sample(
         user_input=question if isinstance(question, str) else None,

@@ -1,4 +1,4 @@
-"""LlamaIndex's dispatcher: which recorders are told of a span, an event, or a report."""
+"""Pass the spans, events and reports of LlamaIndex's dispatcher to their recorders."""
 
 from __future__ import annotations
 
@@ -45,8 +45,8 @@ class _OpenCall(NamedTuple):
 recorders: ContextVar[tuple[LlamaIndexRecorder, ...] | None] = ContextVar(
     "fullrecall_recorders", default=None
 )
-"""The recorders that the current call belongs to, outermost first; None in a context that never
-had any, as in a new thread. LlamaIndex hands it on to its own threads, tasks and steps."""
+"""The recorders of the current call, outermost first; None in a context that never had any, such
+as a new thread. LlamaIndex passes it to its own threads, tasks and steps."""
 
 _open: set[LlamaIndexRecorder] = set()
 _running: dict[str, list[LlamaIndexRecorder]] = {}
@@ -55,7 +55,7 @@ _lock = threading.RLock()
 
 
 class _Spans(BaseSpanHandler[BaseSpan]):
-    """Hands spans on to the recorders of the current call."""
+    """Passes spans to the recorders of the current call."""
 
     def span_enter(
         self,
@@ -95,7 +95,7 @@ class _Spans(BaseSpanHandler[BaseSpan]):
         _end(id_, None, err or RuntimeError("no error was reported"))
 
     def new_span(self, *_: Any, **__: Any) -> None:
-        """Make nothing: steps are noted in recorders."""
+        """Return None: steps are noted in recorders."""
 
     def prepare_to_exit_span(self, *_: Any, **__: Any) -> None:
         """Do nothing: steps are noted in recorders."""
@@ -105,7 +105,7 @@ class _Spans(BaseSpanHandler[BaseSpan]):
 
 
 class _Events(BaseEventHandler):
-    """Hands prompts, and retrievals without a span, on to the recorders of the current call."""
+    """Passes prompts, and retrievals without a span, to the recorders of the current call."""
 
     def handle(self, event: BaseEvent, **_: Any) -> None:
         """Note an event."""
@@ -140,16 +140,16 @@ def _end(id_: str, output: Any, error: BaseException | None) -> None:
         return
     call.recorder.error = None if error is None else brief(error)
     closed(call.recorder)
-    with suppress(ValueError):  # it may end in another context than it began in
+    with suppress(ValueError):  # a call may end in a different context
         recorders.reset(call.token)
     for deliver in call.deliver:
         deliver(call.recorder, output, None)
 
 
 def _note_beside(name: str, query: str | None) -> None:
-    """Note a retrieval in a context without recorders in those that it may belong to.
+    """Mark the recorders partial to which a retrieval in a context without recorders may belong.
 
-    A call of an engine is asked one question; a block may ask anything.
+    A call of an engine has one question, which must be equal; a block may ask any question.
     """
     here = threading.get_ident()
     for recorder in list(_open):
@@ -182,13 +182,13 @@ def _take_report(documents: object, query: str | None) -> None:
 
 
 def _delivery(seen_by: Sequence[LlamaIndexRecorder]) -> tuple[Deliver, ...]:
-    """Return who gets the record of a call: the blocks around it, up to the call around them."""
+    """Return the functions that take a call's record: those of the blocks up to the outer call."""
     blocks = [*takewhile(lambda each: each.root is None, reversed(seen_by))]
     return tuple(each.deliver for each in reversed(blocks) if each.deliver is not None)
 
 
 def opened(root: str | None = None, deliver: Deliver | None = None) -> LlamaIndexRecorder:
-    """Return a recorder that sees what happens from now on."""
+    """Return an open recorder, for all steps from now on."""
     recorder = LlamaIndexRecorder(root, deliver)
     with _lock:
         _open.add(recorder)
@@ -205,7 +205,7 @@ def closed(recorder: LlamaIndexRecorder) -> None:
 
 
 def _listen() -> None:
-    """Have LlamaIndex tell us of steps while anybody records, and no longer."""
+    """Add or remove our handlers in LlamaIndex's dispatcher: present while a recorder is open."""
     dispatcher = get_dispatcher()
     is_listening = bool(_open)
     lists: list[tuple[list[Any], object]] = [
@@ -213,7 +213,7 @@ def _listen() -> None:
         (dispatcher.event_handlers, _events),
     ]
     for handlers, own in lists:
-        # By identity: Pydantic takes equal handlers of another user for the same.
+        # By identity, because in Pydantic the equal handlers of another user are equal to ours.
         position = next((n for n, each in enumerate(handlers) if each is own), None)
         if is_listening and position is None:
             handlers.append(own)
@@ -227,7 +227,7 @@ def _listen() -> None:
 def recording(
     root: str | None = None, deliver: Deliver | None = None
 ) -> Iterator[LlamaIndexRecorder]:
-    """Record what happens in the block; with a root, the block is one call."""
+    """Record the steps in the block; with a root, the block is one call."""
     recorder = opened(root, deliver)
     around = tuple(each for each in recorders.get() or () if each.is_open)
     token = recorders.set((*around, recorder))
@@ -238,14 +238,14 @@ def recording(
         raise
     finally:
         closed(recorder)
-        # Another task may end an async generator than the one that began it, in its own context.
+        # A different task may end an async generator, in its own context.
         with suppress(ValueError):
             recorders.reset(token)
 
 
 @contextmanager
 def unrecorded() -> Iterator[None]:
-    """Record nothing in the block: a judge's requests are none of the application's."""
+    """Stop recording in the block: a judge's requests are not the application's."""
     token = recorders.set(())
     try:
         yield

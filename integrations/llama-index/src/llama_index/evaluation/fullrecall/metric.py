@@ -1,7 +1,7 @@
 """fullrecall's measures for LlamaIndex's `RetrieverEvaluator`.
 
-LlamaIndex's own metrics have no k, raise where nothing was retrieved, and some exceed 1 where an
-ID is retrieved twice.
+LlamaIndex's own metrics have no k and raise for an empty retrieval, and some exceed 1 if an ID is
+retrieved twice.
 """
 
 from __future__ import annotations
@@ -33,23 +33,23 @@ _IDS = ("reference_context_ids", "retrieved_context_ids")
 
 
 class RecallMetric(BaseRetrievalMetric):
-    """A measure of what a retriever returned, as `RetrieverEvaluator` takes it.
+    """A measure of the nodes that a retriever returned, for `RetrieverEvaluator`.
 
         RetrieverEvaluator(metrics=[RecallMetric(measure=Recall @ 5)], retriever=retriever)
 
-    - `measure`: a measure or its text form; "recall@5", "ndcg@10" and the like are names that
-      `RetrieverEvaluator.from_metric_names` knows, and `register` adds others.
+    - `measure`: a measure or its text form; `RetrieverEvaluator.from_metric_names` knows names
+      such as "recall@5" and "ndcg@10", and `register` adds further names.
     - `scorer`: `IdRecall()` by default. One that compares texts, such as `TextRecall()`, needs
       `expected_texts`.
-    - `name`: the metric's name where the measure's is taken.
+    - `name`: the metric's name if another metric has the measure's.
 
-    `compute` returns a score in [0, 1]: 0.0 where nothing was retrieved, and NaN where there is
-    nothing to recall (an empty list of expected IDs), since LlamaIndex's result takes no None and
-    0 would be a lie. Pandas leaves NaN out of means. `metadata` has the `status`, the `reason`
-    in words, and what was `missed`. IDs are compared as `str`.
+    `compute` returns a score in [0, 1]: 0.0 for an empty retrieval, and NaN for an empty list of
+    expected IDs, because LlamaIndex's result does not take None and 0 would be wrong. Pandas
+    leaves NaN out of means. `metadata` has the `status`, the `reason` in words, and the `missed`
+    targets. IDs are compared as `str`.
 
-    Raises `InputError` where a list that the metric needs was not given at all, and for a `str`
-    where a list of IDs is meant.
+    Raises `InputError` for a missing list that the metric needs, and for a `str` instead of a list
+    of IDs.
     """
 
     model_config = ConfigDict(arbitrary_types_allowed=True)
@@ -112,7 +112,7 @@ class RecallMetric(BaseRetrievalMetric):
         **_: Any,
     ) -> RetrievalMetricResult:
         """Return the score of one query's retrieval, best first."""
-        del query  # no measure asks what it was
+        del query  # no measure needs the question
         scorer = self.scorer or IdRecall()
         if retrieved_ids and retrieved_texts and all(map(is_composed, retrieved_texts)):
             return RetrievalMetricResult(
@@ -127,7 +127,7 @@ class RecallMetric(BaseRetrievalMetric):
         )
         result: Result = scorer.score(**fields)
         value = result[self.measure]
-        # LlamaIndex passes IDs alone: where a later step gave nodes new ones, these are missed.
+        # LlamaIndex passes IDs alone: if a later step gave nodes new IDs, their targets are missed.
         reasons = [result.reason, "compared by the last IDs, not recorded" if result.missed else ""]
         return RetrievalMetricResult(
             score=nan if value is None else value,

@@ -1,4 +1,4 @@
-"""LlamaIndex nodes as contexts, and which of a node's properties is its ID."""
+"""Read LlamaIndex nodes as contexts, with the ID that `id_key` names."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ from fullrecall.samples.hits import IdKey, at_path, check_id_key, id_by
 from fullrecall.samples.identifiers import as_id
 
 NodeLike: TypeAlias = NodeWithScore | BaseNode
-"""What retrievers return, and what indexes are made of."""
+"""A node of an index, or a scored node that a retriever returns."""
 
 NAMED_KEYS: dict[str, Callable[[BaseNode], ID | None]] = {
     "node_id": attrgetter("node_id"),
     "ref_doc_id": attrgetter("ref_doc_id"),
     "hash": attrgetter("hash"),
 }
-"""The keys that every node has, and how each is read."""
+"""Functions that read the keys that every node has, by key."""
 
 
 def contexts(
@@ -37,20 +37,21 @@ def contexts(
 ) -> list[Context]:
     """Return LlamaIndex nodes as contexts, in their order, which is the rank.
 
-    - `id_key`: what names a context: "node_id"; "ref_doc_id", the ID of the document that the
+    - `id_key`: the ID of a context: "node_id"; "ref_doc_id", the ID of the document that the
       node was cut from; "hash", of its text and metadata; any other str, a key of its metadata
       or a dotted path there; several of these, joined by ":"; or a function of the node. A node
-      that lacks it has no ID, and scorers say how many have none.
-    - `metadata_mode`: which metadata stand in the text. The default leaves them out, as
+      without it has no ID, and scorers count such nodes.
+    - `metadata_mode`: the metadata included in the text. The default leaves them out, as
       `node.get_content()` does; `MetadataMode.LLM` gives the text that the LLM reads.
-    - `expand`: a docstore, such as `storage_context.docstore`. A node that was cut into smaller
-      ones then stands as the smallest of them, in their order, each with its score: an
-      `AutoMergingRetriever` returns parents where the references name leaves. Ranks count them.
+    - `expand`: a docstore, such as `storage_context.docstore`. It replaces a node by the smallest
+      nodes that it was cut into, in their order, each with the node's score: an
+      `AutoMergingRetriever` returns parents although the references name leaves. Ranks count the
+      smallest nodes.
 
     Later changes of the nodes, as by postprocessors, do not reach the contexts. Scores that are
-    no finite numbers are left out. Raises `ParameterError` for an `id_key`, `metadata_mode` or
-    `expand` that does not exist, `InputError` for items that are no nodes, for IDs that are
-    none, and for smaller nodes that the docstore does not have.
+    not finite are left out. Raises `ParameterError` for an unknown `id_key`, `metadata_mode` or
+    `expand`; `InputError` for items that are not nodes, for invalid IDs, and for smaller nodes
+    that the docstore lacks.
     """
     return NodeReader(id_key, metadata_mode, expand=expand).contexts(nodes)
 
@@ -99,7 +100,7 @@ class NodeReader:
         )
 
     def id_of(self, node: BaseNode, rank: int) -> str | None:
-        """Return the ID of a node; raise `InputError` where `id_key` returns none."""
+        """Return a node's ID, if any; raise `InputError` if `id_key` fails or gives no valid ID."""
         try:
             value = self._get_id(node)
             return None if value is None else as_id(value)
@@ -110,7 +111,7 @@ class NodeReader:
             ) from error
 
     def other_ids(self, nodes: Iterable[NodeLike]) -> dict[str, list[ID | None]]:
-        """Return the other IDs of nodes, by the options that would use them."""
+        """Return the further IDs of nodes, by the options that would use them."""
         bare = [item.node if isinstance(item, NodeWithScore) else item for item in nodes]
         ids: dict[str, list[ID | None]] = {
             f"id_key={name!r}": [get(node) for node in bare]
@@ -126,7 +127,7 @@ class NodeReader:
 
 
 def got(value: object) -> str:
-    """Return what a value is, for the end of an error's message; a class is told as such."""
+    """Return the end of an error's message, "got …", for an instance or a class."""
     if isinstance(value, type):
         return f"got the class {value.__name__}: pass an instance of it"
     return f"got {type(value).__name__}"
@@ -135,7 +136,7 @@ def got(value: object) -> str:
 def content_of(node: BaseNode, mode: MetadataMode = MetadataMode.NONE) -> str:
     """Return the text of a node, by default without its metadata."""
     if mode is MetadataMode.NONE and type(node) is TextNode:
-        return node.text  # what `get_content` returns after it has written the metadata out
+        return node.text  # equals `get_content`, which writes the metadata out first
     return node.get_content(metadata_mode=mode)
 
 
@@ -147,15 +148,15 @@ def _scored(item: object, rank: int) -> tuple[BaseNode, float | None]:
 
 
 def are_nodes(items: object) -> TypeGuard[list[NodeLike] | tuple[NodeLike, ...]]:
-    """Return whether `items` is a list or tuple with a node in it, or an empty one."""
+    """Return whether `items` is an empty list or tuple, or one with a node in it."""
     return isinstance(items, (list, tuple)) and (
         not items or any(isinstance(item, (NodeWithScore, BaseNode)) for item in items)
     )
 
 
 def _several(nodes: object) -> Iterable[object]:
-    """Return `nodes`; raise `InputError` for one node alone, and for what is no list of them."""
-    # Nodes can be iterated over, as pydantic models, and would pass for a list of their fields.
+    """Return `nodes`; raise `InputError` for one node, a text, or a value that is not iterable."""
+    # As a pydantic model, a node can be iterated over, like a list of its fields.
     if isinstance(nodes, (str, NodeWithScore, BaseNode)) or not isinstance(nodes, Iterable):
         raise InputError(
             "nodes must be a list of nodes, such as retriever.retrieve(…) or "
@@ -175,7 +176,7 @@ def _mode(mode: object) -> MetadataMode:
 
 
 def _id_getter(id_key: IdKey) -> Callable[[BaseNode], ID | None]:
-    """Return what reads the ID of a node; raise `ParameterError` for another kind of key."""
+    """Return a function that reads a node's ID; raise `ParameterError` for an invalid key."""
     if id_key is None:
         raise ParameterError("must be a key or a function, got None: leave it out", "id_key")
     check_id_key(id_key)

@@ -1,4 +1,4 @@
-"""What stands in LlamaIndex's values: nodes, messages, responses, tool outputs, events."""
+"""Read LlamaIndex's values: nodes, messages, responses, tool outputs and events."""
 
 from __future__ import annotations
 
@@ -33,8 +33,8 @@ class NodeCopy(NamedTuple):
 class NodeValueReader(ValueReader):
     """Copies nodes with `node_id` as their ID; `id_key` is applied to the record.
 
-    `answers` are the texts that engines have answered, and from which nodes: a node of such a text
-    is no document. `first_copies` has the first node of each text.
+    `answers` has the texts that engines answered, with the source nodes of each: a node with the
+    text of an answer is not a document. `first_copies` has the first node of each text.
     """
 
     def __init__(self) -> None:
@@ -43,7 +43,7 @@ class NodeValueReader(ValueReader):
         self.first_copies: dict[str, DocumentCopy] = {}
 
     def read(self, value: object) -> Contents:
-        """Return what stands in a value; a response, or a tool's output, is its nodes."""
+        """Return the documents and texts in a value; those of a response are its source nodes."""
         if type(value) in (str, list, dict):
             return super().read(value)
         if isinstance(value, StopEvent) and is_response(value.result):
@@ -60,11 +60,11 @@ class NodeValueReader(ValueReader):
         return Contents(super().read(list(nodes)).lists, texts)
 
     def result_of(self, output: Any) -> Any:
-        """Return what a tool itself returned."""
+        """Return the raw output of a tool."""
         return output.raw_output if isinstance(output, ToolOutput) else output
 
     def listed(self, items: Sequence[Any]) -> Sequence[Any]:
-        """Return the items of a list, an answer among documents as those that it was made from."""
+        """Return the items of a list, with the source nodes of an answer in its place."""
         sources = [self._sources(item) for item in items] if self.answers else []
         if not any(sources) or all(sources):
             return items
@@ -83,7 +83,7 @@ class NodeValueReader(ValueReader):
         return self.answers.get(text) or self.answers.get(_COMPOSED.sub("", text), ())
 
     def document(self, value: Any) -> DocumentCopy | None:
-        """Return a node, scored or not, as a copy; what is looked up as a tool is none."""
+        """Return a node, scored or not, as a copy; None for one that represents a tool."""
         if isinstance(value, NodeWithScore):
             node, score = value.node, value.score
         elif isinstance(value, BaseNode):
@@ -99,7 +99,7 @@ class NodeValueReader(ValueReader):
         return copy
 
     def is_unchanged(self, value: Any, copy: DocumentCopy) -> bool:
-        """Return whether a node has the text, ID, metadata and score that were copied."""
+        """Return whether a node still has the copied text, ID, metadata and score."""
         own = copy.detail
         if not isinstance(own, NodeCopy):
             return super().is_unchanged(value, copy)
@@ -117,7 +117,10 @@ class NodeValueReader(ValueReader):
         return (("content", value.content or ""),) if isinstance(value, ChatMessage) else None
 
     def opened(self, value: Any) -> Fields | None:
-        """Return what a response, a tool's output or an event holds; nothing of what acts."""
+        """Return the fields of a response, tool output, event or question.
+
+        Nodes, components, memories and workflows have no fields to open.
+        """
         if is_response(value):
             return (("response", response_text(value)), ("source_nodes", value.source_nodes))
         if isinstance(value, ToolOutput):
@@ -126,7 +129,7 @@ class NodeValueReader(ValueReader):
             return _event_fields(value)
         if isinstance(value, QueryBundle):
             return (("query_str", value.query_str),)
-        # Nodes that stand for tools among them: others are documents.
+        # These include the nodes that represent tools; all other nodes are documents.
         closed = (BaseNode, NodeWithScore, BaseComponent, BaseMemory, Workflow, Context)
         return () if isinstance(value, closed) else None
 
@@ -139,17 +142,17 @@ def _event_fields(event: Event) -> Fields:
 
 
 _NUMBER = re.compile(r"\ASource \d+:\n")
-"""What `CitationQueryEngine` puts before each of its sources."""
+"""The number that `CitationQueryEngine` puts before each of its sources."""
 
 
 def is_numbered(node: BaseNode) -> bool:
-    """Return whether a node is a source that was numbered for citation: its ID is a new one."""
+    """Return whether a node is a source numbered for citation, whose ID is new."""
     content = content_of(node)
     return content.startswith("Source ") and _NUMBER.match(content) is not None
 
 
 def _text(node: BaseNode) -> str:
-    """Return the text of a node without the number of a source; of a picture, which one it is."""
+    """Return the text of a node without a source's number; for a picture, its hash."""
     content = content_of(node)
     if content.startswith("Source "):
         content = _NUMBER.sub("", content).strip() if _NUMBER.match(content) else content
@@ -157,7 +160,7 @@ def _text(node: BaseNode) -> str:
 
 
 def _picture(node: BaseNode) -> str:
-    """Return which picture a node is, by its data, file or address; an empty text for none."""
+    """Return a hash of a picture's data, path or address; empty for a node without a picture."""
     fields = vars(node)
     resource = fields.get("image_resource")
     parts = [getattr(resource, name, None) for name in ("data", "path", "url")]
@@ -170,14 +173,14 @@ def _picture(node: BaseNode) -> str:
 
 
 def _copied(node: BaseNode) -> BaseNode:
-    """Return a node whose fields later changes of the original do not reach."""
+    """Return a copy of a node that later changes of the original do not reach."""
     fields = dict(vars(node))
     fields["metadata"] = dict(node.metadata)
     fields["relationships"] = dict(node.relationships)
     resource = fields.get("text_resource")
     if resource is not None:
         fields["text_resource"] = resource.model_copy()
-    # What `model_copy` does, at a quarter of its cost, which each node that passes pays.
+    # The same as `model_copy`, at a quarter of its cost, since it runs for every node.
     own = type(node).__new__(type(node))
     extra, private, put = node.__pydantic_extra__, node.__pydantic_private__, object.__setattr__
     put(own, "__dict__", fields)
@@ -188,7 +191,7 @@ def _copied(node: BaseNode) -> BaseNode:
 
 
 def are_no_documents(value: object, answers: Container[str]) -> bool:
-    """Return whether a value is a list of nodes, and none of them a document."""
+    """Return whether a value is a non-empty list of nodes without a document."""
     return (
         isinstance(value, list)
         and bool(value)
@@ -201,7 +204,7 @@ def are_no_documents(value: object, answers: Container[str]) -> bool:
 
 
 def has_number_and_new_id(item: NodeLike) -> bool:
-    """Return whether a citation engine made a node: its ID is not that of the source."""
+    """Return whether a citation engine made a node, so that its ID is not the source's."""
     node = item.node if isinstance(item, NodeWithScore) else item
     return is_numbered(node) and _MADE.fullmatch(node.node_id) is not None
 
@@ -215,13 +218,13 @@ def documents_among(nodes: Iterable[NodeLike]) -> list[NodeLike]:
 _COMPOSED = re.compile(
     r"\A\s*+(Sub question: .*\nResponse: |Question: .*\nAnswer: |Query: .*\nResponse: )", re.DOTALL
 )
-"""What engines put before an answer to a part of the question, which they make a node of."""
+"""The beginning of a node that an engine makes of its answer to a part of the question."""
 
 
 def is_document(node: BaseNode, text: str, answers: Container[str] = ()) -> bool:
-    """Return whether a node is a document, and no tool, message, answer or row of a database.
+    """Return whether a node is a document, not a tool, message, answer or row of a database.
 
-    `answers` are those of engines, as far as they are known.
+    `answers` has the known answers of engines.
     """
     if stands_for_object(node, text) or {"sql_query", "result"} <= node.metadata.keys():
         return False
@@ -231,12 +234,12 @@ def is_document(node: BaseNode, text: str, answers: Container[str] = ()) -> bool
 
 
 def is_composed(text: str) -> bool:
-    """Return whether an engine made a text of a part of the question and its answer."""
+    """Return whether an engine composed a text of a part of the question and its answer."""
     return _COMPOSED.match(text) is not None
 
 
 def replaces_documents(item: NodeWithScore) -> bool:
-    """Return whether a recursive retriever made a node: the documents behind it are not listed."""
+    """Return whether a recursive retriever made a node in the place of its documents."""
     return is_composed(content_of(item.node)) and content_of(item.node).startswith("Query: ")
 
 
@@ -244,7 +247,7 @@ NO_DOCUMENTS = "the nodes are answers or rows of a database, not documents"
 
 
 _MADE = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
-"""An ID that LlamaIndex gives to a node that is made without one."""
+"""An ID that LlamaIndex generates for a node without one."""
 
 
 def stands_for_object(node: BaseNode, text: str) -> bool:
@@ -260,5 +263,5 @@ def stands_for_object(node: BaseNode, text: str) -> bool:
         isinstance(each, Mapping) and "role" in each for each in messages
     ):
         return True
-    # Any other object stands as its text, under the hash of that.
+    # Any other object is indexed as its text, with the hash of the text as its ID.
     return node.node_id == str(hash(text))

@@ -1,4 +1,4 @@
-"""From the steps that LlamaIndex reported to the record of a retrieval."""
+"""Make the record of a retrieval from the steps that LlamaIndex reported."""
 
 from __future__ import annotations
 
@@ -29,11 +29,11 @@ class LlamaIndexReading(StepReading):
 
     @property
     def changes_documents(self) -> bool:
-        """Whether nodes get other IDs than their own, or stand as their parts."""
+        """Whether nodes get other IDs than their own, or are replaced by their parts."""
         return self.reader.id_key != "node_id" or self.reader.expand is not None
 
     def documents_of(self, copy: DocumentCopy, rank: int) -> Iterable[DocumentCopy]:
-        """Yield a node with the ID that the options ask for, or the nodes that it was cut into."""
+        """Yield a node with the ID of the options, or the nodes that it was cut into."""
         if not isinstance(copy.detail, NodeCopy):
             yield copy
             return
@@ -74,7 +74,7 @@ def reading_of(
     other_tools: Collection[str],
     tool_documents: ToolDocuments,
 ) -> LlamaIndexReading:
-    """Return options as one value; raise `ParameterError`, naming the option, for a wrong one."""
+    """Return the options as one value; raise `ParameterError`, naming an invalid option."""
     reader = NodeReader(id_key, metadata_mode, expand=expand)
     return LlamaIndexReading(
         reader=reader,
@@ -85,12 +85,12 @@ def reading_of(
 
 
 def nodes_in(steps: Iterable[Step]) -> list[NodeWithScore]:
-    """Return the nodes that steps returned, as they were."""
+    """Return the nodes that steps returned, as they were copied."""
     return nodes_of(copy for step in steps for each in step.returned for copy in each.documents)
 
 
 def nodes_of(copies: Iterable[DocumentCopy]) -> list[NodeWithScore]:
-    """Return the nodes among copies, as they were."""
+    """Return the nodes among copies, as they were copied."""
     details = {id(copy.detail): copy.detail for copy in copies}
     nodes = (detail for detail in details.values() if isinstance(detail, NodeCopy))
     return [NodeWithScore(node=node, score=score) for node, score in nodes]

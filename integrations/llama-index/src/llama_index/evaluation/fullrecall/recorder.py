@@ -1,4 +1,4 @@
-"""LlamaIndex's spans and events as the steps of a record. Holds no rule about what counts."""
+"""Record LlamaIndex's spans and events as steps, without deciding which steps count."""
 
 from __future__ import annotations
 
@@ -39,31 +39,31 @@ _KINDS: tuple[tuple[type, StepKind], ...] = (
 
 
 _SILENT = (BaseLLM, BaseEmbedding, NodeParser)
-"""They handle texts, and hand no documents on: what models are sent is known from events."""
+"""Classes that handle texts and return no documents; events report the models' prompts."""
 
 
 def kind_of(instance: object) -> StepKind:
-    """Return what an object of LlamaIndex does in a call, by its class."""
+    """Return the kind of step of a LlamaIndex object, by its class."""
     return next((kind for base, kind in _KINDS if isinstance(instance, base)), "chain")
 
 
 def _hands_over(tool: Any) -> bool:
-    """Return whether a tool is LlamaIndex's own by which an agent hands over to another one."""
+    """Return whether a tool is LlamaIndex's own for handing over to another agent."""
     module = getattr(getattr(tool, "async_fn", None), "__module__", None)
     return str(module).startswith("llama_index.core.agent.")
 
 
 Deliver: TypeAlias = "Callable[[LlamaIndexRecorder, Any, str | None], None]"
-"""Takes the record of a call that has ended, and what the call returned; of a block's own record,
-also the ID of the step that returned it."""
+"""A function of the record of a call that has ended, and the call's output; for a block's own
+record, also of the ID of the step with this output."""
 
 
 class LlamaIndexRecorder:
     """Writes down the steps of one call or block until `close`; safe under threads.
 
     - `root`: the ID of the step that is the call itself, None for a block.
-    - `log`: where they are written down; a call that is no span begins and ends there.
-    - `deliver`: of a block: takes the record of each call in it that has ended, and its result.
+    - `log`: the log of the steps; a call without a span begins and ends there.
+    - `deliver`: for a block, the function that takes each ended call's record and output.
     """
 
     def __init__(self, root: str | None = None, deliver: Deliver | None = None) -> None:
@@ -101,7 +101,7 @@ class LlamaIndexRecorder:
     ) -> None:
         """Write down that a span began.
 
-        What an object calls of itself, as `retrieve` calls `_retrieve`, is no step of its own.
+        An object's calls of its own methods, as `retrieve` calls `_retrieve`, are not new steps.
         """
         kind, is_silent = kind_of(instance), isinstance(instance, _SILENT)
         if kind == "tool" and _hands_over(instance):
@@ -159,22 +159,22 @@ class LlamaIndexRecorder:
             step.kind = "chain"  # it looks up tools, answers, rows or earlier messages
         step.outputs += self._inner.pop(id_, ())
         if step.answers:
-            step.outputs = ()  # engines return it: that makes no earlier failure good
+            step.outputs = ()  # engines return it too, which recovers no earlier failure
         if self.deliver is not None and (step.answers or id_.partition("-")[0].endswith(".run")):
             self.deliver(self, output, id_)
 
     def prompt(self, span: str | None, texts: list[str]) -> None:
-        """Write down what a model was sent."""
+        """Write down the prompts sent to a model."""
         self._event(span, "llm", "model", prompt=texts)
 
     def retrieved(self, span: str | None, query: Any, nodes: Any) -> None:
-        """Write down a retrieval that code of another kind than a retriever reports."""
+        """Write down a retrieval that is reported outside of a retriever."""
         step = self.log.step(self._caller(span))
         if step is None or step.kind != "retriever":
             self._event(span, "retriever", "retrieval", nodes, query=question_text(query))
 
     def reported(self, span: str | None, documents: object, query: str | None) -> None:
-        """Write down documents that the application itself reports."""
+        """Write down documents that the application reports."""
         self.log.report(f"event {next(_numbers)}", self._caller(span), documents, query)
 
     def fail(self, error: Exception) -> None:
@@ -183,7 +183,7 @@ class LlamaIndexRecorder:
         self.partial = f"the call was not recorded completely: {brief(error)}"
 
     def close(self) -> None:
-        """Write down nothing any more, and let go of all objects but the copies."""
+        """Stop recording, and drop all objects but the copies."""
         if not self.is_open:
             return
         self._steps = self.log.steps
@@ -196,9 +196,10 @@ class LlamaIndexRecorder:
         self._attempts = {}
 
     def _task(self, id_: str, arguments: Mapping[str, Any]) -> str | None:
-        """Return the first attempt at a workflow's step, which begins anew after it has waited.
+        """Return the first attempt at a workflow's step, or None for a step without an event.
 
-        The step is passed the same event then; an attempt that waits returns None.
+        After a step has waited it begins anew with the same event. An attempt that waits returns
+        None.
         """
         event = next((each for each in arguments.values() if isinstance(each, Event)), None)
         if event is None:
@@ -220,7 +221,7 @@ class LlamaIndexRecorder:
 
 
 def _discard_repeated(steps: list[Step], attempts: list[str]) -> None:
-    """Take out of a step's earlier attempts the documents that the last one retrieved again."""
+    """Remove from a step's earlier attempts the documents that the last attempt retrieved."""
     attempt_of = {id_: id_ for id_ in attempts}
     for step in steps:  # callers come before those that they call
         if step.parent in attempt_of:
@@ -245,7 +246,7 @@ def _discard_repeated(steps: list[Step], attempts: list[str]) -> None:
 
 
 def name_of(instance: Any, id_: str) -> str:
-    """Return the name of a span's object, that of a function where it has none."""
+    """Return the name of a span's object, or of its function for a span without an object."""
     if isinstance(instance, BaseTool):
         return str(instance.metadata.name)
     return id_.partition("-")[0] if instance is None else type(instance).__name__
@@ -259,7 +260,7 @@ def question_in(arguments: Mapping[str, Any]) -> str | None:
     for name in _QUESTIONS:
         if name in arguments:
             return question_text(arguments[name])
-    # A tool is called with whatever the model chose: one text is the question.
+    # The model chooses a tool's arguments: a single text among them is the question.
     texts = [
         *arguments.get("args", ()),
         *arguments.get("kwargs", {}).values(),
@@ -270,7 +271,7 @@ def question_in(arguments: Mapping[str, Any]) -> str | None:
 
 
 def query_in(arguments: Mapping[str, Any]) -> str | None:
-    """Return the question among arguments; of a tool that is asked none, all of them."""
+    """Return the question among arguments, or all arguments of a tool without a question."""
     question = question_in(arguments)
     if question is None and ("kwargs" in arguments or "args" in arguments):
         return repr((arguments.get("args", ()), arguments.get("kwargs", {})))
@@ -278,7 +279,7 @@ def query_in(arguments: Mapping[str, Any]) -> str | None:
 
 
 def written_by(output: object) -> str | None:
-    """Return what a model wrote; None for a stream, and for anything else."""
+    """Return the text that a model wrote; None for a stream, and for any other value."""
     if isinstance(output, ChatResponse):
         return output.message.content
     if isinstance(output, CompletionResponse):

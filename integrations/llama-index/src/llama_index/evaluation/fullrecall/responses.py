@@ -1,6 +1,6 @@
-"""What query engines and chat engines answer with: its nodes and its text, streams untouched.
+"""Read the nodes and text of the responses of query engines and chat engines, but no streams.
 
-Responses are told apart by `isinstance`: a `PydanticResponse` claims to have every attribute.
+Responses are recognized by `isinstance`: a `PydanticResponse` claims to have every attribute.
 """
 
 from __future__ import annotations
@@ -25,37 +25,37 @@ AnyResponse: TypeAlias = (
     | AgentChatResponse
     | StreamingAgentChatResponse
 )
-"""What a query engine or a chat engine returns."""
+"""A response of a query engine or a chat engine."""
 
 RESPONSE_TYPES: tuple[type, ...] = get_args(AnyResponse)
 
 
 def is_response(value: object) -> TypeGuard[AnyResponse]:
-    """Return whether `value` is what a query engine or a chat engine returns."""
+    """Return whether `value` is a response of a query engine or a chat engine."""
     return isinstance(value, RESPONSE_TYPES)
 
 
 def source_nodes(response: AnyResponse) -> Sequence[NodeWithScore] | None:
-    """Return the nodes that the response was made from, None where it does not carry any list."""
+    """Return the nodes that the response was made from, or None for a response without a list."""
     nodes: Sequence[NodeWithScore] | None = response.source_nodes
     return nodes
 
 
 _NOTHING = "Empty Response"
-"""What LlamaIndex's synthesizers answer where they are given no nodes, unless told otherwise."""
+"""The default answer of LlamaIndex's synthesizers without nodes."""
 
 _NOTHING_STREAMED = ("_empty_response_generator", "_empty_response_agenerator")
 """The generators that stream it."""
 
 _RETRIEVER = "retriever"
-"""The name under which chat engines put what their retriever brought among the sources."""
+"""The name of the source in which chat engines keep the nodes of their retriever."""
 
 
 def says_that_nothing_was_retrieved(response: AnyResponse) -> bool:
-    """Return whether an empty list of source nodes is that of an empty retrieval.
+    """Return whether an empty list of source nodes means an empty retrieval.
 
-    An engine that answers with a text, an object, or a stream of its own has the same empty list,
-    whatever it has retrieved.
+    An engine that answers with a text, an object, or a stream of its own has the same empty list
+    for any retrieval.
     """
     if isinstance(response, (AgentChatResponse, StreamingAgentChatResponse)):
         answers = [
@@ -71,9 +71,9 @@ def says_that_nothing_was_retrieved(response: AnyResponse) -> bool:
 
 
 def response_text(response: AnyResponse) -> str | None:
-    """Return the text of the answer, None for one that is not written yet.
+    """Return the text of the answer, or None for one that is not written yet.
 
-    A stream is never read: its text is here once its consumer has read it to the end.
+    Never reads a stream: its text is known once its consumer has read it to the end.
     """
     if isinstance(response, (StreamingResponse, AsyncStreamingResponse)):
         return response.response_txt

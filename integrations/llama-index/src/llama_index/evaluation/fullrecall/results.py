@@ -47,17 +47,16 @@ _StoredSample = Annotated[
 
 
 class RecallEvaluationResult(EvaluationResult):
-    """What `RecallEvaluator` returns: LlamaIndex's own fields, and `result` with all the rest.
+    """The result of `RecallEvaluator`: LlamaIndex's own fields, and the whole fullrecall `result`.
 
     - `result`: the findings, any measure of them (`result[nDCG @ 10]`), and the status that tells
-      an undefined score from one that could not be measured; both have `score=None` and
-      `invalid_result=True`.
+      an undefined score from an unscored one; both have `score=None` and `invalid_result=True`.
     - `scores`: the evaluator's measures by name, such as "id_recall@5".
-    - `stages`: the result of each stage before the list that was scored, in the order in which
-      they ran, as if the retrieval had ended there.
-    - `sample`: what was measured, with the record of the retrieval.
+    - `stages`: the result of each stage before the scored list, in the order in which they ran, as
+      if the retrieval had ended there.
+    - `sample`: the measured sample, with the record of the retrieval.
 
-    Dumped to JSON and read again, it is the same.
+    A result dumped to JSON and read again is equal.
     """
 
     result: _Stored = Field(description="The fullrecall result: findings, measures, status, reason")
@@ -71,14 +70,14 @@ class RecallEvaluationResult(EvaluationResult):
 
 
 def report_of(results: Mapping[str, Sequence[object]] | Sequence[object], /) -> Report:
-    """Return the report of what `RecallEvaluator`s returned, as `BatchEvalRunner` collects it.
+    """Return the results of `RecallEvaluator`s, as `BatchEvalRunner` collects them, as a report.
 
         report_of(runner.evaluate_queries(engine, queries, expected_ids=ids)).summary(Recall @ 5)
 
-    `results` are the lists of a runner by evaluator, or one list. It counts what has no score,
-    with the reasons, where LlamaIndex's own frames take it for 0 or drop it. Results of other
-    evaluators are left out. Raises `InputError` where there are none of ours, and for lists of
-    different lengths.
+    `results` are the lists of a runner by evaluator, or one list. The report counts the samples
+    without a score, with the reasons; LlamaIndex's own frames count them as 0 or drop them.
+    Results of other evaluators are left out. Raises `InputError` without any result of a
+    `RecallEvaluator`, and for lists of different lengths.
     """
     lists = list(results.values()) if isinstance(results, Mapping) else [results]
     if any(isinstance(result, str) or not isinstance(result, Sequence) for result in lists):

@@ -1,4 +1,4 @@
-"""Anything of LlamaIndex that retrieves, as the `Retriever` that `evaluate` and others ask."""
+"""Adapt LlamaIndex's retrievers, engines, agents and workflows as `Retriever`s of `evaluate`."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ function of the question, and of `history` if it takes that, sync or async."""
 _AGENTS = (BaseWorkflowAgent, AgentWorkflow)
 _CHAT_HISTORY = "chat_history"
 _ROLES = {"human": "user", "ai": "assistant"}
-"""LlamaIndex's words for LangChain's, which messages are read by."""
+"""LlamaIndex's roles for those of LangChain, which a sample's history may have."""
 
 
 def observed(
@@ -70,33 +70,34 @@ def observed(
     other_tools: Collection[str] = (),
     tool_documents: ToolDocuments = None,
 ) -> ObservedLlamaIndexRetriever:
-    """Return a retriever, engine, agent or workflow as what `evaluate` and `diagnose` ask.
+    """Return a retriever, engine, agent or workflow as a retriever for `evaluate` and `diagnose`.
 
         evaluate(samples, IdRecall(), retriever=observed(agent, id_key="source"))
 
-    What each retriever and postprocessor inside returns is recorded while it happens, and so is
-    what models were sent.
+    Each call records the results of every retriever and postprocessor inside, and the prompts of
+    models.
 
     - `argument`: the name under which a workflow's `run` takes the question. Default: `user_msg`
       for agents; the only required field of the workflow's start event; else `query`.
     - `id_key`, `metadata_mode`, `expand`: those of `contexts`.
-    - `failed_calls`: "unscored" (default) leaves a sample unscored where a call failed and no retry
-      or fallback succeeded; "score" scores what the other calls returned, and says so.
-    - `other_tools`: names of tools that return text but retrieve nothing. A tool that returns a
-      long text of which no document is known leaves a sample unscored otherwise.
+    - `failed_calls`: "unscored" (default) leaves a sample unscored if a call failed and no retry
+      or fallback succeeded; "score" scores the results of the other calls, with a note.
+    - `other_tools`: names of tools that return text but do not retrieve. Any other tool that
+      returns a long text without known documents leaves a sample unscored.
     - `tool_documents`: by the name of a tool, a function that returns the documents in its result.
       Default: hits in lists, in envelopes such as {"results": […]}, and in JSON text of these.
 
-    Each question is asked of a chat engine, and of an agent, in a conversation of its own. What a
-    sample has of it, in `metadata["history"]`, goes before the question: to chat engines and agents
-    as `chat_history`, to a workflow whose start event has such a field or `history`, and to a
+    A chat engine or an agent gets each question in a conversation of its own. A sample's
+    conversation, `metadata["history"]`, goes before the question: to chat engines and agents as
+    `chat_history`, to a workflow whose start event has such a field or `history`, and to a
     function with a parameter `history`. A streamed answer of an engine is not read, and has no
-    text; what a generator yields is read.
-    What the thing itself returns comes first: nodes, texts, dicts or `Context`s. Where nothing is
-    known, the sample is unscored. Warns once where a sample's expected IDs are those of another
-    `id_key`.
+    text; a generator is read to its end.
 
-    Raises `ParameterError` for what cannot be asked.
+    Contexts in the output itself take precedence: nodes, texts, dicts or `Context`s. A sample
+    without a known retrieval is unscored. Warns once if a sample's expected IDs are those of
+    another `id_key`.
+
+    Raises `ParameterError` for an object that cannot be asked.
     """
     if isinstance(retriever, type):
         raise ParameterError(f"expected a retriever, an engine or an agent, {got(retriever)}")
@@ -116,8 +117,8 @@ def observed(
 class ObservedLlamaIndexRetriever:
     """A LlamaIndex object as a `fullrecall.samples.Retriever`.
 
-    `asynchronous` says that only `aretrieve` can be awaited side by side. Called with a question
-    and k, a retriever searches as deep as k, as `diagnose` asks it to.
+    `asynchronous` is True if only `aretrieve` can run concurrently. Called with a question and k,
+    a retriever returns k nodes, for `diagnose`.
     """
 
     def __init__(self, retriever: Any, ways: _Ways, reading: LlamaIndexReading) -> None:
@@ -132,7 +133,7 @@ class ObservedLlamaIndexRetriever:
         return f"observed({name})"
 
     def retrieve(self, sample: Sample, /) -> Retrieval:
-        """Return what is retrieved for the sample's question, step by step."""
+        """Return the record of the retrieval for the sample's question."""
         if self._ways.ask is None:
             retrieval: Retrieval = asyncio_run(self.aretrieve(sample))
             return retrieval
@@ -144,7 +145,7 @@ class ObservedLlamaIndexRetriever:
         return self._read(sample, answer, recorder)
 
     async def aretrieve(self, sample: Sample, /) -> Retrieval:
-        """Return the same as `retrieve`, without blocking where the thing itself does not."""
+        """Return the same as `retrieve`, without blocking unless the wrapped object blocks."""
         question = _question(sample)
         history = _before(sample, self._ways.history)
         with self._recording(question) as recorder:
@@ -160,15 +161,16 @@ class ObservedLlamaIndexRetriever:
     @contextmanager
     def _recording(self, question: str) -> Iterator[LlamaIndexRecorder]:
         with recording(ROOT) as recorder:
-            # A retriever's own span is the call, by whichever class its method was overridden.
+            # A retriever's own span is the call, also if a subclass overrides its method.
             if not isinstance(self._retriever, BaseRetriever):
                 recorder.log.begin_call(question)
             yield recorder
 
     def __call__(self, question: str, k: int) -> list[Context]:
-        """Return what a retriever finds as deep as `k`; no more than there is.
+        """Return a retriever's first `k` contexts, or all if there are fewer.
 
-        Raises `ParameterError` for what is not a retriever, or has no `similarity_top_k`.
+        Raises `ParameterError` for an object that is not a retriever or has no
+        `similarity_top_k`.
         """
         if not isinstance(self._retriever, BaseRetriever):
             raise ParameterError(f"only a retriever can search deeper, {got(self._retriever)}")
@@ -212,7 +214,7 @@ class ObservedLlamaIndexRetriever:
 
 
 class _Ways(NamedTuple):
-    """How a thing is asked: in this thread, where it can be; and awaited.
+    """The functions that ask an object: `ask` blocks, None if it can only be awaited; `aask`.
 
     `history` is the argument that takes the conversation before the question.
     """
@@ -259,7 +261,7 @@ def _called(function: Callable[..., Any], question: str, **history: Any) -> obje
 
 
 def _read_out(answer: object) -> object:
-    """Return all that a generator yields, and anything else as it is."""
+    """Return the joined values of a generator, and any other value unchanged."""
     return joined(list(answer)) if isinstance(answer, Iterator) else answer
 
 
@@ -272,7 +274,7 @@ async def _achat(engine: BaseChatEngine, question: str, **history: Any) -> objec
 
 
 def _alone(engine: BaseChatEngine) -> BaseChatEngine:
-    """Return a chat engine with the same parts and a history of its own, which is empty."""
+    """Return a chat engine with the same parts and an empty history of its own."""
     alone = copy(engine)
     if "_memory" in vars(alone):
         vars(alone)["_memory"] = ChatMemoryBuffer.from_defaults(llm=getattr(alone, "_llm", None))
@@ -294,7 +296,7 @@ def _argument(workflow: Workflow) -> str:
 
 
 def _history_field(workflow: Workflow) -> str | None:
-    """Return the field of a workflow's start event that takes the conversation before."""
+    """Return the field of a workflow's start event that takes the earlier conversation."""
     if isinstance(workflow, _AGENTS):
         return _CHAT_HISTORY
     names = (_CHAT_HISTORY, "history")
@@ -302,7 +304,7 @@ def _history_field(workflow: Workflow) -> str | None:
 
 
 def _before(sample: Sample, argument: str | None) -> dict[str, list[Any]]:
-    """Return the messages before a sample's question, as the argument that takes them."""
+    """Return the messages before a sample's question, by the argument that takes them."""
     history = history_of(sample)
     if argument is None or not (history or argument == "history"):
         return {}

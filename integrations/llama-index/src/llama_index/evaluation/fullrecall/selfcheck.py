@@ -1,4 +1,4 @@
-"""Whether this version of LlamaIndex reports what the adapter reads: a tiny run, once."""
+"""Check by one tiny run that LlamaIndex reports the spans and events that the adapter reads."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ class _First(BaseNodePostprocessor):
 
 @cache
 def broken() -> str | None:
-    """Return why nothing can be recorded with this version of LlamaIndex; None if all is well.
+    """Return why this version of LlamaIndex cannot be recorded, or None if it can.
 
     A tiny engine runs once through LlamaIndex's own dispatcher: a retriever of a retriever, a
     postprocessor that keeps one of two nodes, and a model.
