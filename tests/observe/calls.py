@@ -1,4 +1,4 @@
-"""Calls as the steps of a block that made them, all at once: the record that they make."""
+"""Make the record of a block whose steps are given calls, all in parallel."""
 
 from __future__ import annotations
 
@@ -42,6 +42,6 @@ def _write(log: StepLog, call: Call, parent: int | None, numbers: Any) -> None:
     )
     for child in call.children:
         _write(log, child, number, numbers)
-    # A list of its own: what two calls return is not one object.
+    # A list of its own, since two calls do not return the same object.
     output = None if call.contexts is None else list(call.contexts)
     log.end(number, output, error=call.error)

@@ -13,7 +13,7 @@ from fullrecall.observe import Step, StepKind, StepLog, StepReading, ValueReader
 
 
 class Running:
-    """A step that is open: what it returns is set before the block ends."""
+    """An open step, whose output is set before the block ends."""
 
     def __init__(self, step: Step) -> None:
         self.id = step.id
@@ -21,7 +21,7 @@ class Running:
         self.error: str | None = None
 
     def returns(self, output: Any) -> Any:
-        """Set what the step returns."""
+        """Set the step's output."""
         self.output = output
         return output
 
@@ -39,7 +39,7 @@ class Program:
     def step(
         self, kind: StepKind, name: str = "", given: Any = None, **fields: Any
     ) -> Iterator[Running]:
-        """Run a step below the innermost open one; an exception inside fails it and goes on."""
+        """Run a step below the innermost open one; an exception inside fails it and propagates."""
         self._number += 1
         number = self._number
         parent = fields.pop("parent", self._open[-1] if self._open else None)
@@ -102,7 +102,7 @@ class Program:
         return reading.record_of(steps, root=self.root, response=response, partial=partial)
 
     def ids(self, **options: Any) -> list[str | None] | None:
-        """Return the IDs of the final list; None where the program cannot be scored."""
+        """Return the IDs of the final list, or None for a program that cannot be scored."""
         found = self.retrieval(**options)
         if found.error is not None or found.contexts is None:
             return None

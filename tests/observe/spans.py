@@ -1,4 +1,4 @@
-"""Spans made by hand, for the tests of what is read of them."""
+"""Spans made by hand, for the tests of their reader."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A failed step counts against its call unless something made it good."""
+"""A failed step counts against its call unless a retry or fallback recovered it."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ def test_failed_retriever(program: Any) -> None:
 
 
 def test_one_of_two_stores_is_down(program: Any, docs: Any) -> None:
-    """Two stores in a loop with `try`: the other one's list makes nothing good."""
+    """Two stores in a loop with `try`: the second store's list does not recover the failure."""
     with program.call() as call:
         program.fail()
         merged = [*program.retrieve(docs["a"], query="q")]
@@ -24,7 +24,7 @@ def test_one_of_two_stores_is_down(program: Any, docs: Any) -> None:
 
 
 def test_fallback_construct(program: Any, docs: Any) -> None:
-    """A construct that tries alternatives made good what failed before."""
+    """A construct that tries alternatives recovers the failures of the earlier ones."""
     with program.step("chain", "fallbacks", tries=True) as tried:
         program.fail()
         tried.returns(program.retrieve(docs["a"], name="other"))
@@ -33,7 +33,7 @@ def test_fallback_construct(program: Any, docs: Any) -> None:
 
 
 def test_fallback_whose_first_chain_retrieved(program: Any, docs: Any) -> None:
-    """Documents from below a failed step went nowhere."""
+    """Documents retrieved below a failed step are discarded."""
     with program.step("chain", "fallbacks", tries=True) as tried:
         with program.step("chain", "first") as first:
             program.retrieve(docs["a"], docs["b"])
@@ -44,7 +44,7 @@ def test_fallback_whose_first_chain_retrieved(program: Any, docs: Any) -> None:
 
 
 def test_a_fallback_that_failed_too(program: Any, docs: Any) -> None:
-    """A construct that failed itself made nothing good."""
+    """A construct that failed itself recovers no failure."""
     program.retrieve(docs["a"])
     with program.step("chain", "fallbacks", tries=True) as tried:
         program.fail()
@@ -54,7 +54,7 @@ def test_a_fallback_that_failed_too(program: Any, docs: Any) -> None:
 
 
 def test_failure_beside_a_fallback(program: Any, docs: Any) -> None:
-    """What failed beside a fallback construct was not made good by it."""
+    """A fallback construct does not recover a failure beside it."""
     with program.call() as call:
         with program.step("chain", "fallbacks", tries=True) as tried:
             program.fail()
@@ -98,14 +98,14 @@ def test_asked_again(program: Any, docs: Any) -> None:
 
 
 def test_another_query_is_another_call(program: Any, docs: Any) -> None:
-    """An answer to another query makes nothing good."""
+    """An answer to another query does not recover a failure."""
     program.fail(callee="tool", kind="tool", query="q1")
     program.retrieve(docs["a"], callee="tool", query="q2")
     assert program.ids() is None
 
 
 def test_failed_tool_after_retrieving(program: Any, docs: Any) -> None:
-    """A tool that retrieved and then failed handed nothing on."""
+    """A tool that retrieved and then failed passed no documents on."""
     with program.call() as call:
         program.retrieve(docs["b"])
         with program.step("tool", "lookup") as tool:
@@ -132,7 +132,7 @@ def test_the_call_failed(program: Any, docs: Any) -> None:
 
 
 def test_dark_tool(program: Any, docs: Any) -> None:
-    """A tool that returned text of which no document is known makes the record partial."""
+    """A tool that returned a text without known documents makes the record partial."""
     program.retrieve(docs["a"])
     program.function("wiki", {"q": "q"}, "Some long text of unknown origin. " * 5, kind="tool")
     assert "'wiki'" in program.retrieval().error
@@ -140,7 +140,7 @@ def test_dark_tool(program: Any, docs: Any) -> None:
 
 
 def test_tool_with_a_short_text(program: Any, docs: Any) -> None:
-    """A calculator retrieves nothing."""
+    """A calculator does not retrieve."""
     program.retrieve(docs["a"])
     program.function("calculator", {"q": "1 + 1"}, "2", kind="tool")
     assert program.ids() == ["a"]
@@ -157,7 +157,7 @@ def test_tool_that_repeats_known_documents(program: Any, docs: Any) -> None:
 def test_an_attempt_that_stopped_for_a_human_begins_anew_with_nothing(
     program: Any, docs: Any
 ) -> None:
-    """A node that waits is run once more, from its beginning: what it had retrieved is gone."""
+    """A node that waits runs again from its beginning, which discards its earlier documents."""
     with program.call():
         for letter in "ab":
             with program.step("chain", "node", task="node:1"):

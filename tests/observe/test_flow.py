@@ -1,4 +1,4 @@
-"""Which list of documents a run ended with, whatever its framework: by plain steps."""
+"""The final list of documents of a run, for any framework: by plain steps."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def test_one_retriever(program: Any, docs: Any) -> None:
 
 
 def test_nothing_retrieved(program: Any) -> None:
-    """An empty list was retrieved: that is not the same as no retrieval."""
+    """An empty list is a retrieval, unlike a call without a retriever."""
     program.retrieve()
     found = program.retrieval()
     assert found.contexts == ()
@@ -42,7 +42,7 @@ def test_no_retrieval(program: Any) -> None:
 
 @pytest.mark.parametrize("returns_state", [True, False])
 def test_graph_state_flows(program: Any, docs: Any, *, returns_state: bool) -> None:
-    """The last list handed on through state counts, whether the call returns the state or not."""
+    """The last list passed on through state counts, whether the call returns the state or not."""
     state: dict[str, Any] = {"question": "q"}
     with program.call() as call:
         with program.step("chain", "retrieve", state) as node:
@@ -59,7 +59,7 @@ def test_graph_state_flows(program: Any, docs: Any, *, returns_state: bool) -> N
 
 
 def test_retrieved_keeps_what_was_dropped(program: Any, docs: Any) -> None:
-    """`retrieved` has all that sources returned, `contexts` what was handed on."""
+    """`retrieved` has all documents of the sources, `contexts` those passed on."""
     found = program.retrieve(docs["a"], docs["b"])
     program.function("rerank", found, [docs["b"]])
     record = program.retrieval()
@@ -78,7 +78,7 @@ def test_rerank_in_a_mapping(program: Any, docs: Any) -> None:
 
 
 def test_cut_below_a_parallel(program: Any, docs: Any) -> None:
-    """A function that fuses what parallel branches retrieved hands on what it returns."""
+    """The list of a function that fuses the lists of parallel branches is the final one."""
     with program.call() as call:
         with program.step("chain", "parallel") as both:
             first = program.retrieve(docs["a"], docs["b"], name="dense")
@@ -90,7 +90,7 @@ def test_cut_below_a_parallel(program: Any, docs: Any) -> None:
 
 
 def test_function_returns_a_cut_list(program: Any, docs: Any) -> None:
-    """What the call itself returns comes first."""
+    """The documents that the call itself returns are the final list."""
     with program.call() as call:
         found = program.retrieve(docs["a"], docs["b"], docs["c"])
         call.returns(found[:1])
@@ -122,7 +122,7 @@ def test_forms_of_documents(program: Any, output: Any) -> None:
 
 
 def test_texts_returned(program: Any, docs: Any) -> None:
-    """Texts that the call returns are the documents of these texts, or all that there is."""
+    """Texts that the call returns are the retrieved documents with these texts."""
     with program.call() as call:
         found = program.retrieve(docs["a"], docs["b"])
         call.returns([found[1].text])
@@ -161,7 +161,7 @@ def test_minted_ids_and_cut_texts(program: Any, docs: Any) -> None:
 
 
 def test_a_parent_has_its_own_id(program: Any, docs: Any) -> None:
-    """Where a larger text replaces a part of it, the ID of the larger one is shown."""
+    """If a larger text replaces a part of it, the larger text's ID is shown."""
     child = program.retrieve(docs["a"])
     whole = Context(f"Chapter one. {child[0].text} And more.", id="parent")
     program.function("parents", child, [whole])
@@ -178,7 +178,7 @@ def test_shortening_without_a_new_order(program: Any, docs: Any) -> None:
 
 @pytest.mark.parametrize("shared", [4, 6, 8])
 def test_a_chunk_of_which_a_neighbour_has_most_was_not_sent(program: Any, shared: int) -> None:
-    """Only a chunk's own words tell that it stands in a prompt, however many it shares."""
+    """A chunk is in a prompt only if its own words are, for any number of shared words."""
     words = [f"word{number}" for number in range(100)]
     first = Context(" ".join(words[:50]), id="first")
     second = Context(" ".join(words[50 - 5 * shared : 100 - 5 * shared]), id="second")
@@ -215,7 +215,7 @@ def test_what_a_call_returns_counts_in_any_form(program: Any, docs: Any, form: s
 def test_what_a_call_returns_of_unknown_documents_is_something_else(
     program: Any, docs: Any
 ) -> None:
-    """A list of names is no list of documents, unless each of them is one."""
+    """A list of names is not a list of documents unless each name is an ID."""
     with program.call() as call:
         program.retrieve(docs["a"], docs["b"])
         call.returns(["a", "somebody"])
@@ -256,7 +256,7 @@ def test_old_state_beside_new(program: Any, docs: Any) -> None:
 
 
 def test_old_state_alone(program: Any, docs: Any) -> None:
-    """A replaced list that is returned alone is what was handed on."""
+    """A replaced list that is returned alone is the final list."""
     with program.call() as call:
         found = program.retrieve(docs["a"], docs["b"])
         program.function("rerank", found, [docs["b"]])
@@ -313,7 +313,7 @@ def test_empty_lists_elsewhere_say_nothing(program: Any, docs: Any) -> None:
 
 
 def test_inner_lists_that_are_not_returned(program: Any, docs: Any) -> None:
-    """A retriever made of others returns what it returns."""
+    """The list of a retriever made of other retrievers is its own output."""
     with program.step("retriever", "ensemble", query="q") as ensemble:
         first = program.retrieve(docs["a"], docs["b"], name="dense")
         program.retrieve(docs["c"], name="sparse")
@@ -350,7 +350,7 @@ def test_an_answer_cuts_nothing(program: Any, docs: Any) -> None:
 
 
 def test_prompt_revives_a_replaced_list(program: Any, docs: Any) -> None:
-    """What a model is sent was handed on, even if something had replaced it."""
+    """Documents in a model's prompt are the final list, even if a step had replaced them."""
     with program.call() as call:
         found = program.retrieve(docs["a"], docs["b"])
         program.function("scores", found, [docs["b"]])
@@ -359,7 +359,7 @@ def test_prompt_revives_a_replaced_list(program: Any, docs: Any) -> None:
 
 
 def test_read(program: Any, docs: Any) -> None:
-    """Of each context it is known whether the prompt had it."""
+    """The record says of each context whether the prompt had it."""
     with program.call() as call:
         found = program.retrieve(docs["a"], docs["b"], docs["c"])
         call.returns(program.ask(f"{found[0].text} {str(found[1].text)[:60]}"))
@@ -378,7 +378,7 @@ def test_a_prompt_inside_a_retriever_is_no_reading(program: Any, docs: Any) -> N
 
 
 def test_prompt_in_json(program: Any) -> None:
-    """A text that stands escaped in a prompt is there."""
+    """An escaped text in a prompt is recognized."""
     text = 'First line of it\nsecond "line" of it\nthird line with an é'
     with program.call() as call:
         program.retrieve(Context(text, id="1"))
@@ -387,7 +387,7 @@ def test_prompt_in_json(program: Any) -> None:
 
 
 def test_order_of_threads_changes_nothing(program: Any, docs: Any) -> None:
-    """Concurrent calls stand in the order of what they asked, not in that of their threads."""
+    """Concurrent calls are ordered by name and query, not by the times of their threads."""
     orders = []
     for names in (["x", "y"], ["y", "x"]):
         each = type(program)()
@@ -413,7 +413,7 @@ def test_an_unknown_option_value(program: Any) -> None:
 
 
 def test_a_part_beside_the_whole_is_not_guessed_at(program: Any, docs: Any) -> None:
-    """Which of two lists was handed on nobody says: unless a prompt does."""
+    """Which of two lists was passed on is unknown, unless a prompt shows it."""
     found = [docs["a"], docs["b"]]
     program.function("search", "q", {"found": found, "kept": found[:1]})
     assert "kept" in (program.retrieval().error or "")
@@ -430,13 +430,13 @@ def test_a_part_beside_the_whole_and_a_prompt_of_all(program: Any, docs: Any) ->
 
 
 def test_a_retriever_whose_output_is_no_documents(program: Any) -> None:
-    """What cannot be read is no empty list."""
+    """An output that cannot be read is not an empty list."""
     program.retrieve(7)
     assert program.retrieval().error == "search returned nothing that can be read as documents"
 
 
 def test_a_retriever_that_has_not_ended(program: Any, docs: Any) -> None:
-    """Nothing is known of it, not even that it returned nothing."""
+    """Its output is unknown, and is not read as an empty list."""
     program.retrieve(docs["a"])
     program.log.begin("open", None, "retriever", "slow", query="q")
     assert program.retrieval().error == "slow has not ended"
@@ -451,7 +451,7 @@ def test_branches_stand_in_the_order_of_their_construct(program: Any, docs: Any)
 
 
 def test_a_step_that_returns_one_of_two_lists(program: Any, docs: Any) -> None:
-    """What it was given besides was not handed on, whether or not the lists share documents."""
+    """The other list was not passed on, whether or not the lists share documents."""
     for others in (["c"], ["a", "c"]):
         each = type(program)()
         first = each.retrieve(docs["a"], docs["b"], name="dense")
@@ -461,7 +461,7 @@ def test_a_step_that_returns_one_of_two_lists(program: Any, docs: Any) -> None:
 
 
 def test_branches_that_each_return_one_of_two_lists(program: Any, docs: Any) -> None:
-    """What one branch set aside another one takes up."""
+    """A list that one branch drops is kept by the branch that returns it."""
     with program.call() as call:
         first = program.retrieve(docs["a"], name="dense")
         second = program.retrieve(docs["b"], name="sparse")
@@ -475,7 +475,7 @@ def test_branches_that_each_return_one_of_two_lists(program: Any, docs: Any) -> 
 
 
 def test_a_function_that_cuts_and_formats(program: Any, docs: Any) -> None:
-    """What stands in its text was handed on: it need not have retrieved itself."""
+    """The documents in a function's text were passed on, even if it did not retrieve them."""
     with program.call() as call:
         found = program.retrieve(docs["a"], docs["b"], docs["c"])
         text = program.function("format", found, joined(found[:2]))
@@ -484,7 +484,7 @@ def test_a_function_that_cuts_and_formats(program: Any, docs: Any) -> None:
 
 
 def test_the_three_lists(program: Any, docs: Any) -> None:
-    """What was retrieved, what was kept of it, and what the prompt had."""
+    """The retrieved documents, those kept, and those in the prompt."""
     with program.call() as call:
         first = program.retrieve(docs["a"], docs["b"], docs["c"])
         second = program.retrieve(docs["d"], docs["a"], query="q2")
@@ -516,7 +516,7 @@ def test_a_record_comes_back_from_a_file(program: Any, docs: Any) -> None:
 def test_one_retriever_is_the_general_way_made_short(
     program: Any, docs: Any, *, rooted: bool
 ) -> None:
-    """A step beside it that returns nothing takes the general way: the record is the same."""
+    """A step beside it without output takes the general way, which gives the same record."""
     records = []
     for beside in (False, True):
         each = type(program)()
@@ -544,21 +544,21 @@ def test_a_reference_may_name_any_id_of_a_document(program: Any, docs: Any) -> N
 
 
 def test_equal_texts_are_told_apart_by_their_order(program: Any) -> None:
-    """Of documents of one text that lost their IDs all are known; of some, which is not."""
+    """If all documents of one text lose their IDs, their order gives the IDs."""
     found = program.retrieve(Context("Yes.", id="x"), Context("Yes.", id="y"))
     program.function("number", found, [Context("Yes."), Context("Yes.")])
     assert program.ids() == ["x", "y"]
 
 
 def test_some_of_several_equal_texts_are_unscored(program: Any) -> None:
-    """Unless a step has dropped the others before."""
+    """If only some of them are left, their IDs are unknown."""
     found = program.retrieve(Context("Yes.", id="x"), Context("Yes.", id="y"))
     program.function("drop IDs", found, [Context("Yes.")])
     assert "which of them they are is unknown" in str(program.retrieval().error)
 
 
 def test_of_equal_texts_those_in_use_are_meant(program: Any) -> None:
-    """What a step has dropped is no longer in question."""
+    """Documents that a step has dropped do not count as candidates."""
     found = program.retrieve(Context("Yes.", id="x"), Context("Yes.", id="y"))
     kept = program.function("keep the last", found, found[1:])
     program.function("number", [Context("Yes.")], "Source 1", answers=True)
@@ -567,7 +567,7 @@ def test_of_equal_texts_those_in_use_are_meant(program: Any) -> None:
 
 
 def test_a_document_of_an_equal_text_and_another_id_is_another(program: Any) -> None:
-    """A step is given one that no step returned: no reference to the one known means it."""
+    """A document that no step returned is not the known document with the same text."""
     with program.call():
         program.retrieve(Context("Yes.", id="x"))
         program.function("rerank", [Context("Yes.", id="y")], None)

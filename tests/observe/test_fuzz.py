@@ -1,7 +1,7 @@
 """Random programs of LangChain and LlamaIndex, read from the spans of real instrumentors.
 
-The truth is not what the readers think: it is what the model was sent, or what was returned.
-`FULLRECALL_RUNS` asks for more programs.
+The truth does not come from the readers: it is the documents in the model's prompt, or those
+returned. `FULLRECALL_RUNS` sets the number of programs.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ from fullrecall.run.retrievers import as_retriever
 
 pytestmark = [
     pytest.mark.frameworks,
-    # An instrumentor swallows what it raises: a warning as an error would lose its spans.
+    # An instrumentor swallows its own exceptions: a warning as an error would lose its spans.
     pytest.mark.filterwarnings("ignore"),
 ]
 
@@ -56,7 +56,7 @@ langchain = _langchain_programs()
 
 
 class Traced:
-    """What a program's spans say, live and exported, and the truth; None if something failed."""
+    """The records of a program's spans, live and exported, and the truth; None if a step failed."""
 
     def __init__(self, live: Retrieval, exported: list[Sample], truth: set[str] | None) -> None:
         self.live = live
@@ -171,13 +171,13 @@ def outcome(retrieval: Retrieval, truth: set[str] | None, marker: re.Pattern[str
 
 
 def outcomes(tracing: Tracing, framework: str, seed: int) -> Iterator[str]:
-    """Yield what comes of a program live, and of its spans if they are one trace."""
+    """Yield the outcome of a program live, and that of its spans if they are one trace."""
     traced = getattr(tracing, framework)(seed)
     yield f"live {outcome(traced.live, traced.truth, MARKERS[framework])}"
     if len(traced.exported) == 1:
         retrieval = traced.exported[0].retrieval or Retrieval(error="no retrieval")
         said = outcome(retrieval, traced.truth, MARKERS[framework])
-        # Spans do not show what a function does to their output: that is known live alone.
+        # Spans do not show how a function changes their output: that is known live alone.
         yield f"exported {said}"
 
 
@@ -186,8 +186,8 @@ def test_no_number_is_wrong(framework: str, tracing: Tracing) -> None:
     """And most programs are scored."""
     counts: Counter[str] = Counter()
     wrong = []
-    # Of 88, a node hands what it cut to an outer graph: its span has that in an exception alone.
-    # Of 9044, an agent returns what its tools returned, one as nodes and one as a text.
+    # 88: a node passes a cut list to an outer graph, which its span has only in an exception.
+    # 9044: an agent returns the outputs of its tools, one as nodes and one as a text.
     for seed in {*range(PROGRAMS), 88, 9044}:
         for said in outcomes(tracing, framework, seed):
             path, result, *_ = said.replace(":", "").split()
@@ -210,8 +210,8 @@ def test_another_name_of_an_attribute_is_never_wrong(
     framework: str, name: str, tracing: Tracing
 ) -> None:
     """As the next version of an instrumentor may have it; nor is another name of every span."""
-    # Of 53, texts of documents stood in no span any more: a model's prompt told nothing of them.
-    # Of 9, a node waits for a human: what it raised passed for an output with a known name.
+    # 53: no span has the documents' texts, so that a model's prompt does not show them.
+    # 9: a node waits for a human, and its exception passed for an output with a known name.
     for seed in {*range(max(6, PROGRAMS // 5)), 9, 53}:
         traced = getattr(tracing, framework)(seed)
         if len(traced.exported) != 1:

@@ -1,6 +1,6 @@
 """Spans of the real instrumentors of LangChain and LlamaIndex: the lists of the adapters' records.
 
-What an instrumentor loses is named where a test shows it.
+A test that shows a loss of an instrumentor names it.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ from llama_index.evaluation.fullrecall import observed as llama_observed
 
 pytestmark = [
     pytest.mark.frameworks,
-    # An instrumentor swallows what it raises: a warning as an error would lose its spans.
+    # An instrumentor swallows its own exceptions: a warning as an error would lose its spans.
     pytest.mark.filterwarnings("ignore"),
 ]
 
@@ -93,7 +93,7 @@ class OtherNodes(Nodes):
 
 
 def texts(documents: list[Document]) -> str:
-    """Return what a prompt has of documents."""
+    """Return the documents' texts, for a prompt."""
     return "\n".join(each.page_content for each in documents)
 
 
@@ -119,7 +119,7 @@ def search() -> Any:
 
 
 def first_two(documents: list[Document]) -> list[Document]:
-    """Return what is left of documents."""
+    """Return the first two documents."""
     return documents[:2]
 
 
@@ -131,7 +131,7 @@ def engine(*postprocessors: Any) -> Any:
 
 
 def fusion() -> Any:
-    """Return a retriever over two others."""
+    """Return a retriever that fuses two retrievers."""
     return QueryFusionRetriever(
         [Nodes(3), OtherNodes(3, 2)],
         llm=MockLLM(),
@@ -170,7 +170,7 @@ class Tracing:
         self.provider.add_span_processor(self.processor)
 
     def exported(self) -> list[Sample]:
-        """Return the samples of what was exported since the last time."""
+        """Return the samples of the spans exported since the last call."""
         found = list(datasets.from_spans(self.spans.get_finished_spans()))
         self.spans.clear()
         return found
@@ -191,13 +191,13 @@ def instrumented() -> Iterator[Tracing]:
 
 @pytest.fixture
 def tracing(instrumented: Tracing) -> Tracing:
-    """Return the instrumented frameworks with nothing seen yet."""
+    """Return the instrumented frameworks without exported spans."""
     instrumented.spans.clear()
     return instrumented
 
 
 def asked(application: Any) -> Callable[[str], Any]:
-    """Return how an application is asked."""
+    """Return the method that asks an application."""
     for name in ("query", "retrieve", "invoke"):
         if hasattr(application, name):
             return getattr(application, name)  # type: ignore[no-any-return]
@@ -205,7 +205,7 @@ def asked(application: Any) -> Callable[[str], Any]:
 
 
 def lists(record: Retrieval) -> Any:
-    """Return what a record says: its list, ranks, and prompts, and the lists of its calls."""
+    """Return a record's list, ranks, prompts and response, and the lists of its calls."""
 
     def plain(call: Call) -> Any:
         found = None if call.contexts is None else [each.id for each in call.contexts]
@@ -262,7 +262,7 @@ def graph() -> Any:
 
 
 def first_three_of_four(question: str) -> list[Document]:
-    """Return what is left of what a retriever returned."""
+    """Return the first three documents of a retriever."""
     return Documents().invoke(question)[:3]
 
 
@@ -277,7 +277,7 @@ APPLICATIONS: dict[str, tuple[Callable[[str], Any], float]] = {
 
 @pytest.mark.parametrize("name", APPLICATIONS)
 def test_one_number(name: str, tracing: Tracing) -> None:
-    """Through spans and through the adapter: of what was handed on last."""
+    """Spans and the adapter give the same score of the final list."""
     application, expected = APPLICATIONS[name]
     samples = [Sample(user_input=QUESTION, reference_context_ids=["d0", "d1"])]
     live = tracing.processor.observed(application)
@@ -313,7 +313,7 @@ def agent() -> Any:
 
 
 def test_a_fallback_is_known_to_the_adapter_alone(tracing: Tracing) -> None:
-    """Spans name the caller of the construct as that of each attempt: unscored, unless asked."""
+    """Spans name the construct's caller as that of each attempt, so the trace is unscored."""
     application = Documents(fails=True).with_fallbacks([OtherDocuments(count=2)])
     application.invoke(QUESTION)
     spans = tracing.spans.get_finished_spans()
@@ -326,7 +326,7 @@ def test_a_fallback_is_known_to_the_adapter_alone(tracing: Tracing) -> None:
 
 
 def test_an_agent_of_langchain(tracing: Tracing) -> None:
-    """Its question, its answer, and the union of what its tools returned."""
+    """Its question, its answer, and the union of its tools' documents."""
     sample = Sample(user_input=QUESTION)
 
     def application(question: str) -> Any:
@@ -422,7 +422,7 @@ def test_beyond_128_attributes_a_list_is_not_whole(retrieve: Any, tracing: Traci
 
 @pytest.mark.parametrize("hidden", ["OUTPUTS", "OUTPUT_TEXT", "INPUTS"])
 def test_hidden_values(hidden: str, tracing: Tracing, monkeypatch: pytest.MonkeyPatch) -> None:
-    """What OPENINFERENCE_HIDE_* hides is unscored; a hidden input leaves the list."""
+    """Documents hidden by OPENINFERENCE_HIDE_* are unscored; a hidden input leaves the list."""
     instrumentor = LangChainInstrumentor()
     instrumentor.uninstrument()
     monkeypatch.setenv(f"OPENINFERENCE_HIDE_{hidden}", "true")

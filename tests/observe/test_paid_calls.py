@@ -6,7 +6,7 @@ from typing import Any
 
 
 def test_a_tool_that_sorts_what_it_is_given_is_no_further_call(program: Any, docs: Any) -> None:
-    """It retrieved nothing: the search after it is the second call, not the third."""
+    """It did not retrieve: the search after it is the second call, not the third."""
     found = program.retrieve(docs["a"], docs["b"])
     program.function("sort", found, found[::-1], kind="tool")
     program.retrieve(docs["c"])
@@ -18,7 +18,7 @@ def test_a_tool_that_sorts_what_it_is_given_is_no_further_call(program: Any, doc
 def test_two_searches_of_an_agent_are_two_even_if_one_has_all_of_the_other(
     program: Any, docs: Any
 ) -> None:
-    """Its next step is given the second list alone: that does not stand for both."""
+    """Its next step is given the second list alone, which does not replace both."""
     with program.call():
         for letters in ("b", "ab"):
             with program.step("tool", "search") as tool:

@@ -36,7 +36,7 @@ class Application:
         context = None if parent is None else otel.set_span_in_context(parent)
         span = self._tracer.start_span(name, context or otel.set_span_in_context(otel.INVALID_SPAN))
         span.set_attribute("openinference.span.kind", "RETRIEVER" if ids else "CHAIN")
-        # Each call has a query of its own: the same one asked again would make a failure good.
+        # Each call has a query of its own: asked again, the same query would recover a failure.
         span.set_attribute("input.value", " ".join([name, *ids]))
         for n, own in enumerate(ids):
             span.set_attribute(f"retrieval.documents.{n}.document.id", own)
@@ -135,7 +135,7 @@ def test_documents_that_the_application_reports_count(documents: Any) -> None:
 
 
 def test_tools_of_an_application() -> None:
-    """A function reads the documents of one tool; another tool retrieves nothing."""
+    """A function reads the documents of one tool; the second tool does not retrieve."""
     app = Application()
     processor = RetrievalProcessor(
         tool_documents={"kb": lambda text: text.split(";")}, other_tools=["weather"]

@@ -36,7 +36,7 @@ class TestReferences:
         assert (missing.id, missing.retrieval_error) == ("1", "no trace asks this question")
 
     def test_what_is_ambiguous(self) -> None:
-        """A question that two references ask names neither."""
+        """A question of two references identifies neither."""
         references = [Sample(id=n, user_input="q", reference_context_ids=[n]) for n in "12"]
         with pytest.raises(InputError, match="2 references ask 'q'"):
             list(datasets.with_references([Sample(id="3", user_input="q")], references))
@@ -57,7 +57,7 @@ class TestReferences:
 
 @pytest.mark.rooms
 def test_the_command_line_joins_traces_with_labels(tmp_path: Path) -> None:
-    """`evaluate traces.json --references labels.jsonl`: what is scored, unscored, and left out."""
+    """`evaluate traces.json --references labels.jsonl`: scored, unscored and left-out samples."""
     from fullrecall.cli import app
 
     traces, labels = tmp_path / "traces.json", tmp_path / "labels.jsonl"

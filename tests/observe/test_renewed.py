@@ -105,7 +105,7 @@ def test_texts_that_were_stored_again_are_the_documents_before(program: Any, doc
 
 
 def test_equal_texts_of_two_stores_are_two_documents(program: Any, docs: Any) -> None:
-    """Nothing was stored between the searches."""
+    """No text was stored between the searches."""
     program.retrieve(docs["a"], docs["b"])
     program.retrieve(Context(docs["a"].text, id=made(1)))
     assert program.ids() == ["a", made(1), "b"]
@@ -119,7 +119,7 @@ def test_documents_that_are_answered_from_count_whoever_found_them(program: Any,
 
 
 def test_a_list_that_a_filter_emptied_was_a_stage(program: Any, docs: Any) -> None:
-    """Nothing is left, and what was retrieved is known."""
+    """The final list is empty, and the retrieved documents are known."""
     found = program.retrieve(docs["a"])
     program.function("cutoff", found, [], kind="reranker")
     record = program.retrieval()

@@ -1,4 +1,4 @@
-"""Spans in every shape: conventions, and what was cut, hidden, or lost."""
+"""Spans in every shape: conventions, and values that were cut, hidden, or lost."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ def test_conventions(name: str) -> None:
 
 
 def test_a_later_reranker_has_the_final_list() -> None:
-    """Its documents count; its stages are what was retrieved, and the list that it was given."""
+    """Its documents count; its stages are the retrieved lists and its input."""
     reranker = span(
         5,
         "rerank",
@@ -94,7 +94,7 @@ def test_a_later_reranker_has_the_final_list() -> None:
 
 
 def test_a_reranker_of_another_list_leaves_this_one() -> None:
-    """What it did not take stays a list of its own: they are united, and none is ranked first."""
+    """The other list stays a list of its own: they are united, and neither is ranked first."""
     reranker = span(
         5,
         "rerank",
@@ -202,14 +202,14 @@ def tool(number: int, **given: Any) -> Span:
 
 
 def test_a_tool_that_failed_and_was_called_again() -> None:
-    """With the same arguments: it is one tool, so the second call made the failure good."""
+    """With the same arguments: it is one tool, so the second call recovered the failure."""
     sample = read(ROOT, tool(2, error="TimeoutError"), tool(4, end=9), retriever(5, 4, "a"))
     assert sample.retrieval_error is None
     assert sample.retrieved_context_ids == ("a",)
 
 
 def test_a_retriever_that_failed_beside_one_of_its_name() -> None:
-    """Two stores of one class have one name: nothing says that the second was a retry."""
+    """Two stores of one class have one name, which does not show that the second was a retry."""
     failed = retriever(2, 1, error="TimeoutError", name="Store.retrieve")
     sample = read(ROOT, failed, retriever(3, 1, "a", name="Store.retrieve"))
     assert "1 of 2 calls failed (Store: TimeoutError)" in str(sample.retrieval_error)
@@ -217,7 +217,7 @@ def test_a_retriever_that_failed_beside_one_of_its_name() -> None:
 
 @pytest.mark.parametrize("error", ["GeneratorExit()", "GraphInterrupt: (Interrupt(value='?'),)"])
 def test_a_stream_or_a_graph_that_was_left_early(error: str) -> None:
-    """Nobody read on, or a human was asked: what was retrieved counts, and nothing failed."""
+    """The stream was not read to its end, or a human was asked: the retrieved documents count."""
     kind = {"openinference.span.kind": "CHAIN", "input.value": "q"}
     graph = span(2, "graph", 1, end=9, error=error, attributes=kind)
     sample = read(ROOT, graph, retriever(3, 2, "a"))
@@ -226,7 +226,7 @@ def test_a_stream_or_a_graph_that_was_left_early(error: str) -> None:
 
 
 def test_a_tool_that_reports_its_failure() -> None:
-    """It retrieved, raised, and a message said so: what it retrieved went nowhere."""
+    """It retrieved, raised, and a message reported it: its documents are discarded."""
     message = {"content": "Error: down", "type": "tool", "status": "error"}
     failed = span(
         2,
@@ -245,7 +245,7 @@ def test_a_tool_that_reports_its_failure() -> None:
 
 @pytest.mark.parametrize("order", ["children first", "parents first"])
 def test_times_of_a_coarse_clock(order: str) -> None:
-    """Spans of one millisecond stand in the order of their export below their parent."""
+    """Spans of one millisecond keep the order of their export below their parent."""
     spans = [
         span(1, "chain", start=5, end=5, attributes={"input.value": "q"}),
         retriever(2, 1, "a", "b", start=5, end=5, name="a search"),
@@ -267,7 +267,7 @@ def test_times_of_a_coarse_clock(order: str) -> None:
 
 
 def test_a_state_hands_on() -> None:
-    """What a node of a graph returned under the same key takes the place of what it was given."""
+    """A list that a graph's node returned replaces the list under the same key of its input."""
 
     def state(*ids: str) -> str:
         listed = [{"page_content": f"text {own}", "id": own, "type": "Document"} for own in ids]
@@ -283,7 +283,7 @@ def test_a_state_hands_on() -> None:
 
 
 def test_failed_calls_may_be_left_out() -> None:
-    """`failed_calls="score"` scores what the others returned."""
+    """`failed_calls="score"` scores the results of the other calls."""
     spans = [ROOT, retriever(2, 1, "a"), retriever(3, 1, error="TimeoutError")]
     assert read(*spans, failed_calls="score").retrieval_error is None
 
@@ -301,7 +301,7 @@ def prompt(number: int, parent: int, *texts: str, **given: Any) -> Span:
 
 
 def test_what_the_prompt_had() -> None:
-    """By the model's messages; those of a model inside of a retriever are none."""
+    """By the model's messages, except those of a model inside of a retriever."""
     search = retriever(2, 1, "a", "b")
     found = read(ROOT, search, prompt(3, 2, "text b"), prompt(4, 1, "… text a …"))
     assert found.retrieval.read == ("yes", "no")  # type: ignore[union-attr]
@@ -330,7 +330,7 @@ QUESTIONS = {
 
 @pytest.mark.parametrize("value", QUESTIONS)
 def test_questions(value: str) -> None:
-    """The outermost span's input, if it says beyond doubt what was asked."""
+    """The outermost span's input, if it holds only one possible question."""
     root = span(1, "chain", attributes={"input.value": value})
     assert read(root, retriever(2, 1, "a")).user_input in (QUESTIONS[value], "q")
     assert read(root).user_input == QUESTIONS[value]
@@ -354,7 +354,7 @@ def test_answers(value: str) -> None:
 
 @pytest.mark.parametrize(("field", "reason"), [("input", "given"), ("output", "returned")])
 def test_attributes_of_an_unknown_version(field: str, reason: str) -> None:
-    """Chains of which none says what it was given, or returned, leave open what they did."""
+    """A trace whose chains all lack their inputs, or their outputs, is unscored."""
     values = {f"{name}.value": "q" for name in ("input", "output") if name != field}
     attributes = {"openinference.span.kind": "CHAIN", **values}
     chains = [span(n, "step", 1, attributes=attributes) for n in (4, 5)]
@@ -366,7 +366,7 @@ def test_attributes_of_an_unknown_version(field: str, reason: str) -> None:
 
 
 def test_tools_of_an_unknown_version() -> None:
-    """A tool that says what it was given, and not what it returned, may have failed."""
+    """A tool's span with an input and without an output may be of a failed call."""
     attributes = {"openinference.span.kind": "TOOL", "input.value": "q"}
     tool = span(4, "search", 1, attributes=attributes)
     sample = read(ROOT, retriever(2, 1, "a"), tool)
@@ -377,7 +377,7 @@ def test_tools_of_an_unknown_version() -> None:
 
 @pytest.mark.parametrize("name", [name for name in CONVENTIONS if "another" not in name])
 def test_another_name_of_an_attribute(name: str) -> None:
-    """Of a retriever's span: the same documents, from what is left, or unscored."""
+    """A retriever's span with a renamed attribute gives the same documents, or is unscored."""
     whole = CONVENTIONS[name]
     names = {key for key in whole.attributes if not key.startswith("retrieval.documents.")}
     documents = ("retrieval.documents", "document.id", "document.content")

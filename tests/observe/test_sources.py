@@ -116,7 +116,7 @@ def test_frames_of_phoenix(form: str, tmp_path: Path) -> None:
 
 
 def test_traces_stand_in_the_order_of_their_start() -> None:
-    """Whatever the order in which they were exported."""
+    """For any order of their export."""
     other = Span(trace_id="ff" * 16, span_id="f" * 16, name="later", start=500)
     assert [each.id for each in datasets.from_spans([other, *SPANS])] == [TRACE, "ff" * 16]
 
@@ -131,7 +131,7 @@ def test_traces_stand_in_the_order_of_their_start() -> None:
     ],
 )
 def test_what_is_no_span(given: Any, why: str) -> None:
-    """The item, and what is taken."""
+    """The error names the item and the expected type."""
     with pytest.raises(InputError, match=why):
         list(datasets.from_spans(given))
 
@@ -303,7 +303,7 @@ def test_a_call_of_weave_that_failed() -> None:
 
 
 def test_a_call_of_weave_that_names_no_kind() -> None:
-    """An op that returns documents brought them; one that returns texts may return anything."""
+    """An op that returns documents retrieved them; the texts of an op may be anything."""
     unnamed = {**CALLS[0], "attributes": {}}
     (sample,) = datasets.from_spans([unnamed, CALLS[1]])
     assert sample.retrieved_context_ids == ("a", "b")

@@ -1,4 +1,4 @@
-"""Documents in the results of tools, and tools that retrieve nothing."""
+"""Documents in the results of tools, and tools that do not retrieve."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def test_an_empty_envelope_is_a_search_that_found_nothing(program: Any) -> None:
 
 @pytest.mark.parametrize("form", [lambda each: each, json.dumps])
 def test_a_tool_of_hits_retrieved_them(program: Any, form: Any) -> None:
-    """In order, whatever the tool is called."""
+    """In order, for any name of the tool."""
     output = form({"results": [{**A, "title": "A"}, {**B, "title": "B"}]})
     program.function("kb", "q", output, kind="tool", query="q")
     assert program.ids() == ["a", "b"]

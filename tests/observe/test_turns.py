@@ -65,7 +65,7 @@ def _of_question(program: Any, question: str, queries: dict[int, str | None]) ->
 
 
 def test_runs_that_asked_another_question_are_left_out(program: Any, docs: Any) -> None:
-    """As those of a batch; a run that was resumed asked none of its own."""
+    """As those of a batch; a resumed run has no question of its own."""
     _turn(program, "other?", docs["a"])
     _turn(program, "question?", docs["b"])
     with program.step("chain", "resumed"):
@@ -87,7 +87,7 @@ def test_runs_that_serve_a_later_one_count(program: Any, docs: Any) -> None:
 
 
 def test_a_hand_off_is_no_search(program: Any, docs: Any) -> None:
-    """A tool that sends the run to another agent returns what was found before."""
+    """A tool that sends the run to another agent returns the documents found before."""
     command = {"graph": "__parent__", "update": {"found": [docs["a"]]}, "goto": "prices"}
     program.function("search", None, [docs["a"]], kind="tool")
     program.function("transfer_to_prices", None, command, kind="tool")
@@ -99,7 +99,7 @@ def test_a_hand_off_is_no_search(program: Any, docs: Any) -> None:
     "output", [None, "goto", {"goto": "x"}, {"update": {}, "goto": ()}, [Context("text")]]
 )
 def test_other_outputs_hand_nothing_over(output: Any) -> None:
-    """A command that only writes into the state goes on where it is."""
+    """A command that only writes into the state stays with its agent."""
     assert not hands_over(output)
 
 

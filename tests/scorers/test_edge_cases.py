@@ -46,7 +46,7 @@ class TestNothingRetrieved:
 
     @pytest.mark.parametrize("scorer", [IdRecall(), TextRecall(), SpanRecall()])
     def test_scores_zero(self, scorer: IdRecall | TextRecall | SpanRecall) -> None:
-        """An empty list is an answer: every measure of what was found is 0.0."""
+        """An empty list is an answer: every measure of the found targets is 0.0."""
         result = scorer.score(
             retrieved_contexts=[], reference_context_ids=["a"], reference_contexts=["a text"]
         )
@@ -85,7 +85,7 @@ class TestNotMeasured:
         assert "ID" in result.reason
 
     def test_some_contexts_without_id_are_counted(self) -> None:
-        """Where some have an ID the sample is scored, and the reason counts the others."""
+        """If some have an ID the sample is scored, and the reason counts those without one."""
         result = IdRecall().score(
             retrieved_contexts=[Context("t", id="a"), "bare"], reference_context_ids=["a"]
         )
@@ -161,7 +161,7 @@ class TestCutOffs:
     """Rows: k larger than the list; k = 0 or negative; unsorted `ks`."""
 
     def test_k_larger_than_the_list(self) -> None:
-        """Recall as for the whole list; precision over what there was, or over k as trec_eval."""
+        """Recall as for the whole list; precision over its length, or over k as in trec_eval."""
         sample = Sample(retrieved_context_ids=["a"], reference_context_ids=["a", "b"])
         result = IdRecall().score(sample)
         assert result[Recall @ 10] == 0.5
@@ -228,7 +228,7 @@ class TestTextSimilarity:
         assert close.score(sample).score == 1.0
 
     def test_a_distance_and_an_unknown_name_are_refused(self) -> None:
-        """A distance would turn the score around; a misspelt name says what there is."""
+        """A distance would turn the score around; the error of a misspelt name has the names."""
         from rapidfuzz.distance import Levenshtein
 
         with pytest.raises(ParameterError, match="normalized_similarity"):

@@ -12,7 +12,7 @@ from fullrecall.scorers.result import Status
 
 
 def test_named_entities_are_the_targets() -> None:
-    """Each once, whatever its letter case; the reference is not looked at."""
+    """Each once, in any letter case; the reference is not read."""
     result = EntityRecall().score(
         retrieved_contexts=["paris in spring"],
         reference="The Louvre is in Paris.",
@@ -23,7 +23,7 @@ def test_named_entities_are_the_targets() -> None:
 
 
 def test_whole_words_only() -> None:
-    """An entity inside another word is no occurrence; case and white space are no matter."""
+    """An entity inside another word is not an occurrence; case and white space do not matter."""
     result = EntityRecall().score(
         retrieved_contexts=["Parisian life", "new\n york city"],
         reference_entities=["Paris", "New York"],
@@ -34,7 +34,7 @@ def test_whole_words_only() -> None:
 
 
 def test_a_number_inside_another_is_no_occurrence() -> None:
-    """12 does not stand in 12,345, nor 1 in 1.5; it does at the end of a sentence."""
+    """12 does not occur in 12,345, nor 1 in 1.5, but 77 does at the end of a sentence."""
     result = EntityRecall().score(
         retrieved_contexts=["12,345 rooms at 1.5 a day, in all 77."],
         reference_entities=["12", "1", "77"],
@@ -43,7 +43,7 @@ def test_a_number_inside_another_is_no_occurrence() -> None:
 
 
 def test_nothing_guesses_entities() -> None:
-    """Without names the sample is unscored, whatever its reference says."""
+    """Without names the sample is unscored, even if its reference has entities."""
     told = EntityRecall().score(retrieved_contexts=["made in Turin"], reference="In Turin.")
     assert (told.status, told.reason) == (Status.UNSCORED, "reference_entities is missing")
 

@@ -1,4 +1,4 @@
-"""A report that lacks samples says so: in memory, in its file, in all that is made from it."""
+"""A report that lacks samples says so: in memory, in its file, and in everything made from it."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from fullrecall.report import compare
 
 
 def run(*arguments: object) -> Any:
-    """Run the command line in this process; whatever is no exit is raised."""
+    """Run the command line in this process; raise any exception but an exit."""
     from fullrecall.cli import app
 
     return CliRunner().invoke(app, [str(a) for a in arguments], catch_exceptions=False)
@@ -45,7 +45,7 @@ def partial() -> Report:
 
 
 def test_a_run_to_the_end_is_complete(tmp_path: Path) -> None:
-    """Nothing is missing, and the file says so in its last line."""
+    """The report is complete, and so says the last line of its file."""
     report, path = whole(), tmp_path / "report.jsonl"
     assert report.complete
     report.save(path)
@@ -110,7 +110,7 @@ def test_lines_that_were_taken_out_are_noticed(tmp_path: Path) -> None:
 @pytest.mark.rooms
 @pytest.mark.parametrize("methods", ["", ', "methods": [{"x": 1}]', ', "methods": 7'])
 def test_a_broken_head_is_no_traceback(tmp_path: Path, methods: str) -> None:
-    """What is wrong is told with its line, by the library and by the command."""
+    """The library's error has the line, and the command exits with 2."""
     path = tmp_path / "report.jsonl"
     path.write_text(f'{{"kind": "fullrecall report", "version": 4{methods}}}\n', "utf-8")
     with pytest.raises(ReportError, match=":1: methods"):
@@ -119,7 +119,7 @@ def test_a_broken_head_is_no_traceback(tmp_path: Path, methods: str) -> None:
 
 
 def test_a_writer_that_is_left_by_an_error_says_it(tmp_path: Path) -> None:
-    """What was written until then stays, with the reason behind it."""
+    """The rows written until then stay, with the reason behind them."""
     path, report = tmp_path / "report.jsonl", whole()
     with pytest.raises(ValueError, match="broken"), JsonLinesWriter(path, report.methods) as writer:  # noqa: PT012 - both
         writer.write(report.rows[0].sample, report.rows[0].results)
@@ -138,14 +138,14 @@ def test_the_summary_says_it(partial: Report) -> None:
 
 
 def test_a_comparison_says_it(partial: Report) -> None:
-    """Of the report that it is true of."""
+    """Only of the partial report."""
     notes = str(compare(partial, whole()))
     assert "the report before has 40 samples, not all" in notes
     assert "the report after has" not in notes
 
 
 def test_a_gate_cannot_tell(partial: Report) -> None:
-    """What is missing is no random part of the whole: neither a pass nor a fail is drawn."""
+    """The missing samples are not a random part, so the gate neither passes nor fails."""
     high, low = Gate(Recall >= 0.5), Gate(Recall >= 1)
     assert high.check(whole()).outcome == "pass"
     for gate in (high, low):

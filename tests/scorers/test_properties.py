@@ -50,11 +50,11 @@ class Obvious:
         return sum(self.first[:rank]) / rank
 
     def recall(self) -> float:
-        """Return the share of the relevant that is there."""
+        """Return the share of relevant IDs that are retrieved."""
         return len(self.relevant & set(self.top)) / len(self.relevant)
 
     def precision(self) -> float:
-        """Return the share of what is there that is relevant."""
+        """Return the share of retrieved IDs that are relevant."""
         return self.precision_at(len(self.top)) if self.top else 0.0
 
     def value(self, name: str) -> float:
@@ -73,7 +73,7 @@ class Obvious:
         return sum(self.first[: len(self.relevant)]) / len(self.relevant)
 
     def rbp(self) -> float:
-        """Return the discounted hits, whoever goes on with a chance of 0.8."""
+        """Return rank-biased precision with a persistence of 0.8."""
         return sum(0.2 * 0.8**n * good for n, good in enumerate(self.first))
 
     def err(self) -> float:
@@ -103,23 +103,23 @@ class Obvious:
         return len(self.grades.keys() & set(self.top)) / len(self.top) if self.top else 0.0
 
     def retrieved(self) -> float:
-        """Return how many there are."""
+        """Return the number of retrieved IDs."""
         return float(len(self.top))
 
     def relevant_retrieved(self) -> float:
-        """Return how many relevant ones are among them."""
+        """Return the number of retrieved relevant IDs."""
         return float(sum(self.first))
 
     def hit(self) -> float:
-        """Return whether anything relevant is there."""
+        """Return whether any relevant ID is retrieved."""
         return float(any(self.first))
 
     def all_found(self) -> float:
-        """Return whether everything relevant is there."""
+        """Return whether all relevant IDs are retrieved."""
         return float(self.relevant <= set(self.top))
 
     def rr(self) -> float:
-        """Return the inverse rank of the first relevant."""
+        """Return the inverse rank of the first relevant ID."""
         return next((1 / rank for rank, good in enumerate(self.first, 1) if good), 0.0)
 
     def ap(self) -> float:
@@ -133,7 +133,7 @@ class Obvious:
         return sum(at) / len(at) if at else 0.0
 
     def ndcg(self, gain: Callable[[float], float] = float) -> float:
-        """Return discounted gain over the ideal order of all grades, whatever the level."""
+        """Return discounted gain over the ideal order of all grades, for any `min_grade`."""
         gains = [
             gain(self.grades.get(name, 0)) * (name not in self.top[:rank])
             for rank, name in enumerate(self.top)
@@ -215,7 +215,7 @@ def test_duplicates_never_raise_a_score(
 def test_strangers_change_no_recall(
     retrieved: list[int | str], references: list[int | str], strangers: int
 ) -> None:
-    """Padding the list with IDs that nobody asked for leaves recall as it is."""
+    """Padding the list with irrelevant IDs does not change recall."""
     padded = [*retrieved, *(f"stranger-{n}" for n in range(strangers))]
     assert score(padded, references) == score(retrieved, references)
     k = len(retrieved) + 1

@@ -1,4 +1,4 @@
-"""Span recall: characters covered, whatever the chunks."""
+"""Span recall: the share of covered characters, for any chunks."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def text_of(seed: int, words: int) -> str:
 
 
 def chunks_of(text: str, size: int, shared: int = 0) -> list[str]:
-    """Return the text in chunks of `size` characters, stripped, of which each shares some."""
+    """Return the text in stripped chunks of `size` characters that overlap by `shared`."""
     return [
         text[start : start + size].strip() for start in range(0, len(text), max(1, size - shared))
     ]
@@ -39,7 +39,7 @@ REFERENCE = PASSAGE[200:420]
 @pytest.mark.parametrize("size", [40, 64, 100, 250, 1000])
 @pytest.mark.parametrize("shared", [0, 20])
 def test_blind_to_chunk_size_and_overlap(size: int, shared: int) -> None:
-    """However the document is chunked, having all chunks is having the reference."""
+    """All chunks of a document cover the reference, for any size and overlap."""
     chunks = chunks_of(PASSAGE, size, shared)
     result = SpanRecall().score(retrieved_contexts=chunks, reference_contexts=[REFERENCE])
     assert result.score == 1.0
@@ -49,7 +49,7 @@ def test_blind_to_chunk_size_and_overlap(size: int, shared: int) -> None:
 @given(st.randoms(use_true_random=False), st.integers(40, 300))
 @settings(max_examples=25)
 def test_blind_to_order(order: random.Random, size: int) -> None:
-    """The order of chunks changes when credit comes, not how much."""
+    """The order of chunks changes the ranks of the credit, not its sum."""
     chunks = chunks_of(PASSAGE, size)
     order.shuffle(chunks)
     assert (
@@ -70,7 +70,7 @@ def test_credit_comes_with_each_chunk() -> None:
 
 
 def test_evidence_points_into_the_reference() -> None:
-    """`target_start:target_end` is the part that was brought, in the reference as given."""
+    """`target_start:target_end` is the retrieved part, in the reference as given."""
     part = REFERENCE[37:120].strip()
     result = SpanRecall().score(retrieved_contexts=[part], reference_contexts=[REFERENCE])
     (evidence,) = result.findings[0].evidence
@@ -78,14 +78,14 @@ def test_evidence_points_into_the_reference() -> None:
 
 
 def test_white_space_is_no_content() -> None:
-    """Rewrapped and stripped text is the same text."""
+    """A rewrapped or stripped text equals the original."""
     rewrapped = "\n  ".join(REFERENCE.split())
     result = SpanRecall().score(retrieved_contexts=[rewrapped], reference_contexts=[REFERENCE])
     assert result.score == 1.0
 
 
 def test_short_common_phrases_are_no_cover() -> None:
-    """Runs below `min_run` inside a stranger count for nothing."""
+    """Runs below `min_run` inside an unrelated text do not count."""
     stranger = f"zzz {REFERENCE[50:70]} qqq {REFERENCE[90:110]} xxx"
     result = SpanRecall().score(retrieved_contexts=[stranger], reference_contexts=[REFERENCE])
     assert (result.score, result[Hit]) == (0.0, 0.0)
@@ -121,7 +121,7 @@ def test_weighting_by_characters() -> None:
 
 
 def test_offsets_know_where_a_text_stands() -> None:
-    """The same text at another place is no cover where both sides have offsets."""
+    """The same text at another place does not cover a reference if both have offsets."""
     text = REFERENCE
     reference = Context(text, source="doc", start=100, end=100 + len(text))
     elsewhere = Context(text, source="doc", start=900, end=900 + len(text))
@@ -258,7 +258,7 @@ class Plain:
 
     @staticmethod
     def merged(passages: list[Passage], min_run: int) -> list[Passage]:
-        """Return the union, by holding each passage against each other."""
+        """Return the union, by comparing each passage with every other passage."""
         left, done = list(dict.fromkeys(passages)), []
         while left:
             current, grown = left.pop(0), True
@@ -276,7 +276,7 @@ class Plain:
 
     @staticmethod
     def joined(first: Passage, second: Passage, min_run: int) -> Passage | None:
-        """Return the union of two passages of which the second starts inside the first."""
+        """Return the union of two passages if the second starts inside the first, else None."""
         if first.source is not None or second.source is not None:
             inside = first.source == second.source and first.start <= second.start < first.end
             if not inside or second.end <= first.end:
@@ -331,7 +331,7 @@ def test_references_are_united_as_if_each_was_held_against_each(
 
 
 def test_references_that_repeat_themselves_are_united_at_their_ends() -> None:
-    """Where a beginning stands in more places than are looked at, none is left out for it."""
+    """Passages whose beginning occurs in more places than are tried are still all united."""
     texts = ["aab" * 90 + "aac", "aacd", "aab" * 3 + "aacde"]
     given = [Passage(text, text) for text in texts]
     for order in itertools.permutations(given):
@@ -349,7 +349,7 @@ def test_many_references_under_one_heading_are_told_apart() -> None:
 
 
 def test_a_context_that_comes_again_counts_at_its_first_rank() -> None:
-    """Whatever stands between: the rank of a duplicate is no rank of the passage."""
+    """The rank of a duplicate is not a rank of the passage, even after other contexts."""
     text, other = text_of(1, 30), text_of(2, 30)
     contexts = [text, text, other, text]
     result = SpanRecall().score(retrieved_contexts=contexts, reference_contexts=[text])
@@ -377,5 +377,5 @@ def test_edges_count_next_to_covered_text_only() -> None:
 
 
 def test_union_joins_what_touches() -> None:
-    """Disjoint ranges in order, empty ones gone."""
+    """The union has disjoint ranges in order, without empty ones."""
     assert union([(5, 9), (0, 3), (3, 4), (7, 12), (2, 2)]) == [(0, 4), (5, 12)]
