@@ -1,4 +1,4 @@
-"""What to change, and why each target was missed, from what is known of its retrieval."""
+"""The changes to make, and the cause of each missed target, from its recorded retrieval."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""One missed target with all that its cause is looked for in."""
+"""One missed target with everything that is searched for its cause."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ from fullrecall.table.row import Row
 
 
 class Wanted(NamedTuple):
-    """What would have served: one ID, one text with its offsets, or both.
+    """An item that would have matched: one ID, one text with its offsets, or both.
 
-    `label` is what names it to a human. `passage` is None where no text is known. `own_id` is the
-    ID that a reference context has beside its text; it is not looked for.
+    `label` is its name for a human reader. `passage` is None where no text is known. `own_id` is
+    the ID that a reference context has beside its text; it is not searched.
     """
 
     label: str
@@ -42,12 +42,12 @@ class Wanted(NamedTuple):
 
     def _is_in(self, context: Context) -> bool:
         if self.id is not None:
-            # An item that is known by its ID is nothing else: a twin's text is a near duplicate.
+            # An item with an ID is matched by the ID alone: an equal text is a near duplicate.
             return context.id == self.id
         return self.share_of(self.parts_in([context]).values()) == 1.0
 
     def parts_in(self, contexts: Sequence[Context]) -> dict[int, Overlap]:
-        """Return what each of `contexts` holds of the item's text, by 1-based rank."""
+        """Return the overlap of each of `contexts` with the item's text, by 1-based rank."""
         if self.passage is None or self.passage.is_empty:
             return {}
         parts = {
@@ -64,7 +64,7 @@ class Wanted(NamedTuple):
 
 
 class Alike(NamedTuple):
-    """A retrieved text that looks like the item's: what differs, how alike, and at which rank."""
+    """A retrieved text like the item's, with the difference, the similarity, and the rank."""
 
     difference: str
     similarity: float
@@ -73,10 +73,10 @@ class Alike(NamedTuple):
 
 @dataclass
 class SearchScope:
-    """What a diagnosis may look into.
+    """The sources that a diagnosis searches.
 
-    `texts` says how the retrieved texts differ from those of the corpus. `deep_lists` has what the
-    retriever returned for rows that were asked for more, by position.
+    `texts` says how the retrieved texts differ from those of the corpus. `deep_lists` has the
+    deeper lists that the retriever returned, by the position of the row.
     """
 
     corpus: Corpus
@@ -88,10 +88,10 @@ class SearchScope:
 
 
 class Examined:
-    """One sample that misses something, with what was looked up for it: each list once.
+    """One sample with misses, and the lists that were looked up for it, each once.
 
-    `retrieved` is the whole list, IDs alone made contexts. `problem` says how the retriever failed
-    when it was asked for more.
+    `retrieved` is the whole list, with bare IDs as contexts. `problem` says how the retriever
+    failed when it was asked for more.
     """
 
     def __init__(self, position: int, row: Row, search: SearchScope) -> None:
@@ -119,12 +119,12 @@ class Examined:
 
     @cached_property
     def deeper(self) -> Sequence[Context] | None:
-        """What the retriever returns when it is asked for more; None if it fails."""
+        """The retriever's deeper list; None without retriever or question, or if it fails."""
         inquiry, sample = self.search.retriever, self.row.sample
         if inquiry is None or sample.user_input is None:
             return None
         retrieval = inquiry.ask(sample)
-        # A list that some calls did not add to is no answer to what was retrieved.
+        # A list is incomplete if a call failed.
         if retrieval.contexts is None or retrieval.error is not None:
             self.problem = f"the retriever failed: {retrieval.error or 'it returned nothing'}"
             return None
@@ -138,8 +138,8 @@ class Examined:
 class Case:
     """A target that was missed, one item that would have served, and where to look for it.
 
-    `k` is how many contexts count, `judged` whether a judge decided: then nothing is known of the
-    item, since only the judge could say what supports a claim.
+    `k` is how many contexts count, `judged` whether a judge decided: then the item is unknown,
+    since only the judge could say which context supports a claim.
     """
 
     examined: Examined
@@ -151,12 +151,12 @@ class Case:
 
     @property
     def corpus(self) -> Corpus:
-        """What is indexed, as far as it is known."""
+        """The indexed contexts; empty where they are not known."""
         return self.examined.search.corpus
 
     @cached_property
     def alias(self) -> Alias | None:
-        """The ID under which the item stands, where it is another than the expected one."""
+        """The item's other ID, in the list or the corpus; None without one."""
         expected_id, ids = self.wanted.id, self.examined.search.ids
         if expected_id is None:
             return None
@@ -165,7 +165,7 @@ class Case:
 
     @property
     def deep_rank(self) -> int | None:
-        """The rank in what the retriever returns when it is asked for more, if it is there."""
+        """The item's rank in the deeper list; None where it is not in it."""
         contexts = self.examined.deeper
         return None if contexts is None else self.wanted.rank_in(contexts)
 
@@ -188,14 +188,14 @@ class Case:
 
     @property
     def within_k(self) -> Sequence[Context]:
-        """The first k of what was retrieved."""
+        """The first k retrieved contexts."""
         return self.examined.retrieved[: self.k]
 
     @cached_property
     def alike(self) -> Alike | None:
-        """The retrieved text within k that is most like the item's: one that says the same first.
+        """The retrieved text within k that is most like the item's; one without a difference first.
 
-        None where none has as many letters in common as a near duplicate.
+        None without a text that has as many letters in common as a near duplicate.
         """
         text = self.wanted.text
         if not text.strip():

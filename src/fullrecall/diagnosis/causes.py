@@ -11,11 +11,11 @@ class Cause(StrEnum):
     """Why a target was missed, from the nearest miss to the farthest."""
 
     JUDGED_UNSUPPORTED = "judged_unsupported"
-    """What supports it was retrieved, and the judge said no or quoted what is not there."""
+    """Support was retrieved, but the judge said no, or its quotes were not verified."""
     PARTLY_SUPPORTED = "partly_supported"
     """The judge finds a part of it supported."""
     CONTRADICTED = "contradicted"
-    """What was retrieved states the opposite: a source or the reference is wrong."""
+    """A retrieved context states the opposite: a source or the reference is wrong."""
     REFERENCE_ABSTAINS = "reference_abstains"
     """The reference says that there is no answer: no context can support that."""
     ID_MISMATCH = "id_mismatch"
@@ -23,7 +23,7 @@ class Cause(StrEnum):
     WRONG_ID_LEVEL = "wrong_id_level"
     """It was retrieved under an ID of another level: chunks where documents are expected."""
     CROWDED_OUT = "crowded_out"
-    """It stands beyond k, and duplicates stand within."""
+    """It ranks beyond k, and duplicates rank within k."""
     DEMOTED_BY_STAGE = "demoted_by_stage"
     """A stage had it within k, and a later one (a reranker) ranked it beyond."""
     DROPPED_BY_STAGE = "dropped_by_stage"
@@ -33,17 +33,17 @@ class Cause(StrEnum):
     NEAR_DUPLICATE = "near_duplicate"
     """A text that says the same, nearly word for word, was retrieved in its place."""
     SPLIT_ACROSS_CHUNKS = "split_across_chunks"
-    """No chunk holds it whole: its parts stand in several."""
+    """No chunk holds it whole: several chunks hold its parts."""
     BEYOND_K = "beyond_k"
     """It can be retrieved, at a known rank beyond k."""
     FAILED_CALL = "failed_call"
-    """A call of the retriever failed: the others did not return it."""
+    """A call of the retriever failed: the other calls did not return it."""
     NOTHING_RETRIEVED = "nothing_retrieved"
     """The retriever returned an empty list."""
     LOOKALIKE = "lookalike"
     """A text like it, which differs in a number, a name or a negation, was retrieved instead."""
     NOT_SEARCHED = "not_searched"
-    """The corpus has it, and no list of any question has anything of its document or folder."""
+    """The corpus has it, and no list contains any of its document or folder."""
     NEVER_RETRIEVED = "never_retrieved"
     """The corpus has it, and no list that was looked at does."""
     NOT_IN_CORPUS = "not_in_corpus"
@@ -87,7 +87,7 @@ FIXES: Mapping[Cause, str] = {
     "never there.",
     Cause.UNKNOWN: "Add {corpus} or {retriever} to find more causes.",
 }
-"""What each cause suggests to do; parameters in braces."""
+"""The fix for each cause; parameters in braces."""
 
 
 class Explained(NamedTuple):
@@ -102,8 +102,8 @@ class Diagnosed(NamedTuple):
     """One missed target with its cause.
 
     `sample` is the row's label, `score` the scorer's name with its k. `detail` is one
-    sentence on the evidence of the cause. `rank` is where the item stands beyond k, in the
-    list itself or in the deeper one, and for other causes the rank of the context that shows it.
+    sentence on the evidence of the cause. `rank` is the item's rank beyond k, in the list
+    itself or in the deeper one; for other causes, the rank of the context that shows the cause.
     """
 
     sample: str

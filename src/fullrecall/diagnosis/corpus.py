@@ -14,10 +14,10 @@ from fullrecall.scorers.alignment import CharacterRange, Overlap, covered, total
 from fullrecall.scorers.passages import Passage
 
 IndexedContexts: TypeAlias = Iterable[ContextLike] | Mapping[ID, ContextLike]
-"""What is indexed: contexts, texts, or a mapping from IDs to them."""
+"""The indexed contexts: contexts, texts, or a mapping from IDs to them."""
 
 MIN_RUN = 32
-"""The shortest run of equal characters that is no chance, as in `SpanRecall`."""
+"""The shortest run of equal characters that counts as more than chance, as in `SpanRecall`."""
 
 
 class Held(NamedTuple):
@@ -30,9 +30,9 @@ class Held(NamedTuple):
 class Corpus:
     """The contexts that an index holds; empty where it is not known.
 
-    Texts are searched by exact runs of characters, white space aside. An index of their blocks is
-    made at the first search, some seven times the size of the texts; a search looks at the
-    contexts that share a run with what is sought, and compares those that may add to the others.
+    Texts are searched by exact runs of characters, white space aside. The first search makes an
+    index of their blocks, some seven times the size of the texts. A search looks at the contexts
+    that share a run with the passage, and compares those that may add to the overlaps found.
     """
 
     def __init__(self, contexts: IndexedContexts, min_run: int = MIN_RUN) -> None:
@@ -65,12 +65,12 @@ class Corpus:
         return _Blocks([passage.characters for passage in self._passages], self._min_run)
 
     def holders(self, passage: Passage) -> list[Held]:
-        """Return contexts that hold together all that the corpus has of a passage.
+        """Return contexts that together hold all parts of a passage that the corpus has.
 
-        One, where one holds it whole. Else those that share most with it first, and of the others
-        those that hold what they do not: a line that stands on every page is no part of each. At
-        the end those that stand beside one of these and hold what a chunk border cut off, however
-        short: the passage goes on at the start of such a context, or begins at its end.
+        One context, where one holds the whole passage. Else those that share most with it, then
+        those that add parts which these lack: a line that occurs on every page adds only one
+        context. Last come their neighbors with a part that a chunk border cut off, however short:
+        the passage continues at the start of the neighbor, or begins at its end.
         """
         if not self.contexts:
             return []
@@ -78,7 +78,7 @@ class Corpus:
         search.look(self._by_source.get(passage.source or "", ()))
         if passage.characters and not search.is_complete:
             search.look_where_shared(self._blocks.sharing(passage.characters))
-        # Chunks mostly stand in their document's order: what a border cut is next to it.
+        # Chunks are mostly in their document's order: a part cut off by a border is in a neighbor.
         numbers = range(len(self.contexts))
         beside = {n for at in search.overlaps for n in (at - 1, at + 1) if n in numbers}
         search.look(sorted(beside), edges=True)
@@ -92,7 +92,7 @@ def letters_of(text: str | None) -> str:
 
 @dataclass
 class _PassageSearch:
-    """What was found of one passage so far."""
+    """The parts of one passage that were found so far."""
 
     passage: Passage
     indexed: Sequence[Passage]
@@ -102,11 +102,11 @@ class _PassageSearch:
 
     @property
     def is_complete(self) -> bool:
-        """Whether nothing is left to be found."""
+        """Whether the whole passage is found."""
         return total(self.covered) == self.passage.length
 
     def look(self, numbers: Iterable[int], *, edges: bool = False) -> None:
-        """Add those of the contexts that hold what is not covered; edges alone if asked to."""
+        """Add the contexts that hold uncovered parts; with `edges`, also parts without a run."""
         for number in numbers:
             if self.is_complete:
                 return
@@ -116,7 +116,7 @@ class _PassageSearch:
                 self.overlaps[number], self.covered = part, more
 
     def look_where_shared(self, shared: Mapping[int, Sequence[CharacterRange]]) -> None:
-        """Add those that share blocks with the passage, which `shared` has by their numbers."""
+        """Add the contexts that share blocks with the passage; `shared` has these by number."""
         characters = self.passage.characters
         texts = {number: self.indexed[number].characters for number in shared}
         nearest = sorted(shared, key=lambda n: (characters not in texts[n], -len(shared[n]), n))
@@ -127,9 +127,9 @@ class _PassageSearch:
                 self.look([number])
 
     def _goes_on(self, block: CharacterRange, text: str) -> bool:
-        """Whether the run that holds a block in a text reaches what is not covered yet.
+        """Whether the run that holds a block in a text reaches an uncovered part.
 
-        Cheaper than to compare the texts, of which thousands may share the same few lines.
+        Cheaper than to compare the texts: thousands of them may share the same few lines.
         """
         characters, (start, end) = self.passage.characters, block
         inside = next((run for run in self.covered if run[0] <= start and end <= run[1]), None)
@@ -141,12 +141,12 @@ class _PassageSearch:
 
 
 class _Blocks:
-    """Which of many texts may share a run with another: by short blocks that every run holds.
+    """An index of texts that finds those that may share a run with a text, by short blocks.
 
-    A run that counts is, by `overlap`: `min_run` characters anywhere; a third of that at a border
-    of the text; a text that stands whole in the other. All of these but short texts hold a block
-    of a third of `min_run`, of those that follow each other from the text's start and the one at
-    its end. Blocks go by their hash, for what they find is compared once more.
+    `overlap` counts as a run: `min_run` characters anywhere; a third of that at a border of the
+    text; a whole text within another text. Each of these, except a short text, holds a block of a
+    third of `min_run`: one of the consecutive blocks from the text's start, or the one at its end.
+    Blocks are looked up by their hash, since every hit is compared once more.
     """
 
     def __init__(self, texts: Sequence[str], min_run: int) -> None:
@@ -176,7 +176,7 @@ class _Blocks:
             for size, texts in self._short.items():
                 for number in texts.get(characters[at : at + size], ()):
                     intervals.setdefault(number, []).append((at, at + size))
-        if len(characters) < 2 * self._size:  # it may stand in a text between two blocks
+        if len(characters) < 2 * self._size:  # a text may hold it between two blocks
             for number, text in enumerate(self._texts):
                 if characters in text:
                     intervals.setdefault(number, []).append((0, len(characters)))

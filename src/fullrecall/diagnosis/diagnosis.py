@@ -1,4 +1,4 @@
-"""What `diagnose` returns: each miss with its cause, and what they add up to."""
+"""The result of `diagnose`: each miss with its cause, and the changes to make."""
 
 from __future__ import annotations
 
@@ -25,11 +25,11 @@ from fullrecall.stats.plain import plain, plain_of
 
 @dataclass(frozen=True, repr=False)
 class Diagnosis(Shown):
-    """What to change, and the causes of all misses of a report. Iterates over the misses.
+    """The changes to make, and the causes of all misses of a report. Iterates over the misses.
 
     `changes` that cost no context come first, then those that gain most for each context. `scores`
     are the labels of the scorers that measure recall, with a miss or without; `samples` counts
-    those that were diagnosed: the report's, or some drawn at random of the `drawn_from` it has.
+    those that were diagnosed: all of the report's, or some drawn at random of its `drawn_from`.
     """
 
     misses: Sequence[Diagnosed]
@@ -55,7 +55,7 @@ class Diagnosis(Shown):
 
     @property
     def fixes(self) -> Mapping[Cause, str]:
-        """What each cause that occurs suggests to do, the most frequent first."""
+        """The fix for each cause that occurs, the most frequent cause first."""
         named = {name: parameter(name) for name in ("corpus", "id_key", "retriever")}
         return {cause: FIXES[cause].format(**named) for cause in self.counts()}
 

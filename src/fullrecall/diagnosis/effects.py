@@ -24,7 +24,7 @@ from fullrecall.table.row import Row
 
 
 class ChangeKind(StrEnum):
-    """What a change does."""
+    """The kind of a change."""
 
     LARGER_K = "larger_k"
     """Count, or retrieve, more contexts."""
@@ -37,7 +37,7 @@ class ChangeKind(StrEnum):
     EARLIER_STAGE = "earlier_stage"
     """Return the list of an earlier stage in place of the last one's."""
     SEARCH_ALL = "search_all"
-    """Search the documents that no list has: index them, or drop a filter."""
+    """Search the documents that no list contains: index them, or drop a filter."""
 
 
 class Cost(NamedTuple):
@@ -53,7 +53,7 @@ class Cost(NamedTuple):
 
     @property
     def factor(self) -> float | None:
-        """How many times as many contexts; None where there were none before."""
+        """The contexts after, divided by those before; None without contexts before."""
         return self.contexts_after / self.contexts_before if self.contexts_before else None
 
     @property
@@ -73,9 +73,10 @@ class Change:
 
     `action` says what to do. `score` is the label of the first score that gains, such as
     `id_recall@5`; `before` and `after` are its mean recall over `samples` scored samples, groups
-    counted once, and `gain` is their difference. `interval` holds the mean gain over all questions
-    of this kind, whatever the distribution; together with those of the score's other changes at
-    its confidence. `cost` is None where the change is not one of how much is retrieved.
+    counted once, and `gain` is their difference. `interval` contains the mean gain over all
+    questions of this kind, for any distribution, and holds together with those of the score's other
+    changes at its confidence. `cost` is None where the change does not concern how many contexts
+    are retrieved.
     """
 
     kind: ChangeKind
@@ -96,7 +97,7 @@ class Change:
 
     @property
     def is_shown(self) -> bool:
-        """Whether the gain is large enough to count, and its interval leaves out 0."""
+        """Whether the gain is large enough to count, and its interval is above 0."""
         return self.gain >= LEAST and self.interval.low > 0
 
     @property
@@ -129,31 +130,31 @@ _SAME = 0.005
 def _times(factor: float) -> str:
     if abs(factor - 2) < _SAME:
         return "twice"
-    # "1.0 times" would say that nothing changes.
+    # "1.0 times" would mean no change.
     digits = 2 if abs(factor - 1) < 0.05 else 1  # noqa: PLR2004 - half of the last digit
     return f"{factor:.{digits}f} times".replace(".0 ", " ")
 
 
 _FREE = 0.05
-"""More contexts per question that are no cost."""
+"""Up to this many more contexts per question count as no cost."""
 
 LEAST = 0.0005
-"""A mean gain below this is none."""
+"""A mean gain below this is not a gain."""
 
 Values: TypeAlias = Sequence[float | None]
-"""A value for each row of a report, None where it has none."""
+"""A value for each row of a report, None for a row without one."""
 
 RetrievedLists: TypeAlias = Sequence[Sequence[Context] | None]
-"""A list of contexts for each row of a report, None where it has none."""
+"""A list of contexts for each row of a report, None for a row without one."""
 
 
 @dataclass(frozen=True)
 class Proposal:
-    """A change to be weighed: recall of every row after it, by the index of the score.
+    """A proposed change: recall of every row after it, by the index of the score.
 
-    A value that is None stands for one that cannot be computed; its row is left out. `lists` are
-    the contexts that each row would have, None for a row where they are not known, and None as a
-    whole where the change is not one of what is retrieved.
+    A row whose value is None, because it cannot be computed, is left out. `lists` are the contexts
+    that each row would have, None for a row where they are not known; the whole is None where
+    the change does not concern the retrieved contexts.
     """
 
     kind: ChangeKind
@@ -163,11 +164,11 @@ class Proposal:
 
 
 class Baseline:
-    """Recall of every row as it is: what changes are measured from.
+    """Recall of every row as recorded, from which changes are measured.
 
-    `labels` are those of the scores whose headline is recall, by score index, `k` where counting
-    stops, `values` recall by score index and row, `lists` the contexts that count. `rescored`
-    scores other lists, by the index of each score that can be scored again.
+    `labels` has the labels of the scores whose headline is recall, by score index; `k` is where
+    counting stops; `values` has recall by score index and row, `lists` the contexts that count.
+    `rescored` has the function that scores another list, by the index of each score that has one.
     """
 
     def __init__(self, report: Evaluation, k: Cut | None, rescored: Mapping[int, Rescore]) -> None:
@@ -193,9 +194,9 @@ class Baseline:
         return [None if value != value else value for value in values.tolist()]  # noqa: PLR0124
 
     def over(self, lists: RetrievedLists) -> dict[int, list[float | None]]:
-        """Return recall of each row over other lists, by the index of each score that can be told.
+        """Return recall of each row over other lists, by the index of each score in `rescored`.
 
-        A list that is the recorded one, or is not known, keeps its value.
+        A row keeps its value where the list is the recorded one, or is not known.
         """
         return {
             score_index: [
@@ -226,14 +227,14 @@ class Baseline:
         return [each for each in budgets_to(budget.unit, most) if each.amount > budget.amount]
 
     def changes(self, proposals: Sequence[Proposal]) -> tuple[Change, ...]:
-        """Return the proposals that are shown to gain something, by their gain for their cost.
+        """Return the proposals with a gain that is shown, by their gain for their cost.
 
         Those that cost no context come first, then those that gain most for each context.
 
         The intervals of all proposals for one score hold together: each is made at a confidence of
-        1 - 0.05 / their number (Bonferroni), those that gain nothing counted in.
+        1 - 0.05 / their number (Bonferroni), which includes those without a gain.
         """
-        # Also those that gain nothing: the best of many is chosen after looking at all of them.
+        # Also those without a gain: the best of many is chosen after looking at all of them.
         count = Counter(score_index for proposal in proposals for score_index in proposal.after)
         changes = []
         for proposal in proposals:
@@ -245,7 +246,7 @@ class Baseline:
         return tuple(sorted(changes, key=lambda change: change.per_context, reverse=True))
 
     def _change(self, proposal: Proposal, score_index: int, proposals: int) -> Change | None:
-        """Return what a proposal does to one score; None where that is not known of any row."""
+        """Return the effect of a proposal on one score; None where no row has a known gain."""
         import numpy as np
 
         columns = self.values[score_index], proposal.after[score_index]
@@ -256,8 +257,8 @@ class Baseline:
             Totals.of(values, due=due, groups=self._table.group_codes)
             for values in (gains, np.where(np.isnan(gains), np.nan, before))
         )
-        # More contexts, and more ways to write an ID, lose nothing, unless a list is not that
-        # of the record: of a retriever that has changed since.
+        # More contexts, and more ways to write an ID, cannot lower recall, unless the retriever
+        # has changed since the record.
         adds = proposal.kind not in {ChangeKind.DROP_DUPLICATES, ChangeKind.EARLIER_STAGE}
         cannot_lose = adds and not (gains < 0).any()
         confidence = 1 - (1 - CONFIDENCE) / proposals

@@ -1,4 +1,4 @@
-"""What all lists together show of the index: documents that it lacks, and texts that it changed."""
+"""The evidence of all lists about the index: documents that it lacks, texts that it changed."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ _REPLACED = frozenset({Cause.NEVER_RETRIEVED, Cause.LOOKALIKE, Cause.NEAR_DUPLIC
 def change_of_texts(corpus: Corpus, lists: Iterable[Sequence[Context] | None]) -> str:
     """Return how most retrieved texts differ from those of their IDs in the corpus; else empty.
 
-    Chunks of a document under its ID are no other text of it: each ID must have one.
+    Chunks that share their document's ID do not count: an ID must have one text.
     """
     texts: dict[str, set[str]] = {}
     for context in chain.from_iterable(each or () for each in lists):
@@ -76,10 +76,9 @@ def groups_of(context: Context) -> Iterator[str]:
 
 
 def not_searched(corpus: Corpus, lists: Iterable[Sequence[Context] | None]) -> dict[str, str]:
-    """Return the IDs of the corpus that no list has though chance alone would; by group's name.
+    """Return, by corpus ID, the largest group of it that no list has though chance alone would.
 
-    A context belongs to the largest such group: a folder, a value that a filter asks for, a
-    document.
+    A group is a folder, a value that a filter asks for, or a document.
     """
     if not corpus.by_id:
         return {}
@@ -105,7 +104,7 @@ def not_searched(corpus: Corpus, lists: Iterable[Sequence[Context] | None]) -> d
 
 
 def with_unsearched(misses: Sequence[Diagnosed], groups: Mapping[str, str]) -> list[Diagnosed]:
-    """Return the misses, those of documents that are in no list with that cause."""
+    """Return the misses; those of documents in no list get the cause `NOT_SEARCHED`."""
     return [
         miss._replace(
             cause=Cause.NOT_SEARCHED,
@@ -121,9 +120,10 @@ def with_unsearched(misses: Sequence[Diagnosed], groups: Mapping[str, str]) -> l
 def index_proposals(
     baseline: Baseline, misses: Iterable[Diagnosed], groups: Mapping[str, str]
 ) -> Iterator[Proposal]:
-    """Yield that what no list has is searched: then found as often as the other targets.
+    """Yield the proposal to search the documents that no list has.
 
-    That is an assumption: the record does not tell at which rank they would be.
+    It assumes that they would be found as often as the other targets: the record does not show at
+    which rank they would be.
     """
     absent: dict[str, Counter[str]] = {}
     names: Counter[str] = Counter()

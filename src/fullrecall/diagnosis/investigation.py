@@ -39,24 +39,25 @@ def diagnose(
     retriever: RetrieverLike | None = None,
     deep_k: int = 100,
 ) -> Diagnosis:
-    """Return what to change, by its gain for its cost, and why each target was missed.
+    """Return the changes to make, by gain for cost, and the cause of each missed target.
 
     Changes are computed from the record, sample by sample: a larger k, IDs written in one way or
-    read at another level, lists without duplicates, the list of an earlier stage. One is an
-    estimate, and says so: documents that no list has are then found as often as others.
+    read at another level, lists without duplicates, the list of an earlier stage. One change is an
+    estimate, and says so: to search the documents that no list has. It assumes that their targets
+    are found as often as the other targets.
 
-    Of causes there is one for each miss, with its evidence. What the report holds is looked at
-    first: ranks beyond k, the judge's evidence, the stages of each recorded retrieval, the IDs
-    and texts of what was retrieved. Everything else adds to both:
+    Each miss has one cause, with its evidence. The report itself is searched first: ranks beyond
+    k, the judge's evidence, the stages of each recorded retrieval, the retrieved IDs and texts.
+    Each option adds changes and causes:
 
     - `k`: a target beyond rank k, or beyond a budget such as `calls(3)`, is missed; None, one
       that was not retrieved at all.
-    - `corpus`: what is indexed, as contexts or as a mapping from IDs to contexts or texts.
-    - `retriever`: whatever `evaluate` takes, asked once for each sample that misses something; for
-      `deep_k` contexts where it takes a `k`. Where it fails, that is the cause that is named.
+    - `corpus`: the indexed contexts, or a mapping from IDs to contexts or texts.
+    - `retriever`: any retriever that `evaluate` takes, asked once for each sample with a miss, for
+      `deep_k` contexts where it takes a `k`. If it fails, the failure is the cause.
 
     Only scored samples and scorers that measure recall are diagnosed; of more than 20,000 samples,
-    so many that are drawn at random. In other lists an item is known by its ID, or by all of its
+    20,000 are drawn at random. In other lists an item is matched by its ID, or by all of its
     characters; no judge is asked. Of an any-of group, the alternative that came nearest decides.
     A retriever that fails is not asked again for that sample.
 
@@ -141,7 +142,7 @@ _ORDER = {cause: nth for nth, cause in enumerate(Cause)}
 
 
 def _wanted(finding: Finding, examined: Examined, *, judged: bool) -> list[Wanted]:
-    """Return what would have served for a target; of a claim only its judge could tell."""
+    """Return the items that would have matched a target; for a claim, only its label."""
     if judged:
         return [Wanted(finding.target.label)]
     names, by_label = finding.target.any_of, examined.by_label

@@ -1,8 +1,8 @@
-"""Whether two texts say the same, and in what texts that look alike differ.
+"""Whether two texts say the same, and how texts that look alike differ.
 
-Letters are a poor judge of it: "valid for 36 months" and "valid for 24 months" share 97 % of them.
-What decides is compared first: numbers, names, negations, and words of which one excludes the
-other (monthly, annual). Only texts that agree in all of these are compared letter by letter.
+Letters are a poor test: "valid for 36 months" and "valid for 24 months" share 97 % of them. The
+deciding facts are compared first: numbers, names, negations, and words that exclude each other
+(monthly, annual). Only texts that agree in all of these are compared letter by letter.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from fullrecall.samples.context import Context
 _SENTENCE = re.compile(r"(?<!\W)(?=[^.!?:;\n\w]*+[.!?:;\n])\W++$")
 _LOWER = re.compile(r"[a-z]")
 _RARE = 1.9
-"""The weight of a word from which a capital makes it a name: "See", opening a line, is none."""
+"""The weight of a word from which a capital makes it a name; "See", opening a line, weighs less."""
 
 NEAR_DUPLICATE = 0.9
 """From this similarity on, two texts that agree in their facts count as the same item twice."""
@@ -29,7 +29,7 @@ _ENDS = 24
 
 
 class Facts(NamedTuple):
-    """What of a text decides whether another says the same, by the keys of words."""
+    """The facts of a text that decide whether another text says the same, by the keys of words."""
 
     numbers: frozenset[str]
     names: frozenset[str]
@@ -49,7 +49,7 @@ def similarity(text: str, other: str) -> float:
 
 
 def difference(text: str, other: str) -> str:
-    """Return in what two texts differ that look alike: "24 for 36"; empty where in no fact."""
+    """Return how two similar texts differ: "24 for 36"; empty where no fact differs."""
     ours, theirs = facts(text), facts(other)
     for kind, own, compared in (
         ("numbers", ours.numbers, theirs.numbers),
@@ -80,14 +80,14 @@ _DENIALS = frozenset(
 """Words that deny in other languages than English."""
 
 _TYPO = 70.0
-"""From this share of letters on, one word is the other one misspelled or inflected."""
+"""From this share of letters on, two words are one word, misspelled or inflected."""
 
 
 def _difference_by_words(first: str, other: str) -> str:
-    """Return in what two texts of another language than English differ, as far as it shows.
+    """Return how two texts of another language than English differ; empty if no difference shows.
 
-    Which words exclude each other is known of English alone: elsewhere a word in place of another
-    one is a difference.
+    Rival words and opposites are known only for English: in another language any replaced word is
+    a difference.
     """
     if first.casefold() == other.casefold() or language_of(first) in (None, "en"):
         return ""
@@ -106,12 +106,12 @@ def _difference_by_words(first: str, other: str) -> str:
 _WORDS = re.compile(r"[^\W\d_]+")
 
 
-# A text is compared with every other of its list, and a document stands in many lists.
+# A text is compared with every other text of its list, and a document is in many lists.
 @remembered(1_000_000)
 def facts(text: str) -> Facts:
     """Return the facts of a text.
 
-    A name is a word with a capital that begins no sentence and is not among the common ones.
+    A name is a capitalized word that does not begin a sentence and is not a common word.
     """
     words = list(read_words(text))
     cased = _LOWER.search(text) is not None  # in capitals alone no word stands out as a name
@@ -135,9 +135,9 @@ def facts(text: str) -> Facts:
 def duplicates(contexts: Sequence[Context]) -> frozenset[int]:
     """Return the 0-based indices of contexts that say the same as an earlier one.
 
-    Of contexts without a text, those that repeat an earlier ID count. Chunks of one document are
-    no duplicates, even where they share its ID. Texts are compared that share their first or
-    their last letters, as copies do.
+    A context without a text counts if it repeats an earlier ID. Chunks of one document are not
+    duplicates, even where they share its ID. Only texts that share their first or their last
+    letters, as copies do, are compared.
     """
     texts = [context.text or "" for context in contexts]
     starts = {text[:_ENDS].lower() for text in texts}

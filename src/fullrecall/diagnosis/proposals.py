@@ -15,11 +15,11 @@ _NEAR = 0.01
 """A larger k is enough if it comes this near to the recall of the whole lists."""
 
 DeepLists = Mapping[int, Sequence[Context]]
-"""What the retriever returned when it was asked for more, by the position of the row."""
+"""The deeper lists that the retriever returned, by the position of the row."""
 
 
 def proposals(baseline: Baseline, deep_lists: DeepLists) -> Iterator[Proposal]:
-    """Yield the changes whose lists are in the record, or were asked for."""
+    """Yield the changes whose lists are in the record, or are among the deeper lists."""
     yield from _larger_k(baseline)
     if baseline.rescored:
         yield from _retrieving_more(baseline, deep_lists)
@@ -28,7 +28,7 @@ def proposals(baseline: Baseline, deep_lists: DeepLists) -> Iterator[Proposal]:
 
 
 def _larger_k(baseline: Baseline) -> Iterator[Proposal]:
-    """Yield larger ks within the lists, by doubling, up to what brings about all they have."""
+    """Yield larger ks within the lists, by doubling, up to one near the recall of whole lists."""
     k = baseline.k
 
     def proposal(larger: Cut) -> Proposal:
@@ -42,7 +42,7 @@ def _larger_k(baseline: Baseline) -> Iterator[Proposal]:
 
 
 def _from(baseline: Baseline) -> list[Cut]:
-    """Return k and those that are larger, up to one that holds all that was retrieved."""
+    """Return k and larger ks, up to one that holds all retrieved contexts."""
     k = baseline.k
     if k is None:
         return []
@@ -59,10 +59,10 @@ def _from(baseline: Baseline) -> list[Cut]:
 
 
 def _retrieving_more(baseline: Baseline, deep_lists: DeepLists) -> Iterator[Proposal]:
-    """Yield more contexts than the lists have, where the retriever was asked for them.
+    """Yield proposals of more contexts than the lists have, from the deeper lists.
 
-    Provided that longer lists begin with the shorter ones: a list that misses nothing was not
-    asked for again, and keeps its recall then.
+    Only if each deeper list begins with the recorded one: then a row without a miss, which has no
+    deeper list, keeps its recall.
     """
     whole = list(baseline.lists_at(None))
     # A retriever with a random or a fused order need not return a longer list that begins alike.
@@ -90,7 +90,7 @@ def _retrieving_more(baseline: Baseline, deep_lists: DeepLists) -> Iterator[Prop
 
 
 def _enough(proposals: Iterable[Proposal]) -> Iterator[Proposal]:
-    """Yield proposals of ever more contexts, up to the first that does what all do."""
+    """Yield proposals of ever more contexts, up to the first with nearly the largest recall."""
     listed = list(proposals)
     if len(listed) < 2:  # noqa: PLR2004 - nothing larger
         return
@@ -103,13 +103,13 @@ def _enough(proposals: Iterable[Proposal]) -> Iterator[Proposal]:
 
 
 def _without_duplicates(baseline: Baseline, deep_lists: DeepLists) -> Iterator[Proposal]:
-    """Yield lists without repeated contexts, filled up with what stood behind them."""
+    """Yield lists without repeated contexts, filled up with the contexts after the cut."""
     lists = list(baseline.lists)
     for position, (row, recorded) in enumerate(zip(baseline.rows, baseline.lists, strict=True)):
         longer = deep_lists.get(position) or row.sample.retrieved_contexts or ()
         if recorded is None or row.sample.ranks is not None or len(longer) <= len(recorded):
             continue
-        # Of the longer list: what moves up may itself repeat what stands above it.
+        # Of the longer list: a context that moves up may itself repeat one above it.
         repeated = duplicates(longer)
         if repeated and min(repeated) < len(recorded):
             kept = [context for index, context in enumerate(longer) if index not in repeated]
@@ -135,7 +135,7 @@ def _of_stages(baseline: Baseline) -> Iterator[Proposal]:
 
 
 def _keys(contexts: Sequence[Context]) -> list[str | None]:
-    """Return what identifies each context: of a recorded list only the IDs may be known."""
+    """Return the ID or the text of each context: a recorded list may have only the IDs."""
     return [context.id or context.text for context in contexts]
 
 

@@ -1,8 +1,8 @@
 """Recall of lists that a change would make, by the scorers that made the report.
 
-A saved report names its scorers and their parameters. Those that ask nobody are built again from
-that, and trusted if they give the recorded scores of recorded samples. Recall by ID is counted
-from the targets. A judge is not asked: what only it could tell is not promised.
+A saved report names its scorers and their parameters. Deterministic scorers are rebuilt from these,
+and trusted if they reproduce the recorded scores of recorded samples. Recall by ID is counted from
+the targets. Scores by a judge are not computed again.
 """
 
 from __future__ import annotations
@@ -22,21 +22,21 @@ from fullrecall.stats.evaluation import Evaluation
 from fullrecall.table.row import Row
 
 _CHECKED = 20
-"""So many recorded samples a scorer that was built again must score as they were."""
+"""A rebuilt scorer must reproduce the scores of this many recorded samples."""
 
 Rescore: TypeAlias = Callable[[Row, Sequence[Context]], "float | None"]
 """Returns recall of a row's sample over a whole list, None where it is unknown."""
 
 
 def rescoring(report: Evaluation) -> dict[int, Rescore]:
-    """Return what scores other lists, by the index of each score that can be scored again."""
+    """Return the function that scores another list, by the index of each score that has one."""
     rescored: dict[int, Rescore] = {}
     for score_index, method in enumerate(report.methods):
         scorer = rebuilt(method)
         if method.headline != Recall or not isinstance(scorer, DeterministicScorer):
             continue
         rows = (row for row in report.rows if row.results[score_index].status is Status.SCORED)
-        # Where the saved scores are not given any more, no gain is promised.
+        # A scorer that does not reproduce the saved scores gives no gain.
         if all(
             _by_scorer(scorer, row, None) == row.results[score_index].score
             for row in islice(rows, _CHECKED)
@@ -49,7 +49,7 @@ def rescoring(report: Evaluation) -> dict[int, Rescore]:
 
 
 def _by_ids(score_index: int, row: Row, contexts: Sequence[Context]) -> float | None:
-    """Return the share of targets of which an ID is among the contexts'."""
+    """Return the share of targets with an ID among the contexts' IDs; None without any ID."""
     ids = {context.id for context in contexts}
     if ids == {None}:
         return None
@@ -60,7 +60,7 @@ def _by_ids(score_index: int, row: Row, contexts: Sequence[Context]) -> float | 
 def _by_scorer(
     scorer: DeterministicScorer, row: Row, contexts: Sequence[Context] | None
 ) -> float | None:
-    """Return recall by a scorer that asks nobody; over the recorded list without another one."""
+    """Return recall by a deterministic scorer, over the recorded list if `contexts` is None."""
     sample = row.sample if contexts is None else row.sample.with_retrieval(contexts)
     result = scorer.score(sample)
     return result[Recall] if result.status is Status.SCORED else None

@@ -1,7 +1,7 @@
 """The rules: each looks at one case and names one cause, or passes it on.
 
-They are tried in the order of `RULES`, which goes from what the report itself proves to what
-only the corpus or another search can tell.
+They are tried in the order of `RULES`: first the causes that the report itself proves, then those
+that only the corpus or another search can show.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ _ABSTENTION = re.compile(
     r"|\baucune (?:réponse|information)\b|\bno hay (?:respuesta|información)\b",
     re.IGNORECASE,
 )
-"""An answer that says that there is none, in place of one."""
+"""An answer that says that no answer exists."""
 
 _ALIKE_ENOUGH = 0.5
 """Of two texts of one ID: below it, they are two chunks of one document."""
@@ -57,7 +57,7 @@ def reference_abstains(case: Case) -> Explained | None:
 
 
 def ranked_too_low(case: Case) -> Explained | None:
-    """The list itself has it, further down: behind duplicates, moved there, or as it was."""
+    """The list has it beyond k: behind duplicates, moved down by a stage, or otherwise."""
     rank, k = case.finding.rank, case.k
     if rank is None or k is None:
         return None
@@ -76,7 +76,7 @@ def ranked_too_low(case: Case) -> Explained | None:
 
 
 def beyond_budget(finding: Finding, sample: Sample, budget: CutBudget) -> Explained:
-    """Return that a target was found once more was paid than a budget."""
+    """Return the cause of a target that was found beyond the budget."""
     position = finding.steps[-1].rank
     rank = rank_at(sample, position)
     cost = float(getattr(Costs.of([sample]), budget.unit)[position - 1])
@@ -86,7 +86,7 @@ def beyond_budget(finding: Finding, sample: Sample, budget: CutBudget) -> Explai
 
 
 def denied(case: Case) -> Explained | None:
-    """A judge found the opposite stated, a part of it, or nothing of what was there."""
+    """A judge found a contradiction, partial support, or no support although it was retrieved."""
     if not case.judged:
         return None
     k, verdict = case.k, case.finding.verdict
@@ -113,7 +113,7 @@ def denied(case: Case) -> Explained | None:
 def other_id(case: Case) -> Explained | None:
     """It was retrieved, or is indexed, under another ID than the expected one.
 
-    Else its text was, which needs the texts of both.
+    Or its exact text was retrieved, under another ID or without one.
     """
     wanted, alias, indexed = case.wanted, case.alias, case.corpus.by_id
     if alias is not None and alias.explained is not None:
@@ -131,10 +131,10 @@ def other_id(case: Case) -> Explained | None:
 
 
 def dropped_by_stage(case: Case) -> Explained | None:
-    """A stage had it, and the next one on its way had not."""
+    """A stage had it, and the stage after it did not."""
     stages = case.examined.row.sample.stages
     ranks = {stage.name: case.wanted.rank_in(stage.contexts) for stage in stages}
-    # The last stage that had it: the one after it is the one to look at.
+    # The last stage that had it: the next one dropped it.
     last = next((stage for stage in reversed(stages) if ranks[stage.name] is not None), None)
     if last is None:
         return None
@@ -163,7 +163,7 @@ def text_differs(case: Case) -> Explained | None:
 def _other_version(case: Case, context: Context) -> str:
     """Return how the text of a context of the same ID differs; empty where it is another chunk's.
 
-    Only an item that is known by its text has another one.
+    Only an item that is matched by its text can have another one.
     """
     from rapidfuzz import fuzz
 
@@ -201,7 +201,7 @@ def _twin(case: Case, alike: Alike) -> str:
 def split_across_chunks(case: Case) -> Explained | None:
     """No chunk holds the text whole, and several hold it together."""
     wanted, has_texts = case.wanted, case.corpus.has_texts
-    # Where a scorer counts characters, what the list has of it is its credit, and that is not all.
+    # A scorer that counts characters gives credit for the retrieved parts: they are not all.
     if not has_texts and "min_run" in case.result.method.parameters:
         return None
     if wanted.passage is None or wanted.id in case.corpus.by_id:
@@ -214,7 +214,7 @@ def split_across_chunks(case: Case) -> Explained | None:
         detail = f"all of it was retrieved, in parts, at ranks {ranks}"
         return Explained(Cause.SPLIT_ACROSS_CHUNKS, detail, max(parts))
     most = max((wanted.share_of([holder.overlap]) for holder in case.holders), default=0.0)
-    # Phrases in common are no parts of it.
+    # A few common phrases are not parts of it.
     if case.share_in_corpus < NEAR_DUPLICATE or case.share_in_corpus <= most:
         return None
     chunks = [holder.context for holder in case.holders]
@@ -283,7 +283,7 @@ def nothing_retrieved(case: Case) -> Explained | None:
 
 
 def texts_changed(case: Case) -> Explained | None:
-    """The index has other texts than the corpus: what it searches is not what was to be found."""
+    """The index has other texts than the corpus."""
     texts, own_id = case.examined.search.texts, case.wanted.id
     if not texts or own_id not in case.corpus.by_id or own_id is None:
         return None
@@ -291,7 +291,7 @@ def texts_changed(case: Case) -> Explained | None:
 
 
 def searched(case: Case) -> Explained | None:
-    """The retriever, asked for more, tells its rank; or it failed."""
+    """The deeper list has it at a rank, or the retriever failed."""
     rank = case.deep_rank
     if rank is not None:
         detail = f"at rank {rank} when retrieving {case.examined.search.deep_k}"
@@ -322,7 +322,7 @@ _ONLY_THE_JUDGE = (
 
 
 def unknown(case: Case) -> Explained:
-    """The cause is unknown: say what would show it."""
+    """The cause is unknown: name the options that would show it."""
     wanting = []
     if case.judged:
         return Explained(Cause.UNKNOWN, _ONLY_THE_JUDGE)

@@ -6,10 +6,10 @@ from collections.abc import Sequence
 
 
 def allocation(weights: Sequence[float], most: Sequence[int], n: int, *, fewest: int) -> list[int]:
-    """Return how many of `n` labels each stratum gets, of its `most`, by its weight.
+    """Return how many of `n` labels each stratum gets, at most its `most`, by its weight.
 
-    No fewer than `fewest`, where there are as many; then Jefferson's rule: to whom the next one
-    means most.
+    Each gets at least `fewest`, or its `most` if that is less; then Jefferson's rule gives the next
+    label to the stratum with the largest weight per label.
     """
     counts = [min(fewest, limit) for limit in most]
     for _ in range(min(n, sum(most)) - sum(counts)):

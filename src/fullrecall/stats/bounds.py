@@ -43,22 +43,22 @@ CONFIDENCE = 0.95
 """The default confidence of an interval."""
 
 MOST_GROUPS = 10_000_000
-"""`groups_needed` advises no more than these."""
+"""The largest number that `groups_needed` returns."""
 
 MOST_VALUES = 4_096
 """More distinct values than these are rounded, downwards for `low`, upwards for `high`."""
 
 
 _FINEST = 60
-"""Binary digits that values are never rounded to: two floats may differ by less."""
+"""Rounding uses fewer binary digits than this: two floats may differ by less."""
 
 
 _ROOT_DIGITS = 1e-14
-"""How exactly a bound is found."""
+"""The relative precision of a bound."""
 
 
 _ROUNDING = 1e-12
-"""How far a value may lie out of its range, as a mean of a group may."""
+"""How far a value, such as a group's mean, may lie outside its range."""
 
 
 class Interval(NamedTuple):
@@ -76,7 +76,7 @@ def alpha_of(confidence: float) -> float:
 
 @dataclass(frozen=True)
 class Counts:
-    """How often each value occurs: all that a bound needs to know of independent values.
+    """How often each value occurs: the only input that a bound needs.
 
     `values` are distinct and ascending, `counts` above 0 and need not be whole; `Counts.of` makes
     both. Raises `ParameterError` for values that are not finite and counts not above 0.
@@ -194,8 +194,8 @@ def lower_bound(counts: Counts, alpha: float, *, least: float = 0.0) -> float:
 
 @lru_cache(maxsize=128)  # recall at 5, at 10, and of all that was retrieved are often the same
 def _inverted(counts: Counts, alpha: float, least: float) -> float:
-    # The square root of -ln K is about linear in the mean, so that the secant method is there in a
-    # few steps. Each is an integral: with 2,293 distinct values a bound takes some 450 ms.
+    # The square root of -ln K is about linear in the mean, so that the secant method converges in
+    # a few steps. Each is an integral: with 2,293 distinct values a bound takes some 450 ms.
     target = sqrt(-log(alpha))
 
     def beyond(mean: float) -> float:

@@ -27,7 +27,7 @@ LIKELY_NOTE = (
     "likely: by Student's t-test, an approximation that errs more often than it says where losses "
     "are rare and large; no gate decides by it"
 )
-"""What a reader must know of "likely better"."""
+"""The note on "likely better"."""
 
 
 def verdict_of(difference: Difference) -> Cell:
@@ -56,7 +56,7 @@ def change_sentence(label: str, difference: Difference) -> str:
 
 
 def _addition(difference: Difference, interval: Interval) -> str:
-    """Return the fact that decides a change, or what would settle it; "" where it is shown."""
+    """Return the fact that decides a change, or the samples to settle it; "" where it is shown."""
     if difference.outcome in _FACTS:
         return f"; by fact: {_FACTS[difference.outcome]}"
     is_unchanged = verdict_of(difference) is _VERDICTS[Direction.SAME]

@@ -218,7 +218,7 @@ def score_summary(
 
 
 def _rewrite(table: Table, score: int) -> RewriteAdvice | None:
-    """Return the rewrite that makes IDs match, from the first samples; None without one."""
+    """Return advice to make IDs match, from the first samples; None without any."""
     scored = np.flatnonzero(table.status(score) == SCORED)[:_ROWS_READ].tolist()
     samples = [table.sample(row) for row in scored]
     references = [

@@ -54,11 +54,11 @@ class Evaluation:
         self.table = Table(methods) if table is None else table
         """The samples with their results, as columns."""
         self.spent: Spent | None = None
-        """What the run that made this report sent and paid; None for one that was loaded."""
+        """The requests and cost of the run that made this report; None for a loaded report."""
         self.stopped: str | None = None
-        """Why samples are missing: what ended the run early. None where it came to its end."""
+        """The reason why the run ended early, with samples missing; None if it is complete."""
         self.origin = Origin()
-        """What the scores are of; see `corpus` and `view`."""
+        """The corpus and the lists that were scored; see `corpus` and `view`."""
 
     @classmethod
     def of(cls, methods: Sequence[Method], rows: Iterable[Row]) -> Self:
@@ -109,14 +109,14 @@ class Evaluation:
     def filter(self, keep: Callable[[Row], object]) -> Self:
         """Return a report of the rows for which `keep` is true, in their order.
 
-        Its means are those of these samples alone.
+        Its means are over these samples only.
         """
         return self.selected(index for index, row in enumerate(self) if keep(row))
 
     def selected(self, rows: Iterable[int]) -> Self:
         """Return a report of the rows at these indices, in the order given.
 
-        Where this report is incomplete, so is that one: see `stopped`.
+        It is incomplete where this report is: see `stopped`.
         """
         numbers: Integers = np.fromiter(rows, np.int64)
         part = type(self)(self.methods, table=self.table.selected(numbers))
@@ -126,7 +126,7 @@ class Evaluation:
     def drawn(self, n: int, *, seed: int = 0) -> Self:
         """Return a report of `n` samples drawn at random, in their order; all if there are fewer.
 
-        A mean over them estimates that over all, with the interval that it says. Raises
+        A mean over them estimates the mean over all, with its own interval. Raises
         `ParameterError` for an `n` below 1.
         """
         count = min(check_k(n, "n"), len(self))
@@ -165,7 +165,7 @@ class Evaluation:
 
     @property
     def rows(self) -> Sequence[Row]:
-        """The samples with their results: views, made when somebody looks."""
+        """The samples with their results, as views that are created when read."""
         return self.table
 
     @overload
@@ -198,7 +198,7 @@ class Evaluation:
         return Summary(self.table, as_measures(measures), self.stopped)
 
     def metrics(self, *measures: Measure) -> dict[str, float]:
-        """Return the numbers of `summary` as one flat dict of finite numbers, for trackers.
+        """Return `summary` as one flat dict of finite numbers, for experiment trackers.
 
         Keys such as `id_recall/recall` (over all that was retrieved), `id_recall/recall_at_5`,
         `id_recall/ndcg_at_10`; `…_low` and `…_high` are the ends of the 95% interval,
@@ -213,8 +213,8 @@ class Evaluation:
     def missed(self, k: Cut | None = None, *, score: str | None = None) -> MissedTargets:
         """Return every target that was not found, sample by sample, for each score or for one.
 
-        A sequence of `Missed`, counted at once: each is made when it is read.
-        Within `k` ranks or a budget such as `calls(2)`, in all that was retrieved if it is None.
+        A sequence of `Missed`, counted at once; each is created when it is read. Targets count
+        as found within `k` ranks or a budget such as `calls(2)`; None: in the whole list.
         Only scored samples count: an unmeasured target is not missed. Raises `ReportError` for a
         score that the report does not have.
         """
@@ -225,7 +225,7 @@ class Evaluation:
     def leaked(self, k: int | None = None) -> list[Leaked]:
         """Return every forbidden context that was retrieved, with its rank and its step.
 
-        Within `k` ranks, or in all that was retrieved if it is None; see `Sample.forbidden_ids`.
+        Within `k` ranks, or in the whole list if it is None; see `Sample.forbidden_ids`.
         """
         return list(leaked(self.table, k))
 
@@ -323,7 +323,7 @@ class Evaluation:
 
     @property
     def complete(self) -> bool:
-        """Whether the report has every sample that it was to have, scored or not."""
+        """Whether the report has every sample of its run, scored or not."""
         return self.stopped is None
 
 

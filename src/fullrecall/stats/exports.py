@@ -53,7 +53,7 @@ def _cleaned(name: str) -> str:
 
 
 Columns: TypeAlias = dict[str, Cells]
-"""Names of columns, in order, with what they hold."""
+"""Names of columns, in order, with the type of their values."""
 
 
 def scores_of(table: Table, measures: Sequence[Measure]) -> tuple[Columns, Iterator[list[Any]]]:

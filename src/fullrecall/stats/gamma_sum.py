@@ -47,7 +47,7 @@ _FINER = 7
 """How often a straight path is tried, with steps a quarter as wide each time."""
 
 _FARTHEST = 100 * _BLOCK * _STEP
-"""Where u stops at the latest: y has then grown by e^256, and every integrand is long over."""
+"""The largest u: y has then grown by e^256, and every integrand has vanished long before."""
 
 
 def log_probability_below_zero(weights: Floats, shapes: Floats) -> float:
@@ -79,9 +79,9 @@ def _log_lower_tail(weights: Floats, shapes: Floats) -> float:
 
 
 def _saddle_point(weights: Floats, shapes: Floats) -> float:
-    """Return roughly the θ that minimizes κ(-θ) - ln θ, which is convex: Newton's, kept in range.
+    """Return about the θ that minimizes the convex κ(-θ) - ln θ, by Newton's method in its range.
 
-    Every θ in the range gives the same integral, so that a rough one only costs digits.
+    Every θ in the range gives the same integral, so an approximate one only costs digits.
     """
     low, high = 0.0, -1 / float(weights.min())
     theta = high / 2
@@ -140,7 +140,7 @@ def _along(
             return None
         values[u == 0] /= 2  # the lower half of the path mirrors the upper
         total += float(values.real.sum())
-        # No fixed end: where one term outweighs all others the integrand falls like 1/y², and an
+        # No fixed end: where one term outweighs the rest, the integrand falls like 1/y², and an
         # end at u = 4 was off by 2e-3.
         if abs(values[-1]) < _NEGLIGIBLE * start:
             return step * total

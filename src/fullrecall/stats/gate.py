@@ -223,7 +223,7 @@ class Gate:
                 rule.bound,
                 0.0,
                 totals,
-                # Values in place of gaps hold for any reason of missing: coverage times a bound, as
+                # Values in place of gaps hold for any cause of the gaps: coverage times a bound, as
                 # if coverage were known, errs in up to 16%.
                 totals.counts(0.0).low,
                 totals.counts(1.0).high,
@@ -327,7 +327,7 @@ class Gate:
         )
 
     def _missing(self, question: Question, rules: int) -> tuple[int | None, str]:
-        """Return how many samples would settle one of `rules`, and the need in words."""
+        """Return how many samples would settle one of `rules`, and a sentence on it."""
         if question.drift:
             return None, "it does not fail while that is so"
         measured, threshold = question.measured, question.threshold

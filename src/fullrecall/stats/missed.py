@@ -37,7 +37,7 @@ class Missed(NamedTuple):
 class MissedTargets(Sequence[Missed]):
     """All targets that were not found in full within k, sample by sample.
 
-    They are counted from columns, and each is made when it is read.
+    They are counted from columns; each is created when it is read.
     """
 
     def __init__(self, table: Table, k: Cut | None = None, score: str | None = None) -> None:
@@ -82,7 +82,7 @@ class MissedTargets(Sequence[Missed]):
         return self._from(0)
 
     def _from(self, first: int) -> Iterator[Missed]:
-        """Yield those from a position on."""
+        """Yield the missed targets from a position on."""
         nth = int(np.searchsorted(self._ends, first, side="right"))
         skipped = first - (int(self._ends[nth - 1]) if nth else 0)
         rows = map(self._of_row, self._rows[nth:].tolist())
@@ -163,7 +163,7 @@ def leaked(table: Table, k: int | None = None, *, unanswerable: bool = True) -> 
 
 
 def _step(sample: Sample, position: int) -> str | None:
-    """Return the name of the step that first brought a context."""
+    """Return the name of the step that first returned a context."""
     if sample.retrieval is None or sample.retrieved_contexts is None:
         return None
     context = sample.retrieved_contexts[position - 1]

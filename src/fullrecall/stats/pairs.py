@@ -39,7 +39,7 @@ Gap: TypeAlias = Literal[
 _GAPS: tuple[str, ...] = get_args(Gap)
 _COMPARED = -1
 _CLOSED = [_COMPARED, _GAPS.index("undefined"), _GAPS.index("unjudged")]
-"""Codes of the pairs that are compared, or have nothing to compare."""
+"""Codes of the pairs that are compared, or have no target to compare."""
 
 _EMPTY = (UNDEFINED, UNJUDGED)
 """Codes of samples without a target."""
@@ -50,7 +50,7 @@ _NO_CHANGE = 1e-9
 
 @dataclass(frozen=True)
 class Pairing:
-    """Rows of the same samples, in the order of the first table, and those of one table alone."""
+    """Rows of the same samples, in the order of the first table, and the rows in one table only."""
 
     by: PairedBy
     before: Integers
@@ -95,12 +95,12 @@ class ScorePairs:
 
     @cached_property
     def _differing(self) -> Mapping[int, tuple[Result, Result] | None]:
-        """The results of pairs whose targets differ, over the common ones; None without."""
+        """The results of pairs whose targets differ, over the common targets; None without any."""
         old, new = self._statuses
         rows = self.pairing
         before = self.before.target_digests(self.scores[0])[rows.before]
         after = self.after.target_digests(self.scores[1])[rows.after]
-        # Results are made for these pairs alone: mostly none, since both were asked the same.
+        # Results are made only for these pairs: few, since both reports mostly have one set.
         pairs = np.flatnonzero((old == SCORED) & (new == SCORED) & (before != after))
         return {pair: over_common_targets(*self._own_results(pair)) for pair in pairs.tolist()}
 
@@ -113,11 +113,11 @@ class ScorePairs:
 
     @property
     def differing(self) -> int:
-        """How many of the compared samples have other targets in one report, too."""
+        """How many of the compared samples have further targets in one report."""
         return sum(common is not None for common in self._differing.values())
 
     def unpaired(self) -> dict[str, int]:
-        """Return how many samples are not compared, by why."""
+        """Return how many samples are not compared, by reason."""
         frequencies = np.bincount(self._gaps[self._gaps != _COMPARED], minlength=len(_GAPS))
         counts = dict(zip(_GAPS, frequencies.tolist(), strict=True))
         status = self.before.status(self.scores[0])[self.pairing.only_before]

@@ -75,7 +75,7 @@ class RaceRecord:
         self.high.append(answer.high)
 
     def forget(self) -> None:
-        """Let go of the values of earlier calls: an interval is of questions fixed beforehand."""
+        """Drop the values of earlier calls: an interval needs questions fixed beforehand."""
         self.scored, self.total = 0, 0.0
         for collection in (self.pending, self.low, self.high):
             collection.clear()

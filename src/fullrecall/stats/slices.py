@@ -1,7 +1,7 @@
 """Slices: the same measure over parts of a report, by a field of the samples.
 
-Who looks at many slices finds a bad one by chance: intervals hold for all of those that are looked
-at together (Bonferroni).
+Among many slices some look bad by chance, so the intervals hold for all slices together
+(Bonferroni).
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ class Slice(NamedTuple):
     """The mean of one measure over the samples that have one value of a field.
 
     `mean` is over groups, as that of a report; None without a scored sample. `interval` holds
-    together with those of all slices that are looked at. `unscored` counts samples without a score.
+    together with those of all slices. `unscored` counts samples without a score.
     """
 
     value: str
@@ -111,7 +111,7 @@ def slices_of(table: Table, by: By, score: int, measure: Measure, confidence: fl
 
 
 _LOOKED_AT = 10_000
-"""Samples that are looked at for the fields that there are."""
+"""Samples that are read for the names of fields."""
 
 
 def _name(by: By) -> str:
@@ -120,9 +120,9 @@ def _name(by: By) -> str:
 
 
 def parted(table: Table, by: By, *, required: bool = True) -> tuple[Mapping[str, Integers], int]:
-    """Return the rows of a table by the values of a field, as they came, and how many have none.
+    """Return a table's rows by the values of a field, in order, and how many rows have no value.
 
-    Raises `ReportError` where a field that is `required` is that of no row.
+    Raises `ReportError` where no row has a `required` field.
     """
     if not isinstance(by, str) and not callable(by):
         raise ParameterError(f"must be a name or a function of a row, got {shown(by)}", "by")
@@ -142,7 +142,7 @@ def parted(table: Table, by: By, *, required: bool = True) -> tuple[Mapping[str,
 
 
 def _values(sample: Sample) -> dict[str, list[str]]:
-    """Return the values that a sample has of each field by which it can be sliced, each once."""
+    """Return a sample's values of each field that can slice it, each once."""
     groups = sample.reference_contexts or ()
     sources = dict.fromkeys(c.source for group in groups for c in group if c.source)
     values: dict[str, list[str]] = {"group": [], "source": list(sources)}

@@ -35,7 +35,7 @@ from fullrecall.table.table import Table
 
 _NEVER_FALL = frozenset(map(type, (AllFound, Hit, Recall)))
 _NEVER_FALL_WITH_RANKS = _NEVER_FALL | {type(AP), type(RR)}
-"""A larger budget may put a context that is no target above one that is."""
+"""A larger budget may rank a context that is not a target above a target."""
 
 
 class Tested(NamedTuple):
@@ -53,8 +53,8 @@ class SmallestK(NoTruth, Shown):
     k counts contexts, or is a budget such as `calls(3)`: `measure @ k` reads it either way. `mean`
     and `lower`, its one-sided lower bound, are those at `k`, or at `largest` where there is no k.
     `lower` counts the `unscored` samples as 0, the mean leaves them out. `tested` has each k that
-    was tested, ascending. `needed` is how many samples would do, where there are too few. `reason`
-    is one sentence.
+    was tested, ascending. `needed` is how many samples would suffice, where these are too few.
+    `reason` is one sentence.
     """
 
     read: ClassVar[str] = ".k"

@@ -10,20 +10,20 @@ from fullrecall.stats.bounds import root
 from fullrecall.stats.gamma_sum import log_probability_below_zero
 
 _FARTHEST = 300.0
-"""The logarithm of the farthest and, negated, of the nearest quantile that is looked for."""
+"""The logarithm of the largest quantile searched and, negated, of the smallest."""
 
 
 def t_tails(df: float, t: float) -> float:
-    """Return the probability that Student's t with `df` degrees of freedom is `t` away from 0."""
+    """Return the probability that |T| > |t| for Student's T with `df` degrees of freedom."""
     # t² in t² + df is a beta variable: the share of one gamma variable in the sum of two.
     weights, shapes = np.array([t * t, -df], float), np.array([df / 2, 0.5])
     return exp(log_probability_below_zero(weights, shapes))
 
 
 def t_quantile(df: float, confidence: float) -> float:
-    """Return what Student's t with `df` degrees of freedom exceeds, either way, by this chance.
+    """Return the two-sided quantile of Student's t with `df` degrees of freedom.
 
-    With the probability `confidence`, in (0, 1), its absolute value is at most this.
+    With the probability `confidence`, in (0, 1), the absolute value of t is at most this.
     """
 
     def beyond(logarithm: float) -> float:

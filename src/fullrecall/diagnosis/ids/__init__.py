@@ -1,1 +1,1 @@
-"""Everything about IDs that are written differently in the references and in what was retrieved."""
+"""IDs that are written differently in the references and in the retrieved contexts."""

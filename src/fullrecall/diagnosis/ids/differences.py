@@ -1,4 +1,4 @@
-"""An expected ID beside the one that was retrieved: in what the two are written differently."""
+"""How an expected ID and the retrieved one are written differently."""
 
 from __future__ import annotations
 
@@ -15,9 +15,10 @@ Side: TypeAlias = Literal["retrieved", "reference"]
 
 
 class IdMatch(NamedTuple):
-    """A reference ID and another one that stands for it, each with the words that they share.
+    """A reference ID and another ID of the same document, each with the words that they share.
 
-    `part` is the side whose ID names a part of what the other names; None where both are the same.
+    `part` is the side whose ID names a part of the document that the other ID names; None where
+    both name the same.
     """
 
     reference: str
@@ -28,7 +29,7 @@ class IdMatch(NamedTuple):
 
 
 _SHOWN = 20
-"""Matches that are looked at to say in what IDs differ."""
+"""Matches that are compared to say how IDs differ."""
 
 _SPELLINGS: dict[str, Callable[[str], str]] = {
     "percent encoding": unquote,
@@ -41,7 +42,7 @@ _SPELLINGS: dict[str, Callable[[str], str]] = {
 
 
 def _spelling(ours: str, theirs: str) -> Iterator[str]:
-    """Yield in what two IDs, or what they have in common, are written differently."""
+    """Yield the kinds of spelling in which two IDs, or their common parts, differ."""
     for name in _SPELLINGS:
         texts = [ours, theirs]
         for other, normalize in _SPELLINGS.items():
@@ -52,7 +53,7 @@ def _spelling(ours: str, theirs: str) -> Iterator[str]:
 
 
 def _end_named(text: str, *, before: bool) -> tuple[str, str]:
-    """Return the kind of what stands before or after what two IDs share, and how it is written."""
+    """Return the kind of the text before or after two IDs' shared words, and its spelling."""
     if before:
         kind = "directory" if text.endswith(SLASHES) else "prefix"
         return ("URL" if "://" in text else kind), repr(text)
@@ -66,7 +67,7 @@ def _end_named(text: str, *, before: bool) -> tuple[str, str]:
 
 
 def differences(matches: Sequence[IdMatch]) -> str:
-    """Return in what the two IDs of each match differ, in a few words."""
+    """Return how the two IDs of each match differ, in a few words."""
     ends: dict[str, set[str]] = defaultdict(set)
     spelled: dict[str, None] = {}
     for match in matches[:_SHOWN]:

@@ -1,6 +1,6 @@
-"""Expected IDs that were retrieved under another ID: what that explains, and what would mend it.
+"""Expected IDs that were retrieved under another ID: the misses it explains, and the changes.
 
-One sample proves little: `2023-01` may be a part of `2023`, or another document. What counts is
+One sample proves little: `2023-01` may be a part of `2023`, or another document. The evidence is
 how the IDs of all samples fit together.
 """
 
@@ -25,12 +25,11 @@ from fullrecall.table.row import Row
 
 
 class Alias(NamedTuple):
-    """Another ID that stands for an expected one: what that explains, and how it was found.
+    """Another ID for the document of an expected ID, how it was found, and the cause of a miss.
 
-    `origin` is the match of both, or the field that has the expected one, as `id_key` takes it;
-    None where the texts are equal.
-    `explained` is None where expected IDs of this level do match in other samples, so that it is
-    the corpus that was given with IDs of another level: no cause of a miss.
+    `origin` is the match of both IDs, or the field that has the expected ID, as `id_key` takes it;
+    None where the texts are equal. `explained` is None where expected IDs of this level match in
+    other samples: then only the given corpus has IDs of another level, which causes no miss.
     """
 
     origin: IdMatch | str | None
@@ -38,12 +37,12 @@ class Alias(NamedTuple):
 
 
 class IdEvidence(NamedTuple):
-    """Which expected IDs stand under another ID.
+    """The expected IDs whose documents have another ID.
 
-    `in_lists` has them by the position of the row and the expected ID, `in_corpus` by the expected
-    ID where only the corpus has it, `matches` the IDs that stand for each expected one anywhere.
-    `of_text` returns the ID that the corpus has for a text. `is_foreign` tells that the corpus has
-    no expected ID of many: it was chunked or named anew.
+    `in_lists` has the aliases by the position of the row and the expected ID, `in_corpus` by the
+    expected ID where only the corpus has it, `matches` the matches of each expected ID anywhere.
+    `of_text` returns the ID that the corpus has for a text. `is_foreign` is true if the corpus
+    has none of many expected IDs: it was chunked or named anew.
     """
 
     in_lists: Mapping[tuple[int, str], Alias]
@@ -54,9 +53,9 @@ class IdEvidence(NamedTuple):
 
 
 def _alias(origin: IdMatch | str | None, other_id: str | None, rank: int | None = None) -> Alias:
-    """Return the alias that a match is, or the context of another ID whose field has it.
+    """Return the alias of a match, or of a context with another ID whose field or text matches.
 
-    `rank` is its place in the list, None where only the corpus has it.
+    `rank` is the context's rank in the list, None where only the corpus has it.
     """
     context = f"the context at rank {rank}" if rank else "a context of the corpus"
     if origin is None:
@@ -80,7 +79,7 @@ def _alias(origin: IdMatch | str | None, other_id: str | None, rank: int | None 
 
 
 def id_evidence(report: Evaluation, corpus: Corpus) -> IdEvidence:
-    """Return what the IDs of the whole report tell of expected IDs that were not retrieved."""
+    """Return the evidence of all IDs of a report about the expected IDs not retrieved."""
     lists: list[Sequence[str | None]] = []
     references: list[Sequence[Sequence[str]]] = []
     missing_ids: dict[int, list[str]] = {}
@@ -113,7 +112,7 @@ def id_evidence(report: Evaluation, corpus: Corpus) -> IdEvidence:
 
 
 _MANY = 10
-"""Expected IDs that a corpus lacks one and all only if it has other ones."""
+"""From this many expected IDs on, a corpus without any of them has IDs of its own."""
 
 
 def _of_texts(
@@ -121,8 +120,8 @@ def _of_texts(
 ) -> dict[tuple[int, str], Alias]:
     """Return the expected IDs whose text was retrieved under another ID, if most IDs differ so.
 
-    Single copies under other IDs are near duplicates: only an index that was filled again has
-    half of all texts under other IDs.
+    Single copies under other IDs are near duplicates: only a rebuilt index has over half of the
+    texts under other IDs.
     """
     aliases: dict[tuple[int, str], Alias] = {}
     renamed = known = 0
@@ -144,10 +143,10 @@ def _in_corpus(
     *,
     levels_meet: bool,
 ) -> dict[str, Alias]:
-    """Return the IDs under which the corpus has expected ones; the first of several.
+    """Return the aliases of expected IDs in the corpus; the first of several.
 
-    Where references were retrieved as they are, `levels_meet`: lists and references have one, and
-    a corpus of chunks beside them explains no miss.
+    `levels_meet` is true where references were retrieved as they are: lists and references then
+    have one level, and a corpus of chunks beside them explains no miss.
     """
     aliases: dict[str, Alias] = {}
     for context in corpus.contexts:
@@ -166,17 +165,17 @@ def _in_corpus(
 def _in_fields(
     missing: Mapping[int, Sequence[str]], contexts: Mapping[int, Sequence[Context]]
 ) -> dict[tuple[int, str], Alias]:
-    """Return the expected IDs that stand in another field of a retrieved context.
+    """Return the aliases of expected IDs that are in another field of a retrieved context.
 
-    A short number stands in many fields by chance: it counts where the field has the expected
-    ID in half of the samples at least.
+    A short number is in many fields by chance: it counts only where the field has the expected
+    ID in at least half of the samples.
     """
     aliases: dict[tuple[int, str], Alias] = {}
     hits: Counter[IdMatch | str | None] = Counter()
     for position, own_ids in missing.items():
         for rank, context in enumerate(contexts[position], start=1):
             if not context.metadata and context.source not in own_ids:
-                continue  # most have nothing of it
+                continue  # as most contexts
             for path, value in id_fields(context):
                 key = position, value
                 if value in own_ids and value != context.id and key not in aliases:
@@ -198,7 +197,7 @@ IdNames: TypeAlias = Callable[[Row, Context], Iterable[str]]
 def id_proposals(baseline: Baseline, ids: IdEvidence) -> Iterator[Proposal]:
     """Yield the proposals: IDs written in one way, IDs of another field, IDs of documents."""
     written: dict[str, list[str]] = defaultdict(list)
-    document_of: dict[str, str] = {}  # as far as other IDs show it
+    document_of: dict[str, str] = {}  # as far as the matches show it
     for match in chain.from_iterable(ids.matches.values()):
         if match.part is None:
             written[match.retrieved].append(match.reference)
@@ -241,7 +240,7 @@ def _in_field(path: str) -> IdNames:
 def _renaming(
     baseline: Baseline, kind: ChangeKind, action: str, names: IdNames
 ) -> Iterator[Proposal]:
-    """Yield what recall by ID would be with contexts of these names, if any score is by ID."""
+    """Yield the proposal of recall by ID with contexts of these names, if any score is by ID."""
     lists = [
         None
         if contexts is None

@@ -1,4 +1,4 @@
-"""Whether IDs of what was retrieved are of the kind that references name; what makes them match."""
+"""Whether retrieved IDs are of the kind that references name, and the rewrite to match them."""
 
 from __future__ import annotations
 
@@ -18,26 +18,26 @@ from fullrecall.samples.retrieval import Retrieval
 from fullrecall.samples.sample import Sample
 
 _FEW_SAMPLES = 10
-"""Below so many samples a count tells little: there it is enough that every reference fits."""
+"""Below this many samples a count says little: it is enough that every reference fits."""
 
 _FEW_WORDS = 5
-"""Of fewer references half may be chance: two of three rivers are in any two lists of rivers."""
+"""Half of fewer references may fit by chance: two lists of rivers share two of three rivers."""
 
 _LONG_NUMBER = 5
 """Digits from which on a number alone names a document."""
 
 
 class IdLevelWarning(UserWarning):
-    """Warns that references are in another field of what was retrieved than its ID."""
+    """Warns that references are in another field of the retrieved contexts than the ID."""
 
 
 def id_hint(
     sample: Sample, other_ids: Mapping[str, Iterable[ID | None]] | None = None
 ) -> str | None:
-    """Return what would find the references; empty where that is unknown, None if one was found.
+    """Return a hint how to find the references; empty without one, None if a reference was found.
 
-    `other_ids` are further IDs that the documents have, by the options of an adapter that would
-    use them; the values in their metadata are looked at in any case.
+    `other_ids` are further IDs of the documents, by the options of an adapter that would use
+    them; the values in their metadata are always searched.
     """
     ids = sample.retrieved_context_ids or ()
     reference_ids = {
@@ -58,13 +58,13 @@ def id_hint(
     for option, count in counts.most_common(1):
         if count:
             return f"the references are in other fields: {option} would find them"
-    # Where only some have no ID, the scorer's own reason counts them.
+    # Where only some contexts have no ID, the scorer's own reason counts them.
     names = {} if any(ids) else dict.fromkeys(key for each in contexts for key in each.metadata)
     return f"the documents' metadata has {', '.join(map(repr, names))}" if names else ""
 
 
 class IdWatch:
-    """Warns, once in a run, of references that name something else than documents do.
+    """Warns, once in a run, if references name something else than the documents' IDs.
 
     The usual reason is that references name sources and documents carry the IDs of chunks, or
     the random IDs that a store made up. A reference that was found ends the watch.
@@ -79,7 +79,7 @@ class IdWatch:
         retrieval: Retrieval,
         other_ids: Callable[[], Mapping[str, Iterable[ID | None]]] = dict,
     ) -> None:
-        """Look at what was retrieved for a sample; `other_ids` returns those of `id_hint`."""
+        """Look at the retrieval of a sample; `other_ids` returns those of `id_hint`."""
         if self._is_done or not sample.reference_context_ids:
             return
         hint = id_hint(sample.with_retrieval(retrieval), other_ids())
@@ -95,7 +95,7 @@ class IdWatch:
 def id_fields(context: Context) -> Iterator[tuple[str, str]]:
     """Yield where a context may have another ID, as `id_key` takes it, and the ID there.
 
-    Its source, and what its metadata has, nested ones by a dotted path.
+    These are its source and the values of its metadata, nested ones by a dotted path.
     """
     if context.source is not None:
         yield "source", context.source
@@ -121,7 +121,7 @@ def _as_id(value: object) -> str | None:
 
 
 class Rewrite(NamedTuple):
-    """Why no reference matches, in one sentence; `gain` is the mean recall if IDs were rewritten.
+    """A sentence why no reference matches; `gain` is the mean recall with rewritten IDs.
 
     `gain` is None where no rewrite is known: the sentence then shows an ID of each side.
     """
@@ -133,11 +133,11 @@ class Rewrite(NamedTuple):
 def rewrite_of(
     contexts: Sequence[Sequence[Context]], references: Sequence[Groups]
 ) -> Rewrite | None:
-    """Return what brings most recall by ID where no reference is found by it.
+    """Return the rewrite with the largest recall by ID, where no reference is found by ID.
 
-    That is another field of the contexts, or another way to write their IDs; else one ID of each
-    side, and None where a reference is among the IDs of any sample. Both arguments have one item
-    for each sample, in the same order.
+    A rewrite is another field of the contexts, or another way to write their IDs; without one, it
+    shows one ID of each side. None where a reference is among the IDs of any sample. Both arguments
+    have one item for each sample, in the same order.
     """
     fields: dict[str, list[set[str]]] = {}
     for position, listed in enumerate(contexts):
@@ -165,7 +165,7 @@ def rewrite_of(
         {*ids, *(name for name, own in matches.items() if any(m.retrieved in ids for m in own))}
         for ids in lists
     ]
-    # A number may be behind any name, and a part of an ID in many others.
+    # A number may follow any name, and a part of an ID may be in many other IDs.
     lettered = {
         name
         for name, match in pairs.items()
@@ -196,7 +196,7 @@ def rewrite_of(
 
 
 class _Fit(NamedTuple):
-    """How many references a rewrite finds in their own samples, of how many, and mean recall."""
+    """The references a rewrite finds in their own samples, all references, and mean recall."""
 
     hits: int
     references: int
@@ -211,11 +211,11 @@ class _Fit(NamedTuple):
 def _found_by(
     names: Sequence[AbstractSet[str]], references: Sequence[Groups], pool: AbstractSet[str]
 ) -> _Fit | None:
-    """Return what the names of each sample find of its references; None where it may be chance.
+    """Return how many references the names of each sample find; None where it may be chance.
 
-    It is none where a sample has its own references more often than those of other samples, or
-    where the `pool`, all names, has the references: then both are IDs of the same documents,
-    however they were ranked.
+    Chance is ruled out where samples have their own references more often than those of other
+    samples, or where the `pool`, all names, has the references: then both are IDs of the same
+    documents, in any ranking.
     """
     samples = [pair for pair in zip(names, references, strict=True) if pair[1]]
     if not samples or (_is_chance(samples) and not _has_references(pool, references)):
@@ -229,8 +229,8 @@ def _found_by(
 def _has_references(pool: AbstractSet[str], references: Sequence[Groups]) -> bool:
     """Return whether at least half of all references are in `pool`, and not as small numbers.
 
-    Whole numbers that have nothing to do with each other meet as often as `pool` is dense: page
-    numbers from 1 to 20 have every reference from 1 to 14.
+    Unrelated whole numbers coincide as often as `pool` is dense: page numbers from 1 to 20
+    include every reference from 1 to 14.
     """
     needed = {own_id for groups in references for group in groups for own_id in group}
     words = {own_id for own_id in needed if not own_id.isdigit()}
@@ -245,12 +245,12 @@ def _has_references(pool: AbstractSet[str], references: Sequence[Groups]) -> boo
 
 
 def _is_chance(samples: Sequence[tuple[AbstractSet[str], Groups]]) -> bool:
-    """Return whether the names of samples may hold so many of their references by chance.
+    """Return whether the names of samples may hold this many of their references by chance.
 
-    If names and references had nothing to do with each other, those of one sample would fit as
-    often as names drawn from all. That is rejected at 0.1%, by the bound on sums of independent
+    If names and references were unrelated, the names of a sample would fit its references as often
+    as the names of a random sample. That is rejected at 0.1%, by the bound on sums of independent
     events of Hoeffding, "On the distribution of the number of successes in independent trials",
-    1956. Of fewer than ten samples it is enough that all references are there, if they are more
+    1956. With fewer than ten samples it is enough that all references are found, if they are more
     than short numbers.
     """
     count, fitting, share = len(samples), 0, 0.0

@@ -1,13 +1,12 @@
-"""Reference IDs that were retrieved under another ID: what all IDs of a run tell of each other.
+"""Reference IDs that were retrieved under another ID: matches from all IDs of a run.
 
 References name `faq-7` and the index has `docs/FAQ_007.md`: recall is 0 although every document was
 found. Some ways to write an ID are known for certain, such as another letter case, a longer path,
-or the number of a chunk. Others count only if they recur: several references must fit so in their
-own samples, and no two IDs of a side may become one.
+or the number of a chunk. Other ways count only if they recur: several references must fit so in
+their own samples, and no two IDs of a side may become one.
 
-Two IDs are compared word by word and number by number, whatever separates these and whatever case
-they are in. What only one of two IDs has is cut off: a directory, an extension, what numbers the
-chunks of a document.
+Two IDs are compared word by word and number by number, without separators and in lower case. Parts
+that only one of two IDs has are cut off: a directory, an extension, the number of a chunk.
 """
 
 from __future__ import annotations
@@ -36,17 +35,17 @@ from fullrecall.diagnosis.ids.words import (
 )
 
 CHANCE = 0.001
-"""How often a hint may come of IDs that have nothing to do with each other."""
+"""The largest probability of a hint from unrelated IDs."""
 
 _PARTS = (CHUNK, NUMBER)
 """Ends that number the parts of a document."""
 
 Groups: TypeAlias = Sequence[Sequence[str]]
-"""The references of a sample: of each, the IDs of which any will do."""
+"""The references of a sample: for each, the IDs that match it."""
 
 
 class _RewriteRule(NamedTuple):
-    """What is cut off the IDs of each side before they are compared, and what is compared.
+    """The cuts from the IDs of each side before they are compared, and the form compared.
 
     `fewest` distinct references must fit in their own samples before it is a rewrite.
     """
@@ -58,7 +57,7 @@ class _RewriteRule(NamedTuple):
 
     @property
     def part(self) -> Side | None:
-        """The side whose IDs name parts of a document, such as its chunks; None where none do."""
+        """The side whose IDs name parts of a document, such as its chunks; None without one."""
         if self.retrieved[1] in _PARTS:
             return "retrieved"
         return "reference" if self.reference[1] in _PARTS else None
@@ -83,7 +82,7 @@ _RULES = [
     _RewriteRule(("", EXTENSION), ("", EXTENSION), fewest=FEWEST),
     *_either([("", EXTENSION), (PATH, ""), (PATH, EXTENSION), ("", NUMBER)], FEWEST),
 ]
-"""The more certain first: a single ID shows these, since no other document has such a name."""
+"""The more certain first: one ID proves a certain rule, since no other document has that name."""
 
 
 def matches_of(
@@ -91,26 +90,26 @@ def matches_of(
     references: Sequence[Groups],
     indexed: Iterable[str] = (),
 ) -> dict[str, list[IdMatch]]:
-    """Return the IDs that stand for references of which no ID was retrieved, by these.
+    """Return the matches of each reference without a retrieved ID, by its IDs.
 
-    Those of the more certain rules come first, whether the reference's own sample retrieved them
-    or not. IDs and references have one item for each sample, in the same order; `indexed` are
-    further IDs that may stand for a reference, such as those of a corpus. Work is linear in the
-    IDs. What fits by chance is not named: what is not certain must recur for at least three
-    references, a bare number behind IDs for more than match as they are.
+    Matches of the more certain rules come first, even if the reference's own sample did not
+    retrieve them. IDs and references have one item for each sample, in the same order; `indexed`
+    are further IDs that may match a reference, such as those of a corpus. Work is linear in the
+    IDs. To exclude chance, a match that is not certain must recur for at least three references; a
+    bare number after an ID, for over three times as many as match as they are.
     """
     retrieved = dict.fromkeys(filter(None, chain.from_iterable(retrieved_ids)))
     own_lists, direct = _missing(retrieved_ids, references)
     if not own_lists:
         return {}
-    # A corpus of which no ID was retrieved may have the references' spelling.
+    # A corpus without any retrieved ID may have the references' spelling.
     others = dict.fromkeys(indexed)
     if retrieved.keys().isdisjoint(others):
         others = {own_id: None for own_id in others if own_id not in own_lists}
     available = _Ids({**retrieved, **others}, Template.of(retrieved, own_lists))
     missing = _Ids(own_lists, Template.of(own_lists, retrieved))
-    # Words of a template are learned: what fits without them must recur as well. Of few
-    # references, not even three may have been retrieved.
+    # Words of a template are learned, so matches without them must recur as well. Of few
+    # references, fewer than three may have been retrieved.
     of_template = min(FEWEST, len(own_lists) // MANY)
     least_certain = of_template if available.has_template or missing.has_template else 0
     matches: dict[str, list[IdMatch]] = {}
@@ -119,7 +118,7 @@ def matches_of(
         is_usual = missing.is_usual(rule.reference, own_lists)
         if not is_certain and not (is_usual and available.is_usual(rule.retrieved, retrieved)):
             continue
-        # An ID that stands elsewhere as it is has not been renamed.
+        # A reference that is unchanged among the available IDs was not renamed.
         settled = set() if is_certain and rule.part else matches.keys() | available.words.keys()
         added, lost = _matches_by(rule, available, missing, settled)
         fitting = sum(
@@ -138,7 +137,7 @@ def matches_of(
 def _missing(
     retrieved_ids: Sequence[Collection[str | None]], references: Sequence[Groups]
 ) -> tuple[dict[str, set[str | None]], int]:
-    """Return what was retrieved for each missing reference, and how many were not missing."""
+    """Return the retrieved IDs for each missing reference, and how many were not missing."""
     own_lists: dict[str, set[str | None]] = defaultdict(set)
     direct = 0
     for ids, groups in zip(map(set, retrieved_ids), references, strict=True):
@@ -152,10 +151,10 @@ def _missing(
 
 
 _LOOKED_AT = 1_000
-"""Samples from which it is told where numbers begin."""
+"""Samples that show whether numbers begin at 0 or 1."""
 
 _STEPS = range(-2, 3)
-"""Numbers beside that of a target that are looked at: its own, and those of its neighbors."""
+"""Steps from a target's number to the numbers compared: its own, and its neighbors'."""
 
 
 def _numbered_otherwise(
@@ -164,11 +163,11 @@ def _numbered_otherwise(
     available: _Ids,
     missing: _Ids,
 ) -> Iterator[IdMatch]:
-    """Yield the matches of IDs whose last number counts from 1 on one side and from 0 on the other.
+    """Yield the matches of IDs whose last number counts from 0 on one side only, else from 1.
 
-    A neighbor is retrieved by chance too: where one number alone was retrieved of a target's own
-    and its neighbors', it must be the next one, or the one before, in more than half of the cases
-    beyond chance.
+    A neighbor may be retrieved by chance. Among the targets with exactly one number retrieved, of
+    their own and their neighbors', it must be the next one, or the one before, in significantly
+    more than half.
     """
     counts: Counter[int] = Counter()
     for ids, groups in islice(zip(retrieved_ids, references, strict=True), _LOOKED_AT):
@@ -196,7 +195,7 @@ class _Ids:
         self._by_key: dict[tuple[IdCut, ComparedBy], dict[str, list[tuple[str, Words]]]] = {}
 
     def by_key(self, cut: IdCut, by: ComparedBy = "words") -> Mapping[str, list[tuple[str, Words]]]:
-        """Return the IDs, with what a cut leaves of them, by what is compared of that."""
+        """Return the IDs, each with its words after the cut, by their compared form."""
         if (cut, by) not in self._by_key:
             by_key = self._by_key[cut, by] = defaultdict(list)
             for own_id, words in self.words.items():
@@ -206,9 +205,9 @@ class _Ids:
         return self._by_key[cut, by]
 
     def is_usual(self, cut: IdCut, ids: Collection[str]) -> bool:
-        """Return whether half of some IDs have what is cut off, of few kinds.
+        """Return whether at least half of `ids` have the part that is cut off, of few kinds.
 
-        Else it may be what tells documents apart, such as the names within a module.
+        Otherwise the part may distinguish documents, such as the names within a module.
         """
         if cut == WHOLE:
             return True
@@ -231,7 +230,7 @@ def tail(hits: int, count: int, share: float) -> float:
 def _matches_by(
     rule: _RewriteRule, available: _Ids, references: _Ids, settled: AbstractSet[str]
 ) -> tuple[dict[str, list[IdMatch]], int]:
-    """Return what a rule makes the same, by reference, and how many IDs would become one by it.
+    """Return the matches of a rule by reference, and how many references it would merge.
 
     References that are `settled` are left out.
     """
@@ -244,7 +243,7 @@ def _matches_by(
         if (len(expected) > 1 and rule.part != "reference") or (len(named) > 1 and not rule.part):
             lost.update(expected)
             continue
-        # What both share must look like a path, or the name of a file, if nothing else shows it.
+        # A certain cut of a path needs shared words that look like a path or a file name.
         cuts_path = PATH in (rule.reference[0], rule.retrieved[0]) and rule.fewest == 1
         for own_id, core in expected.items():
             if own_id not in settled and (not cuts_path or {*core.core} & {"/", "."}):

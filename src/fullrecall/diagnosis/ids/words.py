@@ -1,4 +1,4 @@
-"""An ID read word by word, and what is left of it without the words of a template."""
+"""An ID read word by word, and its remaining words without those of a template."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from typing import Literal, NamedTuple, TypeAlias
 from urllib.parse import unquote
 
 ComparedBy: TypeAlias = Literal["words", "letters", "any order"]
-"""What is compared of two IDs."""
+"""The form in which two IDs are compared."""
 
 
 _WORD = re.compile(r"\d+|[^\W\d_]+")
@@ -29,7 +29,7 @@ _PART = (
 SLASHES = ("/", "\\")
 
 _LONGEST = 512
-"""Characters of an ID that are looked at: longer ones are texts, and compared as they are."""
+"""Characters of an ID that are read: a longer one is a text, and its rest is ignored."""
 
 _MOST_WORDS = 32
 
@@ -44,16 +44,16 @@ ENDS = {
     EXTENSION: re.compile(r"\.[A-Za-z][A-Za-z0-9]{0,5}"),
     NUMBER: re.compile(r"[\W_]++\d++"),
 }
-"""How IDs go on behind that of their document: `#3`, `/chunk-7`, `_p2`; `.md`; `-3`."""
+"""How IDs continue after that of their document: `#3`, `/chunk-7`, `_p2`; `.md`; `-3`."""
 
 IdCut: TypeAlias = tuple[str, str]
-"""What is cut off before and after the words of an ID: "path", then an end; "" for nothing."""
+"""The parts cut off before and after the words of an ID: "path", then an end; "" for none."""
 
 WHOLE: IdCut = ("", "")
 
 
 class Words(NamedTuple):
-    """An ID read word by word: `keys` are compared, `spans` say where each stands in `text`."""
+    """An ID read word by word: `keys` are compared, `spans` are their positions in `text`."""
 
     text: str
     keys: tuple[str, ...]
@@ -65,12 +65,12 @@ class Words(NamedTuple):
 
     @property
     def before(self) -> str:
-        """What stands in the text before the first word."""
+        """The text before the first word."""
         return self.text[: self.spans[0][0]] if self.spans else ""
 
     @property
     def after(self) -> str:
-        """What stands in the text after the last word."""
+        """The text after the last word."""
         return self.text[self.spans[-1][1] :] if self.spans else ""
 
     @property
@@ -80,7 +80,7 @@ class Words(NamedTuple):
 
     @property
     def spaced(self) -> str:
-        """The words as they are written, with spaces in place of what separates them."""
+        """The words as they are written, with spaces as separators."""
         return " ".join(self.text[start:end] for start, end in self.spans)
 
     @property
@@ -93,17 +93,17 @@ class Words(NamedTuple):
 
     @property
     def key(self) -> str:
-        """What is compared of the words: two numbers stay two, whatever separates them."""
+        """The words in the form compared, without separators; two adjacent numbers stay two."""
         return _NEEDLESS.sub("", "|".join(self.keys))
 
     def compared(self, by: ComparedBy) -> str:
-        """Return the key, that of the words in any order, or the letters of a UUID's dashes."""
+        """Return the key, the sorted words, or the characters without separators, as for UUIDs."""
         if by == "letters":
             return "".join(self.text[start:end] for start, end in self.spans).casefold()
         return self.key if by == "words" else "|".join(sorted(self.keys))
 
     def moved(self, step: int) -> str:
-        """Return the key with another last number; empty where there is no number."""
+        """Return the key with its last number moved by `step`; empty without a number."""
         at = next((at for at in reversed(range(len(self.keys))) if self.keys[at].isdigit()), None)
         if at is None or len(self.keys) < 2:  # noqa: PLR2004 - a number alone counts nothing
             return ""
@@ -111,7 +111,7 @@ class Words(NamedTuple):
         return self._replace(keys=(*self.keys[:at], number, *self.keys[at + 1 :])).key
 
     def cores(self, cut: IdCut) -> Iterator[Words]:
-        """Yield what is left without what a cut takes off; nothing where the ID has none of it."""
+        """Yield the words that remain after a cut; none where the ID has no such part."""
         before, after = cut
         size = len(self.keys)
         starts, ends = [0], [size]
@@ -133,7 +133,7 @@ class Words(NamedTuple):
 
 @lru_cache(maxsize=65_536)  # every rule asks for the same IDs again
 def words_of(own_id: str) -> Words:
-    """Return the words and numbers of an ID: lower case, without zeros in front, nor a scheme."""
+    """Return the words and numbers of an ID: lower case, without leading zeros or a scheme."""
     text = own_id[:_LONGEST]
     if "%" in text:
         text = unquote(text)
@@ -162,17 +162,17 @@ Places: TypeAlias = frozenset[tuple[int, str]]
 """Words with their places in an ID."""
 
 MANY = 10
-"""So many IDs must have a number in one place before it is one of their template."""
+"""This many IDs must have a number in one place before it counts as their template's."""
 
 FEWEST = 3
-"""So many distinct references must fit before what is not certain is a rewrite."""
+"""This many distinct references must fit before an uncertain rule is a rewrite."""
 
 
 class Template(NamedTuple):
-    """Words that all IDs of one side have, and hardly any of the other: a template's, not a name's.
+    """The words that all IDs of one side have, and hardly any ID of the other side.
 
-    `first` and `last` are the places, counted from either end, where all have one word; `words`
-    are those that all have anywhere.
+    They belong to a template, not to a name. `first` and `last` are the places, counted from either
+    end, where all IDs have the same word; `words` are those that all IDs have anywhere.
     """
 
     first: Places = frozenset()
@@ -190,7 +190,7 @@ class Template(NamedTuple):
         has_more = len(own) >= MANY and min(map(len, own)) > min(map(len, other))
 
         def is_theirs(word: str) -> bool:
-            # Chapter 2 has the number of version 2: its place and the words around it must do.
+            # A number may be a chapter or a version: only its place and the words around it count.
             return not has_more if word.isdigit() else counts[word] * 10 > len(other)
 
         def fixed(lists: Sequence[tuple[str, ...]], others: Sequence[tuple[str, ...]]) -> Places:
@@ -208,7 +208,7 @@ class Template(NamedTuple):
         return cls(fixed(own, other), fixed(*backwards), everywhere)
 
     def left_out(self, words: Words) -> Words:
-        """Return an ID without these words; all of it where none would be left."""
+        """Return an ID without these words; the whole ID if no word would remain."""
         size = len(words.keys)
         places = enumerate(zip(words.keys, words.spans, strict=True))
         kept = [(key, span) for at, (key, span) in places if not self._has(key, at, size)]
@@ -219,5 +219,5 @@ class Template(NamedTuple):
 
     def _has(self, key: str, at: int, size: int) -> bool:
         if at == size - 1 and key.isdigit():
-            return False  # the number of a part, though all parts may have the same
+            return False  # the number of a part, even if it is the same in all
         return (at, key) in self.first or (size - 1 - at, key) in self.last or key in self.words
