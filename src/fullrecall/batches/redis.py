@@ -28,8 +28,8 @@ _KEEP_SECONDS = 7 * 24 * 3_600
 """How long a server remembers an account that no worker changes."""
 
 _PATIENCE = 10.0  # seconds to wait for the server
-_PROBING = 1.0  # likewise, of one that was lost before
-_RETRIES = 5  # of a command, and of a connection for each: a server may take ten seconds to restart
+_PROBING = 1.0  # likewise, for a server that was lost before
+_RETRIES = 5  # of a command, and of its connection: a server may take ten seconds to restart
 _VERSION = 7  # of Redis: older ones remember scripts over a restart
 
 _LEASE = """

@@ -68,7 +68,7 @@ class _Guess(ReferencesPlan):
                     break
 
     def _as_named(self) -> None:
-        """Take each column as the field of its name: so `read` reads what `write_jsonl` writes."""
+        """Take each column as the field of its name, so that `read` inverts `write_jsonl`."""
         for column in self.columns.values():
             is_open = column.name == "reference" and not {IDS, TEXTS} & self.columns.keys()
             if is_open and column.items and self.may_be_ids(column):
@@ -77,7 +77,7 @@ class _Guess(ReferencesPlan):
                 self.put(column.name, column.path)
 
     def _own_names(self) -> None:
-        """Take the columns with the names of fields; `answer` may be either side's."""
+        """Take the columns with the names of fields, but not `answer`: it may be either side's."""
         met: dict[str, str] = {}
         used = frozenset().union(*(columns_at(*pair) for pair in self.fields.items()))
         for column in (each for each in self.free() if each.path not in used):

@@ -36,7 +36,7 @@ def words_of(name: str) -> list[str]:
 def snake(name: str) -> str:
     """Return a column's name as that of a field would be: `expected_output`, `gold_chunk`.
 
-    Of a name that says where a nested value lay (`inputs.question`) it is the last part.
+    For the name of a nested value, such as `inputs.question`, it uses the last part.
     """
     before, _, last = name.rpartition(".")
     if before and last and not before.lower().startswith("meta"):
@@ -143,7 +143,7 @@ class ReadPlan:
 
     @cached_property
     def taken(self) -> frozenset[str]:
-        """The columns that are not metadata; one that is only compared with a text is both."""
+        """The columns that are not metadata; a column compared with a text stays metadata."""
         paths = [path for path in self.paths.values() if isinstance(path, RowPath)]
         flags = [path.path for path in self.paths.values() if isinstance(path, Condition)
                  and path.pattern is None]  # fmt: skip
@@ -222,7 +222,7 @@ def _without_plan(typed: Sequence[str]) -> Iterator[str]:
 
 def _last_question(value: list[Any]) -> tuple[Any, dict[str, Any]]:
     """Return the last question of a conversation, with the turns before it as metadata."""
-    from fullrecall.observe.messages import messages_of  # which most files do not need
+    from fullrecall.observe.messages import messages_of  # most files do not need it
 
     turns = [
         {"role": turn["speaker"], "content": turn.get("text", turn.get("content"))}
@@ -297,7 +297,7 @@ NOTHING_GIVEN = Given()
 def named_plan(columns: Sequence[str], given: Given) -> ReadPlan:
     """Return the plan of columns by their names alone: those of fields, and the given ones.
 
-    Raises `InputError` for two columns of one field, and for a given one that is not there.
+    Raises `InputError` for two columns of one field, and for a given one that is missing.
     """
     fields = dict(given.fields)
     taken = {column for path in fields.values() for column in path_of(path).columns}

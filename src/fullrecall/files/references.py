@@ -222,7 +222,7 @@ class ReferencesPlan(PartialPlan):
     def _sort(
         self, column: ColumnValues, ids: list[str], texts: list[str], unclear: list[str]
     ) -> None:
-        """Add the paths of a column to those of IDs, of texts, or of columns that are not clear."""
+        """Add the paths of a column to those of IDs, of texts, or of unclear columns."""
         if column.words & usual.CLAIM_WORDS and column.is_all(str):
             self.put(CLAIMS, column.path)
         elif column.is_all(Mapping):

@@ -44,7 +44,7 @@ _MOST_SHOWN = 500
 
 _HEAD = 200
 _HEAD_LETTERS = 2**20
-"""Rows that are looked at for the plan of a file, until their texts have so many characters."""
+"""The most rows, and characters of their texts, that are read for the plan of a file."""
 
 _LONGEST_LIST = 1000
 """Items of a list that are looked at for the size of a row."""
@@ -77,7 +77,7 @@ class PlannedRows:
         self._given, self._id_key, self._cell, self._file = given, id_key, cell, file
         self._plans: dict[frozenset[str], ReadPlan] = {}
         self._fields_of_ids: dict[tuple[str, ...], list[str]] = {}
-        """Of rows with nothing but IDs, a question, and a group: the fields of their columns."""
+        """The fields of columns, for rows with only IDs, a question, and a group."""
         self._columns: dict[str, None] = {}
         self._unmet = dict(given.fields)
         self._is_table = is_table
@@ -419,7 +419,7 @@ def as_mapping(row: object) -> Mapping[Any, Any]:
         own = _deepeval(row)
         if own is not None:
             return own
-        # `model_dump` first: on pydantic 2 `dict` is there too, and warns.
+        # `model_dump` first: pydantic 2 has `dict` too, but warns.
         for method in ("model_dump", "to_dict", "asDict", "dict"):
             dump = getattr(row, method, None)
             dumped = dump() if callable(dump) else None

@@ -116,7 +116,7 @@ OFFSETS = frozenset(
     offset begin start end count length size total of
 """.split()
 )
-"""Words of a name that is not a place's, whatever its other words."""
+"""Words of a name that is not a place's, with any other words."""
 CLAIM_WORDS = frozenset(
     """
     fact facts claim claims nugget nuggets
@@ -172,4 +172,4 @@ TITLES = frozenset(
     title titles article articles url urls
 """.split()
 )
-"""Words in the names of columns whose short texts are IDs, whatever their blanks."""
+"""Words in the names of columns whose short texts are IDs, even with blanks."""

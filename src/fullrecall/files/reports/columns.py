@@ -81,7 +81,7 @@ SAMPLE_COLUMNS: dict[str, pa.DataType] = {
 _FLAGS = ("forbidden_ids", "answerable", "judged")
 
 COLD = (*_TEXTS, *LISTS, *_JSON, *_FLAGS)
-"""The columns from which a sample is made again."""
+"""The columns from which a sample is read."""
 
 
 def schema(methods: Sequence[Method]) -> pa.Schema:
@@ -181,7 +181,7 @@ def _readable(value: Any) -> Any:
 
 
 def _id_samples(samples: IdSamples) -> dict[str, Any]:
-    """Return the columns of samples that are columns already; `UnicodeEncodeError` for no UTF-8."""
+    """Return the columns of samples kept as columns; `UnicodeEncodeError` for half an emoji."""
     columns: dict[str, Any] = {"id": pa.array(samples.ids, pa.string())}
     for name, lists in zip(LISTS, (samples.retrieved, samples.references), strict=True):
         columns[name] = _list_array(pa.array(lists.names, pa.string()), lists.offsets)

@@ -161,7 +161,7 @@ def read(path: str | Path, make: type[AnyEvaluation]) -> AnyEvaluation:
     report = make(methods, table=Table(methods, _parts(path, lines, methods, origin)))
     report.origin = origin
     report.stopped = _NO_END if foot is None else foot.stopped
-    if foot is not None:  # last: a row says more
+    if foot is not None:  # last: the error of a row says more
         _check_digest(path, memoryview(data)[: -len(end) - 1], foot)
     return report
 

@@ -169,7 +169,7 @@ class ParquetWriter(RowWriter):
         with _writer(hidden, table.schema) as writer:
             writer.write_table(table, row_group_size=max(1, table.num_rows))
         digest = sha256(hidden.read_bytes()).hexdigest()
-        hidden.replace(self.path / name)  # at once: a file of a report is never half
+        hidden.replace(self.path / name)  # at once: a report never has half a file
         self._next += 1
         self._files.append(PartFile(name=name, rows=table.num_rows, sha256=digest))
         self._written_at = monotonic()
@@ -244,7 +244,7 @@ def opened(
         proofs = proofs_of(names[0], methods, origin)
         for group in groups:
             _prove(group, methods, proofs)
-        for source in sources:  # last: a row says more
+        for source in sources:  # last: the error of a row says more
             source.check()
     parts, stopped = assembled(groups, rows)
     report = make(methods, table=Table(methods, parts))

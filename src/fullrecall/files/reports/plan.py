@@ -107,13 +107,13 @@ def _missing_or_unplanned(numbers: Integers, rows: int | None) -> str | None:
 
 
 def _runs(numbers: Integers) -> str:
-    """Return ascending numbers for people, neighbors together."""
+    """Return ascending numbers in words, neighbors as ranges."""
     breaks = np.flatnonzero(np.diff(numbers) > 1)
     return _in_words(numbers[[0, *breaks + 1]], numbers[[*breaks, -1]])
 
 
 def _in_words(firsts: Integers, lasts: Integers) -> str:
-    """Return runs of numbers for people: "500 to 999, 2,000, and 12 more ranges"."""
+    """Return ranges of numbers in words: "500 to 999, 2,000, and 12 more ranges"."""
     runs = list(zip(firsts.tolist(), lasts.tolist(), strict=True))
     shown = [f"{a:,}" if a == b else f"{a:,} to {b:,}" for a, b in runs[:_RUNS_SHOWN]]
     more = len(runs) - _RUNS_SHOWN

@@ -34,7 +34,7 @@ Default = Callable[[Any], Any] | None
 """Makes plain values of metadata that JSON would change or cannot hold."""
 
 _MOST = 10**4_000
-"""Whole numbers from here on have more digits than Python reads."""
+"""The first whole number with more digits than Python reads."""
 
 _STATUSES = frozenset(Status)
 
@@ -333,7 +333,7 @@ def plain_result(result: Result, score: float | None) -> dict[str, Any]:
 
 
 _DEFAULTS = {"note": "", "unmeasured": (), "usage": Usage(), "ranks": None}
-"""What a result has of each field that is left out."""
+"""The values of a result's fields with which they are left out."""
 
 
 def plain_row(
@@ -365,7 +365,7 @@ def plain_sample(sample: Sample, *, default: Default = None) -> dict[str, Any]:
 
 
 def _contexts_with_metadata(value: Any, where: str) -> Iterator[tuple[str, dict[str, Any]]]:
-    """Yield the contexts anywhere in a value that have metadata: no context is within another."""
+    """Yield the contexts with metadata anywhere in a value, with their places; they do not nest."""
     is_mapping = isinstance(value, dict)
     for key, item in value.items() if is_mapping else enumerate(value):
         if (type(item) is dict or type(item) is list) and key != "metadata":
@@ -379,7 +379,7 @@ def _contexts_with_metadata(value: Any, where: str) -> Iterator[tuple[str, dict[
 def as_kept(value: Any, where: str, default: Default = None) -> Any:
     """Return a value as JSON keeps it; `default` makes what JSON would change or cannot hold.
 
-    Raises `ReportError`, naming the place, without `default`, and where that makes nothing plain.
+    Raises `ReportError` with the place, without `default` or where its value is not plain, either.
     """
     is_readable = isinstance(value, int) and abs(value) < _MOST
     is_finite = isinstance(value, float) and isfinite(value)

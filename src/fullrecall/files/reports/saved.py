@@ -29,10 +29,10 @@ from fullrecall.stats.evaluation import AnyEvaluation, Evaluation
 from fullrecall.table.origin import UNKNOWN, Origin
 
 _ENDINGS = (LATE, INTERRUPTED, OVER_BUDGET)
-"""Reasons of samples that a run did not get to."""
+"""Reasons of samples that a run did not reach."""
 
 SUFFIXES = (".jsonl", ".parquet")
-"""How the names of saved reports end."""
+"""The endings of the names of saved reports."""
 
 PARQUET = (".parquet", ".parq")
 
@@ -66,7 +66,7 @@ def _put_in_place(part: Path, path: Path) -> None:
     if not path.is_dir() and not (part.is_dir() and path.exists()):
         part.replace(path)
         return
-    old = beside(path)  # a folder is no file that another replaces in one step
+    old = beside(path)  # a folder cannot be replaced in one step
     path.replace(old)
     try:
         part.replace(path)

@@ -1,4 +1,4 @@
-"""The marks of saved reports; loads no other module, so that any reader may use it."""
+"""The marks of saved reports; imports only small modules, so that any reader may use it."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ KIND = "fullrecall report"
 """The kind that the first line of a report's file names."""
 
 MANIFEST = "_manifest.json"
-"""The file of a report's directory that says which files it has; readers of Parquet skip _."""
+"""The file that lists the files of a report's directory; readers of Parquet skip names with _."""
 
 _OWN_FILE = re.compile(rf"\.?({re.escape(MANIFEST)}|part-\d{{5,}}\.parquet)")
-"""The files of a report's directory; those that begin with a dot were being written."""
+"""The files of a report's directory; names with a dot are of unfinished files."""
 
 _COLUMN = b"fullrecall"
 """A column that every Parquet file of a report has."""
