@@ -3,7 +3,7 @@
     FullrecallError
     ├── InputError         (ValueError)   data that cannot be read as samples
     ├── ParameterError     (ValueError)   a scorer's or function's argument out of its range
-    ├── ReportError        (ValueError)   a file that is not a saved report, or a report without the answer
+    ├── ReportError        (ValueError)   a file without a report, or a report without the answer
     ├── StoreError         (ValueError)   a file that is not a store, or a damaged or newer store
     ├── RunStopped                        a run that no model answers, with its report so far
     ├── JudgeError                        a text that a judge could not split, or cannot judge
