@@ -100,7 +100,7 @@ class ScorePairs:
         rows = self.pairing
         before = self.before.target_digests(self.scores[0])[rows.before]
         after = self.after.target_digests(self.scores[1])[rows.after]
-        # Results are made only for these pairs: few, since both reports mostly have one set.
+        # Results are made only for these pairs: few, since most targets are the same.
         pairs = np.flatnonzero((old == SCORED) & (new == SCORED) & (before != after))
         return {pair: over_common_targets(*self._own_results(pair)) for pair in pairs.tolist()}
 

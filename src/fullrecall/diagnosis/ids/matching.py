@@ -163,7 +163,7 @@ def _numbered_otherwise(
     available: _Ids,
     missing: _Ids,
 ) -> Iterator[IdMatch]:
-    """Yield the matches of IDs whose last number counts from 0 on one side only, else from 1.
+    """Yield matches of IDs whose last numbers count from 0 on one side and 1 on the other side.
 
     A neighbor may be retrieved by chance. Among the targets with exactly one number retrieved, of
     their own and their neighbors', it must be the next one, or the one before, in significantly
