@@ -61,7 +61,7 @@ class TestCells:
     def test_a_list_that_may_mean_another_is_an_error(
         self, write: Write, until_error: UntilError, column: str, cell: str
     ) -> None:
-        """Nothing is guessed: it is an error at its line and column.
+        """An ambiguous list is an error at its line and column.
 
         Python's `['a' 'b']`, which pandas writes, would even read as one item `ab`.
         """

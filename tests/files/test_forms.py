@@ -1,4 +1,4 @@
-"""Rows and files of other tools are samples, whatever the tool calls its columns."""
+"""Rows and files of other tools are read as samples, by each tool's column names."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def ids(sample: Sample) -> list[str]:
 
 
 def test_what_a_user_puts_beside_another_tools_columns_is_kept() -> None:
-    """What was retrieved, by any of its names, and every other field of a sample."""
+    """Retrieved contexts, by any of their names, and every other field of a sample are kept."""
     row = {"inputs": {"question": "Who?"}, "outputs": {"answer": "Ann"}}
     (alone,) = from_rows([row])
     own = {"forbidden_ids": ["x"], "group": "g", "metadata": {"m": 1}}
@@ -73,7 +73,7 @@ def test_unknown_columns_are_listed_with_the_way_out() -> None:
 
 
 def test_langsmith_as_json_lines_and_csv(tmp_path: Path) -> None:
-    """Outputs are what is expected, an answer among them too."""
+    """Outputs are references: the answer among them is the reference answer."""
     row = {"id": "e1", "inputs": {"question": "q"}, "metadata": {"split": "x"},
            "outputs": {"answer": "a", "reference_context_ids": ["d1"]}}  # fmt: skip
     lines, cells = (tmp_path / name for name in ("a.jsonl", "b.csv"))
@@ -121,7 +121,7 @@ ODD: list[Any] = [
 
 @pytest.mark.parametrize("columns", COLUMNS, ids=lambda columns: columns[-2])
 def test_a_row_of_another_form_is_an_input_error(columns: list[str]) -> None:
-    """Whatever a stranger nests under a tool's names: an error that names the line, no crash."""
+    """Foreign values under a tool's names raise an `InputError` that names the line."""
     draw = random.Random(1)
     lines = []
     for _ in range(400):
@@ -154,7 +154,7 @@ def test_folders_of_beir(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("name", ["user_input", "messages", "turns"])
 def test_of_a_conversation_the_last_question_is_retrieved_for(name: str) -> None:
-    """Whatever form its messages have; without a user's there is no question."""
+    """Messages may have either form; without a user's message there is no question."""
     said = [("human", "Who built it?"), ("ai", "Barn."), ("user", "And when?"), ("ai", "1502")]
     messages = [{"type" if r == "human" else "role": r, "content": c} for r, c in said]
     sample = one({name: messages, "reference": "1502"})
@@ -188,7 +188,7 @@ def test_usual_names_in_any_case(row: dict[str, Any], field: str, value: Any) ->
 
 @pytest.mark.parametrize("name", ["expected", "Gold", "relevant", "ground_truth"])
 def test_what_may_be_an_answer_or_ids_is_an_error(name: str) -> None:
-    """Nothing is guessed: one ID was scored as the claim of an answer, 0.0, without a word."""
+    """An ambiguous column is refused: one ID was once scored silently as an answer's claim, 0.0."""
     with pytest.raises(InputError, match=f"{name} may hold IDs, texts"):
         one({name: ["d1", "d2"]})
     assert ids(one({name: ["d1", "d2"]}, rename={name: "reference_ids"})) == ["d1", "d2"]
@@ -247,7 +247,7 @@ def test_evaluate_reads_rows_as_files_are_read() -> None:
 
 
 def test_a_file_of_deepeval_is_known_by_its_columns(tmp_path: Path) -> None:
-    """There `context` is what should be retrieved; beside others it may be what was."""
+    """In a DeepEval file `context` is the reference contexts; elsewhere it is ambiguous."""
     case = {"input": "q", "expected_output": "a", "retrieval_context": ["b"], "context": ["c"]}
     path = tmp_path / "cases.json"
     path.write_text(json.dumps([case]), encoding="utf-8")

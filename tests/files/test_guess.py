@@ -1,4 +1,4 @@
-"""Plans: what is guessed from columns, and the errors that used to be silent."""
+"""Plans: guesses from columns, and the errors that used to be silent."""
 
 from __future__ import annotations
 

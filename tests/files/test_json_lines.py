@@ -1,4 +1,4 @@
-"""JSON Lines: what is read, where each error stands, and that memory stays flat."""
+"""JSON Lines: accepted files, the line of each error, and flat memory."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ GOOD_SAMPLE = Sample(user_input="q", retrieved_context_ids=["d1"])
 
 
 class TestReading:
-    """What goes in unchanged."""
+    """Valid lines are read as samples."""
 
     @pytest.mark.parametrize(
         "content",
@@ -57,7 +57,7 @@ class TestReading:
         assert list(read(path)) == [Sample(user_input="q")]
 
     def test_an_empty_list_is_an_answer(self, write: Write) -> None:
-        """`[]` says that nothing was retrieved, which scores 0; it is not "not given"."""
+        """`[]` is an empty retrieval, which scores 0; it does not mean "not given"."""
         (sample,) = read(write("a.jsonl", '{"question": "q", "contexts": []}'))
         assert sample.retrieved_contexts == ()
 
@@ -108,7 +108,7 @@ class TestErrors:
         assert str(error).startswith(f"{path}:3: ")
 
     def test_a_long_value_is_cut(self, write: Write, until_error: UntilError) -> None:
-        """A message stays readable whatever the value's length."""
+        """A message stays short for a value of any length."""
         _, error = until_error(read(write("a.jsonl", '{"contexts": "%s"}' % ("x" * 10**6))))
         assert len(str(error)) < 400
 
@@ -122,7 +122,7 @@ class TestErrors:
         assert "holds no samples" in str(error)
 
     def test_invalid_utf8_names_line_and_byte(self, write: Write, until_error: UntilError) -> None:
-        """And what stands before it."""
+        """The error names the line, the byte, and the text before it."""
         content = GOOD.encode() + '{"question": "é'.encode() + b'\xe9"}\n'
         before, error = until_error(read(write("a.jsonl", content)))
         assert before == [GOOD_SAMPLE]
@@ -130,7 +130,7 @@ class TestErrors:
         assert 'byte 0xe9 is not UTF-8 (after \'{"question": "é\')' in error.problem
 
     def test_nul_bytes(self, write: Write, until_error: UntilError) -> None:
-        """A NUL byte is named as such, not as whatever JSON makes of it."""
+        """The error names a NUL byte as such, in place of JSON's own message."""
         path = write("a.jsonl", GOOD.encode() + b'{"question": "a\0b"}')
         before, error = until_error(read(path))
         assert before == [GOOD_SAMPLE]
@@ -150,7 +150,7 @@ class TestErrors:
         assert "utf-16" in error.problem
 
     def test_truncated_gzip(self, write: Write, until_error: UntilError) -> None:
-        """What was unpacked before the cut is yielded, and the cut is no silent end."""
+        """Rows unpacked before the cut are yielded, and the cut raises an error."""
         rows = b"".join(
             b'{"question": "%s"}\n' % os.urandom(60).hex().encode() for _ in range(2000)
         )
@@ -170,7 +170,7 @@ class TestErrors:
     def test_a_file_that_may_not_be_opened(
         self, write: Write, until_error: UntilError, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        """What the system says stands in the error, beside the path."""
+        """The error has the path and the system's message."""
         path = write("a.jsonl", GOOD)
 
         def refused(self: Path, mode: str) -> None:

@@ -135,7 +135,7 @@ def test_without_pyarrow(write: Write, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_a_row_group_is_not_read_as_a_whole(save: Save) -> None:
-    """A file of one row group, which is what writers make by default, streams all the same."""
+    """A file of one row group, the default of writers, is streamed too."""
     pa = pytest.importorskip("pyarrow", reason="needs the parquet extra")
     noise = random.Random(1)
     path = save(

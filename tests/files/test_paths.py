@@ -1,4 +1,4 @@
-"""Paths: where a row has a value, and what is no path."""
+"""Paths to a value in a row, and the errors of invalid paths."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`read` picks the reader; `.json` files are told apart by what they hold."""
+"""`read` picks the reader; `.json` files are told apart by their content."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ class TestFormats:
             read(write(name, LINE))
 
     def test_unknown_formats(self, write: Write) -> None:
-        """A format that is none is refused by name."""
+        """An unknown format is refused by name."""
         with pytest.raises(ParameterError, match="got 'xml'"):
             read(write("a.jsonl", LINE), format="xml")
 
@@ -129,7 +129,7 @@ class TestJsonArrays:
     def test_what_was_found_is_named(
         self, write: Write, until_error: UntilError, text: str, says: str
     ) -> None:
-        """Anything else says what is meant, what was found, and the likely way out."""
+        """The error names the expected form, the form found, and a likely fix."""
         _, error = until_error(read(write("a.json", text)))
         assert says in error.problem
 
@@ -150,7 +150,7 @@ class TestSavedReports:
 
     @pytest.mark.parametrize("name", ["report.jsonl", "report.parquet"])
     def test_the_samples_of_a_report(self, tmp_path: Path, name: str) -> None:
-        """All of them, with what was retrieved."""
+        """Every sample of a report is read, with its retrieved contexts."""
         samples = [
             Sample(id=f"q{n}", user_input="q", retrieved_ids=["a"], expected_ids=["b"])
             for n in range(3)

@@ -84,7 +84,7 @@ def test_most_lines_are_guessed_and_none_is_wrong_in_silence(tmp_path: Path) -> 
 def test_a_certain_plan_prints_as_the_line_that_reads_the_file(
     structure: dict[str, Any], tmp_path: Path
 ) -> None:
-    """What is printed can be pasted: its samples are those of the guess."""
+    """The printed line can be pasted: it reads the same samples as the guess."""
     path = source_of(structure, tmp_path)
     if path.is_dir():
         return

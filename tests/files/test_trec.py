@@ -22,7 +22,7 @@ RUN = "q1 Q0 d3 1 9.5 tag\nq2 Q0 d1 1 3.0 tag\nq2 Q0 d9 2 2.0 tag\n"
 
 
 def ranked(write: Write, lines: str) -> list[str | None]:
-    """Return what a run with these lines retrieves for `q`."""
+    """Return the IDs that a run with these lines retrieves for `q`."""
     (sample,) = read_trec(write("qrels", "q 0 a 1\n"), write("run", lines))
     return list(sample.retrieved_context_ids)
 
@@ -50,7 +50,7 @@ class TestSamples:
         assert IdRecall().score(missing).status == "unscored"
 
     def test_a_query_that_the_qrels_lack_is_unjudged(self, write: Write) -> None:
-        """It comes last, and has no value, whatever `zero_division` is."""
+        """The query comes last and has no value, for any `zero_division`."""
         *_, last = read_trec(write("qrels", QRELS), write("run", RUN + "q0 Q0 d1 1 1 tag\n"))
         assert last == Sample(id="q0", judged=False, retrieved_context_ids=["d1"])
         result = IdRecall().score(last)
@@ -244,7 +244,7 @@ class TestErrors:
         ],
     )
     def test_qrels(self, write: Write, until_error: UntilError, bad: str, says: str) -> None:
-        """A line of the qrels that is none."""
+        """An invalid line of the qrels is an error at its line."""
         qrels = write("qrels", f"{QRELS}\n{bad}\n")
         _, error = until_error(read_trec(qrels, write("run", RUN)))
         assert (error.path, error.line) == (str(qrels), 6)
@@ -260,7 +260,7 @@ class TestErrors:
         ],
     )
     def test_runs(self, write: Write, until_error: UntilError, bad: str, says: str) -> None:
-        """A line of the run that is none."""
+        """An invalid line of the run is an error at its line."""
         run = write("run", f"{RUN}\n{bad}\n")
         _, error = until_error(read_trec(write("qrels", QRELS), run))
         assert (error.path, error.line) == (str(run), 5)

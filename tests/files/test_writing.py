@@ -88,7 +88,7 @@ def test_what_a_format_does_not_keep_is_told() -> None:
 
 
 def test_an_unknown_format_is_an_error() -> None:
-    """One that nobody knows."""
+    """The error names the unknown format and the known ones."""
     with pytest.raises(ParameterError, match=r"unknown format 'xml': choose one of .*ragas"):
         write(PLAIN, "xml")
 
@@ -103,7 +103,7 @@ def test_json_lines_by_the_ending(tmp_path: Path) -> None:
 @pytest.mark.parametrize("odd", [3, "text", {"model": [1]}, None])
 @pytest.mark.parametrize("name", ID_FORMATS)
 def test_metadata_of_any_form_is_no_hindrance(name: str, odd: Any) -> None:
-    """Users keep what they like under the names that this library and other tools use."""
+    """Metadata of any form may have the names that this library and other tools use."""
     sample = Sample(
         id="q", user_input="q?", reference_context_ids=["d0"], metadata={"answers": odd}
     )

@@ -1,4 +1,4 @@
-"""Accounts that bet on the leader: what they promise, against an obvious slow reference."""
+"""Accounts that bet on the leader: their guarantees, against an obvious slow reference."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ class SlowAccounts:
         self.answers.append(list(values))
 
     def look(self) -> None:
-        """Drop whoever's capital has reached 20."""
+        """Drop each retriever whose capital has reached 20."""
         self.alive = [
             alive and capital < 20 for alive, capital in zip(self.alive, self.capital, strict=True)
         ]
@@ -138,7 +138,7 @@ LAWS: dict[str, Callable[[np.random.Generator, tuple[int, ...]], np.ndarray]] = 
 def test_a_tie_is_named_worse_in_five_percent_at_most(law: str, size: int) -> None:
     """At exact ties of four, over three calls, the one declared best is dropped in at most 5%.
 
-    All are equally good, so that any of them may stand for the best: each is dropped that rarely.
+    All four are equally good, so any of them may be the best: each is dropped that rarely.
     """
     races = 2_000
     rng = np.random.default_rng(7)
@@ -201,7 +201,7 @@ def test_unscored_questions_drop_nobody() -> None:
 @given(st.lists(st.tuples(st.integers(0, 4), st.integers(0, 4)), min_size=1, max_size=60))
 @settings(max_examples=25, deadline=None)
 def test_doubt_never_speeds_up_a_drop(answers: list[tuple[int, int]]) -> None:
-    """Capital never becomes negative or NaN, whatever the values are."""
+    """Capital never becomes negative or NaN, for any values."""
     accounts = Accounts.open(2)
     for left, (first, second) in zip(range(len(answers), 0, -1), answers, strict=True):
         low = np.array([first, second]) / 4

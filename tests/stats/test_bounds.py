@@ -36,7 +36,7 @@ from fullrecall.stats.bounds import (
 
 
 def interval(counts: Counts, confidence: float = 0.95, least: float = 0.0) -> tuple[float, float]:
-    """Return both bounds, each at half of what is left."""
+    """Return both bounds, each at half of 1 - `confidence`."""
     alpha = (1 - confidence) / 2
     return lower_bound(counts, alpha, least=least), upper_bound(counts, alpha)
 
@@ -58,7 +58,7 @@ MEANS = st.floats(0.001, 0.999)
 
 
 def hits(found: int, n: int) -> Counts:
-    """Return the counts of `n` 0/1 scores of which `found` are 1."""
+    """Return the counts of `n` 0/1 scores with `found` ones."""
     return Counts.of({score: n for score, n in ((0.0, n - found), (1.0, found)) if n})
 
 
@@ -182,7 +182,7 @@ class TestNumbers:
 
 
 class TestErrors:
-    """P(K <= alpha) <= alpha, whatever the law."""
+    """P(K <= alpha) <= alpha for any law."""
 
     @pytest.mark.long
     @pytest.mark.parametrize("case", power.CASES, ids=lambda case: case.title)
@@ -293,7 +293,7 @@ class TestPower:
     def test_needed_is_the_smallest_number_that_decides(
         self, counts: Counts, threshold: float, least: float
     ) -> None:
-        """So many in the same proportions decide, one fewer does not, on whichever side it is."""
+        """That many samples in the same proportions decide, above or below; one fewer does not."""
         needed = groups_needed(counts, threshold, 0.05, least=least)
         assert needed is not None
 

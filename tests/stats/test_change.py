@@ -22,7 +22,7 @@ PARTS = 60
 
 
 def result(found: int) -> Any:
-    """Return a result of which so many of 60 targets are found."""
+    """Return a result with `found` of 60 targets found."""
     targets = [f"d{n}" for n in range(PARTS)]
     return IdRecall().score(Sample(retrieved_ids=["x", *targets[:found]], expected_ids=targets))
 
@@ -105,7 +105,7 @@ def test_few_groups_show_nothing() -> None:
 
 
 def test_no_groups_have_no_mean() -> None:
-    """Without groups nothing is known, and nothing is said."""
+    """A change without groups has no difference, interval, or p, and cannot tell."""
     nothing = change([])
     assert (nothing.difference, nothing.interval, nothing.p) == (None, None, None)
     assert (nothing.outcome, nothing.needed, nothing.groups) == (Direction.CANNOT_TELL, None, 0)

@@ -1,4 +1,4 @@
-"""`compare` and `smallest_k`: what they answer, what they refuse, and how they print."""
+"""`compare` and `smallest_k`: their answers, their errors, and their printed forms."""
 
 from __future__ import annotations
 
@@ -181,7 +181,7 @@ class TestPairs:
 
 
 class TestFigures:
-    """What a comparison says."""
+    """The figures of a comparison."""
 
     def test_by_hand(self) -> None:
         """Means, wins, ties, losses, flips and the effect at each k are those counted by hand."""
@@ -198,7 +198,7 @@ class TestFigures:
         assert score[Recall @ 3].after == pytest.approx(3.5 / 5)
 
     def test_any_measure(self) -> None:
-        """In the order asked, each with a p-value adjusted for all; others are named."""
+        """Measures keep the order asked, p is adjusted for all, and an error lists them."""
         score = compare(report_of(BEFORE), report_of(AFTER), nDCG @ 2, Recall @ 1)["id_recall"]
         assert list(score) == [nDCG @ 2, Recall @ 1]
         assert all(one.p_adjusted is not None for one in score.values())
@@ -276,7 +276,7 @@ class TestSmallestK:
     """The smallest k that brings enough."""
 
     def report(self, rank: int, count: int = 60) -> Report:
-        """Return the report of samples whose one target stands at `rank` of ten."""
+        """Return a report of `count` samples with one target each, at `rank` of ten."""
         ids = [f"d{n}" for n in range(1, 11)]
         rows = [Sample(retrieved_ids=ids, expected_ids=[f"d{rank}"])] * count
         return evaluate(rows, IdRecall(), progress=False)
@@ -289,7 +289,7 @@ class TestSmallestK:
         assert "reaches 0.9 at k = 4" in str(answer)
 
     def test_no_k_is_an_answer(self) -> None:
-        """What is not retrieved is found at no k, and it is said."""
+        """A target that is not retrieved is found at no k, and the reason says so."""
         answer = self.report(99).smallest_k(0.9)
         assert (answer.k, answer.mean, answer.needed) == (None, 0.0, None)
         assert "reaches 0.9 at no k up to 10: the mean at 10 is 0.000" in answer.reason
@@ -369,7 +369,7 @@ class TestCommand:
 
     @pytest.mark.rooms
     def test_it_prints_the_comparison(self, saved: tuple[Path, Path]) -> None:
-        """The table, what it stands on, and the samples that flipped, in 80 columns."""
+        """The table, its sample counts, and the flipped samples are printed in 80 columns."""
         result = self.run(*saved)
         assert result.exit_code == 0
         assert re.search(r"^  all retrieved +0.700 +0.700 +\+.000 ", result.stdout, re.MULTILINE)
@@ -379,7 +379,7 @@ class TestCommand:
 
     @pytest.mark.rooms
     def test_a_reworded_question_is_noted(self, saved: tuple[Path, Path]) -> None:
-        """What the library warns of is a note, not a line of our code."""
+        """A warning of the library is printed as a note, without a line of its code."""
         saved[1].write_text(saved[1].read_text("utf-8").replace("question 3?", "Q3?"), "utf-8")
         seal(saved[1])
         result = self.run(*saved)
@@ -432,7 +432,7 @@ class TestFacts:
 
     @staticmethod
     def report(*lists: Sequence[str]) -> Report:
-        """Return the report of these lists, of which each question needs d and e."""
+        """Return the report of these retrieved lists; each question expects d and e."""
         samples = [
             Sample(id=n, expected_ids=["d", "e"], retrieved_ids=each)
             for n, each in enumerate(lists)
@@ -449,7 +449,7 @@ class TestFacts:
         assert compare(report, report[:1])["id_recall"].main.outcome == "cannot_tell"
 
     def test_a_list_that_goes_on_is_not_worse(self) -> None:
-        """Recall only gains, and what it costs is said; precision may lose; the gate passes."""
+        """Recall only gains, at a printed cost; precision may lose; the gate passes."""
         before = self.report(["d"], ["x"])
         after = self.report(["d", "e"], ["x", "y", "z"])
         comparison = compare(before, after, Recall, Precision)

@@ -1,7 +1,7 @@
 """Decisions are wrong as often as they say at most: each error rate by exact enumeration.
 
-What a gate answers depends on how many samples have which score alone, so that every outcome of a
-law on two or three scores is asked for once and weighed by its probability.
+A gate's outcome depends only on how many samples have each score. So each possible set of counts
+of a law on two or three scores is gated once and weighed by its probability.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ def report_of(scores: Iterable[float | None], groups: Sequence[str | None] = ())
 
 
 def outcome(gate: Gate, *reports: Report) -> Outcome:
-    """Return what a gate says."""
+    """Return the outcome of a gate."""
     return gate.check(*reports).outcome
 
 
@@ -136,7 +136,7 @@ class TestFalseOutcomes:
 
 
 class TestPower:
-    """What is promised is not bought by saying nothing."""
+    """The error rates are not kept by answering CANNOT TELL to everything."""
 
     def test_hits(self) -> None:
         """Of 192 samples with a true mean of 0.95, four in five show that it is above 0.9."""
@@ -158,7 +158,7 @@ class TestPower:
 
 
 class TestEdges:
-    """Thresholds, and reports of which little is known."""
+    """Extreme thresholds, and reports with few or no scores."""
 
     def test_a_threshold_of_0_always_passes(self) -> None:
         """A mean of scores is no less."""
@@ -204,10 +204,10 @@ class TestCompare:
 
 
 class TestIdentity:
-    """What was measured differently is not compared."""
+    """Scores of different targets are not compared."""
 
     def split(self, parts: int, found: int, n: int = 40) -> Report:
-        """Return a report of claims split in so many parts, of which the first are found."""
+        """Return `n` samples' report: `parts` targets each, the first `found` of them found."""
         return evaluate(
             [
                 Sample(

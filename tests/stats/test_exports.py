@@ -1,4 +1,4 @@
-"""Reports for other programs: CSV, Markdown; and what a name's ending means."""
+"""Reports for other programs: CSV and Markdown; and the suffixes of file names."""
 
 from __future__ import annotations
 
@@ -82,7 +82,7 @@ class TestCsv:
     """One line for each sample."""
 
     def test_columns_are_those_of_pandas(self) -> None:
-        """The same columns, the same numbers; what has no score has an empty cell."""
+        """CSV has the columns and numbers of `to_frame`, and empty cells for missing scores."""
         report = report_of(SAMPLES)
         head, *rows = csv.reader(io.StringIO(report.to_csv()))
         frame = report.to_frame()
@@ -92,7 +92,7 @@ class TestCsv:
         assert [row[head.index("group")] for row in rows] == ["", "g", "", ""]
 
     def test_no_cell_is_a_formula(self, tmp_path: Path) -> None:
-        """What a spreadsheet would run gets an apostrophe; the rest stays as it is."""
+        """A cell that a spreadsheet would run gets an apostrophe; other cells stay unchanged."""
         hostile().to_csv(tmp_path / "r.csv")
         for encoding in ("utf-8", "utf-8-sig"):
             with (tmp_path / "r.csv").open(encoding=encoding, newline="") as file:
@@ -116,7 +116,7 @@ class TestCsv:
     @example("-1;")
     @example("a;-1,x")
     def test_different_texts_stay_different(self, text: str) -> None:
-        """What keeps a text from being run can be taken away again: =1 and '=1 are two texts."""
+        """The apostrophe can be removed again without loss: =1 and '=1 stay two texts."""
         assert bare(str(cell(text))) == text
         assert not _runs_in_a_spreadsheet(str(cell(text)))
 
@@ -147,7 +147,7 @@ class TestMarkdown:
     """Tables for a pull request."""
 
     def test_figures(self) -> None:
-        """The mean, its interval, the coverage and the bounds of what is unscored."""
+        """Markdown has the mean, its interval, the coverage, and bounds for unscored samples."""
         text = report_of(SAMPLES).to_markdown()
         score = report_of(SAMPLES).summary()["id_recall"]
         assert score.interval is not None

@@ -66,7 +66,7 @@ class TestThresholds:
         ],
     )
     def test_verdicts(self, found: int, missed: int, outcome: Outcome) -> None:
-        """Proved above passes, proved below fails, and what lies between cannot be told."""
+        """Proved above is PASS, proved below is FAIL, and neither is CANNOT TELL."""
         assert Gate(Recall >= 0.9).check(report_of(found, missed)).outcome is outcome
 
     def test_how_many_would_do(self) -> None:
@@ -137,7 +137,7 @@ class TestThresholds:
 
 
 class TestCoverage:
-    """What has no score is no zero, and is not forgotten."""
+    """An unscored sample is not counted as 0, and not ignored."""
 
     def test_the_verdict_holds_whatever_they_would_have_scored(self) -> None:
         """A few unscored samples change nothing; many make the verdict uncertain."""
@@ -181,7 +181,7 @@ class TestBaseline:
         assert (check.outcome, check.needed) == (CANNOT_TELL, 149)
 
     def test_there_is_one_interval(self) -> None:
-        """The gate has that of the summary and of the comparison, and says what is one-sided."""
+        """A gate has the interval of the summary or comparison, and its one-sided bound apart."""
         before, after = report_of(28, 12), report_of(33, 7)
         (unsure,) = Gate(Recall >= 0.8).check(after).checks
         assert unsure.interval == after.summary(Recall)["id_recall"].interval
@@ -225,7 +225,7 @@ def test_a_threshold_out_of_range() -> None:
 
 
 def test_margin_and_baseline_go_together() -> None:
-    """One without the other is a slip."""
+    """A margin without a baseline, or a baseline without a margin, is an error."""
     for gate, baseline in ((Gate(margin=0.1), None), (Gate(Recall >= 1), report_of(3))):
         with pytest.raises(ParameterError, match="go together"):
             gate.check(report_of(3), baseline)
@@ -491,7 +491,7 @@ class TestAtMost:
         assert check.reason.startswith(said)
 
     def test_unscored_samples_count_as_one_for_pass(self) -> None:
-        """What is not measured may be all that leaks."""
+        """Every unscored sample may leak, so many of them leave the gate undecided."""
         assert Gate(Recall <= 0.1).check(report_of(0, 200)).outcome is PASS
         assert Gate(Recall <= 0.1).check(report_of(0, 200, 40)).outcome is CANNOT_TELL
 
@@ -505,7 +505,7 @@ class TestSlices:
     """`Gate(Recall >= 0.9, slices="kind")`."""
 
     def test_each_value_of_a_field_must_pass(self) -> None:
-        """A kind that is bad fails the gate, whatever the whole is."""
+        """A slice that fails makes the gate fail, even if the whole report passes."""
         report = kinds(text=(400, 0), table=(20, 40))
         assert Gate(Recall >= 0.8).check(report).outcome is PASS
         result = Gate(Recall >= 0.8, slices="kind").check(report)
@@ -517,7 +517,7 @@ class TestSlices:
         assert result.sentence.startswith("FAIL: id_recall [kind=table] is at most")
 
     def test_fails_are_corrected_for_the_number_of_slices(self) -> None:
-        """What one slice alone would fail is no evidence among twenty."""
+        """A result that fails a single slice is not enough evidence among twenty slices."""
         bad = {"bad": (20, 8)}
         others = {f"k{n}": (28, 0) for n in range(19)}
         alone = Gate(Recall >= 0.9).check(kinds(**bad))
@@ -562,7 +562,7 @@ class TestWhatIsNoThreshold:
             write()
 
     def test_strict_comparisons_say_what_to_write(self) -> None:
-        """`>` is not what a confidence bound can show."""
+        """`>` and `<` are refused, because a confidence bound cannot show them."""
         with pytest.raises(ParameterError, match=r"write Recall @ 5 >= 0.9"):
             Gate(Recall @ 5 > 0.9)  # type: ignore[arg-type]
         with pytest.raises(ParameterError, match=r"write Recall @ 5 <= 0.9"):

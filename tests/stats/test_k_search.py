@@ -1,4 +1,4 @@
-"""The smallest k that reaches a target, and the measures of which there is none."""
+"""The smallest k that reaches a target, and the measures without one."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from fullrecall.stats.smallest_k import SmallestK, may_fall
 
 
 def searched(ranks: Iterable[int | None], target: float = 0.9) -> SmallestK:
-    """Return the search for a recall over samples whose one target stands at these ranks of 6."""
+    """Return the search for a recall over samples with one target each, at these ranks of 6."""
     samples = []
     for number, rank in enumerate(ranks):
         retrieved = [f"x{n}" for n in range(6)]
@@ -58,13 +58,13 @@ class SecondOnly(Measure):
     text = "second_only"
 
     def count(self, findings: Findings, retrieved: int) -> float:
-        """Return 1.0 at k = 2 and 3 if a target stands at rank 2."""
+        """Return 1.0 at k = 2 and 3 if a target is at rank 2."""
         return float(self.k in (2, 3) and any(2 in finding.ranks for finding in findings))
 
 
 @pytest.mark.parametrize("measure", [Precision, SecondOnly(), AP, RR])
 def test_a_measure_that_may_fall_is_refused(measure: Measure) -> None:
-    """Precision falls with k, AP and RR with a budget; of a measure of one's own nobody knows."""
+    """Precision may fall with k, AP and RR with a budget, and any user's own measure may fall."""
     samples = [{"retrieved_ids": ["a", "b"], "expected_ids": ["a"]}] * 60
     report = evaluate(samples, IdRecall(), progress=False)
     unit: Unit | None = "calls" if measure in (AP, RR) else None
@@ -74,7 +74,7 @@ def test_a_measure_that_may_fall_is_refused(measure: Measure) -> None:
 
 @pytest.mark.parametrize("measure", [AP, F1, RR, AllFound, Hit, Precision, Recall, *MEASURES])
 def test_measures_are_classed_by_what_they_do(measure: Measure | str) -> None:
-    """What is said never to fall never does, sample by sample, at any k."""
+    """A measure classed as never falling never falls, for any sample and k."""
     measured = measure if isinstance(measure, Measure) else MEASURES[measure]
     if isinstance(measured, type):
         measured = measured()

@@ -21,7 +21,7 @@ def report(*names: str | None) -> Report:
 
 
 def test_means_intervals_and_counts() -> None:
-    """What the summary reads, and nothing that is no number."""
+    """The metrics are the summary's figures, and all of them are numbers."""
     found = report(None).metrics(Recall, Recall @ 5, nDCG(gain="exponential") @ 10)
     summary = report(None).summary(Recall)["id_recall"]
     assert found["samples"] == 3

@@ -42,7 +42,7 @@ class Ran(NamedTuple):
 
 
 def run(place: Path, code: str, *arguments: str, reports: str = "") -> Ran:
-    """Run pytest on `code` in `place`, with the plugin and no other."""
+    """Run pytest on `code` in `place`, with this plugin alone."""
     (place / "test_it.py").write_text(BEGIN.format(reports=reports) + code, encoding="utf-8")
     (place / "pytest.ini").write_text("[pytest]\naddopts = --strict-markers\n")
     command = [sys.executable, "-m", "pytest", "-p", "fullrecall.pytest_plugin"]
@@ -146,7 +146,7 @@ WRONG = {
 
 @pytest.mark.rooms
 def test_what_is_wrong_is_one_line(tmp_path: Path) -> None:
-    """Whatever a call gets wrong fails the test with one line, and no traceback."""
+    """Each wrong call fails the test with one line, without a traceback."""
     code = "".join(
         f"""
 def test_call_{n}(recall_gate):

@@ -1,4 +1,4 @@
-"""Reports in a shell: one sample by its ID, parts of a report, slices, and what prints."""
+"""Reports in a shell: one sample by its ID, parts of a report, slices, and printed forms."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from fullrecall.report import Comparisons
 
 
 def report_of(n: int = 60, **names: str) -> Report:
-    """Return a report of two kinds of samples, of which one is found half as often."""
+    """Return a report of two kinds of samples; one kind is found half as often."""
     samples = [
         Sample(
             id=f"q{i}",
@@ -85,7 +85,7 @@ class TestParts:
         assert wide.confidence == pytest.approx(0.975)
 
     def test_what_cannot_be_sliced(self) -> None:
-        """A field that nobody has names those that there are; so does a wrong confidence."""
+        """An unknown field or value is an error with the known ones; a wrong confidence, too."""
         report = report_of()
         with pytest.raises(ReportError, match="'sort' to slice by: choose one of group, kind"):
             report.slices("sort")
@@ -96,7 +96,7 @@ class TestParts:
 
 
 class TestPrinted:
-    """What a shell shows of each object: short, and the score first."""
+    """A shell shows each object briefly, with the score first."""
 
     def test_results_and_rows(self) -> None:
         """One line, however long the texts; control characters do not come through."""
@@ -116,7 +116,7 @@ class TestPrinted:
 
     @pytest.mark.rooms
     def test_scores_of_summaries_comparisons_and_gates(self) -> None:
-        """The number, its interval, and what it stands on."""
+        """Each shows its number first, then its interval or reason."""
         from fullrecall import diagnose
 
         report = report_of()
@@ -134,7 +134,7 @@ class TestPrinted:
 
 
 class TestRuns:
-    """Several reports beside each other."""
+    """Several reports side by side."""
 
     def test_changes_since_the_first(self) -> None:
         """Each later report against the first; p is adjusted for their number."""
@@ -154,6 +154,6 @@ class TestRuns:
         assert runs["June"].after is better
 
     def test_one_report_is_not_several(self) -> None:
-        """It has nothing to stand beside."""
+        """A comparison needs at least two reports."""
         with pytest.raises(ParameterError, match="at least 2, got 1"):
             Comparisons({"a": report_of()})

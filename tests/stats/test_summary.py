@@ -1,4 +1,4 @@
-"""What a summary says of how sure it is: intervals, groups, coverage, bounds."""
+"""The uncertainty in a summary: intervals, groups, coverage, bounds."""
 
 from __future__ import annotations
 

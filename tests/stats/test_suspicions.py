@@ -17,7 +17,7 @@ def notes(samples: list[Sample], scorer: Any) -> str:
 
 
 def test_every_retrieved_list_equals_its_references() -> None:
-    """Of five samples or more; a list that differs is none."""
+    """The note needs five samples or more, and no list that differs from its references."""
     equal = [Sample(retrieved_ids=[f"d{n}"], expected_ids=[f"d{n}"]) for n in range(5)]
     assert "every retrieved list equals its references, in all 5" in notes(equal, IdRecall())
     other = Sample(retrieved_ids=["x", "d9"], expected_ids=["d9"])

@@ -19,7 +19,7 @@ ROWS = st.lists(
 
 
 def totals(rows: list[tuple[float | None, int]]) -> Totals:
-    """Return the totals of values, of which each None should have one."""
+    """Return the totals of (value, group) rows; None is a value that is due and missing."""
     values = np.array([np.nan if value is None else value for value, _ in rows])
     return Totals.of(values, due=np.isnan(values), groups=np.array([code for _, code in rows]))
 
@@ -65,7 +65,7 @@ def test_the_order_of_samples_changes_nothing(
 
 @given(ROWS)
 def test_gaps_are_counted_and_filled(rows: list[tuple[float | None, int]]) -> None:
-    """What a gap may count as moves the mean between its ends."""
+    """The mean with gaps filled by 0 is at most the mean with gaps filled by 1."""
     made = totals(rows)
     assert made.due == len(rows)
     assert made.samples == sum(value is not None for value, _ in rows)
@@ -77,7 +77,7 @@ def test_gaps_are_counted_and_filled(rows: list[tuple[float | None, int]]) -> No
 
 @pytest.mark.parametrize("value", [0.1, 1 / 3, 0.7, 1.0])
 def test_the_mean_of_equal_values_is_that_value(value: float) -> None:
-    """Nothing is rounded on the way."""
+    """The sum is not rounded in between."""
     assert totals([(value, -1)] * 1_000).mean == value
 
 

@@ -1,4 +1,4 @@
-"""Reports of every scorer, and edits of what their files say: each leaf, list, and mapping."""
+"""Reports of every scorer, and edits of their files: of each leaf, list, and mapping."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A digest that fits what a saved report says now: as whoever edits it would make it."""
+"""A digest that fits a saved report after an edit, as a forger would compute it."""
 
 from __future__ import annotations
 
@@ -19,6 +19,6 @@ def sealed(rows: Sequence[Any], stopped: str | None = None) -> str:
 
 
 def seal(path: Path) -> None:
-    """Give a file that was edited the digest, and the count, of what it has now."""
+    """Give an edited file the digest and the count that fit its lines."""
     *lines, _ = path.read_text("utf-8").splitlines()
     path.write_text(sealed(lines), "utf-8")

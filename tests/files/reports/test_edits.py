@@ -72,7 +72,7 @@ def edited_rows(lines: Sequence[Any]) -> list[tuple[Edit, list[Any]]]:
 
 @pytest.mark.parametrize("name", SCORERS)
 def test_each_edit_of_a_result(name: str, tmp_path: Path) -> None:
-    """Whoever edits makes the digest fit: what does not follow from the sample is refused."""
+    """A result that does not follow from its sample is refused, even under a digest that fits."""
     path = tmp_path / "report.jsonl"
     lines, before = saved(name, path)
     kinds: Counter[str] = Counter()
@@ -89,7 +89,7 @@ def test_each_edit_of_a_result(name: str, tmp_path: Path) -> None:
 @pytest.mark.rooms
 @pytest.mark.parametrize("name", ["ids", "spans", "claims", "a panel"])
 def test_each_edit_under_the_digest_that_was_written(name: str, tmp_path: Path) -> None:
-    """Whoever edits by hand leaves the digest: any edit of a sample, too, is refused by `gate`."""
+    """`gate` refuses any edit of a sample that leaves the old digest."""
     from fullrecall.cli import app
 
     path = tmp_path / "report.jsonl"
@@ -166,7 +166,7 @@ def test_lines(change: Any, tmp_path: Path) -> None:
 @pytest.mark.long
 @pytest.mark.parametrize("name", SCORERS)
 def test_each_cell_of_a_column(name: str, tmp_path: Path) -> None:
-    """No column says anything but what its sample gives; a row without a status is missing."""
+    """A column that contradicts its sample is refused; a row without a status is missing."""
     path = tmp_path / "report.parquet"
     report(name).save(tmp_path / "saved.parquet")
     table, before = pq.read_table(tmp_path / "saved.parquet"), numbers(report(name))
@@ -197,7 +197,7 @@ FOREIGN = ("", "x", "null", "[1]", "1", '"a"', "[null]", "[" * 3_000, '{"context
 @pytest.mark.parametrize("read", [Report.load, Report.open], ids=["load", "open"])
 @pytest.mark.parametrize("name", ["ids", "claims"])
 def test_foreign_texts_in_columns(name: str, read: Any, tmp_path: Path) -> None:
-    """Whatever JSON a cell or the manifest hold, it is read or refused as a report is."""
+    """Foreign JSON in a manifest is refused; in a cell it is read, or is a `ReportError`."""
     path, saved = tmp_path / "report.parquet", tmp_path / "saved.parquet"
     report(name).save(saved)
     table = pq.read_table(saved)

@@ -1,4 +1,4 @@
-"""A report is the same in memory, as JSON Lines, as Parquet, and as what a stream wrote."""
+"""A report is the same in memory, as JSON Lines, as Parquet, and written as a stream."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def test_every_row_and_value_comes_back(form: str, seed: int, tmp_path: Path) ->
 
 
 def test_rows_that_came_a_few_at_a_time(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    """What follows is left out of the rows of some, and stands in those of others of their file."""
+    """A column of derived values may be written for some rows of a file, and not for all."""
     monkeypatch.setattr("fullrecall.files.reports.parquet.ParquetWriter.together", 3)
     report, path = made.report(), tmp_path / "r.parquet"
     opened = _streamed(report, path)
@@ -72,7 +72,7 @@ def test_rows_that_came_a_few_at_a_time(monkeypatch: pytest.MonkeyPatch, tmp_pat
 
 
 def test_saved_again_it_is_the_same_file(tmp_path: Path) -> None:
-    """Whatever it was read from."""
+    """A report loaded from Parquet is saved as the bytes of its first JSON Lines file."""
     report, first, second = made.report(), tmp_path / "a.jsonl", tmp_path / "b.jsonl"
     report.save(first)
     _saved(Report.load(first), tmp_path / "c.parquet").save(second)
@@ -142,14 +142,14 @@ def test_nothing_is_replaced_silently(name: str, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("name", ["r.html", "r.csv", "r", "r.json"])
 def test_another_suffix_is_an_error(name: str, tmp_path: Path) -> None:
-    """It says what writes such a file."""
+    """The error names the suffixes of reports, and the method that writes such a file."""
     with pytest.raises(ReportError, match=r"saved as \.jsonl or \.parquet.*to_html"):
         made.report(3).save(tmp_path / name)
     assert not list(tmp_path.iterdir())
 
 
 def test_a_directory_of_other_files_is_not_replaced(tmp_path: Path) -> None:
-    """Whatever its name ends in."""
+    """A directory is kept even if its name ends in `.parquet`."""
     path = tmp_path / "photos.parquet"
     path.mkdir()
     (path / "photo.png").touch()

@@ -1,4 +1,4 @@
-"""A saved report is derived again by what its method says, whatever its judge is called."""
+"""A saved report is derived again by its stored method, for any name of its judge."""
 
 from __future__ import annotations
 

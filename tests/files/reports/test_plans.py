@@ -1,4 +1,4 @@
-"""Files of a job come to one report: each row once, in any order, and what is missing by number."""
+"""A job's files make one report: each row once, in any order, missing rows by number."""
 
 from __future__ import annotations
 
@@ -100,7 +100,7 @@ def test_a_part_twice_counts_once(tmp_path: Path) -> None:
 
 @pytest.mark.rooms
 def test_missing_rows_are_told_by_number(tmp_path: Path) -> None:
-    """Of the plan; without one of what must be there, up to the last row."""
+    """The plan's missing rows are named; without a plan, the gaps before the last row."""
     every = rows()
     write(tmp_path / "a.parquet", every[:100])
     write(tmp_path / "b.parquet", every[150:300])
@@ -162,7 +162,7 @@ def test_files_of_two_evaluations_are_no_report(tmp_path: Path) -> None:
 
 @pytest.mark.rooms
 def test_rows_without_numbers_have_no_plan(tmp_path: Path) -> None:
-    """They stand in the order of the files."""
+    """Rows without numbers keep the order of the files."""
     from fullrecall import BatchScorer
 
     given = [{k: v for k, v in row.items() if k != "row"} for row in rows()]
@@ -173,7 +173,7 @@ def test_rows_without_numbers_have_no_plan(tmp_path: Path) -> None:
 
 
 def test_how_long_a_retriever_took_makes_no_other_content(tmp_path: Path) -> None:
-    """A part that was retrieved again has the same rows, whatever the calls took."""
+    """A part that was retrieved again has the same rows, even if its calls took longer."""
     for name, seconds in (("a", 0.25), ("b", 0.75)):
         retrieved = Retrieval([Context("oak", id="d1")], seconds=[seconds])
         sample = Sample(user_input="q", expected_ids=["d1"]).with_retrieval(retrieved)

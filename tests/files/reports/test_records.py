@@ -1,4 +1,4 @@
-"""Saved reports: what no run gives is refused by name, and what is saved comes back equal."""
+"""Saved reports: values that no run gives are refused by name, and a saved report loads equal."""
 
 from __future__ import annotations
 
@@ -170,7 +170,7 @@ TAMPERED: dict[str, tuple[Change, str]] = {
 
 
 class TestTampered:
-    """What no run gives is a `ReportError` that names line and field, and passes no gate."""
+    """A value no run gives is a `ReportError` that names line and field, and passes no gate."""
 
     @pytest.fixture
     def path(self, tmp_path: Path) -> Path:
@@ -210,7 +210,7 @@ class TestTampered:
         ],
     )
     def test_a_text_is_changed(self, path: Path, old: str, new: str, message: str) -> None:
-        """Numbers that are none, names that stand twice, an end that miscounts."""
+        """Invalid numbers, repeated names, and an end with a wrong count are refused."""
         text = path.read_text("utf-8")
         assert old in text
         path.write_text(text.replace(old, new, 1), "utf-8")
@@ -309,7 +309,7 @@ def saved(report: Report, path: Path, **options: Any) -> Report:
 
 
 class TestEqual:
-    """What is saved and loaded is equal, or `save` raises."""
+    """A saved report loads equal, or `save` raises."""
 
     @settings(max_examples=30, deadline=None)
     @given(metadata=st.dictionaries(st.text(), PLAIN, max_size=4), place=st.sampled_from("sc"))
@@ -354,7 +354,7 @@ class TestEqual:
 
     @pytest.mark.parametrize("default", [lambda value: value, lambda value: 1 / 0])
     def test_a_default_that_is_none(self, tmp_path: Path, default: Callable[[Any], Any]) -> None:
-        """What it makes must be plain, and it must make something."""
+        """A `default` that returns the object itself, or raises, is a `ReportError`."""
         with pytest.raises(ReportError, match=r"sample\.metadata|default must make"):
             of_metadata({"odd": {1}}).save(tmp_path / "r.jsonl", default=default)
 
@@ -372,7 +372,7 @@ class TestEqual:
             odd.save(tmp_path / "r.jsonl")
 
     def test_every_field_comes_back(self, tmp_path: Path) -> None:
-        """Findings with evidence, usage, what was not measured, and the methods."""
+        """Findings with evidence, usage, unmeasured claims, and the methods come back."""
         whole = report()
         loaded = saved(whole, tmp_path / "r.jsonl")
         assert list(loaded) == list(whole)
@@ -380,7 +380,7 @@ class TestEqual:
         assert loaded.summary().to_dict() == whole.summary().to_dict()
 
     def test_references_that_repeat_come_back(self, tmp_path: Path) -> None:
-        """What a run gives is never refused: the same text, ID, and passage wanted twice."""
+        """A report is not refused because its references repeat a text, an ID, or a passage."""
         text = "the Seine flows through Paris"
         sample = Sample(
             retrieved_contexts=[{"id": "a", "text": text, "source": "d", "start": 0, "end": 29}],

@@ -92,7 +92,7 @@ def test_ctrl_c_keeps_what_came_before(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("name", ["r.jsonl", "r.parquet"])
 def test_a_killed_run_leaves_what_it_had(name: str, tmp_path: Path) -> None:
-    """What it had written opens, says that it has no end, and passes no gate."""
+    """The file of a killed run opens, says that it has no end, and passes no gate."""
     program = """
 import os, signal, sys
 from tests.files.reports.test_streams import ids
@@ -120,7 +120,7 @@ evaluate(killed(), IdRecall(), output=sys.argv[1], progress=False)
 
 
 def test_columns_that_were_streamed_are_not_kept(tmp_path: Path) -> None:
-    """Only so many bytes of them stay, whatever the report holds; values are right all the same."""
+    """The cache keeps a bounded number of bytes of any report, and the values stay right."""
     from fullrecall.files.reports import row_groups
 
     report = evaluate(ids(2_000), IdRecall(), progress=False, output=tmp_path / "r.parquet")
