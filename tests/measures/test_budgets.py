@@ -1,4 +1,4 @@
-"""Budgets: what a measure counts of the calls, tokens and seconds that were paid for."""
+"""Budgets: a measure counts the contexts within a budget of calls, tokens, or seconds."""
 
 import random
 from collections import Counter
@@ -95,7 +95,7 @@ def _order_read(sample: Sample) -> list[int]:
 
 
 def _paid(sample: Sample, budget: CutBudget) -> Sample:
-    """Return the sample as if only what a budget pays for had been retrieved."""
+    """Return the sample as if only the contexts within the budget had been retrieved."""
     record = sample.retrieval
     assert record is not None
     assert record.contexts is not None
@@ -138,7 +138,7 @@ def test_measures_rise_with_the_budget() -> None:
 
 
 def test_a_table_reads_what_a_result_reads() -> None:
-    """Columns of many samples give what each sample gives by itself."""
+    """The columns of many samples give the values of each sample by itself."""
     rng = random.Random(10)
     samples = [_random_sample(rng) for _ in range(20)]
     report = evaluate(samples, IdRecall())
@@ -207,7 +207,7 @@ def test_what_is_not_known_is_undefined() -> None:
 
 
 def test_a_context_may_tell_its_tokens() -> None:
-    """What the metadata of a context says goes before the estimate."""
+    """Tokens in a context's metadata take precedence over the estimate."""
     contexts = [{"id": "a", "text": "x" * 400, "metadata": {"tokens": 3}}, {"id": "b", "text": "y"}]
     result = IdRecall().score(reference_context_ids=["a", "b"], retrieved_contexts=contexts)
     assert result[Recall @ tokens(2)] == 0.0
@@ -304,7 +304,7 @@ def test_what_is_returned_again_is_read_again() -> None:
 
 @pytest.mark.rooms
 def test_a_diagnosis_takes_a_budget() -> None:
-    """What a larger budget finds is beyond this one; what none finds has the causes of any k."""
+    """A target found in a larger budget is beyond this one; else the causes are those of any k."""
     from fullrecall.diagnosis import Cause, diagnose
 
     late = _report(20)

@@ -80,7 +80,7 @@ def test_mean_recall(case: dict[str, Any]) -> None:
 
 @pytest.mark.parametrize("case", of_kind("precision_len"))
 def test_precision(case: dict[str, Any]) -> None:
-    """Precision over what was retrieved."""
+    """Precision is over the retrieved contexts."""
     assert id_value(case, Precision) == pytest.approx(case["expected"])
 
 
@@ -163,7 +163,7 @@ def test_nuggets(case: dict[str, Any]) -> None:
 
 @pytest.mark.parametrize("case", GRADED, ids=lambda case: case["id"])
 def test_graded_measures_equal_those_of_other_tools(case: dict[str, Any]) -> None:
-    """trec_eval at two relevance levels, and linear and exponential gains of three others.
+    """trec_eval at two relevance levels, and linear and exponential gains of three other tools.
 
     Computed by the tools named on random rankings of ours (trec_eval through pytrec_eval-terrier
     0.5.11). ir_measures takes the exponential gain from gdeval, which rounds to five digits.

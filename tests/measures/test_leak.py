@@ -1,4 +1,4 @@
-"""Forbidden contexts, and questions that nothing answers."""
+"""Forbidden contexts, and unanswerable questions."""
 
 import random
 from itertools import product
@@ -34,7 +34,7 @@ def _score(**fields: Any) -> Result:
 
 
 def test_a_forbidden_id_within_k_leaks() -> None:
-    """1 where a forbidden ID stands within k, 0 elsewhere, whatever recall is."""
+    """Leak is 1 if a forbidden ID is within k, else 0, for any recall."""
     result = _score(
         retrieved_context_ids=["a", "b", "c"], reference_context_ids=["a"], forbidden_ids=["c", "x"]
     )
@@ -44,7 +44,7 @@ def test_a_forbidden_id_within_k_leaks() -> None:
 
 
 def test_it_is_undefined_only_where_nothing_is_forbidden() -> None:
-    """Recall may be undefined, or references missing: what is forbidden is looked for."""
+    """Forbidden IDs are looked for even if recall is undefined or references are missing."""
     seen = {"retrieved_context_ids": ["a"]}
     assert _score(**seen, reference_context_ids=["a"])[Leak] is None
     assert _score(**seen, forbidden_ids=[])[Leak] is None
@@ -68,7 +68,7 @@ def test_a_scorer_that_cannot_score_changes_nothing() -> None:
 
 
 def test_what_nothing_answers_must_bring_nothing() -> None:
-    """`answerable=False`: recall is undefined, and whatever is returned is a leak."""
+    """With `answerable=False`, recall is undefined, and any returned context is a leak."""
     for ids, leak in (([], 0.0), (["a"], 1.0)):
         for references in (None, ["a"]):
             result = _score(
@@ -118,7 +118,7 @@ def test_the_successor_of_a_superseded_reference_is_the_target() -> None:
     ],
 )
 def test_wrong_values(fields: dict[str, Any], named: str) -> None:
-    """A value of the wrong form is named, and what contradicts itself is refused."""
+    """A value of the wrong form is named, and contradictory fields are refused."""
     with pytest.raises(InputError, match=named):
         Sample(**fields)
 
@@ -198,7 +198,7 @@ def test_any_long_run_of_a_forbidden_text_leaks(seed: int) -> None:
 
 
 def test_a_document_is_forbidden_under_any_of_its_ids() -> None:
-    """A record knows one document by several IDs: whichever is forbidden, it leaks."""
+    """A document with several IDs in the record leaks if any of them is forbidden."""
     record = Retrieval([{"id": "chunk 7", "text": "t"}], other_ids={"chunk 7": ["hr_7"]})
     sample = Sample(forbidden_ids=["hr_7"]).with_retrieval(record)
     assert IdRecall().score(sample)[Leak] == 1.0
@@ -235,7 +235,7 @@ def test_zero_leaks_bound_the_rate() -> None:
 
 
 def _filtered(*, after: bool) -> Retrieval:
-    """Return a chain whose filter came after the retriever; the prompt had what it left."""
+    """Return a record of two contexts; with `after`, a filter kept the first from the prompt."""
     listed = [{"id": "secret", "text": "the salary"}, {"id": "open", "text": "the address"}]
     return Retrieval(
         listed,
@@ -246,7 +246,7 @@ def _filtered(*, after: bool) -> Retrieval:
 
 
 def test_the_list_leaks_and_the_prompt_does_not() -> None:
-    """Where a filter comes after the retriever, the list leaks, and what was read does not."""
+    """If a filter runs after the retriever, the list leaks, and the contexts read do not."""
     sample = Sample(
         id="q",
         retrieval=_filtered(after=True),
@@ -348,7 +348,7 @@ def test_unscored_samples_may_have_leaked() -> None:
 
 
 def test_csv_and_json_rows_carry_them(tmp_path: Path) -> None:
-    """Readers take the fields as any other."""
+    """Readers take the fields from CSV and JSON rows."""
     pandas = pytest.importorskip("pandas", reason="pandas is not installed")
     from fullrecall.read import from_rows, read
 

@@ -103,7 +103,7 @@ def test_measures_print_as_they_are_typed() -> None:
     ],
 )
 def test_what_is_no_measure_is_refused_by_name(text: str, problem: str) -> None:
-    """The message names what is wrong and the choices."""
+    """The message names the wrong part and the choices."""
     with pytest.raises(ParameterError) as caught:
         parse(text)
     assert problem in str(caught.value)
@@ -125,7 +125,7 @@ def test_thresholds_parse() -> None:
 
 
 def test_any_measure_of_any_result() -> None:
-    """What is no measure is refused, with the way out."""
+    """Anything but a measure is refused, with an example of one."""
     result = IdRecall().score(retrieved_ids=["a"], expected_ids=["a", "b"])
     assert [result[m] for m in (Recall, Hit, AllFound, AP @ 1)] == [0.5, 1.0, 0.0, 0.5]
     for wrong in ("recall@5", 5, None, Recall >= 0.5):

@@ -58,7 +58,7 @@ EXPECTED = {
 
 @pytest.fixture
 def own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Return the file of the measures; what the command line adds to `MEASURES` is taken back."""
+    """Yield the file of the measures; then remove the command line's additions to `MEASURES`."""
     monkeypatch.setattr("fullrecall.measures.MEASURES", MEASURES)
     before = dict(MEASURES)
     path = tmp_path / "own_measures.py"
@@ -122,7 +122,7 @@ def test_on_the_command_line(own: Path, tmp_path: Path) -> None:
 
 
 class Seen(GradedMeasure):
-    """Remembers what it was shown."""
+    """Remembers the findings and counts that it was given."""
 
     text = "seen"
     shown: ClassVar[list[tuple[Findings, int]]] = []

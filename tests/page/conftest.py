@@ -155,7 +155,7 @@ def report() -> Report:
 
 @pytest.fixture
 def diagnosis() -> Diagnosis:
-    """Why the first sample misses what it misses."""
+    """Return the causes of the targets that the first sample misses."""
     return Diagnosis(
         (
             Diagnosed("tower", "id_recall", "d3", "beyond_k", "it stands at rank 3", 3),
@@ -256,7 +256,7 @@ def again() -> Report:
 
 @pytest.fixture
 def opened(browser: Browser, tmp_path: Path) -> Iterator[Any]:
-    """Return what opens a page's HTML; after the test nothing may have gone wrong or out."""
+    """Yield a function that opens a page; an error, a popup, or a request fails the test."""
     everything: list[Opened] = []
 
     def opening(html: str, *, width: int = 1280, scheme: str = "light", **options: Any) -> Opened:

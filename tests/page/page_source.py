@@ -9,7 +9,7 @@ from typing import Any
 
 
 class Parsed(HTMLParser):
-    """A page as a browser's parser sees it: its elements, and what stands in scripts."""
+    """A page as a browser's parser sees it: its elements, and the content of its scripts."""
 
     def __init__(self, page: str) -> None:
         super().__init__()

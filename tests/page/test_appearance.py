@@ -23,7 +23,7 @@ pytestmark = pytest.mark.browser
 def test_it_fits_its_window(
     opened: Any, pages: dict[str, str], kind: str, width: int, scheme: str
 ) -> None:
-    """On a phone and a desktop nothing sticks out, closed or opened, whatever the texts are."""
+    """A page with any texts fits a phone and a desktop, with its samples closed or opened."""
     one = opened(pages[kind], width=width, scheme=scheme)
     assert one.fits()
     for button in one.page.locator(".open").all():
@@ -33,7 +33,7 @@ def test_it_fits_its_window(
 
 
 def test_light_and_dark(opened: Any, report: Report) -> None:
-    """It takes the reader's preference, and a button turns it round; nothing is stored."""
+    """It takes the reader's preference, and a button changes it without storing the choice."""
     ground = "getComputedStyle(document.body).backgroundColor"
     dark = opened(report.to_html(), scheme="dark")
     light = opened(report.to_html(), scheme="light")
@@ -46,7 +46,7 @@ def test_light_and_dark(opened: Any, report: Report) -> None:
 
 
 def test_without_javascript_the_summary_is_there(opened: Any, report: Report) -> None:
-    """A reader without scripts sees the scores and the curves, and is told what is missing."""
+    """A reader without scripts sees the scores, the curves, and a note on the missing parts."""
     one = opened(report.to_html(), java_script_enabled=False)
     assert one.page.locator(".overview").first.is_visible()
     assert one.page.locator("svg.chart").is_visible()
@@ -55,7 +55,7 @@ def test_without_javascript_the_summary_is_there(opened: Any, report: Report) ->
 
 
 def test_the_first_screen_answers(opened: Any) -> None:
-    """What fails, why, and what to change stand above the fold, failures before timeouts."""
+    """Failures, causes, and proposed changes are above the fold, failures before timeouts."""
     report = kinds_report()
     one = opened(report.to_html(measures=[Recall @ 5, Recall @ 10]))
     for text in ("What fails", "Why", "What to change"):
@@ -102,7 +102,7 @@ def test_axe_finds_nothing(
 
 
 def test_it_prints(opened: Any, report: Report) -> None:
-    """On paper the controls are gone and what was opened is there."""
+    """On paper the controls are hidden, and opened samples stay open."""
     one = opened(report.to_html(), scheme="dark")
     one.page.locator(".open").first.click()
     one.page.emulate_media(media="print")

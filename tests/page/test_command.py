@@ -17,7 +17,7 @@ from fullrecall.diagnosis import diagnose
 
 
 def run(*arguments: object) -> Any:
-    """Run the command line in this process; whatever is no exit is raised."""
+    """Run the command line in this process; raise any exception but an exit."""
     return CliRunner().invoke(app, [str(a) for a in arguments], catch_exceptions=False)
 
 
@@ -38,7 +38,7 @@ def saved(report: Report, after: Report, tmp_path: Path) -> dict[str, Path]:
 
 
 def test_a_report_becomes_a_page_beside_it(saved: dict[str, Path], tmp_path: Path) -> None:
-    """The page is what `to_html` returns; a page that is there is replaced."""
+    """The page equals the text that `to_html` returns; an existing page is replaced."""
     for _ in range(2):
         assert run("page", saved["before"]).exit_code == 0
     written = (tmp_path / "before.html").read_text("utf-8")
@@ -46,7 +46,7 @@ def test_a_report_becomes_a_page_beside_it(saved: dict[str, Path], tmp_path: Pat
 
 
 def test_two_reports_become_one_page(saved: dict[str, Path], tmp_path: Path) -> None:
-    """Two reports stand in the order of `compare`: what was before, what is after."""
+    """The page of two reports is that of `compare`, with the first report as before."""
     page = tmp_path / "change.html"
     done = run("page", saved["before"], saved["after"], "-o", page, "--title", "Change")
     assert done.exit_code == 0

@@ -68,7 +68,7 @@ def test_a_comparison_shows_the_measures_that_it_was_asked_for(
 
 
 def other_targets() -> Report:
-    """Return the report `before` of two samples: what they should find differs from `after`."""
+    """Return the report `before` of two samples: their targets differ from those of `after`."""
     return targets_of_two(["a", "b", "c"], ["x"])
 
 
@@ -118,7 +118,7 @@ def test_samples_of_one_report_alone_are_on_the_page(report: Report, fewer: Repo
 
 
 def test_a_comparison_answers_first() -> None:
-    """The verdict, what it costs, what broke, and what is mended."""
+    """The verdict comes first, then the cost, the broken questions, and the mended ones."""
 
     def made(failing: range) -> Report:
         samples = [

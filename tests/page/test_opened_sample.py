@@ -53,7 +53,7 @@ def test_an_opened_sample_explains_itself(opened: Any, report: Report, diagnosis
 
 
 def test_an_unscored_sample_says_why(opened: Any, report: Report) -> None:
-    """No score is no 0: the state and its reason stand in its place."""
+    """A missing score is not shown as 0: the state and its reason are shown instead."""
     one = opened(report.to_html())
     one.page.locator(".open").nth(3).click()
     text = one.page.locator(".detail").inner_text()
@@ -71,7 +71,7 @@ def test_a_rank_leads_to_its_context(opened: Any, report: Report) -> None:
 
 
 def test_united_calls_have_ranks_of_their_own(opened: Any) -> None:
-    """Contexts show their rank in their own call, the line that k draws, and what was read."""
+    """Contexts show their rank in their own call, the line at k, and which were read."""
     calls = [
         Call("keywords", "one", (Context("A", id="a"), Context("B", id="b"))),
         Call("vectors", "two", (Context("X", id="x"), Context("Y", id="y"), Context("Z", id="z"))),

@@ -1,4 +1,4 @@
-"""A page as a file: whole, the same bytes for the same report, and safe whatever the data hold."""
+"""A page as a file: whole, the same bytes for the same report, and safe with any data."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def test_the_page_is_one_file_that_names_no_other(report: Report) -> None:
 
 
 def test_the_policy_allows_this_script_and_this_style_alone(report: Report) -> None:
-    """Nothing is allowed by default; the hashes are those of what stands in the file."""
+    """The default policy allows no source; the hashes are those of the file's script and style."""
     parsed = Parsed(report.to_html())
     policy = next(
         attributes["content"]
@@ -57,12 +57,12 @@ def test_the_policy_allows_this_script_and_this_style_alone(report: Report) -> N
     assert rules["require-trusted-types-for"] == "'script'"
     assert rules["trusted-types"] == "'none'"
     assert len(parsed.code) == len(parsed.styles) == 1
-    # An inline style or handler is not covered by a hash: there is none.
+    # A hash does not cover an inline style or handler, so the page must not have any.
     assert not [a for _, a in parsed.tags if any(n == "style" or n.startswith("on") for n in a)]
 
 
 def test_the_script_never_reads_data_as_markup() -> None:
-    """No function that makes markup, code or requests of a text stands in the script."""
+    """The script calls no function that turns a text into markup, code, or a request."""
     code = (FILES / "page.js").read_text("utf-8")
     forbidden = (
         "innerHTML", "outerHTML", "insertAdjacentHTML", "document.write", "DOMParser", "eval(",
@@ -90,7 +90,7 @@ def test_the_same_report_gives_the_same_bytes(
 
 
 def test_the_page_is_written_and_returned(hostile: Report, tmp_path: Path) -> None:
-    """`path` gets what is returned, in UTF-8, whatever was there; no part is left beside it."""
+    """The file at `path` is replaced by the returned text in UTF-8; no partial file is left."""
     path = tmp_path / "page.html"
     path.write_text("old", encoding="utf-8")
     page = hostile.to_html(path, title="Ünïcode \ud83d")
@@ -131,7 +131,7 @@ def test_what_is_hidden_in_a_heading_is_shown(hostile: Report) -> None:
     )
 )
 def test_json_in_a_script_reads_back_and_ends_nothing(value: Any) -> None:
-    """Whatever the data is: it reads back equal, has no markup, and goes into UTF-8."""
+    """Any data reads back equal, has no markup, and can be encoded as UTF-8."""
     encoded = script_json(value)
     assert json.loads(encoded) == value
     assert not re.search("[<>&\u2028\u2029]", encoded)
@@ -139,7 +139,7 @@ def test_json_in_a_script_reads_back_and_ends_nothing(value: Any) -> None:
 
 
 def test_a_page_says_that_samples_are_missing(report: Report, after: Report) -> None:
-    """A run that ended early is no whole one, whatever its means are."""
+    """The page of a run that ended early says that samples are missing."""
     assert "Not all samples" not in report.to_html()
     assert "Not all samples" not in compare(report, after).to_html()
     report.stopped = "the run was <b>interrupted</b>"
@@ -150,7 +150,7 @@ def test_a_page_says_that_samples_are_missing(report: Report, after: Report) -> 
 
 
 def test_without_scripts_the_summary_is_there(report: Report) -> None:
-    """Means, coverage, reasons and curves stand in the HTML itself."""
+    """Means, coverage, reasons, and curves are in the HTML itself."""
     page = report.to_html(title="My retriever")
     text = " ".join(" ".join(Parsed(page).text).split())
     summary = report.summary()

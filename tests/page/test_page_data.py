@@ -1,4 +1,4 @@
-"""What a page holds of each sample: its values, misses, targets, evidence, and causes."""
+"""A page's data of each sample: its values, misses, targets, evidence, and causes."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def test_each_text_stands_once() -> None:
 
 
 def test_blocks_hold_every_sample_and_text() -> None:
-    """All blocks but the last are full, and the details name texts that are there."""
+    """All blocks but the last are full, and the details refer to texts on the page."""
     many = [
         Sample(
             id=f"s{n}",
@@ -53,7 +53,7 @@ def test_blocks_hold_every_sample_and_text() -> None:
 
 
 def test_the_index_tells_every_state_apart(report: Report) -> None:
-    """A score, its misses, undefined and unscored: never 0 for what was not measured."""
+    """Scored, undefined, and unscored samples differ; an unmeasured value is never 0."""
     cells = cells_of(report.to_html(measures=[Recall @ 2, Recall]))
     assert cells["tower"][0] == ["scored", [0.333333, 0.666667], [2, 1]]
     assert cells["rome"][0] == ["scored", [1.0, 1.0], [0, 0]]
@@ -74,7 +74,7 @@ MEASURES = (
 
 
 def test_every_value_is_that_of_the_result(report: Report) -> None:
-    """Whatever measure is chosen: each sample has what `result[measure]` says, None included."""
+    """For any measure, each sample has the value of `result[measure]`, None included."""
     page = report.to_html(measures=MEASURES)
     cells = cells_of(page)
     for row in report:
@@ -88,7 +88,7 @@ def test_every_value_is_that_of_the_result(report: Report) -> None:
 
 
 def test_misses_are_those_within_the_k_of_the_measure(report: Report) -> None:
-    """What stands beyond k, or in part within it, is missed; what the measure leaves out is not."""
+    """A target beyond k or only partly within it is missed; one the measure ignores is not."""
     cells = cells_of(report.to_html(measures=MEASURES))
     for row in report:
         for result, (_, _, missed) in zip(row.results, cells[row.label], strict=True):
@@ -113,7 +113,7 @@ def test_targets_that_a_measure_leaves_out_are_named() -> None:
 
 
 def test_a_measure_of_your_own_is_one_like_any(report: Report) -> None:
-    """Whatever its name and parameters are, they are text."""
+    """Its name and parameters are shown as text, even if they contain markup."""
 
     class Mine(Measure):
         note: str = "</script><script>window.hit = 1</script>"
@@ -183,7 +183,7 @@ def test_a_page_opens_with_the_measure_that_was_diagnosed(report: Report, diagno
 
 
 def test_where_targets_are_lost() -> None:
-    """How many references each list of the records has, and what is lost on the way to it."""
+    """The page counts the references in each list of the records, and those lost before it."""
     contexts = [Context(f"All that is known about {own} is here.", id=own) for own in "abcd"]
     record = Retrieval(contexts[:2], retrieved=contexts, read=["yes", "no"])
     sample = Sample(retrieval=record, reference_context_ids=[*"abce"])

@@ -1,4 +1,4 @@
-"""What a page says of all samples: means with intervals, charts, causes, and its head."""
+"""A page's figures of all samples: means with intervals, charts, causes, and its head."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from fullrecall.show.text import between
 
 
 def test_undefined_is_counted_for_each_measure() -> None:
-    """A sample of which a measure counts no target is in that measure's count alone."""
+    """A sample without a target for one measure is undefined in that measure's count alone."""
     samples = [
         Sample(id=str(grade), retrieved_context_ids=["a"], reference_context_ids={"a": grade})
         for grade in (1, 2)
@@ -85,7 +85,7 @@ def test_each_cause_has_its_share_of_each_score_and_its_fix(report: Report, diag
 
 
 def test_bounds_stand_beside_a_mean_that_lacks_samples(report: Report) -> None:
-    """What the mean would be if all unscored were 0, and if they were 1."""
+    """The page shows the mean with all unscored samples at 0, and with all of them at 1."""
     summary, page = report.summary()["id_recall"], report.to_html()
     for measure in (Recall, Recall @ 1):
         low, high = summary[measure].bounds or (None, None)

@@ -1,4 +1,4 @@
-"""A page in a browser runs nothing but its own script, whatever the data hold."""
+"""A page in a browser runs only its own script, with any data."""
 
 from __future__ import annotations
 

@@ -23,7 +23,7 @@ def test_it_loads_and_counts(opened: Any, report: Report) -> None:
 
 
 def test_it_sorts_by_a_score_with_the_unmeasured_last(opened: Any, report: Report) -> None:
-    """Up and down, what has no score stays below what has one; aria-sort says which."""
+    """Samples without a score stay last in both directions; aria-sort names the direction."""
     one = opened(report.to_html(measures=[Recall @ 2]))
     head = one.page.get_by_role("columnheader", name="id_recall@2")
     head.get_by_role("button").click()
@@ -37,7 +37,7 @@ def test_it_sorts_by_a_score_with_the_unmeasured_last(opened: Any, report: Repor
 
 
 def test_it_filters_by_outcome_score_and_cause(opened: Any, report: Report, diagnosis: Any) -> None:
-    """Each filter keeps what it says, and reset brings everything back."""
+    """Each filter keeps the samples that it names, and reset shows all of them."""
     one = opened(report.to_html(measures=[Recall @ 2], diagnosis=diagnosis))
     one.outcome("undefined")
     assert one.labels() == ["open"]
@@ -122,7 +122,7 @@ def test_the_measure_chosen_is_that_of_the_whole_page(opened: Any, report: Repor
 
 
 def test_sorting_and_filters_follow_the_measure(opened: Any, report: Report) -> None:
-    """What is found within one k is missed within a smaller one; the order changes with values."""
+    """A target found within k may be missed within a smaller k; the order follows the values."""
     one = opened(report.to_html(measures=[Recall @ 2, Recall @ 3, Recall(zero_division=1.0)]))
     one.page.locator("#by-score").select_option("0")
     one.outcome("undefined")
@@ -144,7 +144,7 @@ def test_sorting_and_filters_follow_the_measure(opened: Any, report: Report) -> 
 
 
 def test_it_searches_contexts_too(opened: Any, report: Report) -> None:
-    """Words are found in any text of a sample, all of them, in any case; else nothing is shown."""
+    """A sample is shown if its texts contain all words of the query, in any case."""
     one = opened(report.to_html())
     for query, found in (
         ("colosseum", ["tower", "rome"]),
@@ -189,7 +189,7 @@ def test_a_cause_is_a_filter_where_it_stands(opened: Any, report: Report, diagno
 
 
 def test_what_is_shown_can_be_kept_as_a_link(opened: Any) -> None:
-    """Filters, order, measure and opened samples stand in the address, and come back from it."""
+    """The address holds filters, order, measure, and opened samples, and restores them."""
     html = kinds_report().to_html(measures=[Recall @ 5, Recall @ 10])
     one = opened(html)
     one.page.get_by_role("link", name="Show what fails").click()

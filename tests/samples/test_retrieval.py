@@ -1,4 +1,4 @@
-"""The record of a retrieval: what it says does not depend on the order in which things came."""
+"""The record of a retrieval does not depend on the order in which its parts arrived."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def test_one_call_is_its_list() -> None:
 
 
 def test_several_calls_are_united_by_rank() -> None:
-    """A context stands at its rank in its own call, at the best of them where several have it."""
+    """A context has its rank in its own call, or its best rank if several calls have it."""
     record = of_calls([call("ab", query="one"), call("ca", query="two")])
     assert (ids(record.contexts), record.ranks) == ("acb", (1, 1, 2))
     assert record.line == "union of 2 calls"
@@ -85,7 +85,7 @@ def test_the_first_k_are_the_first_k_of_each_call(calls: list[Call]) -> None:
 
 
 def test_a_failed_call_leaves_the_sample_unscored() -> None:
-    """What the others returned is kept, and counts where that is asked for."""
+    """Contexts of the other calls are kept, and count with `failed_calls="score"`."""
     calls = [call("ab", query="one"), failed(query="two"), call("c", query="three")]
     record = of_calls(calls)
     assert record.error is not None
@@ -106,7 +106,7 @@ def test_a_failure_counts_unless_it_was_made_good() -> None:
 
 
 def test_a_reorderer_is_no_ranking() -> None:
-    """Ranks are those before it, of what it kept; alone and among several calls."""
+    """Kept contexts have their ranks from before it, alone and among several calls."""
     base = call("abcd", "dense")
     long = call("acdb", "LongContextReorder", children=(base,), reorders=True)
     record = of_calls([long])
@@ -118,7 +118,7 @@ def test_a_reorderer_is_no_ranking() -> None:
 
 
 def test_stages_are_named_and_ordered() -> None:
-    """Each stands before what took its contexts; the one that returned the final list is none."""
+    """A stage comes before the one that took its contexts; the final list is not a stage."""
     fused = call("ab", "fused", children=(call("a", "x"), call("b", "x"), failed("y")))
     top = call("a", "rerank", children=(fused,))
     record = of_calls([top], failed_calls="score")
@@ -173,7 +173,7 @@ def test_escapes_of_html_and_xml_are_undone(escaped: Any) -> None:
 def test_a_text_that_several_prompts_have_in_parts_was_read(
     parts: list[tuple[int, int | None]], read: str
 ) -> None:
-    """As synthesizers send what is too long for one prompt; what is left out is not read."""
+    """A text split over prompts, as synthesizers do, was read; omitted parts were not."""
     text = "".join(f"{LONG} Ships reach Rouen, and barges go on to Paris.".split())
     prompts = [f"Answer from: {text[start:end]} ~ and no more" for start, end in parts]
     assert read_in([Context(text)], prompts) == (read,)
@@ -272,7 +272,7 @@ SCORERS = [IdRecall(), TextRecall(), SpanRecall(min_run=4), ClaimRecall()]
 
 
 def scored(calls: list[Call]) -> dict[str, object]:
-    """Return every measure of every scorer, with what was missed and the reason."""
+    """Return every measure of every scorer, with the missed targets and the reason."""
     sample = Sample(
         retrieval=of_calls(calls),
         reference_context_ids={"a": 1, "b": 2, "z": 3},
@@ -359,7 +359,7 @@ def test_a_saved_result_keeps_its_ranks() -> None:
 
 @pytest.mark.parametrize("seed", range(20))
 def test_a_sample_with_another_retrieval_is_that_of_its_fields(seed: int) -> None:
-    """Whatever else it has, and whatever it had been retrieved before."""
+    """`with_retrieval` replaces the retrieval, takes its response if any, and keeps the rest."""
     rng = random.Random(seed)
     fields: dict[str, Any] = {
         "id": "q",

@@ -1,4 +1,4 @@
-"""Samples take what people already have, and say clearly what they cannot take."""
+"""Samples take the usual forms of rows, and name the fields that they cannot take."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ class TestNamesOfOtherTools:
         assert sample.metadata == {"mine": 1, "evolution_type": "simple"}
 
     def test_metadata_that_get_another_key_later_change_no_sample(self) -> None:
-        """The mapping is copied; what lies in it is the same object."""
+        """The mapping is copied; its values are the same objects."""
         tags = ["a"]
         metadata: dict[str, Any] = {"tags": tags}
         sample = Sample(user_input="q", metadata=metadata)
@@ -84,7 +84,7 @@ class TestNamesOfOtherTools:
         assert sample.with_retrieval(["t"]).metadata is not sample.metadata
 
     def test_names_lists_them(self) -> None:
-        """`Sample.names()` tells the user what is taken."""
+        """`Sample.names()` returns the accepted names of every field."""
         names = Sample.names()
         assert set(names["user_input"]) == {"question", "query", "input"}
         assert set(names) == {field.name for field in dataclasses.fields(Sample)}
@@ -175,14 +175,14 @@ class TestErrors:
             Sample(retrieved_contexts=[document])
 
     def test_the_place_is_part_of_the_message(self) -> None:
-        """`at` fills in what is not known yet."""
+        """`at` fills in the path and the line."""
         error = InputError("bad", field="x").at(path="f.jsonl", line=3)
         assert (str(error), error.field) == ("f.jsonl:3: bad", "x")
         assert str(InputError("bad").at(line=3)) == "sample 3: bad"
 
 
 class TestForms:
-    """What the values may look like."""
+    """The forms that the values may have."""
 
     def test_contexts(self) -> None:
         """Texts, contexts, mappings, and LangChain's dumped documents."""
@@ -319,7 +319,7 @@ class TestForms:
     ],
 )
 def test_what_a_sample_was_made_of_may_change_afterwards(name: str, items: object) -> None:
-    """Pipelines reuse and clear their lists: a sample has what stood in them when it was made."""
+    """Pipelines reuse and clear their lists: a sample keeps the content from when it was made."""
     sample = Sample(**{name: items})
     before = copy.deepcopy(sample.to_dict()[name])
     assert before

@@ -52,7 +52,7 @@ def report_of(*retrieved: str) -> Report:
 
 
 def test_a_report_shows_its_summary_with_coverage() -> None:
-    """Mean, interval, counts, reasons, and what the interval holds for stand side by side."""
+    """Mean, interval, the interval's meaning, counts, and reasons are side by side."""
     report = report_of("a", "x")
     shown = Tags(report._repr_html_())
     for text in (
@@ -69,7 +69,7 @@ def test_a_report_shows_its_summary_with_coverage() -> None:
 
 
 def test_a_comparison_shows_the_difference() -> None:
-    """The paired difference with its interval, over how many samples, and what is left out."""
+    """The paired difference has its interval, its number of samples, and the omitted ones."""
     comparison = compare(report_of("x"), report_of("a", "b"), Recall @ 3)
     shown = Tags(comparison._repr_html_())
     one = comparison["id_recall"][Recall @ 3]
@@ -86,7 +86,7 @@ def test_a_comparison_shows_the_difference() -> None:
 
 @pytest.mark.rooms
 def test_a_diagnosis_shows_gains_and_causes() -> None:
-    """What to change stands before why it was missed, with what to do."""
+    """Proposed changes come before the causes, each with its action."""
     from fullrecall import diagnose
 
     samples = [

@@ -42,7 +42,7 @@ def report_of(shift: int = 0) -> Report:
 
 
 def lines_of(ax: Any) -> dict[str, tuple[list[float], list[float]]]:
-    """Return what each labeled line of axes goes through."""
+    """Return the x and y values of each labeled line of axes."""
     return {
         line.get_label(): (list(line.get_xdata()), list(line.get_ydata()))
         for line in ax.get_lines()
@@ -92,7 +92,7 @@ def test_nothing_to_plot_is_said() -> None:
 
 
 def test_without_matplotlib_the_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The error is the command that installs what is missing."""
+    """The error has the command that installs the missing package."""
     monkeypatch.setitem(sys.modules, "matplotlib", None)
     report = report_of()
     with pytest.raises(MissingExtraError, match=r"pip install matplotlib$"):
@@ -100,7 +100,7 @@ def test_without_matplotlib_the_extra_is_named(monkeypatch: pytest.MonkeyPatch) 
 
 
 def test_a_k_beyond_all_numbers_is_drawn() -> None:
-    """Whoever asks for all contexts by an endless k gets a plot."""
+    """A plot can be drawn at a k far beyond the number of contexts."""
     sample = Sample(retrieved_ids=["a"], expected_ids=["a"])
     ax = evaluate([sample] * 3, IdRecall(), progress=False).plot(ks=(1, 10**30))
     assert list(ax.lines[0].get_xdata()) == [1.0, 1e30]

@@ -1,4 +1,4 @@
-"""One sheet, three writers: what one says, the others say."""
+"""One sheet, three writers: all three write the same content."""
 
 from __future__ import annotations
 
@@ -90,7 +90,7 @@ def test_the_verdict_is_that_of_the_outcome(before: list[int], after: list[int],
 
 
 def test_several_that_are_compared_are_decided_at_one_error_rate() -> None:
-    """An interval that leaves out 0 alone, and not with all the others, is no verdict."""
+    """An interval that excludes 0 alone, but not once corrected for all, gives no verdict."""
     reports = {"first": report([0] * 40)}
     reports |= {f"better {n}": report([1] * 7 + [0] * 33) for n in range(6)}
     alone = compare(reports["first"], reports["better 0"], Recall)

@@ -1,4 +1,4 @@
-"""Tables on terminals of any width: columns go below each other, and no number is cut."""
+"""Tables on terminals of any width: columns wrap, and no number is cut."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ from fullrecall.stats.summary import summary_sheet
 
 
 def printed(part: object, width: int) -> str:
-    """Return what a terminal of this width would show."""
+    """Return the text that a terminal of this width would show."""
     return terminal.printed(terminal.console(StringIO(), width=width), [part])  # type: ignore[list-item]
 
 
 def samples() -> list[Sample]:
-    """Return samples of which some are found."""
+    """Return twelve samples with some of their targets found."""
     return [
         Sample(id=n, retrieved_ids=["a", str(n % 3)], expected_ids=["a", "0"]) for n in range(12)
     ]
@@ -32,7 +32,7 @@ def samples() -> list[Sample]:
 
 @pytest.mark.parametrize("width", [1, 30, 80])
 def test_no_number_is_cut(width: int) -> None:
-    """Whatever the width, each figure of each of fifty scores is there in full."""
+    """Each figure of each of fifty scores is printed in full, at any width."""
     scorers = [IdRecall(name=f"recall_{n}") for n in range(50)]
     report = evaluate(samples(), scorers, progress=False)
     text = printed(terminal.Grid(summary_sheet(report.summary())), width)
@@ -50,7 +50,7 @@ def test_no_number_is_cut(width: int) -> None:
 
 @pytest.mark.parametrize("width", [20, 45, 80])
 def test_a_comparison_too(width: int) -> None:
-    """Difference, interval and p stand in full, below each other where there is no room."""
+    """Difference, interval, and p are printed in full, on lines of their own if narrow."""
     before = evaluate(samples(), IdRecall(), progress=False)
     worse = [Sample(**{**one.to_dict(), "retrieved_context_ids": ["a"]}) for one in samples()]
     after = evaluate(worse, IdRecall(), progress=False)

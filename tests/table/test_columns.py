@@ -243,7 +243,7 @@ def test_parts_give_what_the_whole_gives(some: list[Result], cut: int) -> None:
 @settings(max_examples=40)
 @given(st.lists(st.lists(st.floats(1e-6, 1) | st.just(1 / 3), max_size=9)))
 def test_sums_are_rounded_once(rows: list[list[float]]) -> None:
-    """As `math.fsum` rounds them, whatever the lengths of the rows."""
+    """Sums are rounded as by `math.fsum`, for rows of any length."""
     lists = Lists.of(rows, np.float64)
     assert row_sums(lists.values, lists.offsets).tolist() == [fsum(row) for row in rows]
 

@@ -1,4 +1,4 @@
-"""Several threads read one report: what one of them looked at last is no other's answer."""
+"""Several threads read one report: no thread gets the last value of another thread."""
 
 from __future__ import annotations
 

@@ -68,7 +68,7 @@ class Author:
         self.model = ScriptedChatModel(self.answer, name="author")
 
     def answer(self, request: ChatRequest) -> str | Completion | Exception:
-        """Return what the request asks for."""
+        """Return the scripted reply, or else one that fits the request's schema."""
         special = self.reply(request)
         if special is not None:
             return special

@@ -44,7 +44,7 @@ def sample(n: int, text: str = "") -> Sample:
 
 @pytest.fixture
 def opened(browser: Browser, tmp_path: Path) -> Iterator[Any]:
-    """Return what opens a review; after the test nothing may have gone wrong or out."""
+    """Yield a function that opens a review; an error, a popup, or a request fails the test."""
     said: list[str] = []
     requested: list[str] = []
     pages: list[Any] = []
@@ -102,7 +102,7 @@ def test_it_works_by_keyboard_alone(opened: Any, tmp_path: Path) -> None:
 
 
 def test_a_saved_file_goes_on(opened: Any, tmp_path: Path) -> None:
-    """What was decided before is there again; another set's is refused."""
+    """A review opens with its saved decisions; those of another set are refused."""
     given = [sample(n) for n in range(4)]
     page = opened(given, n=4)
     page.keyboard.press("g")
@@ -137,7 +137,7 @@ def test_hostile_texts_run_nothing(opened: Any, payloads: tuple[str, ...]) -> No
 
 @pytest.mark.parametrize("width", [360, 1280])
 def test_five_hundred_drafts(opened: Any, width: int) -> None:
-    """All can be decided one after the other; nothing sticks out."""
+    """Five hundred drafts can be decided in turn; the page stays within its window."""
     page = opened([sample(n) for n in range(500)], n=500, width=width)
     assert page.locator("#all li").count() == 500
     for _ in range(500):

@@ -1,4 +1,4 @@
-"""`check`: what is wrong with anybody's set is found, what is right is left alone."""
+"""`check`: the faults of any set are found, and correct samples are left alone."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def test_what_is_right_has_no_problem() -> None:
 
 
 def test_two_references_that_are_nearly_equal_are_one_problem() -> None:
-    """Whichever of them is named first."""
+    """Twins are reported once, in the order of the references."""
     for names in (("farms", "farms-copy"), ("farms-copy", "farms")):
         twins = [i for i in check([sample("a", *names)], PAGES).issues if i.problem is Problem.TWIN]
         assert [issue.detail for issue in twins] == [
@@ -250,7 +250,7 @@ def _empty(tmp_path: Any) -> Any:
 
 
 def test_a_term_of_the_corpus_is_not_copied() -> None:
-    """Seven words that stand in several documents are a term, and favor none of them."""
+    """Seven words that occur in several documents are a term, and are not a copy of one."""
     term = "the boundary layer on a flat plate in a shear flow"
     pages = {"a": f"We study {term} by series.", "b": f"Heat transfer near {term} is measured."}
     sample = Sample(user_input=f"Does {term} press?", reference_context_ids=["a"])

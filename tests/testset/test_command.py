@@ -16,7 +16,7 @@ from fullrecall.read import read
 
 
 def run(*arguments: object, code: int = 0) -> str:
-    """Return what a command prints; fails unless it ends with `code`."""
+    """Return the output of a command; fail unless it exits with `code`."""
     outcome = CliRunner().invoke(app, ["testset", *map(str, arguments)])
     assert outcome.exit_code == code, outcome.output
     return outcome.output
@@ -35,7 +35,7 @@ def folder(tmp_path: Path, documents: dict[str, str]) -> Path:
 def test_from_a_folder_to_a_reviewed_set(
     folder: Path, tmp_path: Path, author: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Generate, check, review, apply; each reads what the one before wrote."""
+    """Generate, check, review, and apply each read the file of the command before."""
     monkeypatch.setattr(command, "model_of", lambda *_: author.model)
     made, rejected = tmp_path / "set.jsonl", tmp_path / "rejected.jsonl"
     said = run(
@@ -128,7 +128,7 @@ def test_references_are_completed_from_files(tmp_path: Path) -> None:
 def test_a_judge_that_decides_nothing_shows_no_completeness(tmp_path: Path) -> None:
     """Without a reference answer the built-in judge cannot: no "100% complete" comes of that.
 
-    What each retriever returned is read from its saved report.
+    The retrieved contexts of each retriever are read from its saved report.
     """
     samples = tmp_path / "set.jsonl"
     samples.write_text('{"id": "q", "user_input": "fee?", "reference_context_ids": ["a"]}\n')
@@ -185,7 +185,7 @@ def test_labels_follow_their_corpus_from_the_command_line(tmp_path: Path) -> Non
 
 
 def test_a_set_is_exported_and_read_back(tmp_path: Path) -> None:
-    """What the form cannot hold is printed."""
+    """Losses in the exported form are printed."""
     samples = tmp_path / "set.jsonl"
     samples.write_text('{"id": "q", "user_input": "fee?", "reference_ids": [["a", "b"]]}\n')
     said = run("export", samples, "--format", "beir", "-o", tmp_path / "beir")

@@ -1,4 +1,4 @@
-"""`complete`: what nobody labeled is judged, and only what people confirm changes a number."""
+"""`complete`: unlabeled contexts are judged, and no figure changes without people's labels."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ QUESTIONS, DOCUMENTS = 40, 300
 
 @dataclass
 class Truth:
-    """A judge that knows, and errs where it is told to; it counts what it was asked."""
+    """A judge that knows the truth, errs where it is told to, and records its requests."""
 
     relevant: dict[str, set[str]]
     wrong: set[tuple[str, str]] = field(default_factory=set)
@@ -51,7 +51,7 @@ class Truth:
 
 @dataclass
 class World:
-    """Questions with several relevant documents, of which one each is labeled."""
+    """Questions with several relevant documents each, one of them labeled."""
 
     samples: list[Sample]
     relevant: dict[str, set[str]]
@@ -66,7 +66,7 @@ def text_of(number: int) -> str:
 
 @pytest.fixture
 def world() -> World:
-    """Three retrievers that find most of what is relevant near the top, by luck of their own."""
+    """Return a world of three independent retrievers that rank most relevant documents high."""
     draw = random.Random(0)
     relevant, samples = {}, []
     lists: dict[str, dict[str, list[int]]] = {"a": {}, "b": {}, "c": {}}
@@ -169,7 +169,7 @@ def test_a_relevant_outside_the_yeses_needs_a_second_person(world: World) -> Non
 
 
 def test_missing_verdicts_are_in_the_interval_and_missing_texts_are_said(world: World) -> None:
-    """What the judge is silent on is a stratum; what has no text is outside the frame."""
+    """Contexts without a verdict are a stratum; contexts without text are outside the frame."""
     silent = [text for texts in world.relevant.values() for text in sorted(texts)][::2]
     world.judge.silent = set(silent)
     alone = done(world)
@@ -208,7 +208,7 @@ def test_a_frame_without_texts_is_refused(world: World) -> None:
 
 
 def test_labels_of_a_part_of_the_strata_carry_no_figure(world: World) -> None:
-    """Where people saw only what the judge found, what it overlooked is unknown."""
+    """If only the judge's finds are labeled, the number it overlooked is unknown."""
     alone = done(world)
     finds = {one.item for one in alone.judged if one.relevant}
     labels = {item: said for item, said in labels_of(world, alone).items() if item in finds}
@@ -218,7 +218,7 @@ def test_labels_of_a_part_of_the_strata_carry_no_figure(world: World) -> None:
 
 
 def test_a_judge_that_is_often_wrong_adds_only_what_is_confirmed(world: World) -> None:
-    """Fewer than 80 % of its finds are right: no number rests on the others."""
+    """If fewer than 80 % of its finds are right, only confirmed finds are added."""
     first = done(world)
     not_relevant = [one for one in first.judged if not one.relevant]
     finds = len(first.judged) - len(not_relevant)
@@ -314,7 +314,7 @@ def test_near_equal_texts_are_judged_apart_and_are_one_target(world: World) -> N
 
 
 def test_what_the_references_name_is_not_judged(world: World) -> None:
-    """Nobody pays for what is known."""
+    """Labeled contexts are not sent to the judge."""
     done(world)
     for sample in world.samples:
         known = sample.reference_context_ids[0].any_of[0]

@@ -63,7 +63,7 @@ def test_a_single_rare_stratum_has_nearly_the_exact_interval(
 def test_dense_strata_have_the_mid_p_hypergeometric_interval(
     size: int, labeled: int, relevant: int
 ) -> None:
-    """The totals at which what was seen is not rare on either side, by SciPy's distribution."""
+    """The interval holds the totals for which the labels are not rare, by SciPy's distribution."""
 
     def kept(count: int) -> bool:
         there = stats.hypergeom(size, count, labeled)
@@ -94,7 +94,7 @@ def test_what_was_labeled_is_certain() -> None:
 
 
 def test_a_whole_stratum_is_counted() -> None:
-    """What was labeled as a whole has no uncertainty."""
+    """A stratum that is labeled as a whole has no uncertainty."""
     assert missing([Stratum("no", 40, 40, 7), Stratum("yes", 10, 10, 0)]) == (7, 7, 7)
     assert missing([Stratum("no", 0, 0, 0)]) == (0, 0, 0)
     assert completeness(21, Figure(7, 7, 7)) == pytest.approx((0.75, 0.75, 0.75))
@@ -102,7 +102,7 @@ def test_a_whole_stratum_is_counted() -> None:
 
 
 def test_wrong_labels_widen_the_interval() -> None:
-    """More where one person's word stands alone; the figure itself stays."""
+    """A single rater widens it more than two raters; the figure itself stays."""
     strata = [Stratum("yes", 100, 30, 12), Stratum("no", 900, 150, 3)]
     alone = [s._replace(twice=False) for s in strata]
     honest, twice, once = missing(strata), missing(strata, 0.05), missing(alone, 0.05)
@@ -112,7 +112,7 @@ def test_wrong_labels_widen_the_interval() -> None:
 
 
 def test_strata_and_labels_are_drawn_near_the_top_first() -> None:
-    """By what the judge said, by nearness, at least ten of each."""
+    """Strata are by verdict and nearness; at least ten labels, or all, are drawn of each."""
     kinds = ["yes"] * 50 + ["no"] * 400 + ["no verdict"] * 50
     strata = strata_of(kinds, [1 / (1 + at % 50) for at in range(500)])
     assert [len(members) for members in strata] == [20, 30, 20, 40, 100, 240, 5, 15, 30]

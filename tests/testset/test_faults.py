@@ -100,7 +100,7 @@ FAULTS: dict[Problem, Any] = {
 
 
 def reader() -> ScriptedChatModel:
-    """Return a model that judges truly: what is wrong stands in capitals."""
+    """Return a model that judges correctly: faults are written in capitals."""
 
     def answer(request: ChatRequest) -> Completion:
         asked = request.messages[1].content

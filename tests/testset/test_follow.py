@@ -1,4 +1,4 @@
-"""Labels keep a digest and a quote of what they name, and follow their corpus by its words."""
+"""Labels keep a digest and a quote of their texts, and follow their corpus by its words."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def test_a_renamed_text_is_found_under_its_new_id() -> None:
 
 @pytest.mark.parametrize("shared", [10, 30, 45])
 def test_overlapping_chunks_are_all_alternatives(shared: int) -> None:
-    """Whichever of them a retriever returns, it has the label's words; headings are left out."""
+    """Every overlapping chunk with the label's words is an alternative; headings are not."""
     chunks = {"heading": CORPUS["d0"].split()[3]}
     for name, text in CORPUS.items():
         there = text.split()
@@ -244,7 +244,7 @@ def test_the_table_begins_with_what_needs_a_look(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("odd", [3, True, "text", [1], {"a": 3}, {"a": {"digest": 3, "quote": 5}}])
 def test_metadata_of_any_form_is_no_anchor(odd: Any) -> None:
-    """What a user keeps under that name, and is none, leaves the label without one."""
+    """Foreign metadata under the anchors' name leaves the label without an anchor."""
     sample = Sample(
         id="q",
         reference_context_ids=["a"],

