@@ -1,4 +1,4 @@
-"""Files to read, and how far a reader gets with them."""
+"""Fixtures that write a file, and that read one up to its error."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""CSV: JSON in list cells, quoting, delimiters, and physical line numbers."""
+"""CSV: JSON in list cells, quoting, delimiters, and line numbers of the file."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class TestCells:
     """A cell is a text, or a list in JSON, by the field that its column means."""
 
     def test_lists_are_json(self, write: Write) -> None:
-        """Arrays, graded objects and any-of groups go in as they do in JSON Lines."""
+        """Arrays, graded objects, and any-of groups are read as in JSON Lines."""
         path = write(
             "a.csv",
             HEADER
@@ -81,7 +81,7 @@ class TestCells:
         ],
     )  # fmt: skip
     def test_ids_may_be_separated_or_pythons(self, write: Write, cell: str, ids: list[Any]) -> None:
-        """One kind of separator, no white space within; or a list as Python prints it."""
+        """IDs may have one kind of separator and no spaces, or be a list as Python prints it."""
         path = write("a.csv", f'id,reference_ids\n1,"{cell}"\n')
         assert list(read(path)) == [Sample(id="1", reference_context_ids=ids)]
 
@@ -112,7 +112,7 @@ class TestCells:
 
     @pytest.mark.parametrize("cell", ['["d1", "d2"]', "['d1', 'd2']", "[1, 2]"])
     def test_a_list_is_no_answer(self, write: Write, until_error: UntilError, cell: str) -> None:
-        """A column that some call the answer may hold IDs; one text in a list is the answer."""
+        """A column named as an answer may hold IDs; a list with a single text is the answer."""
         rows = [["Ground Truth"], [cell]]
         path = write("a.csv", pd.DataFrame(rows[1:], columns=rows[0]).to_csv(index=False))
         _, error = until_error(read(path))
@@ -170,7 +170,7 @@ class TestFormat:
         ],
     )
     def test_the_usual_kinds(self, write: Write, name: str, content: str) -> None:
-        """Byte order marks, semicolons, tabs, padded headers and rows of bare delimiters."""
+        """Byte order marks, semicolons, tabs, padded headers, and empty rows are read."""
         expected = Sample(user_input="q", retrieved_contexts=["a"])
         if name == "a.tsv":  # an unquoted cell that holds quotes is CSV all the same
             content = content.replace('["a"]', '"[""a""]"')
@@ -192,7 +192,7 @@ class TestFormat:
     def test_malformed_rows(
         self, write: Write, until_error: UntilError, rows: str, line: int, says: str
     ) -> None:
-        """Each is named at its line, after the rows before it."""
+        """A malformed row is an error at its line, after the rows before it are yielded."""
         before, error = until_error(read(write("a.csv", HEADER + rows)))
         assert before == [Sample(user_input="q")]
         assert error.line == line
@@ -228,7 +228,7 @@ class TestFormat:
     def test_an_unclosed_quote_does_not_swallow_the_file(
         self, write: Write, until_error: UntilError, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        """A record stops at the limit, so that one quote cannot bring all into memory."""
+        """A record ends at the limit, so one quote cannot load the whole file into memory."""
         monkeypatch.setattr(text_files, "MAX_LINE_LENGTH", 100)
         path = write("a.csv", 'question\nq\n"q\n' + "x" * 50 + "\n" * 1000)
         before, error = until_error(read(path))
@@ -239,7 +239,7 @@ class TestFormat:
     def test_the_limit_is_of_a_record_not_of_the_file(
         self, write: Write, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        """Many rows below the limit are read, however much they are together."""
+        """Rows below the limit are read, for any size of the whole file."""
         monkeypatch.setattr(text_files, "MAX_LINE_LENGTH", 10)
         path = write("a.csv", "question\n" + "q\n" * 1000)
         assert sum(1 for _ in read(path)) == 1000

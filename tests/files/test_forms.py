@@ -53,7 +53,7 @@ def test_what_a_user_puts_beside_another_tools_columns_is_kept() -> None:
     ],
 )  # fmt: skip
 def test_a_doubt_is_an_error_with_the_plan(columns: dict[str, Any], line: dict[str, str]) -> None:
-    """The proposals of the plan are read."""
+    """`from_rows` accepts the plan that the error proposes."""
     row = {"question": "q", **columns}
     with pytest.raises(InputError) as caught:
         one(row)
@@ -135,14 +135,14 @@ def test_a_row_of_another_form_is_an_input_error(columns: list[str]) -> None:
 
 
 def test_deepevals_goldens() -> None:
-    """`context` is what should be retrieved."""
+    """In DeepEval's goldens `context` is the reference contexts."""
     sample = one({"input": "q", "expected_output": "a", "context": ["c"], "source_file": "f"})
     assert (sample.user_input, sample.reference) == ("q", "a")
     assert sample.reference_contexts[0][0].text == "c"
 
 
 def test_folders_of_beir(tmp_path: Path) -> None:
-    """Questions and grades of a split; another split by its name."""
+    """A BEIR folder gives the questions and grades of its test split, or of a named one."""
     (tmp_path / "qrels").mkdir()
     (tmp_path / "queries.jsonl").write_text('{"_id": "q1", "text": "one?"}\n')
     (tmp_path / "qrels/test.tsv").write_text("query-id\tcorpus-id\tscore\nq1\td1\t2\n")
@@ -177,7 +177,7 @@ def test_of_a_conversation_the_last_question_is_retrieved_for(name: str) -> None
     ],
 )
 def test_usual_names_in_any_case(row: dict[str, Any], field: str, value: Any) -> None:
-    """As people call these columns."""
+    """Usual column names are known in any case."""
     sample = one(row)
     found = {
         "ids": lambda: ids(sample),
@@ -197,7 +197,7 @@ def test_what_may_be_an_answer_or_ids_is_an_error(name: str) -> None:
 
 @pytest.mark.parametrize("library", [pd, pl])
 def test_frames_whose_lists_became_texts(library: Any) -> None:
-    """As `read_csv` of pandas or polars gives them."""
+    """List cells that `read_csv` of pandas or polars returns as texts are read as lists."""
     frame = library.DataFrame(
         {"Question": ["q"], "relevant_ids": ["['d1', 'd2']"], "retrieved_ids": ["d2;d3"]}
     )
@@ -207,7 +207,7 @@ def test_frames_whose_lists_became_texts(library: Any) -> None:
 
 
 def test_id_key_of_rows_and_files(tmp_path: Path) -> None:
-    """A dotted path, into metadata where the context lacks it, or a function."""
+    """`id_key` is a dotted path, looked up in metadata too, or a function."""
     row = {"question": "q", "contexts": [{"text": "t", "metadata": {"source": {"file": "a.md"}}}]}
     (tmp_path / "a.jsonl").write_text(json.dumps(row) + "\n")
     for key in ("metadata.source.file", "source.file", lambda c: c["metadata"]["source"]["file"]):
@@ -221,7 +221,7 @@ def test_id_key_of_rows_and_files(tmp_path: Path) -> None:
 
 
 def test_what_is_read_is_bounded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A packed bomb, and messages that repeat the input."""
+    """A compressed bomb is an error, and a message can name 5,000 columns."""
     monkeypatch.setattr(text_files, "MAX_TEXT_LENGTH", 1 << 20)
     bomb = tmp_path / "bomb.json.gz"
     bomb.write_bytes(gzip.compress(b"[" + b" " * (4 << 20) + b"]"))
@@ -260,7 +260,7 @@ def test_a_file_of_deepeval_is_known_by_its_columns(tmp_path: Path) -> None:
 
 
 def test_a_short_row_and_a_long_one_say_what_to_mend(tmp_path: Path) -> None:
-    """Neither is guessed at."""
+    """A row that is shorter or longer than the header is an error."""
     path = tmp_path / "s.csv"
     for row, told in (("q,d1", "an empty cell as nothing"), ("q,d1,d2,d3", "hold the delimiter")):
         path.write_text(f"question,retrieved_ids,expected_ids\n{row}\n", encoding="utf-8")

@@ -32,7 +32,7 @@ def ids(row: dict[str, Any], **options: Any) -> list[str]:
     ],
 )
 def test_a_doubt_is_asked(columns: dict[str, Any], says: str) -> None:
-    """Each was once a number about something else, without a word."""
+    """Each of these files once gave a wrong number without an error."""
     with pytest.raises(InputError, match=says):
         list(from_rows([{"question": "Who?", **columns}]))
 
@@ -50,14 +50,14 @@ def test_a_doubt_is_asked(columns: dict[str, Any], says: str) -> None:
     ],
 )  # fmt: skip
 def test_references_by_names_and_values(columns: dict[str, Any], found: list[str]) -> None:
-    """Gold names are never a retrieval; counts are no references; a page has its document."""
+    """Gold columns are never a retrieval, counts never references; a page needs its document."""
     (sample,) = from_rows([{"question": "Who?", **columns}])
     assert ids({"question": "Who?", **columns}) == found
     assert not sample.has_retrieval
 
 
 def test_columns_that_no_field_takes_are_metadata(tmp_path: Path) -> None:
-    """Named by the user, left out, or as they are; pandas' index goes."""
+    """Other columns are metadata unless renamed or left out; the index of pandas is dropped."""
     path = tmp_path / "a.csv"
     path.write_text("Unnamed: 0,question,gold_id,type,note\n0,Who?,d1,fact,x\n1,Why?,d2,cause,y\n")
     assert next(read(path)).metadata == {"type": "fact", "note": "x"}
@@ -74,7 +74,7 @@ def test_a_row_with_other_columns_has_a_plan_of_its_own() -> None:
 
 
 def test_a_field_that_the_file_lacks_is_not_guessed() -> None:
-    """`fields={"x": None}` says so."""
+    """`fields={"x": None}` keeps a field empty."""
     row = {"question": "q", "answer": "a", "source": "wiki"}
     (sample,) = from_rows([row], fields={"reference_context_ids": None})
     assert (sample.reference, sample.metadata) == ("a", {"source": "wiki"})
@@ -127,7 +127,7 @@ def test_a_reference_that_holds_ids_is_not_an_answer(
 
 
 def test_an_answer_beside_reference_ids_may_look_like_one(tmp_path: Path) -> None:
-    """So `write_jsonl` writes a null for the IDs."""
+    """An answer may look like an ID next to reference IDs, so `write_jsonl` writes null IDs."""
     samples = [Sample(user_input="Who?", reference="doc_1")]
     write_jsonl(samples, tmp_path / "own.jsonl")
     assert list(read(tmp_path / "own.jsonl")) == samples
@@ -136,7 +136,7 @@ def test_an_answer_beside_reference_ids_may_look_like_one(tmp_path: Path) -> Non
 
 
 def test_rows_in_several_lists_are_all_read(tmp_path: Path) -> None:
-    """Those of two documents, or of two splits; deeper ones are asked for."""
+    """The rows of two documents or two splits are all read; deeper lists are an error."""
     rows = [{"question": "Who?", "expected_ids": ["a"]}]
     assert plan_for({"first": rows, "second": rows}, tmp_path).rows == "*"
     assert len(list(read(tmp_path / "rows.json"))) == 2
@@ -145,7 +145,7 @@ def test_rows_in_several_lists_are_all_read(tmp_path: Path) -> None:
 
 
 def test_an_offset_is_not_a_place_in_a_document(tmp_path: Path) -> None:
-    """A template joins pages and sections alone."""
+    """An ID template joins pages and sections, but not offsets."""
     snippet = {"document": "a.html", "offsetInBeginSection": 3, "text": "The text that is meant."}
     plan = plan_for([{"question": "Who?", "snippets": [snippet]}], tmp_path)
     assert plan.fields["reference_context_ids"] == "snippets[].document"

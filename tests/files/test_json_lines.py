@@ -69,7 +69,7 @@ class TestReading:
 
 
 class TestErrors:
-    """Each names the file, the line, the field and the way out, after all before it."""
+    """Each error names the file, line, field, and a fix, after the rows before are yielded."""
 
     @pytest.mark.parametrize(
         ("row", "field", "says"),
@@ -139,13 +139,13 @@ class TestErrors:
 
     @pytest.mark.parametrize("encoding", ["utf-16", "utf-8-sig"])
     def test_a_byte_order_mark_tells_the_encoding(self, write: Write, encoding: str) -> None:
-        """Excel's "Unicode text" is UTF-16; packed, too."""
+        """Excel's "Unicode text" is read as UTF-16, also compressed."""
         content = GOOD.encode(encoding)
         assert list(read(write("a.jsonl", content))) == [GOOD_SAMPLE]
         assert list(read(write("b.jsonl.gz", gzip.compress(content)))) == [GOOD_SAMPLE]
 
     def test_damaged_utf_16_is_named(self, write: Write, until_error: UntilError) -> None:
-        """Half a character at the end."""
+        """A UTF-16 file that ends within a character is an error."""
         _, error = until_error(read(write("a.jsonl", GOOD.encode("utf-16")[:-1])))
         assert "utf-16" in error.problem
 
@@ -161,7 +161,7 @@ class TestErrors:
         assert "truncated" in error.problem
 
     def test_gzip_with_a_wrong_checksum(self, write: Write, until_error: UntilError) -> None:
-        """Data that unpack to something else than was packed do not pass for good."""
+        """A gzip file with a wrong checksum is an error."""
         packed = bytearray(gzip.compress(GOOD.encode()))
         packed[-8] ^= 0xFF
         _, error = until_error(read(write("a.jsonl.gz", bytes(packed))))
@@ -195,7 +195,7 @@ class TestErrors:
             read(tmp_path / "typo.jsonl")
 
     def test_directories_are_met_at_the_call(self, tmp_path: Path) -> None:
-        """A directory is called one."""
+        """The error for a directory says that it is one."""
         with pytest.raises(InputError, match="is a directory"):
             read(tmp_path)
 

@@ -46,7 +46,7 @@ def test_rows_and_gaps(save: Save) -> None:
 
 
 def test_gaps_inside_lists(save: Save) -> None:
-    """An any-of group without a grade has none, beside one that has."""
+    """An any-of group without a grade keeps none, next to a graded group."""
     groups = [{"any_of": ["a", "b"], "grade": 2.0}, {"any_of": ["c"]}]
     path = save([{"reference_ids": groups}])
     assert list(read(path)) == [Sample(reference_context_ids=groups)]
@@ -61,7 +61,7 @@ def test_batches_make_no_difference(save: Save, monkeypatch: pytest.MonkeyPatch)
 
 
 def test_errors_name_the_row(save: Save, until_error: UntilError) -> None:
-    """Rows count from 1 across batches; what came before is yielded."""
+    """Rows count from 1 across batches, and the rows before the error are yielded."""
     pa = pytest.importorskip("pyarrow", reason="needs the parquet extra")
     table = pa.table({"id": [1.0 if n == 50 else None for n in range(60)]})
     before, error = until_error(read(save(table)))
@@ -70,7 +70,7 @@ def test_errors_name_the_row(save: Save, until_error: UntilError) -> None:
 
 
 def test_arrow_maps(save: Save, until_error: UntilError) -> None:
-    """A map column is a mapping; a key that stands twice is an error, as in JSON."""
+    """A map column is a mapping; a repeated key is an error, as in JSON."""
     pa = pytest.importorskip("pyarrow", reason="needs the parquet extra")
     pairs = [[("a", 1.0), ("b", 2.0)], None, [("a", 1.0), ("a", 2.0)]]
     maps = pa.array(pairs, type=pa.map_(pa.string(), pa.float64()))

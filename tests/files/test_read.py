@@ -65,11 +65,11 @@ class TestFormats:
 
 
 class TestJsonArrays:
-    """An array of rows, each placed at its line."""
+    """Errors in an array of rows name the row's line."""
 
     @pytest.mark.parametrize("text", ["[{0}]", " [\n{0},\n{0}\n]\n", "\ufeff[{0},{0},{0}]"])
     def test_rows(self, write: Write, text: str) -> None:
-        """Layout makes no difference."""
+        """Line breaks and indents in an array make no difference."""
         rows = text.replace("{0}", LINE)
         assert list(read(write("a.json", rows))) == [SAMPLE] * text.count("{0}")
 
@@ -83,7 +83,7 @@ class TestJsonArrays:
     def test_a_row_that_is_no_sample_is_named_by_its_number(
         self, write: Write, until_error: UntilError, rest: str, says: str
     ) -> None:
-        """After the rows before it."""
+        """The error names the row's number, after the rows before it are yielded."""
         before, error = until_error(read(write("a.json", f"[\n{LINE.strip()}{rest}")))
         assert before == [SAMPLE]
         assert error.problem.startswith(says)
@@ -100,7 +100,7 @@ class TestJsonArrays:
     def test_what_is_no_json_is_placed(
         self, write: Write, until_error: UntilError, rest: str, line: int | None, says: str
     ) -> None:
-        """After the rows before it: an array is read item by item."""
+        """An array is read item by item: the rows before invalid JSON are yielded."""
         before, error = until_error(read(write("a.json", f"[\n{LINE.strip()}{rest}")))
         assert before == [SAMPLE]
         assert error.line == line
@@ -135,7 +135,7 @@ class TestJsonArrays:
 
     @pytest.mark.parametrize("text", [LINE, LINE * 2, f"\n{LINE}\n{LINE}", '{"question":\n "q"}'])
     def test_objects_without_an_array(self, write: Write, text: str) -> None:
-        """One sample, or one a line as Hugging Face's `to_json` writes them."""
+        """An object is one sample, or one per line as Hugging Face's `to_json` writes them."""
         assert list(read(write("a.json", text))) == [SAMPLE] * text.count("question")
 
     def test_invalid_utf8_is_placed(self, write: Write, until_error: UntilError) -> None:

@@ -44,12 +44,12 @@ def dataset() -> Any:
 
 @pytest.fixture
 def pandas() -> Any:
-    """The library, where it is installed."""
+    """Return pandas, or skip the test if it is not installed."""
     return pytest.importorskip("pandas", reason="needs the pandas extra")
 
 
 class Model:
-    """Stands for a pydantic model, as ragas and LlamaIndex use them."""
+    """A stand-in for a pydantic model, as ragas and LlamaIndex use them."""
 
     def __init__(self, **fields: Any) -> None:
         self.fields = fields
@@ -311,12 +311,12 @@ class TestFrames:
 
     @pytest.mark.parametrize("made", [_pandas, _polars, _arrow])
     def test_renamed_columns(self, made: Callable[[], Any]) -> None:
-        """As in rows."""
+        """Columns of frames are renamed as in rows."""
         samples = from_rows(made(), rename={"question": "reference", "answer": None})
         assert [one.reference for one in samples] == ["q", "p", "n"]
 
     def test_a_key_of_a_map_that_stands_twice(self) -> None:
-        """Either value may be meant."""
+        """A repeated key of a map is an error, because either value may be right."""
         import pyarrow as pa
 
         pairs = pa.array([[("d1", 3), ("d1", 1)]], type=pa.map_(pa.string(), pa.int64()))
@@ -324,7 +324,7 @@ class TestFrames:
             list(from_rows(pa.table({"reference_ids": pairs})))
 
     def test_a_frame_that_has_a_column_of_samples(self) -> None:
-        """Its columns are no attributes of it."""
+        """A frame with a column named `samples` is read as a frame."""
         import pandas as pd
 
         frame = pd.DataFrame({"user_input": ["q"], "samples": [1]})
@@ -332,7 +332,7 @@ class TestFrames:
         assert sample.user_input == "q"
 
     def test_a_retriever_may_return_one(self) -> None:
-        """As LanceDB does: rows, and not the names of its columns."""
+        """A retriever may return a data frame, as LanceDB's does: its rows are the contexts."""
         import polars as pl
 
         for frame in (pl.DataFrame({"id": ["d1"], "text": ["t"]}), _pandas()[["question"]]):
@@ -344,7 +344,7 @@ class TestFrames:
 
 
 def test_the_rows_that_make_a_plan_are_bounded_by_their_characters() -> None:
-    """A long row, or a long list in one, is enough."""
+    """A long row, or a long list in a row, ends the rows that make a plan."""
     for body in ("x" * 2**21, ["x" * 100] * 20_000):
         taken: list[int] = []
 
@@ -359,7 +359,7 @@ def test_the_rows_that_make_a_plan_are_bounded_by_their_characters() -> None:
 
 
 def test_a_watched_reader_ends_between_two_rows() -> None:
-    """As a run with a deadline watches it."""
+    """A reader that a run with a deadline watches ends between two rows."""
     seen: list[int] = []
 
     def check() -> None:

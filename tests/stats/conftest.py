@@ -1,4 +1,4 @@
-"""Reports over the demo's collection: a real retriever, and the same made worse on purpose."""
+"""Reports on the demo's collection: a real retriever, and deliberately worse versions of it."""
 
 from __future__ import annotations
 
@@ -83,7 +83,7 @@ def reports() -> Mapping[str, Report]:
 def saved(
     reports: Mapping[str, Report], tmp_path_factory: pytest.TempPathFactory
 ) -> Mapping[str, Path]:
-    """Return where these reports are saved."""
+    """Return the paths of these saved reports."""
     place = tmp_path_factory.mktemp("reports")
     for name, report in reports.items():
         report.save(place / f"{name}.jsonl")

@@ -36,7 +36,7 @@ class SlowAccounts:
         return math.fsum(x[j] - x[a] for x in self.answers) / math.sqrt(self.variance(a, j))
 
     def bet(self, a: int, left: int) -> tuple[int, float]:
-        """Return whom a is bet against, and how much of its capital."""
+        """Return the rival that a is bet against, and the share of a's capital at stake."""
         rivals = [j for j in range(self.retrievers) if j != a and self.alive[j]]
         if not rivals or not self.alive[a] or self.capital[a] >= 20:
             return a, 0.0
@@ -61,7 +61,7 @@ class SlowAccounts:
         ]
 
     def more(self) -> float | None:
-        """Return about how many more questions would settle it, not rounded."""
+        """Return the estimated number of further questions that settle the race, not rounded."""
         alive = [a for a in range(self.retrievers) if self.alive[a]]
         totals = [math.fsum(x[a] for x in self.answers) for a in range(self.retrievers)]
         best = max(alive, key=totals.__getitem__)
@@ -83,7 +83,7 @@ class SlowAccounts:
 def run_call(
     values: np.ndarray, learn: Callable[[np.ndarray, int], None], look: Callable[[], bool]
 ) -> None:
-    """Put a call's questions to a race, with evenly spread looks, until one is left."""
+    """Run a call's questions through a race, with evenly spread looks, until one is left."""
     step = math.ceil(len(values) / LOOKS)
     for position, answers in enumerate(values, start=1):
         learn(answers, len(values) - position + 1)
@@ -177,7 +177,7 @@ def test_a_name_is_worse_by_more_than_the_tolerance_in_five_percent_at_most(law:
 
 
 def test_the_tolerance_names_even_ones() -> None:
-    """Two equal ones are both named, from 40 equal questions on; a failing one is not."""
+    """Two equal retrievers are both named after 40 equal questions; a failing one is not."""
     accounts = Accounts.open(3, within=0.2)
     for left in range(60, 0, -1):
         values = np.array([1.0, 1.0, 0.0])
@@ -189,7 +189,7 @@ def test_the_tolerance_names_even_ones() -> None:
 
 
 def test_unscored_questions_drop_nobody() -> None:
-    """A retriever that fails always is at its best where it is challenged: its account shrinks."""
+    """Unscored questions never drop a retriever, because they count in its favor."""
     accounts = Accounts.open(2)
     for left in range(200, 0, -1):
         accounts.learn(np.array([1.0, 0.0]), np.array([1.0, 1.0]), left)
@@ -210,14 +210,14 @@ def test_doubt_never_speeds_up_a_drop(answers: list[tuple[int, int]]) -> None:
 
 
 def test_accounts_that_do_not_fit_together_are_refused() -> None:
-    """As of a damaged file."""
+    """Accounts of mismatched sizes, as of a damaged file, are an error."""
     accounts = Accounts.open(3)
     with pytest.raises(ValueError, match="not all of"):
         replace(accounts, ahead=np.zeros((1, 1)))
 
 
 def test_nothing_settles_an_even_race() -> None:
-    """Two that are even need no number; one that is left needs none either."""
+    """An even race has no estimate, and neither has a race with one retriever left."""
     accounts = Accounts.open(2)
     assert accounts.more() is None
     accounts.surviving[0] = False

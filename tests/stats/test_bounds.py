@@ -167,7 +167,7 @@ class TestNumbers:
 
     @pytest.mark.parametrize("least", [0.0, -1.0])
     def test_edges(self, least: float) -> None:
-        """No values, a mean at either end of the range or beyond it."""
+        """Bounds hold without values, and for a mean at an end of the range or beyond it."""
         none = Counts.of([])
         assert mean_above(none, 0.5, least=least) == 1
         assert mean_below(none, 0.5) == 1
@@ -278,7 +278,7 @@ def _excess(found: list[tuple[float, float]]) -> list[float]:
 
 
 class TestPower:
-    """A promise that is kept by never deciding is worth nothing."""
+    """The test decides with a feasible number of samples."""
 
     @pytest.mark.parametrize(
         ("counts", "threshold", "least"),
@@ -304,7 +304,7 @@ class TestPower:
         assert p(needed) <= 0.05 < p(needed - 1)
 
     def test_no_number_is_enough_at_the_threshold_itself(self) -> None:
-        """None where nothing up to ten million decides, and without values."""
+        """`needed` is None if ten million samples do not decide, and without values."""
         assert groups_needed(hits(9, 10), 0.9, 0.05) is None
         assert groups_needed(hits(10, 10), 1.0, 0.05) is None
         assert groups_needed(Counts.of([]), 0.5, 0.05) is None
@@ -318,7 +318,7 @@ class TestCounts:
     """Counts of values are plain frozen data."""
 
     def test_order_and_form_do_not_matter(self) -> None:
-        """The same from a list in any order and from a mapping; equal ones are equal and hash."""
+        """Counts are equal, with equal hashes, from a list in any order and from a mapping."""
         one, other = Counts.of([1, 0.5, 1.0, 0.0]), Counts.of({1.0: 2, 0.0: 1, 0.5: 1})
         assert one == other
         assert hash(one) == hash(other)
@@ -347,6 +347,6 @@ class TestCounts:
         ],
     )
     def test_wrong_values_are_refused(self, wrong: Any) -> None:
-        """No number comes of values out of their range, nor of NaN."""
+        """Values out of range, and NaN, are errors."""
         with pytest.raises(ParameterError, match="must be"):
             wrong()

@@ -38,7 +38,7 @@ def report_of(values: Iterable[float]) -> Report:
 
 
 def change(differences: Sequence[float], **options: Any) -> Difference:
-    """Return the difference of two reports whose samples differ by so much."""
+    """Return the change between two reports whose samples differ by these amounts."""
     before = report_of(max(0.0, -each) for each in differences)
     after = report_of(max(0.0, each) for each in differences)
     return compare(before, after, Recall, **options)["id_recall"][Recall]
@@ -71,7 +71,7 @@ def test_before_and_after_swapped_mirror_everything(differences: list[float]) ->
 
 
 def test_needed_groups_would_settle_it() -> None:
-    """So many groups of the same differences leave out 0, and some fewer do not."""
+    """`needed` groups of the same differences exclude 0, and clearly fewer do not."""
     differences = [0.5] * 4 + [-0.5] * 2 + [0.0] * 34
     found = change(differences)
     assert found.outcome is Direction.CANNOT_TELL
@@ -82,7 +82,7 @@ def test_needed_groups_would_settle_it() -> None:
 
 
 def test_no_number_of_groups_settles_a_tie() -> None:
-    """Gains that equal losses, and no change at all, need no number."""
+    """Equal gains and losses, and no change at all, have no `needed`."""
     assert change([0.5, -0.5] * 20).needed is None
     nothing = change([0.0] * 50)
     assert (nothing.outcome, nothing.needed, nothing.p) == (Direction.CANNOT_TELL, None, 1.0)
@@ -100,7 +100,7 @@ def test_a_t_test_says_what_is_likely_and_decides_nothing() -> None:
 
 
 def test_few_groups_show_nothing() -> None:
-    """Five groups that all gain everything are not enough for 95% confidence of more than luck."""
+    """Five groups that all gain do not show a change at 95% confidence."""
     assert change([0.05] * 5).outcome is Direction.CANNOT_TELL
 
 
@@ -112,7 +112,7 @@ def test_no_groups_have_no_mean() -> None:
 
 
 def test_holm_corrects_what_is_shown_together() -> None:
-    """Ten changes at once: the same evidence no longer suffices, strong evidence does."""
+    """Among ten changes at once the same evidence does not suffice, and strong evidence does."""
     before, strong = report_of([0.0] * 40), report_of([0.5] * 24 + [0.0] * 16)
     weak = report_of([0.5] * 10 + [0.0] * 30)
     alone = compare(before, weak, Recall)["id_recall"].main

@@ -23,7 +23,7 @@ TARGETS = ["a", "b"]
 def report_of(
     found: list[list[str] | None], *, ids: bool = True, group: int | None = None, **parameters: Any
 ) -> Report:
-    """Return the report of samples that need a and b, for which these were retrieved."""
+    """Return the report of samples that expect a and b, with these retrieved IDs."""
     samples = [
         Sample(
             id=f"q{n}" if ids else None,
@@ -42,7 +42,7 @@ AFTER: list[list[str] | None] = [["a", "b"], ["a", "x"], ["x"], ["b", "a"], ["a"
 
 
 class TestPairs:
-    """Which samples are the same."""
+    """Samples of two reports are paired by ID, question, or position."""
 
     def test_by_id_whatever_the_order(self) -> None:
         """IDs pair samples; a report in another order gives the same comparison."""
@@ -89,7 +89,7 @@ class TestPairs:
         assert score.main.before == pytest.approx(3.5 / 5)
 
     def test_undefined_in_one_or_both(self) -> None:
-        """References that are gone in one report are another gap than none in both."""
+        """Samples undefined in one report and samples undefined in both are counted apart."""
 
         def report(expected: list[list[str]]) -> Report:
             rows = [
@@ -101,7 +101,7 @@ class TestPairs:
         assert (score.unpaired["undefined"], score.unpaired["undefined_in_one"]) == (1, 1)
 
     def test_nothing_scored_in_both(self) -> None:
-        """No pair with two scores: no figure, and no p-value."""
+        """Without a pair of two scores there is no figure and no p-value."""
         score = compare(report_of([None, ["a"]]), report_of([["a"], None]))["id_recall"].main
         assert (score.samples, score.difference, score.interval, score.p) == (0, None, None, None)
 
@@ -126,19 +126,19 @@ class TestPairs:
             compare(one, two)
 
     def test_what_is_no_report_is_refused(self) -> None:
-        """A path, most of all: the message says how it is read."""
+        """A path in place of a report is an error that says how to load it."""
         with pytest.raises(ParameterError, match=r"Reports, got str: .*Report\.load\(path\)"):
             compare(report_of(BEFORE), "after.jsonl")  # type: ignore[arg-type]
 
     def test_an_id_twice(self) -> None:
-        """The ID and the way out are named."""
+        """The error for a repeated ID names the ID and a fix."""
         report = report_of(BEFORE)
         twice = Report.of(report.methods, [*report.rows, report.rows[2]])
         with pytest.raises(ReportError, match=r"'q2' appears twice in the report 'after'.*group"):
             compare(report, twice)
 
     def test_other_questions_at_one_position(self) -> None:
-        """Repeated questions without IDs in another order are no pairing."""
+        """Repeated questions without IDs, in another order, are an error."""
         rows = [*report_of(BEFORE, ids=False).rows] * 2
         before, after = (
             Report.of(report_of(BEFORE).methods, order) for order in (rows, reversed(rows))
@@ -147,7 +147,7 @@ class TestPairs:
             compare(before, after)
 
     def test_a_reworded_question_under_its_id(self) -> None:
-        """The ID decides, with a warning."""
+        """Samples with one ID and different questions are paired, with a warning."""
         before, after = (
             evaluate(
                 [Sample(id=1, user_input=text, retrieved_ids=["a"], expected_ids=["a"])] * 1,
@@ -170,7 +170,7 @@ class TestPairs:
             compare(report_of(BEFORE), other)
 
     def test_a_loaded_report_is_the_same_measure(self, tmp_path: Path) -> None:
-        """Parameters that JSON turned from tuples to lists are no other parameters."""
+        """Parameters that JSON turned from tuples into lists are the same parameters."""
         before = report_of(BEFORE)
         before.save(tmp_path / "before.jsonl")
         loaded = Report.load(tmp_path / "before.jsonl")
@@ -236,7 +236,7 @@ class TestFigures:
         assert [score.main.p_adjusted for score in both] == pytest.approx([2 * alone] * 2)
 
     def test_scores_of_one_report_are_named(self) -> None:
-        """A score that only one report has is not compared, and said."""
+        """A score that only one report has is named and not compared."""
         rows = [
             Sample(
                 id=1, contexts=["a"], retrieved_ids=["a"], expected_ids=["a"], expected_texts=["a"]
@@ -273,7 +273,7 @@ class TestFigures:
 
 
 class TestSmallestK:
-    """The smallest k that brings enough."""
+    """The smallest k that reaches a target recall."""
 
     def report(self, rank: int, count: int = 60) -> Report:
         """Return a report of `count` samples with one target each, at `rank` of ten."""
@@ -295,7 +295,7 @@ class TestSmallestK:
         assert "reaches 0.9 at no k up to 10: the mean at 10 is 0.000" in answer.reason
 
     def test_too_few_samples(self) -> None:
-        """All found in ten samples is no proof of 0.9; how many would do is said, and is right."""
+        """Ten perfect samples do not prove 0.9; the reason says how many would, and is right."""
         answer = self.report(3, count=10).smallest_k(0.9)
         assert answer.k is None
         assert "at least 0.741 (one-sided, 95% confidence) at 10" in answer.reason
@@ -304,12 +304,12 @@ class TestSmallestK:
         assert self.report(3, count=29).smallest_k(0.9).k == 3
 
     def test_one_sample_and_none(self) -> None:
-        """One shows little, an empty report nothing."""
+        """One sample is too few for any k, and so is an empty report."""
         assert "at least 0.050" in self.report(1, count=1).smallest_k(0.5).reason
         assert "no sample has a score" in self.report(1, count=0).smallest_k(0.5).reason
 
     def test_unscored_samples_count_as_0(self) -> None:
-        """They may have missed everything: the bound allows for it, and the reason says so."""
+        """Unscored samples count as 0 in the bound, and the reason says so."""
         found = [Sample(retrieved_ids=["a"], expected_ids=["a"])] * 95
         report = evaluate([*found, *[Sample(expected_ids=["a"])] * 5], IdRecall(), progress=False)
         answer = report.smallest_k(0.95)
@@ -318,13 +318,13 @@ class TestSmallestK:
         assert report.smallest_k(0.85).k == 1
 
     def test_the_search_stops_at_the_first_failure(self) -> None:
-        """What would pass below a failure is not looked at."""
+        """The search stops at the first k that fails, and does not test smaller ones."""
         answer = self.report(4).smallest_k(0.9)
         assert answer.k == 4
         assert [tested.k for tested in answer.tested] == [3, 4, *range(5, answer.largest + 1)]
 
     def test_which_score(self) -> None:
-        """Of several scores one has to be named."""
+        """With several scores, one must be named."""
         rows = [
             Sample(contexts=["a"], retrieved_ids=["a"], expected_ids=["a"], expected_texts=["a"])
         ]
@@ -340,7 +340,7 @@ class TestSmallestK:
         [((90,), "target must be a number"), ((-0.1,), "target must be")],
     )
     def test_out_of_range(self, arguments: tuple[Any, ...], message: str) -> None:
-        """Percents for shares are named."""
+        """A percent in place of a share is an error that names it."""
         with pytest.raises(ParameterError, match=message):
             self.report(1).smallest_k(*arguments)
 
@@ -355,7 +355,7 @@ class TestCommand:
 
     @pytest.fixture
     def saved(self, tmp_path: Path) -> tuple[Path, Path]:
-        """Return where two reports are saved."""
+        """Return the paths of two saved reports."""
         paths = tmp_path / "before.jsonl", tmp_path / "after.jsonl"
         for path, found in zip(paths, (BEFORE, AFTER), strict=True):
             report_of(found).save(path)
@@ -440,7 +440,7 @@ class TestFacts:
         return evaluate(samples, IdRecall(), progress=False)
 
     def test_the_same_lists_are_the_same(self) -> None:
-        """With one question as with many; not where one sample is missing."""
+        """Equal lists are a fact for any number of questions, unless a sample is missing."""
         report = self.report(["d"], ["x"])
         change = compare(report, self.report(["d"], ["x"]))["id_recall"].main
         assert change.outcome == "same"
@@ -466,12 +466,12 @@ class TestFacts:
         assert Gate(Precision, margin=0).check(after, before).outcome == "cannot_tell"
 
     def test_lists_after_empty_ones_show_nothing(self) -> None:
-        """Every list begins with an empty one, also that of another retriever."""
+        """Empty lists before prove no fact, because any list continues an empty one."""
         change = compare(self.report([], []), self.report(["d"], ["x"]))["id_recall"].main
         assert change.outcome == "cannot_tell"
 
     def test_the_page_and_markdown_say_what_is_likely(self) -> None:
-        """With the words of the label, and when it fails."""
+        """The page and Markdown have the likely direction, and say when the t-test is wrong."""
         before = self.report(*[["x"]] * 100)
         after = self.report(*[["d"]] * 6, *[["y"]] * 94)
         comparison = compare(before, after, Recall)
@@ -488,7 +488,7 @@ class TestFacts:
         assert result.outcome == "cannot_tell"
 
     def test_several_reports_are_decided_by_facts_too(self) -> None:
-        """Holm's correction takes away no fact."""
+        """Holm's correction does not change a decision by fact."""
         before, after = self.report(["d"], ["x"]), self.report(["d", "e"], ["x", "y", "z"])
         several = compare({"a": before, "b": after, "c": before}, Recall)
         outcomes = [each["id_recall"].main.outcome for each in several]

@@ -1,4 +1,4 @@
-"""Files that are no report, cut off, edited, or of someone else are named."""
+"""Files that are not a report, are cut off, edited, or foreign raise an error with their name."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def directory(tmp_path: Path) -> Path:
 
 
 def test_a_file_that_is_cut_off(directory: Path) -> None:
-    """It is named."""
+    """The error names the cut file."""
     (part,) = directory.glob("*.parquet")
     part.write_bytes(part.read_bytes()[:-100])
     with pytest.raises(ReportError, match=r"part-00000\.parquet is no Parquet file, or cut off"):
@@ -31,7 +31,7 @@ def test_a_file_that_is_cut_off(directory: Path) -> None:
 
 
 def test_a_file_that_is_missing(directory: Path) -> None:
-    """The manifest knows of it."""
+    """A file that the manifest lists and the directory lacks is an error."""
     (part,) = directory.glob("*.parquet")
     part.rename(directory / "other.parquet")
     with pytest.raises(ReportError, match=r"part-00000\.parquet is missing"):
@@ -39,7 +39,7 @@ def test_a_file_that_is_missing(directory: Path) -> None:
 
 
 def test_a_file_that_was_exchanged(directory: Path) -> None:
-    """`load` compares digests."""
+    """`load` refuses a file whose digest differs from the manifest's."""
     (part,) = directory.glob("*.parquet")
     table = pq.read_table(part)
     pq.write_table(table.slice(0, 39), part)
@@ -48,7 +48,7 @@ def test_a_file_that_was_exchanged(directory: Path) -> None:
 
 
 def test_other_parquet(tmp_path: Path) -> None:
-    """A table of someone else's, an empty directory, and no file at all."""
+    """A foreign table, an empty directory, and a missing file are errors."""
     pq.write_table(pa.table({"a": [1]}), tmp_path / "a.parquet")
     with pytest.raises(ReportError, match="is no saved report"):
         Report.open(tmp_path / "a.parquet")
@@ -73,7 +73,7 @@ def test_other_parquet(tmp_path: Path) -> None:
     ],
 )
 def test_values_that_no_run_gives(column: str, value: object, told: str, tmp_path: Path) -> None:
-    """`load` reads all, and names the column or the row."""
+    """`load` checks every value, and its error names the column or the row."""
     made.report(12, by=(IdRecall(),)).save(tmp_path / "saved.parquet")
     table = pq.read_table(tmp_path / "saved.parquet")
     index = table.column_names.index(column)

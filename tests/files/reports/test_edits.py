@@ -24,17 +24,17 @@ pq = pytest.importorskip("pyarrow.parquet", reason="needs the parquet extra")
 
 MEASURES: tuple[Measure, ...] = (Recall, Recall @ 1, Hit @ 2, Precision @ 2, nDCG @ 3, RR, AP)
 FEWEST = {"ids": 25} | dict.fromkeys(("questions", "judged precision"), 30)
-"""Kinds of edit of a scorer's results; 40 where none is said, and half as many of its columns."""
+"""The fewest kinds of edit of each scorer's results (default 40); half as many for columns."""
 
 
 def numbers(loaded: Report) -> list[Any]:
-    """Return all that a report says in numbers."""
+    """Return all numbers of a report."""
     values = [loaded.values(measure).tolist() for measure in MEASURES]
     return [*values, loaded.table.status(0).tolist(), loaded.table.ids]
 
 
 def unchanged(path: Path, before: list[Any]) -> bool:
-    """Whether a file is refused, or says the same numbers as before."""
+    """Return whether a file is refused, or has the same numbers as before."""
     try:
         after = numbers(Report.load(path))
     except ReportError as error:
@@ -46,7 +46,7 @@ def unchanged(path: Path, before: list[Any]) -> bool:
 
 
 def saved(name: str, path: Path) -> tuple[list[Any], list[Any]]:
-    """Return the lines of a scorer's report but its foot, and its numbers."""
+    """Return the lines of a scorer's report without its foot, and its numbers."""
     report(name).save(path)
     lines = [json.loads(line) for line in path.read_text("utf-8").splitlines()]
     return lines[:-1], numbers(Report.load(path))
@@ -150,7 +150,7 @@ LINES = {
 
 @pytest.mark.parametrize("change", LINES.values(), ids=LINES)
 def test_lines(change: Any, tmp_path: Path) -> None:
-    """Lines that are removed, repeated, moved: the digest in the foot is of all of them."""
+    """Removed, repeated, and moved lines are refused: the digest in the foot covers all lines."""
     path = tmp_path / "report.jsonl"
     lines, _ = saved("ids", path)
     foot = json.loads(path.read_text("utf-8").splitlines()[-1])
@@ -191,7 +191,7 @@ def test_each_cell_of_a_column(name: str, tmp_path: Path) -> None:
 
 
 FOREIGN = ("", "x", "null", "[1]", "1", '"a"', "[null]", "[" * 3_000, '{"contexts": 1}')
-"""Texts that are no JSON object, or none of ours."""
+"""Texts that are not a JSON object, or not one of a report."""
 
 
 @pytest.mark.parametrize("read", [Report.load, Report.open], ids=["load", "open"])
@@ -215,7 +215,7 @@ def test_foreign_texts_in_columns(name: str, read: Any, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("cells", [[1], [1.5], [True], [[1]], [{"a": 1}]], ids=str)
 def test_columns_of_other_types(cells: list[Any], tmp_path: Path) -> None:
-    """A column of numbers where texts are meant is read as texts, or refused."""
+    """A column of another type is read as texts, or refused."""
     path = tmp_path / "report.parquet"
     report("claims").save(tmp_path / "saved.parquet")
     table = pq.read_table(tmp_path / "saved.parquet")
@@ -226,7 +226,7 @@ def test_columns_of_other_types(cells: list[Any], tmp_path: Path) -> None:
 
 
 def read_or_refused(path: Path, read: Any) -> None:
-    """Look at all rows of a file; the one error that may be is `ReportError`."""
+    """Read all rows of a file; allow `ReportError` and no other error."""
     with suppress(ReportError):
         opened = read(path)
         opened.summary()

@@ -83,7 +83,7 @@ def test_saved_again_it_is_the_same_file(tmp_path: Path) -> None:
 @pytest.mark.parametrize("graded", [False, True])
 @pytest.mark.parametrize("seed", range(7))
 def test_lines_of_columns_are_those_of_rows(seed: int, *, graded: bool, tmp_path: Path) -> None:
-    """Samples of IDs alone are written of their columns, and give the bytes of one row each."""
+    """Samples of IDs alone are written from columns, with the bytes that rows would give."""
     rng = random.Random(seed)
     names = ["a", "b", "c", "½ 🙂", 'q"\\', 7, 0]
 
@@ -110,7 +110,7 @@ def test_lines_of_columns_are_those_of_rows(seed: int, *, graded: bool, tmp_path
 
 
 def test_what_ended_the_run_is_kept(tmp_path: Path) -> None:
-    """In either form."""
+    """Both forms keep the reason why a run ended early."""
     report = made.report(20)
     report.stopped = "the run was interrupted"
     report.save(tmp_path / "r.jsonl")
@@ -126,7 +126,7 @@ def content(path: Path) -> list[bytes]:
 
 @pytest.mark.parametrize("name", ["r.jsonl", "r.parquet"])
 def test_nothing_is_replaced_silently(name: str, tmp_path: Path) -> None:
-    """Neither by saving nor by a run; with `replace` it is replaced once all is written."""
+    """Neither `save` nor a run replaces a file; `replace=True` does, once all is written."""
     report, path = made.report(10), tmp_path / name
     report.save(path)
     before = content(path)
@@ -158,7 +158,7 @@ def test_a_directory_of_other_files_is_not_replaced(tmp_path: Path) -> None:
 
 
 def test_an_empty_report(tmp_path: Path) -> None:
-    """It has its methods."""
+    """An empty report keeps its methods."""
     report = evaluate([], IdRecall(), progress=False)
     for name in ("r.jsonl", "r.parquet"):
         opened = _saved(report, tmp_path / name)

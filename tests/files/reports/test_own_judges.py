@@ -16,7 +16,7 @@ from fullrecall.judge.models.scripted import ScriptedChatModel
 
 @dataclass(frozen=True)
 class OwnJudge:
-    """A judge that verifies its quotes itself, where no rule would."""
+    """A judge that marks quotes as verified which the rules would not verify."""
 
     name: str
     verified: bool = True
@@ -49,7 +49,7 @@ SAMPLE = Sample(
 def test_a_judge_of_ones_own_may_have_any_name(
     name: str, verified: Literal[True, False], form: str, tmp_path: Path
 ) -> None:
-    """Its report is loaded as it was saved: its own word on quotes stays."""
+    """A report loads with the judge's own verification of quotes, for any name."""
     scorer = ClaimRecall(judge=OwnJudge(name, verified), require_evidence=False)
     report = evaluate([SAMPLE], scorer, progress=False)
     report.save(tmp_path / form)

@@ -45,7 +45,7 @@ def plain() -> Report:
 
 
 def write(path: Path, some: list[dict[str, Any]]) -> Path:
-    """Write the scores of some rows as an engine would."""
+    """Write the scores of these rows to a Parquet file, as an engine would."""
     from fullrecall import BatchScorer
 
     scores = BatchScorer(IdRecall(), position="row")(pa.Table.from_pylist(some))
@@ -66,7 +66,7 @@ def as_plain(report: Report) -> list[Row]:
 
 @pytest.mark.rooms
 def test_parts_in_any_order(tmp_path: Path) -> None:
-    """The rows stand by number; the user's columns are metadata, to slice by."""
+    """Rows are in the order of their numbers; the user's columns are metadata for slices."""
     every = rows()
     parts = [write(tmp_path / f"{n}.parquet", every[n::4]) for n in range(4)]
     shuffled = every[:]
@@ -83,7 +83,7 @@ def test_parts_in_any_order(tmp_path: Path) -> None:
 
 @pytest.mark.rooms
 def test_a_part_twice_counts_once(tmp_path: Path) -> None:
-    """Also where another part has some of its rows, and some more."""
+    """A repeated row counts once, also if the parts overlap only in some rows."""
     every = rows()
     paths = [
         write(tmp_path / "a.parquet", every[:200]),
@@ -113,7 +113,7 @@ def test_missing_rows_are_told_by_number(tmp_path: Path) -> None:
 
 @pytest.mark.rooms
 def test_other_content_is_refused_in_any_order(tmp_path: Path) -> None:
-    """The rows are named."""
+    """Rows with the same number and another content are refused by number."""
     every = rows()
     other = [row | {"retrieved_ids": ["other"]} for row in every[40:45]]
     paths = [
@@ -131,7 +131,7 @@ def test_other_content_is_refused_in_any_order(tmp_path: Path) -> None:
 
 @pytest.mark.rooms
 def test_what_it_cost_makes_no_other_content(tmp_path: Path) -> None:
-    """A retried batch finds answers in the store: the same scores, and one of both counts."""
+    """A retried batch may differ in its cost: its rows count once, with one of both costs."""
     from fullrecall import BatchScorer
 
     table = BatchScorer(made.scorers(), position="row")(
@@ -153,7 +153,7 @@ def test_what_it_cost_makes_no_other_content(tmp_path: Path) -> None:
 
 
 def test_files_of_two_evaluations_are_no_report(tmp_path: Path) -> None:
-    """Their scores were made in different ways."""
+    """Files whose scores have different methods are refused."""
     made.report(10).save(tmp_path / "a.parquet")
     made.report(10, by=(IdRecall(),)).save(tmp_path / "b.parquet")
     with pytest.raises(ReportError, match="not parts of one evaluation"):

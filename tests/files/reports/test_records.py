@@ -39,7 +39,7 @@ MISSED = Finding(Target(("z",)))
 
 
 def report() -> Report:
-    """Return a report that has something in every field."""
+    """Return a report with a value in every field."""
     method = Method("claim_recall", {"judge": "a judge", "window": 8})
     sample = Sample(
         id="q1",
@@ -67,7 +67,7 @@ def report() -> Report:
 
 
 Change = Callable[[dict[str, Any], dict[str, Any], dict[str, Any]], object]
-"""Changes the head, the first row, and the first result of it."""
+"""A change of the head, the first row, and that row's first result."""
 
 
 def target(position: int, **values: object) -> Change:
@@ -101,7 +101,7 @@ def without(name: str) -> Change:
 
 
 def doubled(head: dict[str, Any], row: dict[str, Any], result: dict[str, Any]) -> None:
-    """Have one target found twice."""
+    """Change a finding so that its target is found twice."""
     result["findings"].append(result["findings"][2])
 
 
@@ -174,18 +174,18 @@ class TestTampered:
 
     @pytest.fixture
     def path(self, tmp_path: Path) -> Path:
-        """Return where the report is saved."""
+        """Return the path of the saved report."""
         report().save(tmp_path / "report.jsonl")
         return tmp_path / "report.jsonl"
 
     def test_there_are_enough(self, path: Path) -> None:
-        """Each is one change of a report that is read without any."""
+        """There are at least 35 changes, and the unchanged report is read."""
         assert len(TAMPERED) >= 35
         assert len(Report.load(path)) == 2
 
     @pytest.mark.parametrize(("change", "message"), TAMPERED.values(), ids=TAMPERED.keys())
     def test_a_field_is_changed(self, path: Path, change: Change, message: str) -> None:
-        """The value, its place, and the line are named."""
+        """The error names the value, its field, and its line."""
         lines = path.read_text("utf-8").splitlines()
         head, row = json.loads(lines[0]), json.loads(lines[1])
         change(head, row, row["results"][0])
@@ -218,7 +218,7 @@ class TestTampered:
 
     @pytest.mark.parametrize("depth", [100, 300, 900, 990, 1_100, 5_000])
     def test_values_nested_deeply(self, path: Path, depth: int) -> None:
-        """They are read as they stand, or refused: no traceback of the interpreter."""
+        """Deep values are read unchanged or refused, without the interpreter's recursion error."""
         text = path.read_text("utf-8")
         nested = "[" * depth + "]" * depth
         path.write_text(text.replace('["rivers", 1, null]', nested, 1), "utf-8")
@@ -235,7 +235,7 @@ class TestTampered:
 
     @pytest.mark.parametrize("head", ["{" * 100_000, "7", "null", "", '{"a": 1}', "[1, 2"])
     def test_a_head_that_is_none(self, path: Path, head: str) -> None:
-        """No traceback of the parser."""
+        """A first line that is not a report's head is a `ReportError`, not a parser error."""
         path.write_text(head + "\n", "utf-8")
         self.refused(path, "is not a saved report")
 
@@ -250,7 +250,7 @@ class TestTampered:
 
 
 class Color(IntEnum):
-    """A number that JSON keeps as a number that is equal."""
+    """An integer enum, which JSON keeps as an equal number."""
 
     RED = 1
 
@@ -316,7 +316,7 @@ class TestEqual:
     def test_plain_metadata_comes_back(
         self, tmp_path_factory: pytest.TempPathFactory, metadata: dict[str, Any], place: str
     ) -> None:
-        """Any text, number, list and mapping that JSON has."""
+        """Metadata of any JSON text, number, list, or mapping loads equal."""
         report = of_metadata(metadata, "sample" if place == "s" else "context")
         path = tmp_path_factory.getbasetemp() / "plain.jsonl"
         assert list(saved(report, path)) == list(report)
@@ -334,7 +334,7 @@ class TestEqual:
         around: Callable[[object], object],
         owner: str,
     ) -> None:
-        """Its place is named, the old file stays, and `default=str` saves it as text."""
+        """The error names its field, the old file stays, and `default=str` saves it as text."""
         path = tmp_path_factory.getbasetemp() / "hostile.jsonl"
         report = of_metadata({"odd": around(value)}, owner)
         earlier = '{"kind": "fullrecall report"}'
@@ -342,13 +342,13 @@ class TestEqual:
         with pytest.raises(ReportError, match=r"metadata\.odd"):
             report.save(path, replace=True)
         assert path.read_text() == earlier
-        if value != 10**5000:  # has no text either: Python writes none of so many digits
+        if value != 10**5000:  # `default=str` fails too: Python does not write so many digits
             again = saved(report, path, default=str)
             assert again.rows[0].results == report.rows[0].results
             assert list(saved(again, path)) == list(again)
 
     def test_keys_that_are_one_as_text_are_refused(self, tmp_path: Path) -> None:
-        """`default` must not lose a value."""
+        """Two keys that become one text are refused, so that `default` loses no value."""
         with pytest.raises(ReportError, match="keys that differ as text"):
             of_metadata({"odd": {1: "a", "1": "b"}}).save(tmp_path / "r.jsonl", default=str)
 
@@ -359,14 +359,14 @@ class TestEqual:
             of_metadata({"odd": {1}}).save(tmp_path / "r.jsonl", default=default)
 
     def test_lists_that_hold_themselves_are_refused(self, tmp_path: Path) -> None:
-        """No traceback of the interpreter."""
+        """A list that contains itself is a `ReportError`, not a recursion error."""
         endless: list[object] = []
         endless.append(endless)
         with pytest.raises(ReportError, match="nested too deeply"):
             of_metadata({"odd": endless}).save(tmp_path / "r.jsonl")
 
     def test_parameters_that_json_changes_are_refused(self, tmp_path: Path) -> None:
-        """A scorer of one's own may describe itself by anything."""
+        """A user's scorer may have any parameters; those that JSON would change are refused."""
         odd = Report([Method("mine", {"stop": ("a", "b")})])
         with pytest.raises(ReportError, match=r"mine\.parameters\.stop must be a value that JSON"):
             odd.save(tmp_path / "r.jsonl")

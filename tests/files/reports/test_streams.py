@@ -1,4 +1,4 @@
-"""A stream is written as it comes: nothing of it stays in memory, and a killed run keeps it."""
+"""A stream is written as it arrives: no row stays in memory, and a killed run keeps its rows."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def _small_groups(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.parametrize("name", ["r.jsonl", "r.parquet"])
 @pytest.mark.parametrize("by", [(IdRecall(),), (IdRecall(), TextRecall())])
 def test_the_report_is_that_of_memory(name: str, by: Any, tmp_path: Path) -> None:
-    """Row by row and to the bit, whether samples are objects, columns, or of every kind."""
+    """A streamed report equals one in memory to the bit, for every kind of sample."""
     for number, some in enumerate([list(ids(450)), made.samples(150)]):
         expected = evaluate(some, by, progress=False)
         report = evaluate(some, by, progress=False, output=tmp_path / f"{number}{name}")
@@ -58,7 +58,7 @@ def test_the_report_is_that_of_memory(name: str, by: Any, tmp_path: Path) -> Non
 def test_the_same_rows_give_the_same_files(
     largest: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """However many of them come at a time, which a slow source decides."""
+    """The files do not depend on how many rows a slow source yields at a time."""
     expected = evaluate(ids(1_050), IdRecall(), output=tmp_path / "a.parquet", progress=False)
     monkeypatch.setattr("fullrecall.run.chunks._LARGEST", largest)
     evaluate(ids(1_050), IdRecall(), output=tmp_path / "b.parquet", progress=False)
@@ -68,7 +68,7 @@ def test_the_same_rows_give_the_same_files(
 
 
 def test_a_bad_sample_ends_the_run_and_keeps_what_came_before(tmp_path: Path) -> None:
-    """The error has the report, which reads the file."""
+    """The error has the report of the samples before the bad one, read from the file."""
     path = tmp_path / "r.parquet"
     with pytest.raises(InputError) as stopped:
         evaluate([*ids(330), {"no such field": 1}], IdRecall(), output=path, progress=False)
@@ -78,7 +78,7 @@ def test_a_bad_sample_ends_the_run_and_keeps_what_came_before(tmp_path: Path) ->
 
 
 def test_ctrl_c_keeps_what_came_before(tmp_path: Path) -> None:
-    """Also what waited for a row group to fill."""
+    """Rows that waited for a full row group are kept too."""
 
     def interrupted() -> Iterator[dict[str, Any]]:
         yield from ids(130)
