@@ -132,7 +132,7 @@ class TestOrder:
         assert ranked(write, "q Q0 a 1 1.000000001 t\nq Q0 b - 1.0 t\n") == ["b", "a"]
 
     def test_ties_in_the_order_given(self, write: Write) -> None:
-        """Files and dicts alike, if asked for."""
+        """Ties keep the order given, in files and dicts, if asked for."""
         scores = {"a": 1.0, "c": 1.0, "b": float("inf")}
         lines = "".join(f"q Q0 {name} 1 {score} t\n" for name, score in scores.items())
         for ties, order in (("trec", ["b", "c", "a"]), ("order", ["b", "a", "c"])):
@@ -143,12 +143,12 @@ class TestOrder:
             assert given == read
 
     def test_other_ties_are_an_error(self) -> None:
-        """At the call, not at the first sample."""
+        """An unknown order of ties is an error at the call, not at the first sample."""
         with pytest.raises(ParameterError, match="ties"):
             from_qrels_run({}, {}, ties="random")  # type: ignore[arg-type]
 
     def test_a_summary_says_where_ties_decide(self, tmp_path: Path) -> None:
-        """Within the largest k, in memory and of a saved report; not where no tie straddles it."""
+        """A summary notes ties that straddle the largest k, in memory and from a saved report."""
         scores = dict.fromkeys(map(str, range(8)), 1.0)
         run = {"q1": scores, "q2": {"0": 2.0, "1": 1.0}}
         judged = {"q1": {"0": 1}, "q2": {"0": 1}}
@@ -175,7 +175,7 @@ class TestUnjudged:
         return evaluate(from_qrels_run(qrels, run), IdRecall(), progress=False)
 
     def test_means_are_those_of_trec_eval(self, report: Report) -> None:
-        """Its mean is over the judged queries that the run has: 0.5 here, not 0.25."""
+        """The mean is over the judged queries that the run has: 0.5 here, not 0.25."""
         recall = Recall(zero_division=0.0) @ 5
         (score,) = report.summary(recall)
         assert (score[recall].mean, score[recall].samples) == (0.5, 2)
@@ -185,7 +185,7 @@ class TestUnjudged:
 
     @pytest.mark.parametrize("name", ["r.parquet", "r.jsonl"])
     def test_it_survives_saving(self, report: Report, tmp_path: Path, name: str) -> None:
-        """With its status, and in every sheet."""
+        """An unjudged query survives saving, with its status and its count in every sheet."""
         report.save(tmp_path / name)
         loaded = Report.load(tmp_path / name)
         assert list(loaded.rows) == list(report.rows)
@@ -193,7 +193,7 @@ class TestUnjudged:
         assert loaded.rows[3].results[0].status == "unjudged"
 
     def test_comparisons_leave_it_out(self, report: Report) -> None:
-        """It is no gap: a gate decides by the judged queries."""
+        """An unjudged query is not a missing score: comparisons and gates omit it."""
         change = compare(report, report)["id_recall"]
         assert (change.unpaired["unjudged"], change.unpaired["undefined"], change.gaps) == (2, 1, 0)
         assert "2 not compared in id_recall: without a relevance judgment" in str(
@@ -203,7 +203,7 @@ class TestUnjudged:
 
     @pytest.mark.rooms
     def test_the_page_shows_it(self, report: Report) -> None:
-        """As a column, and among the filters."""
+        """The page has a column and a filter for unjudged queries."""
         page = report.to_html()
         assert "Unjudged" in page
         assert '"unjudged"' in page
@@ -213,7 +213,7 @@ class TestMemory:
     """A run is read query by query."""
 
     def test_a_run_does_not_come_into_memory(self, write: Write) -> None:
-        """Its lines are looked up when their query is reached."""
+        """The lines of a run are looked up when their query is reached."""
         lines = "".join(
             f"q{query} Q0 document-{query}-{rank} {rank} {99 - rank} t\n"
             for query in range(200)
@@ -232,7 +232,7 @@ class TestMemory:
 
 
 class TestErrors:
-    """Each names its file and line."""
+    """Each error names its file and line."""
 
     @pytest.mark.parametrize(
         ("bad", "says"),
@@ -274,7 +274,7 @@ class TestErrors:
 
     @pytest.mark.parametrize("empty", ["", "\n\n"])
     def test_empty_files(self, write: Write, until_error: UntilError, empty: str) -> None:
-        """Neither file may hold nothing."""
+        """An empty qrels or run is an error."""
         good_qrels, good_run, bad = write("q", QRELS), write("r", RUN), write("e", empty)
         _, error = until_error(read_trec(bad, good_run))
         assert str(error) == f"{bad}: holds no judgments"
@@ -282,6 +282,6 @@ class TestErrors:
         assert str(error) == f"{bad}: holds no results"
 
     def test_missing_files_are_met_at_the_call(self, write: Write, tmp_path: Path) -> None:
-        """Either file that is not there fails where it is named."""
+        """A missing file is an error at the call, not at the first sample."""
         with pytest.raises(InputError, match="no such file"):
             read_trec(write("qrels", QRELS), tmp_path / "typo")

@@ -1,4 +1,4 @@
-"""What other tools read of a test set gives the same recall, or the loss is announced."""
+"""An exported test set gives the same recall in other tools, or the loss is announced."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def recall(sample: Sample) -> float | None:
 
 @pytest.mark.parametrize("name", ID_FORMATS)
 def test_without_alternatives_every_format_gives_the_same_recall(name: str, tmp_path: Path) -> None:
-    """Written, read back by our readers of that format, and scored."""
+    """Without alternatives, a set written and read back in any format has the same recall."""
     path = tmp_path / "set.json"
     made = write(PLAIN, name, path, documents=DOCUMENTS)
     back = list(read(path))
@@ -60,7 +60,7 @@ def test_without_alternatives_every_format_gives_the_same_recall(name: str, tmp_
 
 @pytest.mark.parametrize("name", ID_FORMATS)
 def test_alternatives_are_kept_or_the_loss_is_told(name: str, tmp_path: Path) -> None:
-    """Alternatives become demands, and recall falls: the export says so."""
+    """If alternatives become targets of their own, and recall falls, the export says so."""
     path = tmp_path / "set.json"
     made = write(GROUPED, name, path, documents=DOCUMENTS)
     back = [recall(sample) for sample in read(path)]
@@ -74,7 +74,7 @@ def test_alternatives_are_kept_or_the_loss_is_told(name: str, tmp_path: Path) ->
 
 
 def test_what_a_format_does_not_keep_is_told() -> None:
-    """Fields and grades; and a corpus that nobody passed."""
+    """The export names the fields and grades that it drops, and a missing corpus."""
     graded = [Sample(user_input="q", reference="r", reference_context_ids={"a": 2})]
     for name, notes in {
         "ragas": ["grades are left out: every reference counts alike"],
@@ -117,7 +117,7 @@ FILES = {"beir": "set", "autorag": "set.parquet", "bedrock": "set.jsonl", "promp
 def test_each_format_is_read_back_equal_but_for_the_losses_that_it_states(
     name: str, tmp_path: Path
 ) -> None:
-    """Every field that no note names is as it was."""
+    """Every field is read back equal, unless a note names it."""
     spans = [{"text": "Nine meters deep.", "source": "d1", "start": 3, "end": 20}]
     first = Sample(
         id="q1",

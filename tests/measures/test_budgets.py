@@ -116,7 +116,7 @@ def _paid(sample: Sample, budget: CutBudget) -> Sample:
 
 
 def test_a_budget_counts_as_if_nothing_else_had_been_retrieved() -> None:
-    """Every measure within a budget is that of the contexts that the budget pays for."""
+    """Every measure within a budget equals that of the contexts within it alone."""
     rng = random.Random(7)
     for _ in range(50):
         sample = _random_sample(rng)
@@ -149,7 +149,7 @@ def test_a_table_reads_what_a_result_reads() -> None:
 
 
 def test_credit_of_several_contexts_needs_all_of_them() -> None:
-    """A target that two contexts support together is found once both are paid for."""
+    """A target that two contexts support together is found if both are within the budget."""
     sample = Sample(
         retrieval=Retrieval(
             [{"id": "a", "text": "a"}, {"id": "b", "text": "b"}],
@@ -168,7 +168,7 @@ def test_credit_of_several_contexts_needs_all_of_them() -> None:
 
 @pytest.mark.rooms
 def test_two_agents_are_told_apart() -> None:
-    """A target of the 20th call is worth less than one of the first, within three calls."""
+    """Within three calls, a target of the first call is found, and one of the 20th is not."""
     early, late = _report(1), _report(20)
     comparison = compare(early, late, Recall @ 1, Recall @ calls(3))
     words = [verdict_of(one).text for one in comparison["id_recall"].values()]
@@ -182,7 +182,7 @@ def test_two_agents_are_told_apart() -> None:
 
 
 def test_the_summary_says_after_which_call_to_stop() -> None:
-    """Recall over calls, the last gain, and the share of the tokens up to it."""
+    """The summary has recall over calls, the last gain, and the share of tokens up to it."""
     samples = [
         Sample(reference_context_ids=["gold"], retrieval=_agent(1 + n % 4, 5)) for n in range(8)
     ]
@@ -196,7 +196,7 @@ def test_the_summary_says_after_which_call_to_stop() -> None:
 
 
 def test_what_is_not_known_is_undefined() -> None:
-    """A cost that was not recorded makes no number."""
+    """A measure within a budget is undefined if the cost was not recorded."""
     bare = Sample(reference_context_ids=["a"], retrieved_context_ids=["a"])
     result = IdRecall().score(bare)
     assert result[Recall @ calls(1)] == 1.0
@@ -241,7 +241,7 @@ def test_the_smallest_budget_that_reaches_a_target() -> None:
 @pytest.mark.parametrize("unit", ["calls", "tokens", "seconds"])
 @pytest.mark.parametrize("most", [0.0, 0.0004, 1.0, 3.0, 99.5, 1234.0, 1e6])
 def test_budgets_of_a_curve(unit: Unit, most: float) -> None:
-    """They rise, the last one alone pays for all, and a longer curve begins with a shorter one."""
+    """Budgets rise, only the last covers all calls, and a longer curve extends a shorter one."""
     if unit == "calls" and most > 2000:
         return
     budgets = budgets_to(unit, most)
@@ -253,7 +253,7 @@ def test_budgets_of_a_curve(unit: Unit, most: float) -> None:
 
 
 def test_a_tokenizer_of_ones_own() -> None:
-    """It counts each text once; budgets, costs and saved reports go by it, and mixtures say so."""
+    """A user's tokenizer counts each text once, and every budget of tokens uses its counts."""
     report, seen = _report(1), list[str]()
 
     def count(text: str) -> int:
@@ -274,7 +274,7 @@ def test_a_tokenizer_of_ones_own() -> None:
 
 @pytest.mark.parametrize("name", ["report.jsonl", "report.parquet"])
 def test_tokenizers_are_not_mixed_in_silence(tmp_path: Path, name: str) -> None:
-    """A report says what counted its tokens, also where it was saved; so does a comparison."""
+    """A summary and a comparison note tokens counted in two ways, also of a saved report."""
     report = _report(1)
     report.with_tokens(len, tokenizer="letters").save(tmp_path / name)
     loaded = Report.load(tmp_path / name)
@@ -343,7 +343,7 @@ def test_curves_over_budgets() -> None:
     ],
 )
 def test_text_forms(text: str, measure: Measure, written: str) -> None:
-    """A budget is parsed as it is named, and as Python writes it."""
+    """A budget is parsed from its name, and from its Python form."""
     assert parse(text) == parse(written) == measure
     assert measure.name == text
     assert repr(measure) == written
@@ -363,13 +363,13 @@ def test_text_forms(text: str, measure: Measure, written: str) -> None:
     ],
 )
 def test_amounts_that_are_none(wrong: Callable[[], object]) -> None:
-    """A budget of nothing, or of a part of a call, is an error."""
+    """A budget of 0 or less, or of a part of a call, is an error."""
     with pytest.raises(ParameterError):
         wrong()
 
 
 def test_missed_targets_are_those_that_a_budget_does_not_pay_for() -> None:
-    """As many as recall lacks, counted by columns and one by one."""
+    """The missed targets are as many as recall lacks, counted by columns and one by one."""
     rng = random.Random(7)
     report = evaluate([_random_sample(rng) for _ in range(60)], IdRecall(), progress=False)
     for budget in (calls(1), calls(3), tokens(5), seconds(0.4)):

@@ -46,7 +46,7 @@ def id_value(case: dict[str, Any], measure: Measure, **parameters: Any) -> float
 
 
 def test_every_kind_of_case_is_run() -> None:
-    """A kind that no test below takes would go unnoticed."""
+    """Every kind of case has a test, so that none goes unnoticed."""
     run = {
         "recall", "recall_empty0", "mean_recall_empty0", "precision_len", "ap", "ap_verdicts",
         "anyof_prf", "anyof_excluded", "lev_recall_gt_0.5", "rougeL_recall_ge_0.7_prf", "claims",
@@ -112,7 +112,7 @@ def test_any_of_groups(case: dict[str, Any]) -> None:
 
 @pytest.mark.parametrize("case", of_kind("anyof_excluded"))
 def test_groups_without_members(case: dict[str, Any]) -> None:
-    """Groups that hold no ID are no reference."""
+    """A group without an ID is not a reference."""
     result = IdRecall().score(
         retrieved_context_ids=case["ret"], reference_context_ids=case["groups"]
     )

@@ -78,7 +78,7 @@ def test_what_nothing_answers_must_bring_nothing() -> None:
 
 
 def test_no_judge_is_asked_what_nothing_answers() -> None:
-    """A question without an answer costs no request."""
+    """An unanswerable question costs no request."""
     model = ScriptedChatModel([])
     scorer = ClaimRecall(judge=LLMJudge(model))
     result = scorer.score(retrieved_contexts=["t"], reference_claims=["c"], answerable=False)
@@ -87,7 +87,7 @@ def test_no_judge_is_asked_what_nothing_answers() -> None:
 
 
 def test_the_successor_of_a_superseded_reference_is_the_target() -> None:
-    """Old references mean their last successor; the old document itself is forbidden."""
+    """A superseded reference means its last successor, and the old document is forbidden."""
     chain = {"old": "newer", "newer": "newest"}
     sample = Sample(
         retrieved_context_ids=["old", "newest"],
@@ -124,7 +124,7 @@ def test_wrong_values(fields: dict[str, Any], named: str) -> None:
 
 
 def test_leak_is_blind_to_the_order_of_forbidden_ids() -> None:
-    """The order of forbidden IDs, and of a mapping, changes nothing; k alone does."""
+    """Leak depends on k, and not on the order of forbidden IDs or of a mapping."""
     rng = random.Random(3)
     for _ in range(200):
         ids = rng.sample("abcdefgh", rng.randint(0, 8))
@@ -171,7 +171,7 @@ _PAGE = "The salary of every employee of the firm is a matter for the board, and
     ],
 )
 def test_forbidden_texts_and_ranges(forbidden: Any, retrieved: Any, leak: float | None) -> None:
-    """A context leaks that has a forbidden text, 32 characters of it, its range, or its ID."""
+    """A context leaks if it has a forbidden text, 32 characters of it, its range, or its ID."""
     result = _score(retrieved_contexts=[retrieved], forbidden_contexts=[forbidden])
     assert result[Leak] == leak
     beside = [retrieved, {"id": "z", "text": "the salary is 5"}]
@@ -186,7 +186,7 @@ def test_forbidden_texts_and_ranges(forbidden: Any, retrieved: Any, leak: float 
 
 @pytest.mark.parametrize("seed", range(3))
 def test_any_long_run_of_a_forbidden_text_leaks(seed: int) -> None:
-    """47 characters in a row of it are found wherever a chunk begins; other texts are not."""
+    """47 successive characters of it are found wherever a chunk begins; other texts are not."""
     rng = random.Random(seed)
     text = "".join(rng.choice("abcdefgh") for _ in range(300))
     for _ in range(60):
@@ -263,7 +263,7 @@ def test_the_list_leaks_and_the_prompt_does_not() -> None:
 
 @pytest.mark.rooms
 def test_what_leaked_is_listed_with_rank_and_step() -> None:
-    """A report names what leaked; its summary and its page say it first."""
+    """A report names the leaked contexts; its summary and its page show them first."""
     sample = Sample(
         id="q7",
         retrieval=_filtered(after=False),
@@ -283,7 +283,7 @@ def test_what_leaked_is_listed_with_rank_and_step() -> None:
 
 
 def test_a_page_warns_of_forbidden_contexts_alone() -> None:
-    """Contexts of unanswerable questions are counted, and no alarm: most retrievers return some."""
+    """Contexts of unanswerable questions are counted, without a warning of a leak."""
     sample = Sample(id="q8", retrieved_ids=["a"], answerable=False)
     report = evaluate(
         [sample, Sample(id="q9", retrieved_ids=["b"], expected_ids=["b"])], IdRecall()
@@ -375,7 +375,7 @@ def test_csv_and_json_rows_carry_them(tmp_path: Path) -> None:
 
 
 def test_text_form() -> None:
-    """Leak is parsed as it is named."""
+    """Leak is parsed from its name."""
     assert parse("leak@10") == Leak @ 10
     for k, zero in product((None, 3), (None, 0.0)):
         measure = Leak(zero_division=zero) if k is None else Leak(zero_division=zero) @ k
@@ -384,7 +384,7 @@ def test_text_form() -> None:
 
 @pytest.mark.rooms
 def test_the_command_line_scores_samples_that_only_forbid(tmp_path: Path) -> None:
-    """Neither references nor a scorer need be named; the gate passes 0 leaks in 300."""
+    """The commands need neither references nor a named scorer; the gate passes 0 leaks in 300."""
     from fullrecall.cli import app
 
     samples, report = tmp_path / "samples.jsonl", tmp_path / "report.jsonl"

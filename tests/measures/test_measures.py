@@ -67,7 +67,7 @@ def test_a_measure_is_what_its_two_forms_say(measure: Measure) -> None:
 
 
 def test_measures_print_as_they_are_typed() -> None:
-    """The forms that the documentation shows."""
+    """Measures print in the forms that the documentation shows."""
     assert repr(Recall @ 5) == "Recall @ 5"
     assert repr(nDCG(gain="exponential") @ 10) == "nDCG(gain='exponential') @ 10"
     assert (nDCG(gain="exponential") @ 10).name == "ndcg(gain=exponential)@10"
@@ -117,7 +117,7 @@ def test_a_threshold_is_a_share(least: Any) -> None:
 
 
 def test_thresholds_parse() -> None:
-    """`>=` with or without spaces; its absence is said."""
+    """Thresholds parse with or without spaces around `>=`; one without `>=` is an error."""
     assert parse_threshold("recall@10>=0.9") == (Recall @ 10 >= 0.9) == Threshold(Recall @ 10, 0.9)
     assert parse_threshold("RR >= .7") == (RR >= 0.7)
     with pytest.raises(ParameterError, match=r"expected a threshold such as recall@10>=0\.9"):
@@ -134,7 +134,7 @@ def test_any_measure_of_any_result() -> None:
 
 
 class FoundFirst(Measure):
-    """A user's own, as the docstring of `Measure` shows it."""
+    """A user's own measure, as in the docstring of `Measure`."""
 
     text = "found_first"
 
@@ -146,7 +146,7 @@ class FoundFirst(Measure):
 
 
 def test_a_measure_of_ones_own_goes_everywhere(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Eight lines: with `@ k`, a text form, parameters, means, intervals, comparison, frames."""
+    """A user's measure has `@ k`, a text form, parameters, means, intervals, and columns."""
     own = FoundFirst(share=0.5)
     assert repr(own @ 2) == "FoundFirst(share=0.5) @ 2"
     samples = [

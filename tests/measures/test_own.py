@@ -70,7 +70,7 @@ def own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 @pytest.fixture
 def measures(own: Path) -> list[Measure]:
-    """Return them with parameters and a k."""
+    """Return the measures with parameters and a k."""
     names: dict[str, Any] = {}
     exec(OWN, names)  # noqa: S102 - as a user's file
     return [names["Novelty"](min_grade=2) @ 2, names["Decay"](p=0.25) @ 2, names["Holes"]() @ 2]
@@ -135,7 +135,7 @@ class Seen(GradedMeasure):
 
 @pytest.mark.parametrize("cut", [2, calls(1)], ids=str)
 def test_findings_and_contexts_are_cut_alike(cut: Any) -> None:
-    """At a k and at a budget: ranks, steps and evidence beyond it are gone."""
+    """Ranks, steps, and evidence beyond a k or a budget are removed."""
     sample = Sample(
         retrieved_ids=["x", "a", "b"][: 3 if cut == 2 else 2], expected_ids=["a", ["b", "a"], "c"]
     )
@@ -149,7 +149,7 @@ def test_findings_and_contexts_are_cut_alike(cut: Any) -> None:
 
 @pytest.mark.parametrize("value", [1 + 1e-6, -1e-6, float("nan"), "1", None])
 def test_values_out_of_range(value: Any) -> None:
-    """More than rounding is an error that names the measure."""
+    """A value beyond 0 to 1 by more than rounding is an error."""
 
     class Wrong(Measure):
         text = "wrong"
@@ -163,7 +163,7 @@ def test_values_out_of_range(value: Any) -> None:
 
 
 def test_counts_have_means_without_intervals() -> None:
-    """Of one's own, too; groups count once."""
+    """The means of a user's counts have no interval, and groups count once."""
 
     class Pairs(Measure):
         text = "pairs"

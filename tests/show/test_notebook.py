@@ -16,7 +16,7 @@ CLAIMS = Method("claim_recall")
 
 
 class Tags(HTMLParser):
-    """The elements of some HTML, and its text."""
+    """The elements and the text of an HTML fragment."""
 
     def __init__(self, html: str) -> None:
         super().__init__()
@@ -100,7 +100,7 @@ def test_a_diagnosis_shows_gains_and_causes() -> None:
 
 
 def test_the_smallest_k_shows_what_was_tested() -> None:
-    """The k, why, and the mean at each k that was tested."""
+    """The smallest k is shown with its reason and the mean at each tested k."""
     samples = [Sample(retrieved_ids=["x", "d"], expected_ids=["d"])] * 90
     report = evaluate(samples, IdRecall(), progress=False)
     shown = report.smallest_k(0.9)._repr_html_()
@@ -111,7 +111,7 @@ def test_the_smallest_k_shows_what_was_tested() -> None:
 
 
 def test_hostile_texts_are_shown_as_text() -> None:
-    """Reasons and names make no element."""
+    """Reasons and names with markup are shown as text."""
     report = evaluate(
         [Sample(retrieval={"error": EVIL}, reference_context_ids=["a"])],
         [IdRecall(name=EVIL)],

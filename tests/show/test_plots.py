@@ -1,4 +1,4 @@
-"""Plots: they draw the report's own numbers, show nothing, and need Matplotlib only when called."""
+"""Plots draw the report's numbers, open no window, and load Matplotlib only when called."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from fullrecall.measures import Measure, Recall, nDCG
 
 @pytest.fixture(autouse=True)
 def pyplot(monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
-    """Matplotlib without a screen; a plot that shows itself fails the test."""
+    """Return Matplotlib without a screen; a plot that opens a window fails the test."""
     import matplotlib as mpl
     import matplotlib.pyplot as plt
 
@@ -27,7 +27,7 @@ def pyplot(monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
 
 
 def report_of(shift: int = 0) -> Report:
-    """Return the IDs of twelve samples, found at rank 1 to 4, and one sample unscored."""
+    """Return a report of twelve samples, found at ranks 1 to 4, and one unscored sample."""
     samples = [
         Sample(
             id=str(n),
@@ -51,7 +51,7 @@ def lines_of(ax: Any) -> dict[str, tuple[list[float], list[float]]]:
 
 @pytest.mark.parametrize("measure", [Recall, nDCG(gain="exponential")])
 def test_the_curve_is_that_of_the_summary(measure: Measure) -> None:
-    """Every mean of any measure at its k, the coverage in the legend, the intervals as bands."""
+    """The curve has each mean at its k, intervals as bands, and the coverage in the legend."""
     report = report_of()
     ax = report.plot(measure, ks=(1, 2, 4))
     summary = report.summary(*(measure @ k for k in (1, 2, 4)))
@@ -86,7 +86,7 @@ def test_lines_differ_without_color() -> None:
 
 
 def test_nothing_to_plot_is_said() -> None:
-    """A report without a mean is no empty plot."""
+    """A report without a mean raises an error, in place of an empty plot."""
     with pytest.raises(ReportError, match="nothing to plot"):
         Report([IdRecall().method]).plot()
 
@@ -107,7 +107,7 @@ def test_a_k_beyond_all_numbers_is_drawn() -> None:
 
 
 def test_reports_on_one_plot_differ(pyplot: Any) -> None:
-    """Each that is drawn on the same axes looks otherwise, and has its name."""
+    """Reports drawn on the same axes look different, and each has its name."""
     _, ax = pyplot.subplots()
     for name, report in {"before": report_of(), "after": report_of(1)}.items():
         report.plot(ax=ax, scores=["again"], label=name)
@@ -117,7 +117,7 @@ def test_reports_on_one_plot_differ(pyplot: Any) -> None:
 
 
 def test_a_comparison_draws_both_reports() -> None:
-    """One call, one line for each side, under the labels given."""
+    """A comparison draws one line for each report, with the labels given."""
     report = evaluate(
         [{"expected_ids": ["a"], "retrieved_ids": ["b", "a"]}] * 3, IdRecall(), progress=False
     )

@@ -29,7 +29,7 @@ SHEET = Sheet(
     "write", [terminal.text_of, html.text_of, lambda s: markdown.text_of("", s)]
 )
 def test_each_writer_says_all(write: object) -> None:
-    """Heads, titles of sections, labels, cells, their small parts, and notes."""
+    """Each writer writes heads, section titles, labels, cells, their small parts, and notes."""
     text = write(SHEET).replace("\\", "")  # type: ignore[operator]
     for part in ("first", "second", "one part", "another", "what it stands on", "0–2"):
         assert part in text
@@ -47,7 +47,7 @@ def test_foreign_text_is_text() -> None:
 
 
 def test_an_empty_sheet_is_nothing_but_its_notes() -> None:
-    """No head stands over no row."""
+    """A sheet without rows has notes and no heads."""
     sheet = Sheet(["head"], [Section("", [])], ["Nothing was missed."])
     for text in (terminal.text_of(sheet), html.text_of(sheet), markdown.text_of("", sheet)):
         assert "head" not in text
@@ -81,7 +81,7 @@ def report(values: Sequence[int]) -> Report:
     ],
 )
 def test_the_verdict_is_that_of_the_outcome(before: list[int], after: list[int], word: str) -> None:
-    """Better above 0, worse below, and no word for what may be either; in the first line."""
+    """The first line says Better above 0, Worse below, and neither for an undecided change."""
     comparison = compare(report(before), report(after), Recall)
     assert verdict_of(comparison[0].main).text == word
     assert str(comparison).startswith(f"{word}: id_recall ")

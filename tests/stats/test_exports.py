@@ -69,7 +69,7 @@ def report_of(samples: list[Sample]) -> Report:
 
 
 def hostile() -> Report:
-    """Return a report whose every text is one that somebody may run."""
+    """Return a report with a hostile text in every field."""
     return report_of(
         [
             Sample(id=text, user_input=text, group=text, retrieved_ids=["x"], expected_ids=[text])
@@ -107,7 +107,7 @@ class TestCsv:
     @pytest.mark.parametrize("delimiter", [",", ";"])
     @pytest.mark.parametrize("expected", [",", ";", "\t"])
     def test_no_cell_is_a_formula_by_another_delimiter(self, delimiter: str, expected: str) -> None:
-        """A spreadsheet that parts the lines elsewhere, and knows no quotes there, runs nothing."""
+        """No part of a line is a formula, even if split at another delimiter or without quotes."""
         for line in hostile().to_csv(delimiter=delimiter).splitlines():
             for part in line.split(expected):
                 assert not _runs_in_a_spreadsheet(part.strip('"')), line
@@ -121,7 +121,7 @@ class TestCsv:
         assert not _runs_in_a_spreadsheet(str(cell(text)))
 
     def test_semicolons_where_a_comma_is_decimal(self, tmp_path: Path) -> None:
-        """The same table for the spreadsheets of half Europe; other delimiters are refused."""
+        """The table may have semicolons, for decimal commas; other delimiters are refused."""
         report = report_of(SAMPLES)
         report.to_csv(tmp_path / "r.csv", delimiter=";")
         with (tmp_path / "r.csv").open(encoding="utf-8-sig", newline="") as file:
@@ -132,7 +132,7 @@ class TestCsv:
 
     @pytest.mark.parametrize("number", ["-5", "+1.5", "-1e-3", "17"])
     def test_numbers_stay_numbers(self, number: str) -> None:
-        """An ID such as -5 is no formula."""
+        """A number such as the ID -5 is not escaped as a formula."""
         report = report_of([Sample(id=number, retrieved_ids=["a"], expected_ids=["a"])])
         assert report.to_csv().splitlines()[1].startswith(f"{number},")
 
@@ -161,7 +161,7 @@ class TestMarkdown:
         assert "0.556 to 0.889, depending on unscored samples" in text
 
     def test_nothing_in_it_is_markup(self) -> None:
-        """Reasons come from anywhere: no link, no HTML, no mention, no broken table."""
+        """No text makes a link, HTML, a mention, or a broken table."""
         rows = [
             Sample(retrieval={"error": text.replace("\ud83d", "")}, expected_ids=["a"])
             for text in HOSTILE
@@ -197,7 +197,7 @@ class TestComparison:
     """Comparisons, for the reviewer of a pull request and for other programs."""
 
     def test_markdown_has_every_difference_and_the_largest_changes(self, tmp_path: Path) -> None:
-        """For a pull request: a table that holds, and nothing of the data is markup in it."""
+        """Markdown has every difference and the largest changes, and no markup from the data."""
         comparison = _compared(Recall @ 1, nDCG)
         text = comparison.to_markdown(tmp_path / "c.md", flips=2)
         assert (tmp_path / "c.md").read_text("utf-8") == text
@@ -239,7 +239,7 @@ class TestFrames:
 
     @pytest.mark.rooms
     def test_half_an_emoji_stands_as_its_escape(self) -> None:
-        """It is legal in JSON's input, and pandas keeps texts as UTF-8."""
+        """Half an emoji, which UTF-8 lacks, becomes its escape in a data frame."""
         from fullrecall.diagnosis import diagnose
 
         half = "\ud83d and more"
@@ -253,7 +253,7 @@ class TestFrames:
 
 @pytest.mark.rooms
 def test_what_was_written_does_not_fill_a_notebook(tmp_path: Path) -> None:
-    """The last value of a cell is shown: where the page went, and not its 300,000 characters."""
+    """A notebook shows the length of a written text, and not its 300,000 characters."""
     from fullrecall.diagnosis import diagnose
 
     report = evaluate(SAMPLES[:1], IdRecall(), progress=False)

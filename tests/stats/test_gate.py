@@ -70,7 +70,7 @@ class TestThresholds:
         assert Gate(Recall >= 0.9).check(report_of(found, missed)).outcome is outcome
 
     def test_how_many_would_do(self) -> None:
-        """What "cannot tell" asks for is enough, at the same mean: one less is not."""
+        """The number of samples in the reason is enough at the same mean; one less is not."""
         (check,) = Gate(Recall >= 0.9).check(report_of(20)).checks
         assert check.needed == 29
         assert "about 29 samples with these values would settle it" in check.reason
@@ -84,7 +84,7 @@ class TestThresholds:
         assert "more samples with this mean would not settle it" in check.reason
 
     def test_any_measure(self) -> None:
-        """Each rule is of its own measure; each must pass."""
+        """Each rule has its own measure, and each must pass."""
         result = Gate(Recall @ 3 >= 0.9, RR >= 0.3, nDCG @ 10 >= 0.6).check(report_of(100))
         assert [check.outcome for check in result.checks] == [PASS, PASS, FAIL]
         assert [check.rule for check in result.checks] == [
@@ -94,7 +94,7 @@ class TestThresholds:
         ]
 
     def test_fail_is_adjusted_for_the_number_of_rules(self) -> None:
-        """Holm's method for FAIL, none for PASS."""
+        """FAIL is corrected by Holm's method; PASS is not corrected."""
         rules = [Recall @ 3 >= 0.9, Recall @ 5 >= 0.9, Recall @ 10 >= 0.9]
         one, *_ = Gate(*rules).check(report_of(160, 40)).checks
         (alone,) = Gate(rules[0]).check(report_of(160, 40)).checks
@@ -104,7 +104,7 @@ class TestThresholds:
         assert Gate(rules[0]).check(report_of(171, 29)).outcome is FAIL
 
     def test_confidence(self) -> None:
-        """Less confidence passes what more does not."""
+        """A report may pass at a low confidence and not at a higher one."""
         report = report_of(93, 7)
         assert Gate(Recall >= 0.9, confidence=0.5).check(report).outcome is PASS
         assert Gate(Recall >= 0.9, confidence=0.99).check(report).outcome is CANNOT_TELL
@@ -219,7 +219,7 @@ def test_parameters_out_of_range(rules: Any, parameters: Any, message: str) -> N
 
 
 def test_a_threshold_out_of_range() -> None:
-    """Percents are named where they are written."""
+    """A percent in place of a share is an error when the threshold is made."""
     with pytest.raises(ParameterError, match="a threshold must be a number from 0 to 1, got 90"):
         Recall >= 90  # noqa: B015 - it raises
 
@@ -268,7 +268,7 @@ class TestParameters:
         return Gate(Recall >= 0.5, **parameters).check(report)
 
     def test_defaults_add_no_line(self) -> None:
-        """Scorers with their defaults, and those of your own, print the rules alone."""
+        """Scorers with their defaults, and a user's own, add no line to the rules."""
         for scorer in (TextRecall(), SpanRecall(name="spans"), PrecisionById()):
             result = self.gated(scorer)
             assert result.parameters == ()
@@ -340,7 +340,7 @@ class TestCommand:
     def test_least_recall(
         self, saved: Mapping[str, Path], least: float, code: int, said: str
     ) -> None:
-        """All three exits on a real retriever."""
+        """A real retriever gives all three exit codes."""
         result = self.run(saved["main"], "--require", f"recall@10>={least}")
         assert result.exit_code == code
         assert said in " ".join(result.stdout.split())
@@ -375,7 +375,7 @@ class TestCommand:
 
     @pytest.mark.rooms
     def test_other_parameters_are_printed(self, tmp_path: Path) -> None:
-        """The line follows the rules, on the terminal and in Markdown."""
+        """Other parameters are printed after the rules, on the terminal and in Markdown."""
         path, summary = tmp_path / "report.jsonl", tmp_path / "summary.md"
         evaluate([TEXTS] * 60, TextRecall(threshold=0.05), progress=False).save(path)
         printed = self.run(path, "--min-recall", 0.5, "--markdown", summary).stdout
@@ -413,7 +413,7 @@ class TestCommand:
 
     @pytest.mark.rooms
     def test_markdown_is_appended(self, saved: Mapping[str, Path], tmp_path: Path) -> None:
-        """A job's summary may have been written to before."""
+        """Markdown is appended to a job's summary, and keeps its earlier text."""
         summary = tmp_path / "summary.md"
         summary.write_text("# Job\n\n")
         self.run(saved["main"], "--require", "recall>=0.1", "--markdown", summary)
@@ -447,7 +447,7 @@ class TestCommand:
 
 
 def kinds(**found: tuple[int, int]) -> Report:
-    """Return a report whose samples have a kind: of each so many found and missed."""
+    """Return a report with `kind` metadata, and (found, missed) numbers of samples of each kind."""
     samples = [
         Sample(
             id=f"{kind}{n}",
@@ -496,7 +496,7 @@ class TestAtMost:
         assert Gate(Recall <= 0.1).check(report_of(0, 200, 40)).outcome is CANNOT_TELL
 
     def test_one_is_always_kept(self) -> None:
-        """No mean exceeds 1, none falls below 0."""
+        """`<= 1` and `>= 0` always pass, because no mean is outside 0 to 1."""
         report = report_of(3, 2)
         assert Gate(Recall <= 1, Recall >= 0).check(report).outcome is PASS
 
@@ -529,7 +529,7 @@ class TestSlices:
         assert check.p_fail == pytest.approx(20 * alone.checks[0].p_fail, rel=0.2)
 
     def test_changes_are_decided_in_each_slice_too(self) -> None:
-        """No drop on the whole may hide one in a slice."""
+        """A drop in one slice fails the gate, even if the whole report does not drop."""
         before = kinds(text=(300, 0), table=(60, 0))
         after = kinds(text=(300, 0), table=(20, 40))
         result = Gate(Recall, margin=0.2, slices="kind").check(after, before)
@@ -538,7 +538,7 @@ class TestSlices:
         assert outcomes["change of id_recall [kind=text]"] is PASS
 
     def test_a_field_that_no_sample_has(self) -> None:
-        """It is named, with those that there are."""
+        """The error names the unknown field, and the known ones."""
         with pytest.raises(ReportError, match="'sort' to slice by: choose one of kind"):
             Gate(Recall >= 0.8, slices="sort").check(kinds(text=(3, 0)))
 
@@ -582,7 +582,7 @@ class TestWhatIsNoThreshold:
 
 
 def test_the_first_line_of_a_comment_is_the_verdict() -> None:
-    """Who reads one line of it knows the outcome and its reason."""
+    """The first line of the Markdown has the outcome."""
     passed = Gate(Recall >= 0.5, Recall @ 3 >= 0.5).check(report_of(200))
     assert passed.to_markdown().splitlines()[0].startswith("### ✅ Recall gate: PASS\\: 2 rules")
     unsure = Gate(Recall >= 0.9).check(report_of(9, 1))

@@ -28,14 +28,14 @@ def searched(ranks: Iterable[int | None], target: float = 0.9) -> SmallestK:
 
 
 def test_a_measure_is_searched_from_the_largest_k_down() -> None:
-    """The first k that fails ends it."""
+    """The search goes down from the largest k, and ends at the first k that fails."""
     found = searched([1] * 200 + [2] * 140 + [3] * 48 + [4] * 12)
     assert found.k == 3
     assert [each.k for each in found.tested] == [2, 3, 4, 5, 6]
 
 
 def test_no_k_and_no_values() -> None:
-    """None reaches it, and nothing can be tested without values."""
+    """No k is returned if none reaches the target, and none is tested without values."""
     assert searched([1] * 5 + [None] * 45).k is None
     assert (searched([]).k, searched([]).tested) == (None, ())
     with pytest.raises(ParameterError, match="target"):
@@ -44,7 +44,7 @@ def test_no_k_and_no_values() -> None:
 
 @pytest.mark.long
 def test_a_k_below_the_target_is_returned_in_five_percent_at_most() -> None:
-    """All ks exactly at the target, which no test may exceed: any k is an error."""
+    """With all true means at the target, returning any k is an error: in 5% at most."""
     rng = Random(9)
     wrong = 0
     for _ in range(200):

@@ -48,7 +48,7 @@ def test_what_was_not_measured_is_left_out() -> None:
 
 
 def test_names() -> None:
-    """Of allowed characters; none is another one's folder; two that differ in others stay two."""
+    """Names have allowed characters only, no name is a folder of another, and all differ."""
     found = report("../id@half", "id/half", "id half").metrics()
     assert all(NAME.fullmatch(name) for name in found)
     assert not any(other.startswith(f"{name}/") for name in found for other in found)

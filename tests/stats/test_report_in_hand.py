@@ -35,7 +35,7 @@ class TestParts:
     """Rows and reports by `[…]`, `filter` and `slices`."""
 
     def test_a_sample_by_its_id_and_by_its_place(self) -> None:
-        """An ID that is not there names the nearest; one that stands twice is ambiguous."""
+        """An unknown ID or place is an error, and so is an ID that occurs twice."""
         report = report_of()
         assert report["q7"].label == "q7"
         assert report[-1].label == "q59"
@@ -48,7 +48,7 @@ class TestParts:
             twice["q4"]
 
     def test_a_part_is_a_report(self) -> None:
-        """With means of its own, and as partial as the whole."""
+        """A part has means of its own, and the `stopped` of the whole."""
         report = report_of()
         report.stopped = "the budget was spent"
         part = report[10:20]
@@ -59,7 +59,7 @@ class TestParts:
         assert failing.summary()["id_recall"].mean == 0.0
 
     def test_slices_are_means_of_parts(self) -> None:
-        """The lowest first; each is the mean over its samples, in groups."""
+        """Slices are sorted from the lowest mean; each mean is over its samples, in groups."""
         report = report_of()
         slices = report.slices("kind")
         assert [one.value for one in slices] == ["even", "odd"]
@@ -75,7 +75,7 @@ class TestParts:
         assert report.slices("group")["g0"].samples == 2
 
     def test_intervals_allow_for_every_slice(self) -> None:
-        """Each is wider than alone: they hold together."""
+        """Each interval is wider than alone, so that all hold together."""
         report = report_of()
         alone = report.filter(lambda row: row.sample.metadata["kind"] == "even")
         wide, narrow = report.slices("kind")["even"].interval, alone.summary()["id_recall"].interval
@@ -137,7 +137,7 @@ class TestRuns:
     """Several reports side by side."""
 
     def test_changes_since_the_first(self) -> None:
-        """Each later report against the first; p is adjusted for their number."""
+        """Each later report is compared with the first; p is adjusted for their number."""
         report = report_of()
         better = evaluate(
             [row.sample.with_retrieval([Context(id="d")]) for row in report],

@@ -49,7 +49,7 @@ def test_intervals_are_those_of_the_values() -> None:
 
 
 def test_samples_of_a_group_are_one() -> None:
-    """Five groups of two are five: the interval is wider than that of ten."""
+    """Five groups of two samples have a wider interval than ten samples."""
     found: list[bool | None] = [True, True, False, False, True, True, True, True, False, False]
     alone, together = (report_of(found, group).summary()["id_recall"] for group in (None, 2))
     assert (alone.main.groups, together.main.groups) == (10, 5)
@@ -108,7 +108,7 @@ def test_credit_on_unverified_quotes_stands_in_the_summary() -> None:
 
 
 def test_united_and_failed_calls_stand_in_the_summary() -> None:
-    """How many samples rest on a union of calls, and how many had a failed one, also in parts."""
+    """The summary, also of a part, counts samples with a union of calls, and with a failed call."""
     one, two, failed = (
         Call("a", query="1", contexts=(Context("t", id="x"),)),
         Call("b", query="2", contexts=(Context("u", id="y"),)),

@@ -12,7 +12,7 @@ from fullrecall.measures import Recall
 
 
 def notes(samples: list[Sample], scorer: Any) -> str:
-    """Return a summary as it prints, on one line."""
+    """Return the printed summary on one line."""
     return " ".join(str(evaluate(samples, scorer, progress=False).summary()).split())
 
 
@@ -26,7 +26,7 @@ def test_every_retrieved_list_equals_its_references() -> None:
 
 
 def test_a_retrieval_of_a_test_sets_own_columns() -> None:
-    """`contexts` beside the words of a generator."""
+    """A retrieval that comes from a generated test set's own columns is noted."""
     fields: dict[str, Any] = {"retrieved_contexts": ["a b"], "reference": "a"}
     sample = Sample(**fields, reference_context_ids=["x"], metadata={"evolution_type": "simple"})
     assert "1 sample come from a generated test set (evolution_type)" in notes([sample], IdRecall())
@@ -34,14 +34,14 @@ def test_a_retrieval_of_a_test_sets_own_columns() -> None:
 
 
 def test_text_references_that_are_ids() -> None:
-    """A file's name as a text: 0.0 with a perfect retriever."""
+    """A text reference that is a file's name is noted: it scores 0.0 with a perfect retriever."""
     context = {"text": "The shift begins at six.", "metadata": {"file": "Shift plan.pdf"}}
     sample = Sample(retrieved_contexts=[context], reference_contexts=["Shift plan.pdf"])
     assert "'Shift plan.pdf' is the file of a retrieved context" in notes([sample], TextRecall())
 
 
 def test_reports_are_compared_by_slices() -> None:
-    """Each value is a comparison; intervals hold for all together."""
+    """Each value of a field has a comparison, and the intervals hold for all together."""
 
     def report(found: dict[str, bool]) -> Any:
         samples = [

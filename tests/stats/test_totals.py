@@ -1,4 +1,4 @@
-"""Totals of a measure: exact means over groups, gaps filled where they are."""
+"""Totals of a measure: exact means over groups, and means with gaps filled."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def totals(rows: list[tuple[float | None, int]]) -> Totals:
 
 
 def means(rows: list[tuple[float | None, int]], gap: float | None) -> list[Fraction]:
-    """Return the mean of each group, spelled out; a sample of no group is one."""
+    """Return the mean of each group, computed plainly; a sample without a group is one."""
     groups: dict[tuple[int, int], list[float]] = {}
     for position, (value, code) in enumerate(rows):
         filled = gap if value is None else value
@@ -38,7 +38,7 @@ def means(rows: list[tuple[float | None, int]], gap: float | None) -> list[Fract
 def test_the_mean_is_exact_and_over_groups(
     rows: list[tuple[float | None, int]], gap: float | None
 ) -> None:
-    """To 2⁻⁶⁰ for each value."""
+    """The mean over groups is exact to 2⁻⁶⁰ for each value."""
     expected = means(rows, gap)
     mean = totals(rows).mean_with(gap)
     if not expected:
@@ -51,7 +51,7 @@ def test_the_mean_is_exact_and_over_groups(
 def test_the_order_of_samples_changes_nothing(
     rows: list[tuple[float | None, int]], rng: object
 ) -> None:
-    """To the last bit."""
+    """The order of samples does not change the mean by a bit."""
     turned = sorted(rows, key=lambda _: rng.random())  # type: ignore[attr-defined]
     ours, theirs = totals(rows), totals(turned)
     assert ours.mean == theirs.mean
@@ -83,7 +83,7 @@ def test_the_mean_of_equal_values_is_that_value(value: float) -> None:
 
 @given(st.integers(MOST_VALUES + 1, 20_000), st.integers(0, 2**31))
 def test_many_values_are_bracketed(count: int, seed: int) -> None:
-    """Few are left, from below and from above, and as many samples as before."""
+    """Many values become few, rounded down and up, for the same number of samples."""
     values = np.random.default_rng(seed).random(count)
     low, high = bracketed(values, None, least=0.0, most=1.0)
     assert max(len(low.values), len(high.values)) <= MOST_VALUES
@@ -94,7 +94,7 @@ def test_many_values_are_bracketed(count: int, seed: int) -> None:
 
 @given(st.lists(st.none() | SHARES, max_size=40))
 def test_samples_without_groups_are_groups_of_one(values: list[float | None]) -> None:
-    """As if each had the number of no group."""
+    """Totals without groups equal totals with group -1 for every sample."""
     numbers = np.array([np.nan if value is None else value for value in values], np.float64)
     plain = Totals.of(numbers, due=np.isnan(numbers))
     grouped = Totals.of(numbers, due=np.isnan(numbers), groups=np.full(len(values), -1))

@@ -30,7 +30,7 @@ FILLER = (
 
 
 def document(number: int) -> tuple[str, str]:
-    """Return the ID and text of a made-up document: one fact of its own, a year, a builder."""
+    """Return the ID and text of a made-up document with its own fact, year, and builder."""
     draw = random.Random(number)
     town, thing = TOWNS[number % len(TOWNS)], THINGS[number // len(TOWNS) % len(THINGS)]
     year = 1200 + number
@@ -46,7 +46,7 @@ def document(number: int) -> tuple[str, str]:
 
 @pytest.fixture
 def documents() -> dict[str, str]:
-    """Two hundred documents that differ."""
+    """Return two hundred different documents."""
     return dict(document(number) for number in range(200))
 
 
@@ -54,7 +54,7 @@ Change = Callable[[dict[str, Any]], None]
 
 
 class Author:
-    """Writes right questions from the prompt's passages and checks them truthfully.
+    """Writes correct questions from the prompt's passages and checks them truthfully.
 
     `change` may spoil a question that is written, `verdict` one that is checked.
     """
@@ -190,11 +190,11 @@ def _question(kind: str, position: int, facts: list[dict[str, str]]) -> dict[str
 
 @pytest.fixture
 def author() -> Author:
-    """A model that writes right questions, for a test to spoil."""
+    """Return a model that writes correct questions, for a test to spoil."""
     return Author()
 
 
 @pytest.fixture
 def payloads() -> tuple[str, ...]:
-    """Texts that would run, load or reorder something if they were markup."""
+    """Return texts that would run, load, or reorder content if they were markup."""
     return PAYLOADS

@@ -69,7 +69,7 @@ def opened(browser: Browser, tmp_path: Path) -> Iterator[Any]:
 
 
 def test_it_works_by_keyboard_alone(opened: Any, tmp_path: Path) -> None:
-    """Accept, reject with a reason, move, and save, without a pointer."""
+    """A reviewer can accept, reject with a reason, move, and save by keyboard."""
     given = [sample(n) for n in range(6)]
     page = opened(given, n=6)
     press = page.keyboard.press

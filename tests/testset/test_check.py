@@ -44,7 +44,7 @@ def sample(name: str, *ids: Any, **fields: Any) -> dict[str, Any]:
 
 
 def test_what_is_right_has_no_problem() -> None:
-    """An any-of group of twins, a span that stands, a question in other words."""
+    """An any-of group of twins, a correct span, and a reworded question have no problem."""
     right = sample(
         "a",
         ["farms", "farms-copy"],
@@ -107,7 +107,7 @@ def test_documents_that_differ_in_a_fact_are_not_called_duplicates(
     ],
 )
 def test_questions_that_point_at_a_text_in_five_languages(question: str, points: str) -> None:
-    """The text, the listing and the earlier answer are not beside a question."""
+    """A question that refers to a text, a figure, or an earlier answer is found."""
     assert pointing(question) == points
 
 
@@ -120,7 +120,7 @@ def test_questions_that_point_at_a_text_in_five_languages(question: str, points:
     ],
 )
 def test_a_model_reads_what_stands_around_a_reference_without_offsets(reference: str) -> None:
-    """Deep in a long document, however it is set, and the whole of one in which it is not found."""
+    """The model reads the text around a reference, or all of a document that lacks it."""
     filler = " ".join(f"Line {n} says nothing of it." for n in range(400))
     built = (
         'The bridge was "built" in 1871.' if "“" in reference else "The bridge was built in 1871."
@@ -149,7 +149,7 @@ def test_a_model_reads_what_stands_around_a_reference_without_offsets(reference:
 
 
 def test_document_ids_for_chunks_are_another_level() -> None:
-    """The corpus has chunks, the references name their documents."""
+    """References to documents, in a corpus of chunks, are a problem of level."""
     chunks = [{"id": f"mills-{n}", "source": "mills", "text": f"chunk {n}"} for n in range(3)]
     audit = check([sample("a", "mills")], chunks)
     assert audit.counts[Problem.LEVEL] == 1
@@ -157,7 +157,7 @@ def test_document_ids_for_chunks_are_another_level() -> None:
 
 
 def test_a_question_asked_twice_is_found() -> None:
-    """In other order or form; not with another number, name or opposite."""
+    """Repeated questions are found in another order or form, but not with another fact."""
     asked = Questions()
     assert asked.match("What was the revenue of Acme in 2017?") is None
     assert asked.match("What was the revenue of Acme in 2018?") is None
@@ -169,14 +169,14 @@ def test_a_question_asked_twice_is_found() -> None:
 
 
 def test_the_demos_own_questions_pass() -> None:
-    """No invalid reference, and no copied words."""
+    """The demo's questions have no invalid reference and no copied words."""
     audit = check(questions(), documents())
     assert audit.is_valid
     assert Problem.COPIED not in audit.counts
 
 
 def test_near_equal_texts_are_found_and_no_others() -> None:
-    """One word of a hundred differs: equal. Half of them do: not."""
+    """Texts that differ in one word of a hundred are nearly equal; in half, they are not."""
     draw = random.Random(0)
     base = [f"w{draw.randrange(10_000)}" for _ in range(200)]
     near = [*base[:100], "other", *base[101:]]
@@ -187,19 +187,19 @@ def test_near_equal_texts_are_found_and_no_others() -> None:
 
 @pytest.mark.parametrize("text", ["", "a", "a b", "\u3042\u3044\u3046", "!?", "\ud800"])
 def test_degenerate_texts_have_measures(text: str) -> None:
-    """No question and no source breaks a measure."""
+    """Every measure has a value for empty and degenerate texts."""
     assert len(longest_run(text, [text])) >= 0
     assert pointing(text) == ""
 
 
 def test_runs_are_of_whole_words() -> None:
-    """`car` is no part of `cart`."""
+    """A run of words ends at a word's end: `car` is not a part of `cart`."""
     assert longest_run("the car is red", ["a cart is red"]) == ("is", "red")
     assert longest_run("a b c x d e f g", ["d e f g, a b c"]) == ("d", "e", "f", "g")
 
 
 def test_html_is_what_a_reader_sees() -> None:
-    """Scripts, styles and the head are left out; blocks end in a blank line; bad nesting too."""
+    """HTML is read without scripts, styles, and head; blocks end in a blank line."""
     page = (
         "<head><title>T</title><style>p{}</style></head><body><p>One &amp; two<p>Three"
         "<script>alert('x')</script><ul><li>Four</ul>"
@@ -210,7 +210,7 @@ def test_html_is_what_a_reader_sees() -> None:
 
 @pytest.mark.frameworks
 def test_documents_come_from_everywhere(tmp_path: Any) -> None:
-    """A folder, a file, texts, mappings, contexts, documents of the frameworks."""
+    """Documents may be a folder, a file, texts, mappings, contexts, or framework objects."""
     from langchain_core.documents import Document as LangChainDocument
     from llama_index.core import Document as LlamaIndexDocument
 

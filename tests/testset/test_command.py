@@ -24,7 +24,7 @@ def run(*arguments: object, code: int = 0) -> str:
 
 @pytest.fixture
 def folder(tmp_path: Path, documents: dict[str, str]) -> Path:
-    """Sixty documents in a folder."""
+    """Return a folder of sixty documents."""
     where = tmp_path / "docs"
     where.mkdir()
     for name in list(documents)[:60]:
@@ -71,7 +71,7 @@ def test_from_a_folder_to_a_reviewed_set(
 def test_a_model_that_writes_nothing_fails(
     folder: Path, tmp_path: Path, author: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Exit code 1, after few calls, with why: a script must not go on with an empty set."""
+    """An empty set exits with code 1 and a reason, after few calls, so that a script stops."""
     author.reply = lambda _: "{}"
     monkeypatch.setattr(command, "model_of", lambda *_: author.model)
     said = run("generate", folder, "--model", "openai:m", "-o", tmp_path / "set.jsonl", code=1)
@@ -80,7 +80,7 @@ def test_a_model_that_writes_nothing_fails(
 
 
 def test_an_invalid_reference_fails(tmp_path: Path, folder: Path) -> None:
-    """Exit code 1, with the sample and the ID."""
+    """An invalid reference exits with code 1, and names the sample and the ID."""
     path = tmp_path / "set.jsonl"
     path.write_text('{"id": "q", "user_input": "Who?", "reference_context_ids": ["[red]x"]}\n')
     said = run("check", path, folder, code=1)
@@ -88,7 +88,7 @@ def test_an_invalid_reference_fails(tmp_path: Path, folder: Path) -> None:
 
 
 def test_references_are_completed_from_files(tmp_path: Path) -> None:
-    """Two retrievers' files, a sheet of labels, and the same command again."""
+    """References are completed from two retrievers' files and a sheet of labels."""
     question = {"id": "q", "user_input": "fee?", "reference": "The fee is ten euros.",
                 "reference_context_ids": ["a"]}  # fmt: skip
     contexts = {"a": "The fee is ten euros.", "b": "For all guests the fee is ten euros. Pay now.",
@@ -126,7 +126,7 @@ def test_references_are_completed_from_files(tmp_path: Path) -> None:
 
 
 def test_a_judge_that_decides_nothing_shows_no_completeness(tmp_path: Path) -> None:
-    """Without a reference answer the built-in judge cannot: no "100% complete" comes of that.
+    """A set without verdicts is not called "100% complete": its completeness is unknown.
 
     The retrieved contexts of each retriever are read from its saved report.
     """
@@ -153,7 +153,7 @@ def test_a_judge_that_decides_nothing_shows_no_completeness(tmp_path: Path) -> N
 def test_what_cannot_be_is_said_in_one_block(
     arguments: list[str], said: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Exit code 2, and no traceback."""
+    """Wrong arguments exit with code 2, in one block without a traceback."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("COLUMNS", "200")
     output = run(*arguments, code=2)
@@ -162,7 +162,7 @@ def test_what_cannot_be_is_said_in_one_block(
 
 
 def test_labels_follow_their_corpus_from_the_command_line(tmp_path: Path) -> None:
-    """The new set, the table, and a way out where the set has no quotes."""
+    """The command writes the new set and the table; a set without quotes is an error."""
     texts = {
         f"d{n}": f"Page {n} tells of the {n}th bridge and its {n * 7} arches." for n in range(9)
     }

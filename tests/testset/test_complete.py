@@ -39,7 +39,7 @@ class Truth:
         return verdicts
 
     def attribute(self, targets: Any, contexts: Any, *, question: Any = None, **_: Any) -> Any:
-        """Return which claims a context states: those whose words it has."""
+        """Return the claims that each context states: those whose words it has."""
         yield from ()
         return [
             Verdict("supported", (Citation(0, target),))
@@ -95,14 +95,14 @@ def done(world: World, **options: Any) -> Any:
 
 
 def labels_of(world: World, completion: Any, n: int = 10**6) -> dict[str, bool]:
-    """Return what people would say."""
+    """Return correct labels for the pairs that are drawn."""
     return {
         pair.item: pair.context in world.relevant[pair.question] for pair in completion.to_label(n)
     }
 
 
 def in_truth(world: World, completion: Any) -> float:
-    """Return how complete the completed references are in the frame."""
+    """Return the share of the frame's relevant contexts that the completed references have."""
     held = found = 0
     for sample, pairs in zip(completion.samples, completion.pool.pairs, strict=True):
         names = {name for r in sample.reference_context_ids for name in r.any_of}
@@ -114,7 +114,7 @@ def in_truth(world: World, completion: Any) -> float:
 
 
 def test_without_labels_nothing_is_added_and_nothing_claimed(world: World) -> None:
-    """No reference and no number changes; the labels that an interval needs are told."""
+    """Without labels no reference or number changes; the report says how many are needed."""
     alone = done(world)
     assert [s.reference_context_ids for s in alone.samples] == [
         s.reference_context_ids for s in world.samples
@@ -125,7 +125,7 @@ def test_without_labels_nothing_is_added_and_nothing_claimed(world: World) -> No
 
 
 def in_frame(world: World, completion: Any) -> float:
-    """Return how complete the references that were given are in the frame."""
+    """Return the share of the frame's relevant contexts that the given references have."""
     pairs = [pair for of in completion.pool.pairs for pair in of if pair.context.text]
     asked = [sample.user_input for sample in world.samples]
     good = [p for p in pairs if p.context.text in world.relevant[asked[p.question]]]
@@ -133,7 +133,7 @@ def in_frame(world: World, completion: Any) -> float:
 
 
 def test_with_labels_the_estimate_holds_the_truth(world: World) -> None:
-    """Completeness has the truth in its interval."""
+    """The interval of completeness holds the true share."""
     alone = done(world)
     labels = labels_of(world, alone, 300)
     labeled = alone.with_labels(labels, second=labels)
@@ -143,7 +143,7 @@ def test_with_labels_the_estimate_holds_the_truth(world: World) -> None:
 
 
 def test_everything_labeled_is_exact(world: World) -> None:
-    """With every pair of the frame labeled beyond doubt the completeness is a point, and right."""
+    """With every pair labeled without error, completeness is exact and has no interval."""
     alone = done(world)
     labels = labels_of(world, alone)
     labeled = alone.with_labels(labels, second=labels, error=0)
@@ -152,7 +152,7 @@ def test_everything_labeled_is_exact(world: World) -> None:
 
 
 def test_a_relevant_outside_the_yeses_needs_a_second_person(world: World) -> None:
-    """Without one the interval is wide, and those to confirm are drawn; who disagrees takes it."""
+    """Lone labels widen the interval; their pairs are drawn again, and a refusal removes one."""
     world.judge.wrong = {(q, text) for q, texts in world.relevant.items() for text in texts}
     alone = done(world)
     labels = labels_of(world, alone, 400)
@@ -197,7 +197,7 @@ def test_missing_verdicts_are_in_the_interval_and_missing_texts_are_said(world: 
 
 
 def test_a_frame_without_texts_is_refused(world: World) -> None:
-    """Nobody could look at anything: no figure, never 100 %."""
+    """Without texts there is nothing to judge: completeness is unknown, not 100 %."""
     world.searches = {
         name: (lambda q, of=search: [{"id": one["id"]} for one in of(q)])
         for name, search in world.searches.items()
@@ -236,7 +236,7 @@ def test_a_judge_that_is_often_wrong_adds_only_what_is_confirmed(world: World) -
 
 
 def test_a_judge_that_is_right_is_trusted_with_the_rest(world: World) -> None:
-    """All its finds are added, but those that people refuse."""
+    """All finds of a judge that is right are added, except those that people refuse."""
     alone = done(world)
     finds = {one.item for one in alone.judged if one.relevant}
     labels = labels_of(world, alone, 200)
@@ -246,7 +246,7 @@ def test_a_judge_that_is_right_is_trusted_with_the_rest(world: World) -> None:
 
 
 def test_what_supports_a_claim_joins_its_group() -> None:
-    """Other contexts become alternatives of the claim: no new demands, nothing to correct."""
+    """Contexts that support a claim become its alternatives, and add no target."""
     claims = ["The mill dates from 1502", "The mill burned in 1688"]
     first, second = f"{claims[0]}, says the survey.", f"The annals: {claims[1]}."
     other = f"An old map has it that {claims[0]} or so people hold."
@@ -322,7 +322,7 @@ def test_what_the_references_name_is_not_judged(world: World) -> None:
 
 
 def test_the_same_call_draws_the_same_and_takes_its_labels(world: World, tmp_path: Path) -> None:
-    """Days later, labels of a file fit the completion that is made again; another's do not."""
+    """The same call draws the same pairs and takes their labels; other labels are refused."""
     path = tmp_path / "labels.csv"
     pairs = done(world).to_label(50, path)
     assert pairs == done(world).to_label(50)
@@ -341,7 +341,7 @@ def test_the_same_call_draws_the_same_and_takes_its_labels(world: World, tmp_pat
 
 
 def test_labels_are_drawn_by_stratum(world: World) -> None:
-    """At least ten of each, in an order that does not tell the verdict; more hold all of fewer."""
+    """At least ten pairs of each stratum are drawn, in blind order; a larger draw has all of a smaller."""
     alone = done(world)
     verdicts = {one.item: one for one in alone.judged}
     drawn = [verdicts[pair.item] for pair in alone.to_label(150)]
@@ -352,7 +352,7 @@ def test_labels_are_drawn_by_stratum(world: World) -> None:
 
 
 def test_holes_are_counted(world: World) -> None:
-    """None in the pool to its depth; for another retriever they are told."""
+    """A pooled retriever has no unjudged contexts to the depth; another one's are counted."""
     alone = done(world)
     other = [
         sample.with_retrieval([{"id": f"x{n}", "text": f"unseen {n}"} for n in range(5)])
@@ -365,7 +365,7 @@ def test_holes_are_counted(world: World) -> None:
 
 
 def test_a_retriever_that_fails_leaves_what_the_others_returned(world: World) -> None:
-    """The frame has that, and the report counts the question."""
+    """The other retrievers' contexts stay in the frame, and the question is counted."""
     search = world.searches["a"]
 
     def failing(question: str) -> Any:
@@ -381,7 +381,7 @@ def test_a_retriever_that_fails_leaves_what_the_others_returned(world: World) ->
 
 
 def test_arguments_out_of_range_are_named(world: World) -> None:
-    """Before anything is retrieved or judged."""
+    """Wrong arguments are errors before any retrieval or request."""
     with pytest.raises(ParameterError, match="depth must be"):
         done(world, depth=0)
     with pytest.raises(ParameterError, match="retrievers: expected a mapping"):

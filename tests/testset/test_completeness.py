@@ -47,7 +47,7 @@ def test_rare_strata_have_fay_and_kims_interval() -> None:
 def test_a_single_rare_stratum_has_nearly_the_exact_interval(
     size: int, labeled: int, relevant: int
 ) -> None:
-    """That of the mid-p hypergeometric distribution: a little more, by a tenth at most."""
+    """The upper bound is at most a tenth above that of the mid-p hypergeometric distribution."""
 
     def kept(count: int) -> bool:
         there = stats.hypergeom(size, count, labeled)
@@ -78,12 +78,12 @@ def test_dense_strata_have_the_mid_p_hypergeometric_interval(
 
 
 def test_no_hit_leaves_an_upper_bound() -> None:
-    """Nothing found is not nothing there: 3.00 times the weight is still possible."""
+    """Without a hit, the upper bound is 3.00 times the weight."""
     assert missing([Stratum("no", 1_000, 100, 0)]) == (0, 0, 28)
 
 
 def test_what_was_labeled_is_certain() -> None:
-    """Unless labels may be wrong: no fewer than were found, and none of those that were not."""
+    """Correct labels bound the total on both sides; with wrong labels the low end is lower."""
     strata = [Stratum("yes", 23, 22, 4), Stratum("yes", 35, 31, 1), Stratum("no", 600, 590, 1)]
     honest, doubted = missing(strata), missing(strata, 0.05)
     assert honest is not None
@@ -128,7 +128,7 @@ def test_strata_and_labels_are_drawn_near_the_top_first() -> None:
 @pytest.mark.long
 @pytest.mark.parametrize(("silent", "wrong"), [(0.6, 0.0), (0.6, 0.05)])
 def test_intervals_cover(silent: float, wrong: float) -> None:
-    """In made worlds, 200 each, 95 % within chance; the benchmark has real collections."""
+    """Intervals cover 95 % of 200 made worlds, within chance; the benchmark has real ones."""
     held = 0
     for world in range(WORLDS):
         draw = random.Random(f"{silent}:{wrong}:{world}")

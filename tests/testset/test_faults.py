@@ -17,7 +17,7 @@ from .conftest import document
 
 
 def good(number: int) -> dict[str, Any]:
-    """Return a right sample about one of the made-up documents."""
+    """Return a correct sample about one of the made-up documents."""
     name, text = document(number)
     thing, town, year = re.search(r"The (\w+) of (\w+) was completed in (\d+)", text).groups()
     builder = re.search(r"designed by (\w+)", text)[1]
@@ -129,7 +129,7 @@ PAGES = {**dict(document(number) for number in range(60)), **EXTRA}
 
 @pytest.mark.parametrize("problem", FAULTS)
 def test_planted_faults_are_named(problem: Problem) -> None:
-    """Two of each kind, among ten good samples."""
+    """Two planted faults of each kind are named among ten good samples."""
     planted = [{**FAULTS[problem](n), "id": f"bad {n}"} for n in (31, 44)]
     samples = [good(n) for n in (0, 10, 12, 14, 16, 18, 20, 22, 24, 30)]
     audit = check([*samples, *planted], PAGES, judge=reader(), progress=False)
@@ -139,7 +139,7 @@ def test_planted_faults_are_named(problem: Problem) -> None:
 
 
 def test_good_samples_are_not_refused() -> None:
-    """Forty of them, read by the same model: none has a problem."""
+    """Forty good samples, read by the same model, have no problem."""
     draw = random.Random(0)
     numbers = [n for n in draw.sample(range(60), 40) if n != 7]
     audit = check([good(n) for n in numbers], PAGES, judge=reader(), progress=False)
@@ -147,7 +147,7 @@ def test_good_samples_are_not_refused() -> None:
 
 
 def test_a_judge_that_decides_nothing_is_asked_no_more() -> None:
-    """After five samples without a verdict: at most ten calls of fifty."""
+    """A judge without a verdict on five samples gets at most ten of fifty calls."""
     silent = ScriptedChatModel(lambda _: Completion("I cannot help.", 1, 1))
     samples = [good(n) for n in range(8, 60)]
     audit = check(samples, PAGES, judge=silent, progress=False)

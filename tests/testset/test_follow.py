@@ -48,7 +48,7 @@ def test_the_same_corpus_changes_nothing() -> None:
 
 
 def test_a_renamed_text_is_found_under_its_new_id() -> None:
-    """Even where the old ID names another text now."""
+    """A renamed text is found even if its old ID has another text now."""
     names = list(CORPUS)
     shifted = dict(zip(names[1:] + names[:1], CORPUS.values(), strict=True))
     anchored = anchor(SAMPLES[:1], CORPUS)
@@ -76,7 +76,7 @@ def test_overlapping_chunks_are_all_alternatives(shared: int) -> None:
 
 @pytest.mark.parametrize("size", [80, 120, 250])
 def test_chunks_that_hold_a_text_together_are_any_of(size: int) -> None:
-    """Cut anywhere, also within a word, their texts together are the old one's letters."""
+    """Chunks that together hold the old text become any-of, even if cut within a word."""
     chunks = {
         f"{name}/{at}": text[at : at + size]
         for name, text in CORPUS.items()
@@ -92,7 +92,7 @@ def test_chunks_that_hold_a_text_together_are_any_of(size: int) -> None:
 
 
 def test_a_larger_chunk_that_holds_it_takes_its_place() -> None:
-    """Two of them are one any-of group."""
+    """A larger chunk that holds the text replaces it; two such chunks are any-of."""
     larger = {"a": f"{CORPUS['d0']} {CORPUS['d1']}", "b": f"{CORPUS['d2']} {CORPUS['d0']}"}
     _, sample = one(larger)
     assert [set(r.any_of) for r in sample.reference_context_ids] == [{"a", "b"}]
@@ -110,7 +110,7 @@ EDITS = {
 @pytest.mark.parametrize("name", EDITS)
 @pytest.mark.parametrize("renamed", [False, True])
 def test_other_words_are_a_change(name: str, *, renamed: bool) -> None:
-    """The label stays, unscored, with the words that differ; accepted, it names the new text."""
+    """A changed label is unscored and lists its differing words until it is accepted."""
     text = " ".join(EDITS[name](CORPUS["d0"].split()))
     corpus = {**CORPUS, "d0": text}
     if renamed:
@@ -126,7 +126,7 @@ def test_other_words_are_a_change(name: str, *, renamed: bool) -> None:
 
 
 def test_a_text_that_is_gone_stays_stale() -> None:
-    """Its sample keeps the reference, and says why it is not scored."""
+    """The sample of a missing text keeps its reference, and says why it is not scored."""
     corpus = {name: text for name, text in CORPUS.items() if name != "d0"}
     label, sample = one(corpus)
     assert (label.status, label.now) == (LabelStatus.GONE, ())
@@ -134,7 +134,7 @@ def test_a_text_that_is_gone_stays_stale() -> None:
 
 
 def test_a_document_without_a_text_is_told_by_its_id() -> None:
-    """Where the ID has a text now, or is not there, nothing else can be it."""
+    """A document without a text is gone if its ID has a text now, or is missing."""
     sample = Sample(id="q", user_input="?", reference_context_ids=["empty"])
     old = {**CORPUS, "empty": ""}
     for new, status in ((old, LabelStatus.SAME), ({**old, "empty": "A text."}, LabelStatus.GONE),
@@ -204,7 +204,7 @@ def test_the_same_words_in_another_document_are_not_the_quote(
 
 
 def test_labels_without_a_quote_need_the_old_corpus() -> None:
-    """The message says what to pass; texts beside the IDs serve as quotes."""
+    """Labels without quotes are an error that asks for `old`; texts with IDs serve as quotes."""
     with pytest.raises(InputError, match="pass old=") as error:
         follow(SAMPLES, CORPUS)
     assert error.value.field == "anchors"
@@ -213,7 +213,7 @@ def test_labels_without_a_quote_need_the_old_corpus() -> None:
 
 
 def test_a_long_text_is_known_by_the_passage_that_answers() -> None:
-    """Its quote is the part that has the words of question and answer."""
+    """The quote of a long text is the part with the words of question and answer."""
     paragraphs = [text_of(f"p{n}", 120) for n in range(40)]
     paragraphs[20] = f"{paragraphs[20]} The zeppelin landed in Lakehurst."
     corpus = {"long": "\n\n".join(paragraphs)}
@@ -231,7 +231,7 @@ def test_a_long_text_is_known_by_the_passage_that_answers() -> None:
 
 
 def test_the_table_begins_with_what_needs_a_look(tmp_path: Path) -> None:
-    """Changed, gone, moved, same."""
+    """The table is in the order changed, gone, moved, same."""
     corpus = {name: text for name, text in CORPUS.items() if name != "d1"}
     corpus["d0"] += " More."
     corpus["d2"] = corpus["d2"].replace(" ", " not ", 1)
@@ -269,7 +269,7 @@ EXTRACTIONS = {
 
 @pytest.mark.parametrize("name", EXTRACTIONS)
 def test_the_same_page_in_another_extraction_is_the_same(name: str) -> None:
-    """Marks of layout are no words."""
+    """Layout marks do not count as words."""
     corpus = {key: EXTRACTIONS[name](text) for key, text in CORPUS.items()}
     label, _ = one(corpus)
     assert (label.status, label.now) == (LabelStatus.SAME, ("d0",))
@@ -281,7 +281,7 @@ def test_the_same_page_in_another_extraction_is_the_same(name: str) -> None:
      ("written in C#", "written in C"), ("grade A- for", "grade A for")],
 )  # fmt: skip
 def test_marks_that_mean_something_are_no_layout(before: str, after: str) -> None:
-    """A minus, a product, a range, a language, a grade."""
+    """A minus, a product, a range, a language, and a grade are not layout marks."""
     old = {"d0": f"{CORPUS['d0']} It was {before} all of them."}
     done = follow(SAMPLES[:1], {"d0": old["d0"].replace(before, after)}, old=old)
     assert done.labels[0].status is LabelStatus.CHANGED

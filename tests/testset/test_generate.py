@@ -54,14 +54,14 @@ def test_every_accepted_question_stands_on_its_documents(
 
 
 def test_kinds_come_in_their_shares(author: Any, documents: dict[str, str]) -> None:
-    """70 % one fact, 20 % several, 10 % across two documents, give or take one seed's pair."""
+    """70 % of questions are one-fact, 20 % several-fact, 10 % cross-document, within two of 60."""
     kinds = Counter(s.metadata["testset"]["kind"] for s in made(author, documents, 60).samples)
     for kind, share in SHARES.items():
         assert abs(kinds[kind] - 60 * share) <= 2, kinds
 
 
 def test_one_call_for_each_accepted_question(author: Any, documents: dict[str, str]) -> None:
-    """Of 100 seeds: at most 1.0 request for each question that is accepted."""
+    """A set of 100 questions costs at most 1.0 request for each accepted question."""
     testset = made(author, documents, 100, kinds={"one_fact": 0.8, "several_facts": 0.2})
     assert len(testset) == 100
     assert testset.spent.calls == len(author.model.requests) <= 100
@@ -143,7 +143,7 @@ VERDICTS: dict[str, tuple[Problem, Any]] = {
 def test_what_the_checker_does_not_confirm_is_rejected(
     author: Any, documents: dict[str, str], name: str
 ) -> None:
-    """A verdict against a question, or none that can be read, accepts nothing."""
+    """A draft with a negative or unreadable verdict is rejected."""
     problem, author.verdict = VERDICTS[name]
     if name == "other numbers":  # a question with a name for an answer has no number to compare
         author.change = lambda item: item.update(answer="in 1500")
@@ -155,7 +155,7 @@ def test_what_the_checker_does_not_confirm_is_rejected(
 def test_a_claim_that_its_quote_does_not_state_is_rejected(
     author: Any, documents: dict[str, str]
 ) -> None:
-    """The claim is named."""
+    """The reason for the rejection names the claim."""
     author.statement = lambda item, claim: item.update(supported="designed" not in claim)
     testset = made(author, documents, kinds=["one_fact"])
     details = [d.rejection for d in testset.rejected if d.rejection.problem is Problem.UNSUPPORTED]
@@ -200,7 +200,7 @@ def test_a_question_across_documents_needs_both(author: Any, documents: dict[str
 def test_a_model_that_writes_nothing_makes_nothing(
     author: Any, documents: dict[str, str], reply: Any
 ) -> None:
-    """No exception, nothing accepted, and the reason is told."""
+    """A model that writes no question gives an empty set with a reason, and no exception."""
     author.reply = lambda _: reply
     testset = made(author, documents, retries=0)
     assert len(testset) == 0
@@ -237,7 +237,7 @@ def test_users_queries_choose_the_passages_and_the_style(
 
 
 def test_two_documents_share_a_name(author: Any, documents: dict[str, str]) -> None:
-    """A word with a capital that begins no sentence; the request says it."""
+    """A request for a cross-document question has a capitalized name of both documents."""
     testset = made(author, documents, 4, kinds=["across_documents"])
     assert len(testset) == 4
     asked = [r.messages[1].content for r in author.model.requests if r.schema_name == "questions"]
@@ -318,7 +318,7 @@ def _kettles(request: Any, warranty: str) -> str | None:
 def test_references_keep_a_digest_and_a_quote(
     author: Any, documents: dict[str, str], tmp_path: Path
 ) -> None:
-    """So that they can follow the corpus; the text of HTML pages is saved with the set."""
+    """References keep a digest and a quote, and the set keeps the text of HTML pages."""
     pages = {f"{name}.html": text for name, text in documents.items()}
     testset = made(author, pages, 4)
     for sample in testset.samples:
@@ -334,7 +334,7 @@ def test_references_keep_a_digest_and_a_quote(
 def test_rejected_drafts_are_kept_with_why(
     author: Any, documents: dict[str, str], tmp_path: Path
 ) -> None:
-    """One line each, in a file of their own; the accepted ones are read back as samples."""
+    """Rejected drafts are saved with reasons in a file of their own, one per line."""
     from fullrecall.read import read
 
     testset = made(author, documents)
@@ -372,7 +372,7 @@ def test_texts_cannot_close_their_quotation(author: Any) -> None:
 def test_arguments_out_of_range_are_named(
     author: Any, documents: dict[str, str], arguments: dict[str, Any], message: str
 ) -> None:
-    """Before anything is asked."""
+    """Wrong arguments are errors before the first request."""
     given = {"model": author.model, "n": 3, "progress": False, **arguments}
     with pytest.raises(ParameterError, match=message):
         generate(documents, given.pop("model"), given.pop("n"), **given)
@@ -381,6 +381,6 @@ def test_arguments_out_of_range_are_named(
 
 @pytest.mark.parametrize("documents", [[], ["Too short."], {"a": ""}])
 def test_documents_without_a_passage_are_an_error(author: Any, documents: Any) -> None:
-    """There is nothing to ask about."""
+    """Documents without a usable passage are an error."""
     with pytest.raises(InputError, match="no passage of 15 words"):
         made(author, documents)

@@ -64,7 +64,7 @@ def reviewed(tmp_path: Path, given: list[Sample], *, bad: int = 0, n: int | None
 
 
 def test_the_numbers_are_those_of_the_hypergeometric_distribution() -> None:
-    """With none to three bad; of a large set Clopper and Pearson's, never more than it has."""
+    """A review needs at most the whole set; large sets have Clopper and Pearson's numbers."""
     assert [reviews_needed(100, bad) for bad in range(4)] == [23, 36, 46, 56]
     assert [reviews_needed(200, bad) for bad in range(4)] == [26, 40, 53, 65]
     assert [reviews_needed(100_000, bad) for bad in range(4)] == [29, 46, 61, 76]
@@ -106,7 +106,7 @@ def test_the_page_shows_quotes_where_they_stand(tmp_path: Path) -> None:
 
 
 def test_a_review_proves_what_it_proves(tmp_path: Path) -> None:
-    """Two bad of 53 pass for a set of 200, three do not; the bad ones are gone."""
+    """Two bad of 53 pass for a set of 200, three do not; bad samples are removed."""
     given = samples(200)
     done = reviewed(tmp_path, given, bad=2)
     assert (done.planned, done.good, done.bad, done.passed) == (53, 51, 2, True)
@@ -131,7 +131,7 @@ def test_a_part_of_a_review_proves_nothing(tmp_path: Path) -> None:
 
 
 def test_what_is_no_review_of_this_set_is_refused(tmp_path: Path) -> None:
-    """Another set, another file, another word, a file that is not there."""
+    """Reviews of another set, other files, unknown decisions, and missing files are errors."""
     given = samples(4)
     reviewed(tmp_path, given)
     saved = tmp_path / "review.json"
