@@ -341,7 +341,7 @@ def test_the_same_call_draws_the_same_and_takes_its_labels(world: World, tmp_pat
 
 
 def test_labels_are_drawn_by_stratum(world: World) -> None:
-    """At least ten pairs of each stratum are drawn, in blind order; a larger draw has all of a smaller."""
+    """At least ten pairs of each stratum are drawn, in blind order; a larger draw extends it."""
     alone = done(world)
     verdicts = {one.item: one for one in alone.judged}
     drawn = [verdicts[pair.item] for pair in alone.to_label(150)]
