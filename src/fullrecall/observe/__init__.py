@@ -1,4 +1,4 @@
-"""Steps and traces: each call is one record of steps, whatever the framework.
+"""Steps and traces: each call is one record of steps, for any framework.
 
 A translator writes each event of its framework as a `Step` into a `StepLog`. `StepReading` decides
 which contexts were retrieved, kept, and read. `RetrievalProcessor` records the spans of any

@@ -1,4 +1,4 @@
-"""What was seen of a block of code, or of one call, as a sample: the same for every framework."""
+"""The record of a block of code, or of one call, as a sample: the same for every framework."""
 
 from __future__ import annotations
 
@@ -12,32 +12,32 @@ from fullrecall.samples.sample import Sample
 
 
 class Captured(ABC):
-    """What was seen of a block or a call, which may go on still: what has ended is in it."""
+    """The record of a block or a call, which may still be running: it holds the ended steps."""
 
     @property
     def question(self) -> str | None:
-        """What was asked, where that is known."""
+        """The question, if it is known; else None."""
         return None
 
     @abstractmethod
     def retrieval(self) -> Retrieval:
-        """Return the record; where nothing was observed its `error` says so."""
+        """Return the record; if no retrieval was observed, its `error` says so."""
 
     def contexts(self) -> list[Context] | None:
-        """Return the list that is scored: an empty one where nothing was retrieved.
+        """Return the scored contexts, an empty list if the calls returned none.
 
-        None where nothing was observed or all calls failed: `sample` keeps the reason. Raises
-        `InputError` for what cannot be read as documents.
+        None if no retrieval was observed or all calls failed: `sample` keeps the reason. Raises
+        `InputError` for values that cannot be read as documents.
         """
         contexts = self.retrieval().contexts
         return None if contexts is None else list(contexts)
 
     def sample(self, sample: Sample | Mapping[str, Any] | None = None, /, **fields: Any) -> Sample:
-        """Return a sample, or the one with these fields, with what was retrieved and answered.
+        """Return this sample, or one with these fields, with the retrieval and the response.
 
-        Without either it has the question. Where retrieval failed, or none was seen, it has a
-        `retrieval_error`, so that scorers leave it unscored. Raises `InputError` for what makes
-        no sample.
+        Without a sample or fields it has the question. If retrieval failed, or none was observed,
+        it has a `retrieval_error`, so that scorers leave it unscored. Raises `InputError` for
+        fields that do not make a sample.
         """
         if sample is None and not fields:
             fields = {"user_input": self.question}

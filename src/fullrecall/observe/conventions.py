@@ -1,4 +1,4 @@
-"""The names by which each tool writes down what a span did; the first that has a value counts.
+"""The attribute names of each tracing tool for a span's data; the first that has a value counts.
 
 OpenInference (Arize's, which Phoenix reads), MLflow, Langfuse, Weave, and the GenAI conventions of
 OpenTelemetry, in this order.
@@ -68,16 +68,16 @@ PROMPTS = ("llm.prompts", "gen_ai.system_instructions", "gen_ai.input.messages")
 """Attributes that hold all of them."""
 
 ANSWERED = frozenset({"text_chunks"})
-"""Keys of an input under which LlamaIndex's synthesizers have what they answer from."""
+"""Keys of an input under which LlamaIndex's synthesizers have the texts that they answer from."""
 
 REORDERINGS = frozenset({"LongContextReorder", "LostInTheMiddleRanker"})
 """Names of steps that serve the model's attention."""
 
 
 def number_of_task(path: object) -> str:
-    """Return the number of a task that LangGraph ran beside others, as text that sorts; else "".
+    """Return the number of a task that LangGraph ran in parallel, as text that sorts; else "".
 
-    `path` is what it writes down of a task as `langgraph_path`.
+    `path` is the task's `langgraph_path` in LangGraph's metadata.
     """
     if not isinstance(path, Sequence) or not path or path[0] != "__pregel_push":
         return ""
@@ -92,4 +92,4 @@ REFERENCE = re.compile(
     r"<NodeWithScore\(node=\w+\(id_=(.{1,500}?)\), score=[^()]{1,100}\)>"
     r"|Document\(id=([^,]{1,500}), "
 )
-"""How LlamaIndex's nodes and Haystack's documents stand in other spans: by their IDs."""
+"""LlamaIndex's nodes and Haystack's documents as other spans print them, with their IDs."""

@@ -22,7 +22,7 @@ class TrackedDocument:
     """One document through all its copies; `origin` is the step that retrieved it.
 
     `sources` are that step, first, and the retrievers and tools that returned it by themselves.
-    `parts` are the documents that were merged in it, each of which it is as well.
+    `parts` are the documents that were merged in it: it counts as each of them too.
     """
 
     def __init__(self, copy: DocumentCopy, parts: Sequence[TrackedDocument] = ()) -> None:
@@ -43,7 +43,7 @@ class TrackedDocument:
         return _spaced_words(self.text)
 
     def also_known_as(self, copy: DocumentCopy) -> None:
-        """Note another ID: the first one is shown, unless the text of the other is larger."""
+        """Note another ID: the first ID is shown, unless this copy's text is longer."""
         if copy.id is None or copy.id in self.ids:
             return
         self.ids += (copy.id,)
@@ -98,7 +98,7 @@ class TrackedDocuments:
         self._first: dict[TrackedDocument, DocumentText] = {}
 
     def passage(self, copy: DocumentCopy, view: StepDocuments, nth: int = 0) -> DocumentText:
-        """Return the passage that this is a copy of; `view` is what it may be made of.
+        """Return the passage that this is a copy of; `view` has the documents it may be made of.
 
         By the object, while its ID or its text is as before; by ID and text; by text among the
         documents in view; by text anywhere if it has no ID; by a text in view that contains it,
@@ -183,8 +183,8 @@ class StepDocuments:
     """The documents that a step was given, or that steps inside or before it returned.
 
     `passages` is gone through when it is first needed: most copies are known without it. A view
-    that is `certain` is for copies that have an ID of their own and were made by nobody known.
-    Such a copy may be of another document that shares a text: it is the one that alone overlaps it.
+    that is `certain` is for copies that have an ID of their own and whose maker is unknown. Another
+    document may share such a copy's text: the copy is of the only document that overlaps it.
     """
 
     def __init__(
@@ -202,7 +202,7 @@ class StepDocuments:
 
     @cached_property
     def passages(self) -> list[DocumentText]:
-        """All that is in view."""
+        """All passages in view."""
         return list(self._source)
 
     @cached_property
@@ -247,9 +247,9 @@ class StepDocuments:
         return documents
 
     def standing_in(self, text: str) -> list[TrackedDocument]:
-        """Return the documents in view whose whole texts stand in this one, in their order there.
+        """Return the documents in view whose whole texts this text contains, in their order there.
 
-        Not those that stand in another one of them.
+        Documents that another one of them contains are left out.
         """
         words = _spaced_words(text) if self.passages else ""
         inside = {
@@ -265,7 +265,7 @@ class StepDocuments:
         return list(dict.fromkeys(inside[own] for own in sorted(outermost, key=words.index)))
 
     def overlapping(self, text: str) -> TrackedDocument | None:
-        """Return the first document in view whose text contains this one, or stands in it."""
+        """Return the first document in view whose text contains this text, or is part of it."""
         if self._whole:
             return None
         words = _spaced_words(text) if self.passages else ""
@@ -302,10 +302,10 @@ class StepDocuments:
         return inner, every, short
 
     def _alike(self, words: str) -> Iterator[tuple[str, TrackedDocument]]:
-        """Yield the variants that may contain these words, or stand in them, in their order.
+        """Yield the variants that may contain these words, or be part of them, in their order.
 
-        A run inside the smaller text stands in the larger one, though the smaller one may begin and
-        end within a word: no other variants are looked at.
+        The larger text has each run inside the smaller one, even if the smaller one begins and ends
+        within a word. So variants without a shared run are skipped, unless a text is too short.
         """
         runs = _runs_of(words)
         if not runs[1:-1]:

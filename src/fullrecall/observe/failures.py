@@ -15,9 +15,9 @@ from fullrecall.observe.tree import Tree
 class Failures:
     """The outermost failed steps that concern retrieval, in the order in which they began.
 
-    - `lost`: the IDs of all steps at or below a failed one: what they returned went nowhere.
-    - `counting`: the failed steps that nothing made good.
-    - `recovered`: those that something made good.
+    - `lost`: the IDs of all steps at or below a failed one: the documents they returned are unused.
+    - `counting`: the failed steps without a later success that made them good.
+    - `recovered`: the failed steps that a later success made good.
     """
 
     lost: frozenset[Hashable]
@@ -26,7 +26,7 @@ class Failures:
 
 
 def failures_of(tree: Tree, other_tools: Collection[str] = ()) -> Failures:
-    """Return what failed in a run, in time linear in its steps; not tools that search nothing."""
+    """Return a run's failures, except those of `other_tools`, in time linear in its steps."""
     failed = [
         step
         for step in tree.steps
@@ -70,7 +70,7 @@ class _Successes:
                     self._last[key] = max(step.began, self._last.get(key, 0))
 
     def _work(self, step: Step) -> list[Hashable]:
-        """Return what a step does, by its task and by its query: another attempt does the same."""
+        """Return the keys of a step's task and of its query: another attempt has the same."""
         keys: list[Hashable] = []
         if step.task is not None:
             keys.append(("task", self._tree.parent(step), step.task))
@@ -91,7 +91,7 @@ class _Successes:
         if parent is not None and parent.error is None:
             if parent.tries:
                 keys.append(("caller", parent))
-            # The very object: a loop builds a new list, and then nothing shows that it recovered.
+            # The very object: a loop builds a new list, which does not show that it recovered.
             keys += (("output", parent, own) for own in parent.outputs)
         ended = step.began if step.ended is None else step.ended
         return any(self._last.get(key, 0) > ended for key in keys)

@@ -28,7 +28,7 @@ from fullrecall.observe.tree import Tree
 def follow(
     tree: Tree, lost: frozenset[Hashable], idle: Collection[Hashable], links_of: LinksOf
 ) -> tuple[FlowState, ModelPrompts]:
-    """Follow documents through all steps of a record; return what is known then.
+    """Follow documents through all steps of a record; return the final state and the prompts.
 
     `lost` are the IDs of failed steps and of those below them, `idle` those of tools that
     retrieved nothing.
@@ -91,7 +91,7 @@ class _DocumentFlow:
         scope.buckets[0].take_over(opened.bucket)
 
     def leave_open(self) -> None:
-        """Hand on what the steps hold that have not ended."""
+        """Hand on the lists of the steps that have not ended."""
         for opened in self._opened.values():
             self.state.bucket.take_over(opened.bucket)
 

@@ -1,4 +1,4 @@
-"""What a step is given: its lists, known again, and four passes over them."""
+"""The lists that a step is given: their documents, known again, and four passes over them."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ class GivenLists:
         return passages
 
     def _find_unseen(self, lists: Iterable[TrackedList], caller: OpenStep) -> None:
-        """Note lists that a step of the same caller made, of which no event tells: a cached one."""
+        """Note lists of a step of the same caller that has no event, such as a cached step."""
         given = {passage.document for passage in passages_of(caller.given)}
         for each in lists:
             documents = {passage.document for passage in each.passages}
@@ -97,7 +97,7 @@ class GivenLists:
     def _unite(self, listed: TrackedList) -> None:
         """Note a list that was put together, sorted or copied by hand: it takes its parts' place.
 
-        Nor does anything else count of lists that were cut by hand before they were answered from.
+        If lists were cut by hand before a step answered from them, only the rest of them counts.
         """
         state, answers = self._state, self._answers
         own = TrackedList(listed.path, sourced(listed.passages))
@@ -114,7 +114,7 @@ class GivenLists:
         ]
         equal_list = next((each for each in parts if each.signature == own.signature), None)
         if equal_list is not None:
-            # What two tools returned are two searches, even if one has all that the other has.
+            # Lists of two tools are two searches, even if one has all documents of the other.
             tool = self._tool_around(equal_list.step)
             equal_list.take(each for each in parts if tool in (None, self._tool_around(each.step)))
             return

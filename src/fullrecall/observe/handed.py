@@ -42,10 +42,10 @@ class HandedList:
     - `replaced`: another list took its place; `taken` are those whose place it took.
     - `read`: a model was sent some of it.
     - `answered_in`: the IDs of the steps that are known to have answered from it.
-    - `set_aside`: a step that was given it returned others, and nothing of it.
-    - `unexplained`: it took no place, though its step retrieves nothing: what it was made of went
-      past the record.
-    - `beside`: the ID of the last step that returned it, maybe beside others.
+    - `set_aside`: a step that was given it returned other lists, and none of its documents.
+    - `unexplained`: it took no list's place, though its step retrieves no documents: the lists that
+      it was made of went past the record.
+    - `beside`: the ID of the last step that returned it, alone or beside other lists.
     """
 
     passages: tuple[DocumentText, ...]
@@ -74,7 +74,7 @@ class HandedList:
                 self.taken.append(other)
 
     def share_of(self, documents: Iterable[TrackedDocument]) -> float:
-        """Return how much of this list documents are."""
+        """Return the share of this list's documents that are among these documents."""
         inside = sum(document in self.documents for document in documents)
         return inside / max(1, len(self.documents))
 
@@ -107,7 +107,7 @@ class Bucket:
             self._in_use.setdefault(document, []).append(handed)
 
     def take_over(self, other: Bucket) -> None:
-        """Lay down all that lies in the bucket of a step that has ended."""
+        """Lay down all lists of the bucket of a step that has ended."""
         if not self.lists:
             self.lists, self._in_use, self._replaced = other.lists, other._in_use, other._replaced
             return
@@ -117,7 +117,7 @@ class Bucket:
                 own.setdefault(document, []).extend(lists)
 
     def in_use(self, document: TrackedDocument) -> list[HandedList]:
-        """Return the lists with this document that nothing has replaced."""
+        """Return the lists with this document that are not replaced."""
         lists = self._in_use.get(document)
         if not lists:
             return []
@@ -142,7 +142,7 @@ class Bucket:
 
 @dataclass(slots=True)
 class OpenStep:
-    """A step that has begun: what it was given, and what was made inside of it until now."""
+    """A step that has begun: the lists that it was given, and those made inside of it so far."""
 
     step: Step
     given: list[TrackedList]

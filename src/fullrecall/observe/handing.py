@@ -1,4 +1,4 @@
-"""What stays in use after a step: the lists that it returned replace those that it handled."""
+"""The lists in use after a step: the lists that it returned replace those that it handled."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ from fullrecall.observe.state import FlowState
 from fullrecall.observe.step import HITS, ITEM, Path
 
 SOURCES = ("retriever", "reranker", "tool")
-"""Kinds of steps that return documents of their own, whatever they are given."""
+"""Kinds of steps that return documents of their own, for any input."""
 
 
 class HandingOn:
-    """What stays in use after a step: the lists that it returned replace those that it handled."""
+    """The lists in use after a step: the lists that it returned replace those that it handled."""
 
     def __init__(
         self, state: FlowState, opened: OpenStep, groups: list[TrackedList], scope: Scope
@@ -37,7 +37,7 @@ class HandingOn:
         self._given = [TrackedList(g.path, sourced(g.passages)) for g in opened.given]
 
     def settle(self) -> None:
-        """Let the lists that the step returned take the places of others."""
+        """Let the lists that the step returned take the places of those that it handled."""
         if not self._groups:
             is_model = self._step.kind == "llm"  # it is given none to hand on
             self._cut_by_text(self._inside or ([] if is_model else self._whole_lists_given()))
@@ -85,7 +85,7 @@ class HandingOn:
             else:
                 fresh[signature] = group
         if replaced_before and not (fresh or passed or carried):
-            fresh = replaced_before  # nothing newer stands beside it
+            fresh = replaced_before  # no newer list was returned
         return list(fresh.values()), passed
 
     def _is_in_use(self, group: TrackedList) -> bool:
@@ -96,8 +96,8 @@ class HandingOn:
         return any(handed.signature == group.signature for handed in in_use)
 
     def _is_a_result(self, empty: TrackedList) -> bool:
-        """Return whether an empty list says that nothing is left: where documents were expected."""
-        # LangGraph puts empty lists into first states, at keys that nothing has filled yet.
+        """Return whether an empty list means that no document is left where some were expected."""
+        # LangGraph puts empty lists into first states, at keys that no step has filled yet.
         return (
             self._step.retrieves
             or (self._step.kind == "tool" and empty.path in (HITS, ("artifact",)))
@@ -107,13 +107,13 @@ class HandingOn:
 
     def _keys(self) -> set[Path]:
         """Return the keys at which documents were given; items of lists have none."""
-        # What stands in a list of messages takes nothing's place: messages only become more.
+        # A list of messages replaces no list: messages are only added.
         return {g.path for g in self._given if g.passages and ITEM not in g.path}
 
     def _replaced_outside(self, new_lists: list[HandedList]) -> list[HandedList]:
-        """Return the lists among what was given whose place another one takes.
+        """Return the given lists whose place another list takes.
 
-        Another list stands at the same key now, or holds some of the same documents.
+        The other list is at the same key now, or holds some of the same documents.
         """
         as_given = {(group.path, group.signature) for group in self._given}
         empty_counts = any(not handed.passages for handed in new_lists)
@@ -143,7 +143,7 @@ class HandingOn:
     ) -> list[HandedList]:
         """Return the lists from inside that the step did not hand on: neither listed nor told."""
         used = {document for handed in new_lists for document in handed.documents}
-        # A list is all that there is; a mapping may tell of more in its texts.
+        # A list is the whole output; a mapping may name more documents in its texts.
         only_lists = any(group.path == () for group in self._groups)
         return [
             handed
@@ -161,13 +161,13 @@ class HandingOn:
         return self._state.shown_in(self._step.texts)
 
     def _whole_lists_given(self) -> list[HandedList]:
-        """Return the lists of which this step was given all."""
+        """Return the lists that this step was given with all of their documents."""
         documents = documents_in(passages_of(self._given)).keys()
         nearest = self._scope.nearest_of_all(documents)
         return [handed for handed in nearest if handed.documents <= documents]
 
     def _set_aside_others(self, new_lists: list[HandedList]) -> None:
-        """Set aside what a step was given and did not return, if one list is all it returned."""
+        """Set aside the lists that a step was given and did not return, if it returned one list."""
         if self._step.kind == "llm" or [group.path for group in self._groups] != [()]:
             return
         (group,) = self._groups
@@ -181,9 +181,9 @@ class HandingOn:
                 handed.replaced = handed.set_aside = True
 
     def _cut_by_text(self, lists: list[HandedList]) -> None:
-        """Keep of lists what stands in the text that the step returned.
+        """Cut lists to the documents in the text that the step returned.
 
-        Not where a model read them: then the text is an answer.
+        Lists that a model read are not cut: then the text is an answer.
         """
         if any(handed.answered_in for handed in lists):
             self._set_aside_unanswered(lists)
@@ -206,7 +206,7 @@ class HandingOn:
                 self._state.put(rest, self._bucket)
 
     def _set_aside_unanswered(self, lists: list[HandedList]) -> None:
-        """Set aside what nobody was given, if the answer was made from other lists."""
+        """Set aside the lists that no step answered from, no model read, and no text quotes."""
         for handed in lists:
             if not (
                 handed.answered_in or handed.read or not self._quoted.isdisjoint(handed.documents)

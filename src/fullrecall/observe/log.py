@@ -13,7 +13,7 @@ from fullrecall.observe.step import Step, StepKind
 from fullrecall.observe.values import ValueReader
 
 ROOT = "root"
-"""The ID of the step that is the call itself, where it is none of the framework's."""
+"""The ID of the step that is the call itself, where the framework has no step for it."""
 
 
 _STEP = 1500
@@ -26,7 +26,7 @@ _JUST_BEFORE = 1 / 4096
 class StepLog:
     """The steps of one record, written down by any number of threads.
 
-    What a value holds is copied by `reader` at the moment of the event.
+    `reader` copies the documents and texts of a value at the moment of the event.
     """
 
     def __init__(self, reader: ValueReader) -> None:
@@ -59,7 +59,7 @@ class StepLog:
         self.begin(ROOT, None, "chain", "call", given)
 
     def end_call(self, output: Any, error: str | None = None) -> None:
-        """Write down what the call itself returned, in whatever form, or why it failed."""
+        """Write down the call's own output, in any form, or why it failed."""
         self.end(ROOT, output, error=error)
 
     def begin(
@@ -73,10 +73,10 @@ class StepLog:
         prompt: Any = None,
         **details: Any,
     ) -> Step | None:
-        """Write down that a step began, with what stands in `given`, its input.
+        """Write down that a step began, with the lists in `given`, its input.
 
-        `prompt` is what a model is sent: its texts are the prompt. `details` are further fields of
-        `Step`. Returns None if a step of this ID has begun before.
+        `prompt` is the input of a model: its texts are the step's prompt. `details` are further
+        fields of `Step`. Returns None if a step of this ID has begun before.
         """
         with self._lock:
             if id in self._steps:
@@ -105,7 +105,7 @@ class StepLog:
         error: str | None = None,
         given: Any = None,
     ) -> Step | None:
-        """Write down that a step ended, with what stands in its output, or why it failed.
+        """Write down that a step ended, with the lists and texts of its output, or why it failed.
 
         `given` is the input of a step that was streamed to: it was known only when the step
         ended, or called another one. Returns None if no step of this ID is open.
@@ -145,7 +145,7 @@ class StepLog:
     ) -> None:
         """Write down documents that the application itself reports, as a retriever's.
 
-        Raises `InputError` for what cannot be read as documents.
+        Raises `InputError` for values that cannot be read as documents.
         """
         self.begin(id, parent, "retriever", "record", query=query)
         with self._lock:
