@@ -48,7 +48,7 @@ class Diagnosis:
 
     @property
     def fixes(self) -> dict[str, str]:
-        """A fix for each cause, as hostile as the cause."""
+        """Return a fix for each cause, hostile if the cause is."""
         return {miss.cause: f"Mend {miss.cause}" for miss in self.misses}
 
 
@@ -58,7 +58,7 @@ SPANS = SpanRecall()
 
 
 def claim_result(sample: Sample) -> Result:
-    """Return the verdicts of a judge: found with a quote, made up, missed, and one not judged."""
+    """Return a judge's verdicts: found with a quote, a made-up quote, missed, and unjudged."""
     start = PARIS.index("on the Champ")
     retrieved = len(sample.retrieved_contexts or ())
     findings = (
@@ -89,7 +89,7 @@ def claim_result(sample: Sample) -> Result:
 
 
 def report_of(samples: list[Sample]) -> Report:
-    """Return a report of IDs, characters and claims, the claims only where there are contexts."""
+    """Return a report by IDs, characters, and claims; the claims only for samples with contexts."""
     report = Report([IDS.method, SPANS.method, CLAIMS])
     for position, sample in enumerate(samples, start=1):
         if sample.retrieved_contexts:
@@ -101,7 +101,7 @@ def report_of(samples: list[Sample]) -> Report:
 
 
 def samples() -> list[Sample]:
-    """Return a sample of each kind: something missed, all found, undefined, unscored, stages."""
+    """Return a sample of each kind: with misses, all found, undefined, unscored, with stages."""
     paris, rome = Context(PARIS, id="d1", score=0.9), Context(ROME, id="d2", metadata={"page": 3})
     return [
         Sample(
@@ -149,7 +149,7 @@ def samples() -> list[Sample]:
 
 @pytest.fixture
 def report() -> Report:
-    """A report with a sample of each kind."""
+    """Return a report with a sample of each kind."""
     return report_of(samples())
 
 
@@ -167,7 +167,7 @@ def diagnosis() -> Diagnosis:
 
 @pytest.fixture
 def after(report: Report) -> Report:
-    """The same samples by a retriever that brings one document more, and fails nowhere."""
+    """Return the report of a retriever that returns one more document and never fails."""
     changed = samples()
     first = changed[0]
     assert first.retrieval is not None
@@ -226,31 +226,31 @@ def hostile_report() -> Report:
 
 @pytest.fixture
 def hostile() -> Report:
-    """A report in which every field of text holds every payload."""
+    """Return a report in which every field of text holds every payload."""
     return hostile_report()
 
 
 @pytest.fixture
 def evil() -> str:
-    """All payloads in one text."""
+    """Return all payloads in one text."""
     return " ".join(PAYLOADS)
 
 
 @pytest.fixture
 def fewer() -> Report:
-    """The report without its first sample."""
+    """Return the report without its first sample."""
     return report_of(samples()[1:])
 
 
 @pytest.fixture
 def hostile_diagnosis(evil: str) -> Diagnosis:
-    """A diagnosis of the hostile report, as hostile."""
+    """Return a hostile diagnosis of the hostile report."""
     return Diagnosis((Diagnosed(evil, f"{evil}", "not there", evil, evil, 2),))
 
 
 @pytest.fixture
 def again() -> Report:
-    """The report once more, made from new samples."""
+    """Return an equal report, made from new samples."""
     return report_of(samples())
 
 
@@ -285,7 +285,7 @@ def opened(browser: Browser, tmp_path: Path) -> Iterator[Any]:
 
 @pytest.fixture
 def pages(report: Report, after: Report, hostile: Report) -> dict[str, str]:
-    """A page of each kind, as HTML."""
+    """Return the HTML of a page of each kind."""
     return {
         "report": report.to_html(measures=MEASURES),
         "comparison": compare(report, after).to_html(),

@@ -29,7 +29,7 @@ class Parsed(HTMLParser):
         self._id = dict(attrs).get("id") if tag == "script" else None
 
     def handle_data(self, data: str) -> None:
-        """Keep a text where it belongs."""
+        """Append a text to the element, script, or style that it is in."""
         if self._open == "script" and self._id:
             self.scripts[self._id] = self.scripts.get(self._id, "") + data
         elif self._open == "script":

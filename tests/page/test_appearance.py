@@ -84,13 +84,13 @@ def test_the_first_screen_answers(opened: Any) -> None:
 def test_axe_finds_nothing(
     browser: Browser, pages: dict[str, str], tmp_path: Path, scheme: str
 ) -> None:
-    """Closed and opened, report, comparison and hostile texts: no rule of axe is broken."""
+    """No page breaks a rule of axe: closed, opened, compared, or with hostile texts."""
     from axe_core_python.sync_playwright import Axe
 
     for kind, html in {**pages, "kinds": kinds_report().to_html()}.items():
         path = tmp_path / f"{kind}.html"
         path.write_bytes(html.encode())
-        # Its own policy would stop axe's script, too.
+        # The page's policy would also stop axe's script.
         context = browser.new_context(color_scheme=scheme, bypass_csp=True)
         page = context.new_page()
         page.goto(path.as_uri())

@@ -23,14 +23,14 @@ def run(*arguments: object) -> Any:
 
 @pytest.fixture(autouse=True)
 def _options() -> Iterator[None]:
-    """Expect pages that name options, as those of the command do."""
+    """Make pages name options as the command's pages do."""
     with naming.options():
         yield
 
 
 @pytest.fixture
 def saved(report: Report, after: Report, tmp_path: Path) -> dict[str, Path]:
-    """Two reports of the same samples, as files."""
+    """Return the paths of two saved reports of the same samples."""
     paths = {"before": tmp_path / "before.jsonl", "after": tmp_path / "after.jsonl"}
     report.save(paths["before"])
     after.save(paths["after"])
@@ -55,7 +55,7 @@ def test_two_reports_become_one_page(saved: dict[str, Path], tmp_path: Path) -> 
 
 
 def test_any_number_of_reports_becomes_one_page(saved: dict[str, Path], tmp_path: Path) -> None:
-    """A table has all by the names of their files; then the first is compared with the last."""
+    """A table lists all reports by file name; then the first is compared with the last."""
     third = tmp_path / "hybrid search.jsonl"
     Report.load(saved["after"]).save(third)
     page = tmp_path / "all.html"
@@ -90,7 +90,7 @@ def test_a_corpus_adds_the_causes(saved: dict[str, Path], tmp_path: Path) -> Non
 
 
 def test_nothing_of_the_users_is_overwritten(saved: dict[str, Path], tmp_path: Path) -> None:
-    """A report, another page, or a name that is no page's is refused, and stays as it was."""
+    """An output path that is a report, a foreign page, or not a page is refused unchanged."""
     other = tmp_path / "other.html"
     other.write_text("mine", encoding="utf-8")
     before = saved["before"].read_bytes()

@@ -16,7 +16,7 @@ from fullrecall.show.text import signed, signed_between
 def test_a_comparison_has_the_causes_of_what_was_missed_after(
     report: Report, after: Report, diagnosis: Any
 ) -> None:
-    """Shares and targets have them on the side of the report after alone."""
+    """Only the report after has the causes of missed targets, in shares and in targets."""
     comparison = compare(report, after)
     page = comparison.to_html(diagnosis=replace(diagnosis, misses=diagnosis.misses[1:]))
     shares = " ".join(" ".join(Parsed(page).text).split())
@@ -46,7 +46,7 @@ def test_a_comparison_has_both_sides(report: Report, after: Report) -> None:
 def test_a_comparison_shows_the_measures_that_it_was_asked_for(
     report: Report, after: Report
 ) -> None:
-    """Difference, interval, and the corrected p of each, and every sample's values."""
+    """Each measure has its difference, interval, corrected p, and every sample's values."""
     measures = (Recall @ 1, nDCG @ 2)
     comparison = compare(report, after, *measures)
     page = comparison.to_html()
@@ -73,7 +73,7 @@ def other_targets() -> Report:
 
 
 def targets_of_two(first: list[str], second: list[str]) -> Report:
-    """Return a report of two samples that retrieve a and b, and should have found these."""
+    """Return a report of two samples that retrieve a and b, and have these targets."""
     wanted = {"some": first, "none": second}
     samples = [
         Sample(
@@ -87,7 +87,7 @@ def targets_of_two(first: list[str], second: list[str]) -> Report:
 
 
 def test_only_common_targets_are_compared_and_the_page_says_so() -> None:
-    """Values are over what both have; the rest is marked, and no common target is no comparison."""
+    """Values are over common targets; other targets are marked, and samples without any omitted."""
     comparison = compare(other_targets(), targets_of_two(["a", "c", "d", "e"], ["y"]))
     page = comparison.to_html()
     text = " ".join(" ".join(Parsed(page).text).split())

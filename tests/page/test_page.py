@@ -26,7 +26,7 @@ def hash_of(source: str) -> str:
 
 
 def test_the_page_is_one_file_that_names_no_other(report: Report) -> None:
-    """No element has an address: nothing can be fetched, not even without the policy."""
+    """No element has an address, so the page can fetch nothing, even without the policy."""
     parsed = Parsed(report.to_html())
     tags = {tag for tag, _ in parsed.tags}
     assert not tags & {"link", "img", "iframe", "base", "object", "embed"}
@@ -70,7 +70,7 @@ def test_the_script_never_reads_data_as_markup() -> None:
         "localStorage", "sessionStorage", "window.open", "WebSocket", "sendBeacon", "pushState",
     )  # fmt: skip
     assert [word for word in forbidden if word in code] == []
-    # The address is read, and kept by replaceState: nothing of the data leads anywhere.
+    # The script reads the address and sets it by replaceState: no data becomes a link.
     read = {"location.hash", "location.pathname", "location.search"}
     assert set(re.findall(r"\blocation\b[.\w]*", code)) - read <= {"location.hash.slice"} | {
         "location.hash.includes"
@@ -81,7 +81,7 @@ def test_the_script_never_reads_data_as_markup() -> None:
 def test_the_same_report_gives_the_same_bytes(
     report: Report, again: Report, tmp_path: Path, diagnosis: Any
 ) -> None:
-    """No date, no random name, no order of a set: pages can be compared and kept."""
+    """The page has no date, random name, or order of a set, so equal reports give equal bytes."""
     page = report.to_html(diagnosis=diagnosis)
     assert again.to_html(diagnosis=diagnosis) == page
     path = tmp_path / "report.jsonl"
@@ -101,7 +101,7 @@ def test_the_page_is_written_and_returned(hostile: Report, tmp_path: Path) -> No
 def test_hostile_texts_open_no_element_and_end_no_script(
     hostile: Report, report: Report, hostile_diagnosis: Any, evil: str
 ) -> None:
-    """Every element of a page of hostile reports is one that a harmless page has too."""
+    """A page of hostile reports has only elements that a harmless page has too."""
     harmless = Parsed(report.to_html())
     allowed = {tag for tag, _ in harmless.tags} | {
         tag for tag, _ in Parsed(compare(report, report).to_html()).tags
@@ -166,7 +166,7 @@ def test_without_scripts_the_summary_is_there(report: Report) -> None:
 
 
 def test_an_empty_report_has_a_page() -> None:
-    """No sample is no crash: no mean, no curve."""
+    """An empty report has a page without a mean and without a curve."""
     page = Report([IdRecall().method]).to_html()
     assert block(page, "index")["samples"] == []
     assert "0 questions" in page

@@ -16,7 +16,7 @@ from fullrecall.scorers.result import Status
 
 
 def test_each_text_stands_once() -> None:
-    """Samples that share contexts share their texts: the file grows by numbers alone."""
+    """Samples that share contexts share their texts, so more samples add only numbers."""
     context = {"id": "d", "text": "long " * 500}
     same = [
         Sample(
@@ -136,7 +136,7 @@ def test_a_measure_of_your_own_is_one_like_any(report: Report) -> None:
 
 
 def test_evidence_is_placed_by_its_characters(report: Report) -> None:
-    """The quote behind an emoji is marked where it stands, and the made-up one nowhere."""
+    """A quote after an emoji is marked at its place, and a made-up quote is not marked."""
     page = report.to_html()
     targets = block(page, "details-0")[0]["x"][0]["f"][2]["t"]
     start, end = targets[0]["e"][0]["p"]
@@ -170,7 +170,7 @@ def test_causes_are_those_of_the_diagnosis(report: Report, diagnosis: Any) -> No
 
 
 def test_a_page_opens_with_the_measure_that_was_diagnosed(report: Report, diagnosis: Any) -> None:
-    """Misses and causes are of one k, where the page offers it; else the headline is shown."""
+    """A page opens with the diagnosed measure if it has it, else with the headline."""
     at_three = replace(
         diagnosis, misses=tuple(replace(miss, score="id_recall@3") for miss in diagnosis.misses)
     )

@@ -25,7 +25,7 @@ def test_undefined_is_counted_for_each_measure() -> None:
 
 
 def test_the_overview_has_every_measure_and_shows_one(report: Report) -> None:
-    """Means, intervals and counts of each are the summary's; it opens with the headline."""
+    """Each measure has the summary's mean, interval, and counts; the headline is shown first."""
     measures = [Recall @ 2, nDCG @ 2, Recall]
     summary, rows = report.summary(*measures), rows_of(report.to_html(measures=measures))
     assert [number for number, _ in rows] == ["0 hidden", "1 hidden", "2"]
@@ -43,7 +43,7 @@ def test_the_overview_has_every_measure_and_shows_one(report: Report) -> None:
 
 
 def test_misses_are_counted_for_each_score_apart(report: Report) -> None:
-    """A document that three scores look for is missed once by each, and no count adds them up."""
+    """A document that three scores miss counts once in each, and in no sum of them."""
     (_, lines), *_ = rows_of(report.to_html(measures=[Recall @ 2]))
     missed = [re.search(r"\d+ of \d+", line) for line in lines]
     assert [one and one[0] for one in missed] == ["2 of 4", "1 of 2", "6 of 9"]
@@ -53,7 +53,7 @@ def test_misses_are_counted_for_each_score_apart(report: Report) -> None:
 
 
 def test_any_measure_is_charted_over_its_ks(report: Report) -> None:
-    """Each measure that is offered at two ks has a chart, shown with its own choices alone."""
+    """Each measure with two ks has a chart, which is shown only if the measure is chosen."""
     page = report.to_html(measures=[Recall @ 1, nDCG @ 1, Recall @ 2, nDCG @ 2, RR])
     assert re.findall(r'<figure class="panel" data-choices="([\d ]+)">', page) == ["0 2", "1 3"]
     assert page.count('role="img"') == 2
@@ -77,7 +77,7 @@ def test_means_are_over_groups_and_say_so(report: Report) -> None:
 
 
 def test_each_cause_has_its_share_of_each_score_and_its_fix(report: Report, diagnosis: Any) -> None:
-    """Shares are of the misses of one score: those of another score are not added to them."""
+    """Each cause's shares are of one score's misses, without those of other scores."""
     text = " ".join(" ".join(Parsed(report.to_html(diagnosis=diagnosis)).text).split())
     assert "Beyond k A id_recall 1 of 2 (50%) C claim_recall 0 of 1 (0%) Mend beyond_k" in text
     assert "Not in corpus A id_recall 0 of 2 (0%) C claim_recall 1 of 1 (100%)" in text
@@ -93,7 +93,7 @@ def test_bounds_stand_beside_a_mean_that_lacks_samples(report: Report) -> None:
 
 
 def test_a_chart_needs_two_ks() -> None:
-    """One point makes no curve."""
+    """A chart is drawn from two ks on."""
     assert chart([Curve("A", "a", 0, {5: CurveMean(0.5)})]) is None
     drawn = chart([Curve("A", "a", 0, {1: CurveMean(0.5), 9: CurveMean(0.5)})])
     assert drawn is not None

@@ -18,7 +18,7 @@ pytestmark = pytest.mark.browser
 def test_hostile_texts_run_nothing(
     opened: Any, hostile: Report, hostile_diagnosis: Any, evil: str
 ) -> None:
-    """Payloads in every field are text: no script, element, dialog or request of theirs."""
+    """Payloads in every field stay text: they make no script, element, dialog, or request."""
     pages = [
         hostile.to_html(title=evil, diagnosis=hostile_diagnosis),
         compare(hostile, hostile).to_html(title=evil),
@@ -47,7 +47,7 @@ def test_hostile_texts_run_nothing(
 def test_the_policy_holds_if_escaping_slips(
     browser: Browser, report: Report, tmp_path: Path
 ) -> None:
-    """Markup that got in on purpose cannot run, fetch, or become a script: the policy stops it."""
+    """The policy stops markup that is put in on purpose: it cannot run, fetch, or be a script."""
     slip = (
         "<script>window.hit = 1</script><img src='http://localhost:9/x' onerror='window.hit = 1'>"
     )
@@ -61,6 +61,6 @@ def test_the_policy_holds_if_escaping_slips(
     assert page.evaluate("window.hit") is None
     with pytest.raises(Exception, match="TrustedHTML"):
         page.evaluate("document.body.innerHTML = '<b>x</b>'")
-    # Chromium reports an image as asked for before the policy stops it: none is answered.
+    # Chromium reports a request for an image before the policy stops it: none gets a response.
     assert [url for url in requested if url != path.as_uri()] in ([], ["http://localhost:9/x"])
     page.close()

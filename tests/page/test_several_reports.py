@@ -1,4 +1,4 @@
-"""Pages of several reports in a browser: what turned, and both retrievals."""
+"""Pages of several reports in a browser: the changed samples, and both retrievals."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ PAGE_MEASURES = {
 
 
 def test_what_turned_is_counted_and_filtered(opened: Any) -> None:
-    """The first screen's counts are those of the filters that it leads to, by every measure."""
+    """The first screen's counts equal those of the filters that it links to, for every measure."""
 
     def made(seed: int) -> Report:
         samples = [
@@ -51,7 +51,7 @@ def test_what_turned_is_counted_and_filtered(opened: Any) -> None:
 
 
 def test_a_comparison_shows_both_sides(opened: Any, report: Report, after: Report) -> None:
-    """What changed is marked and can be filtered; opened, both retrievals stand side by side."""
+    """Changes are marked and can be filtered; an opened sample has both retrievals side by side."""
     one = opened(compare(report, after).to_html())
     one.outcome("better")
     assert one.labels() == ["tower"]
@@ -73,7 +73,7 @@ def test_a_comparison_shows_both_sides(opened: Any, report: Report, after: Repor
 
 
 def test_targets_that_one_report_lacks_are_marked(opened: Any) -> None:
-    """They count in no value that is compared, and a sample without common targets in none."""
+    """Targets of one report alone are marked and do not count in any compared value."""
 
     def of(some: list[str], none: str) -> Report:
         contexts = [Context("A", id="a"), Context("B", id="b")]

@@ -14,7 +14,7 @@ pytestmark = pytest.mark.browser
 
 
 def test_it_loads_and_counts(opened: Any, report: Report) -> None:
-    """All samples are listed, in their order, and the live region says how many there are."""
+    """All samples are listed in order, and the live region gives their number."""
     one = opened(report.to_html())
     assert one.labels() == ["tower", "rome", "open", "broken"]
     status = one.page.locator("#status")
@@ -67,7 +67,7 @@ def test_it_filters_by_outcome_score_and_cause(opened: Any, report: Report, diag
 
 
 def test_misses_stand_for_each_score_apart(opened: Any, report: Report) -> None:
-    """One count for each score, never their sum; a score that is chosen has the column alone."""
+    """The column of misses has a count for each score, not a sum, or for a chosen score alone."""
     one = opened(report.to_html(measures=[Recall @ 2], diagnosis=False))
     assert one.row("tower")[-1] == "A2 B1 C2"
     assert one.row("open")[-1] == "C2"
@@ -85,7 +85,7 @@ def test_misses_stand_for_each_score_apart(opened: Any, report: Report) -> None:
 
 
 def test_the_measure_chosen_is_that_of_the_whole_page(opened: Any, report: Report) -> None:
-    """Means, charts, heads, values, misses and targets follow it, in both lists of measures."""
+    """Means, charts, heads, values, misses, and targets follow the measure of either list."""
     one = opened(report.to_html(measures=MEASURES, diagnosis=False))
     summary = report.summary(*MEASURES)
     one.page.locator(".open").first.click()
@@ -163,7 +163,7 @@ def test_it_searches_contexts_too(opened: Any, report: Report) -> None:
 
 
 def test_words_are_looked_for_in_one_field(opened: Any, report: Report) -> None:
-    """A word of a context is in no question, and an ID in no text."""
+    """A search in one field does not find words of other fields."""
     one = opened(report.to_html())
     one.page.locator("#search").fill("rome")
     for where, found in (
@@ -180,7 +180,7 @@ def test_words_are_looked_for_in_one_field(opened: Any, report: Report) -> None:
 
 
 def test_a_cause_is_a_filter_where_it_stands(opened: Any, report: Report, diagnosis: Any) -> None:
-    """A click on a cause in the table keeps the samples that have it, and opens nothing."""
+    """A click on a cause in the table filters by it, and does not open the sample."""
     one = opened(report.to_html(diagnosis=diagnosis))
     one.page.locator(".sample-row .chip.cause", has_text="dropped by stage").click()
     assert one.labels() == ["tower"]
@@ -221,7 +221,7 @@ def test_what_is_shown_can_be_kept_as_a_link(opened: Any) -> None:
 
 
 def test_it_works_by_keyboard_alone(opened: Any, report: Report) -> None:
-    """From the skip link to an opened sample and back, with a visible focus all the way."""
+    """The keyboard reaches an opened sample and returns, with a visible focus at each step."""
     one = opened(report.to_html(diagnosis=False))
     press = one.page.keyboard.press
     focused = "document.activeElement"
@@ -257,7 +257,7 @@ def test_it_works_by_keyboard_alone(opened: Any, report: Report) -> None:
 
 
 def test_ten_thousand_samples_can_be_used(opened: Any) -> None:
-    """All are counted, turned over, searched and sorted; only one page of them is in the DOM."""
+    """Ten thousand samples are counted, paged, searched, and sorted, with one page in the DOM."""
     contexts = [Context(f"document {n} " + "word " * 120, id=f"d{n}") for n in range(3_000)]
     samples = [
         Sample(

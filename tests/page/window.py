@@ -1,4 +1,4 @@
-"""A page in a browser, and reports that are looked at there."""
+"""A page in a browser, and reports for it."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 @dataclass
 class Opened:
-    """A page in a browser, with all that it said and asked for."""
+    """A page in a browser, with its console messages and requests."""
 
     page: Page
     said: list[str] = field(default_factory=list)
@@ -25,7 +25,7 @@ class Opened:
         return self.page.locator(".open").all_inner_texts()
 
     def wait_for_status(self, status: str) -> None:
-        """Wait until the table says this: its address and a reset are read in a later task."""
+        """Wait until the table has this status, because it reads the address in a later task."""
         self.page.wait_for_function(
             "status => document.getElementById('status').textContent === status", arg=status
         )
@@ -53,7 +53,7 @@ MEASURES = (Recall @ 1, Recall @ 2, nDCG @ 1, nDCG @ 2, Recall, Precision @ 2, R
 
 
 def kinds_report() -> Report:
-    """Return sixty samples of two kinds, a third of one failing, and three that were not asked."""
+    """Return a report of sixty samples of two kinds, a third of one failing, and three unscored."""
     samples = [
         Sample(
             id=f"q{n}",

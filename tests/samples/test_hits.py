@@ -1,4 +1,4 @@
-"""Result objects of other libraries are read by their fields, and never by a guess."""
+"""Result objects of other libraries are read by their fields, without guessing."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class HaystackDocument:
 
 
 class TextNode:
-    """LlamaIndex's node: its text by a method too."""
+    """A LlamaIndex node, which returns its text by a method too."""
 
     node_id = "n1"
     metadata: dict[str, Any] = {"file": "a"}  # noqa: RUF012
@@ -39,7 +39,7 @@ class TextNode:
 
 
 def sqlite_rows() -> list[sqlite3.Row]:
-    """Return rows that have names, of SQLite's own kind."""
+    """Return SQLite rows with column names."""
     connection = sqlite3.connect(":memory:")
     connection.row_factory = sqlite3.Row
     rows = connection.execute("select 1 as id, 't' as text, 0.5 as score").fetchall()
@@ -104,7 +104,7 @@ RESULTS: dict[str, tuple[object, tuple[Context, ...]]] = {
 
 @pytest.mark.parametrize("name", RESULTS)
 def test_result_objects_are_read(name: str) -> None:
-    """IDs, texts, scores and metadata, in the order of the result."""
+    """IDs, texts, scores, and metadata are read in the order of the result."""
     result, contexts = RESULTS[name]
     assert contexts_of(result) == contexts
 
@@ -134,13 +134,13 @@ def test_result_objects_are_read(name: str) -> None:
     ],
 )
 def test_what_is_not_certain_is_refused(result: object, why: str) -> None:
-    """A guess would score a lie: the message says what to pass instead."""
+    """An ambiguous result is an error that says which form to pass."""
     with pytest.raises(InputError, match=why):
         contexts_of(result)
 
 
 def test_several_keys_make_one_id() -> None:
-    """Chunks are often named by their source and page; a row without one of both is named."""
+    """An ID may be made of several keys, as source and page; a row without one is an error."""
     rows = [{"text": "t", "metadata": {"source": "a.md", "page": 12}}, {"text": "t", "page": 3}]
     assert contexts_of(rows[:1], id_key=("source", "page"))[0].id == "a.md:12"
     with pytest.raises(InputError, match=r"item 1: .*nothing at \('source', 'page'\)"):
@@ -148,13 +148,13 @@ def test_several_keys_make_one_id() -> None:
 
 
 def test_an_id_function_that_raises_is_named_with_the_item() -> None:
-    """Not a bare `AttributeError` of a function that the user has to guess."""
+    """The error of a user's ID function names `id_key`, the exception, and the item."""
     with pytest.raises(InputError, match=r"item 0: id_key raised AttributeError: 'dict' object"):
         contexts_of([{"text": "t"}], id_key=lambda row: row.source)
 
 
 def test_other_fields_of_a_row_are_metadata() -> None:
-    """A hint can then name the field that has the references; texts are there once."""
+    """Other fields of a row become metadata, but the text is not repeated there."""
     row = {"id": 1, "slug": "vpn", "page": 1, "content": "t", "score": 0.5, "vector": [0.1]}
     (context,) = contexts_of([row])
     assert context.metadata == {"slug": "vpn", "page": 1}

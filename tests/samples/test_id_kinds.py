@@ -1,4 +1,4 @@
-"""IDs of every kind give the numbers, findings and errors of lists of texts."""
+"""IDs of every kind give the scores, findings, and errors that lists of texts give."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def texts(numbers: list[int]) -> list[str]:
 
 
 def arrays(library: str, numbers: list[int]) -> list[Any]:
-    """Return numbers as that library has them, in all the ways that it can."""
+    """Return the numbers in every type of array that the library has."""
     module = pytest.importorskip(library)
     if library == "numpy":
         made = [module.array(numbers, kind) for kind in ("int64", "int32", "uint8", object)]
@@ -37,13 +37,13 @@ def arrays(library: str, numbers: list[int]) -> list[Any]:
 
 
 def kinds(numbers: list[int]) -> list[Any]:
-    """Return the same IDs in each form of Python's own."""
+    """Return the same IDs in each of Python's own forms."""
     mixed = [str(one) if place % 2 else one for place, one in enumerate(numbers)]
     return [numbers, tuple(numbers), texts(numbers), tuple(texts(numbers)), mixed, iter(numbers)]
 
 
 def told(sample: Sample) -> list[Any]:
-    """Return all that scoring tells of a sample."""
+    """Return every value, finding, and reason of a scored sample."""
     result = IdRecall().score(sample)
     return [
         *(result[measure] for measure in READ),
@@ -104,7 +104,7 @@ def test_references_without_an_order(references: Any) -> None:
 
 
 def test_grades_count_where_a_measure_reads_them() -> None:
-    """Ranks tell recall of graded references; nDCG and weights read the grades."""
+    """Recall of graded references reads only ranks; nDCG, weights, and `min_grade` read grades."""
     graded = {"retrieved_ids": [7, 3, 12], "expected_ids": {3: 3, 12: 1, 5: 2}}
     report = evaluate([graded, graded], IdRecall(), progress=False)
     result = IdRecall().score(**graded)
@@ -136,7 +136,7 @@ def test_what_is_no_id_is_refused_at_once(retrieved: Any, message: str) -> None:
 
 
 def through_pickle(sample: Sample) -> Sample:
-    """Return a sample as another process gets it."""
+    """Return a pickled and unpickled sample."""
     loaded: Sample = pickle.loads(pickle.dumps(sample))  # noqa: S301 - its own
     return loaded
 

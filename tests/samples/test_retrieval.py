@@ -40,7 +40,7 @@ def ids(contexts: tuple[Context, ...] | None) -> str | None:
 
 
 def test_one_call_is_its_list() -> None:
-    """The order of the list is the rank, duplicates included, and there is nothing to add."""
+    """One call's ranks are the order of its list, duplicates included, without a union."""
     record = of_calls([call("bab")])
     assert (ids(record.contexts), record.ranks, record.line) == ("bab", None, "")
 
@@ -67,7 +67,7 @@ CALLS = st.lists(
 @given(CALLS, st.randoms(use_true_random=False))
 @settings(max_examples=100, deadline=None)
 def test_shuffling_the_calls_changes_nothing(calls: list[Call], rng: random.Random) -> None:
-    """Neither contexts nor ranks, and so no number, depend on the order of the calls."""
+    """Contexts and ranks, and so every score, are the same for any order of the calls."""
     shuffled = rng.sample(calls, len(calls))
     one, other = of_calls(calls), of_calls(shuffled)
     assert (one.contexts, one.ranks, one.line) == (other.contexts, other.ranks, other.line)
@@ -76,7 +76,7 @@ def test_shuffling_the_calls_changes_nothing(calls: list[Call], rng: random.Rand
 @given(CALLS)
 @settings(max_examples=70, deadline=None)
 def test_the_first_k_are_the_first_k_of_each_call(calls: list[Call]) -> None:
-    """A context has a rank of at most k exactly where some call has it among its first k."""
+    """A context has a rank of at most k if and only if it is in the first k of some call."""
     record = of_calls(calls)
     ranks = record.ranks or range(1, len(record.contexts or ()) + 1)
     for k in range(1, 6):
@@ -99,7 +99,7 @@ def test_a_failed_call_leaves_the_sample_unscored() -> None:
 
 
 def test_a_failure_counts_unless_it_was_made_good() -> None:
-    """Also below a call that succeeded; what failed below a failed call is a part of it."""
+    """A failure below a call counts, unless it was recovered or the call failed too."""
     calls = [call("a", "both", children=(failed("dense"), failed("sparse", recovered=True)))]
     assert [each.source for each in failures(calls)] == ["dense"]
     assert [each.source for each in failures([failed("a", children=(failed("b"),))])] == ["a"]
@@ -145,13 +145,13 @@ LONG = "The Seine rises in Burgundy and flows through Paris to Le Havre, where i
     ],
 )
 def test_a_context_is_looked_up_in_the_prompt(prompt: str, read: str) -> None:
-    """White space and escapes aside; a cut text is there in part, its topic alone is not it."""
+    """A context is looked up without white space and escapes; a cut text counts as partly read."""
     assert read_in([Context(LONG)], [prompt]) == (read,)
 
 
 @pytest.mark.parametrize("escaped", [html.escape, escape])
 def test_escapes_of_html_and_xml_are_undone(escaped: Any) -> None:
-    """Prompts put documents into elements, so that tags in them do no harm."""
+    """HTML and XML escapes are undone, because prompts escape documents inside elements."""
     text = 'Cars & <b>vans</b> wait on "Pier 3", 2 < 3.'
     assert read_in([Context(text)], [f"<document>{escaped(text)}</document>"]) == ("yes",)
 
@@ -181,7 +181,7 @@ def test_a_text_that_several_prompts_have_in_parts_was_read(
 
 
 def test_escapes_are_undone() -> None:
-    """Umlauts, quotes, and characters beyond the basic plane, as `json.dumps` writes them."""
+    """Escapes of `json.dumps` are undone: umlauts, quotes, and surrogate pairs."""
     texts = ['Ein "Mädchen" ging zum Fluß, 🗼 und ein \\ dazu.\tEnde', "kurz"]
     contexts = [*map(Context, texts), Context(id="x"), Context("kürzer")]
     assert read_in(contexts, [json.dumps(texts)]) == ("yes", "yes", None, "no")
@@ -190,7 +190,7 @@ def test_escapes_are_undone() -> None:
 
 
 def test_what_was_read_is_said() -> None:
-    """In one line, contexts without a text left out."""
+    """One line says how many contexts were read, without those that have no text."""
     contexts = [Context(LONG), Context("b"), Context(id="x")]
     record = of_calls([Call("s", contexts=tuple(contexts))], prompts=[LONG[:60]], response="said")
     assert (record.read, record.line) == (("partly", "no", None), "0 of 2 in the prompt, 1 in part")
@@ -220,7 +220,7 @@ RECORDS = st.builds(
 @given(RECORDS)
 @settings(max_examples=70, deadline=None)
 def test_a_record_is_saved_as_it_is(record: Retrieval) -> None:
-    """By itself and in a sample: through JSON, equal, and with nothing written twice."""
+    """A record is equal after JSON, alone and in a sample, and no part is written twice."""
     plain = json.loads(json.dumps(record.to_dict()))
     assert Retrieval.from_dict(plain) == record
     sample = Sample(retrieval=record, expected_ids=["a"])
@@ -258,7 +258,7 @@ def test_a_record_is_saved_as_it_is(record: Retrieval) -> None:
     ],
 )
 def test_what_is_no_record_is_refused(make: Callable[[], object], why: str) -> None:
-    """With the field and the value."""
+    """An invalid record is an error with the field and the value."""
     with pytest.raises(ValueError, match=why):
         make()
 
@@ -291,7 +291,7 @@ def scored(calls: list[Call]) -> dict[str, object]:
 @given(CALLS, st.randoms(use_true_random=False))
 @settings(max_examples=25, deadline=None)
 def test_no_number_depends_on_the_order_of_the_calls(calls: list[Call], rng: random.Random) -> None:
-    """Nor does any finding: a judge is shown the same contexts in the same order."""
+    """No score or finding depends on the order of calls: a judge gets one order of contexts."""
     assert scored(calls) == scored(rng.sample(calls, len(calls)))
 
 
@@ -299,7 +299,7 @@ def test_no_number_depends_on_the_order_of_the_calls(calls: list[Call], rng: ran
 @given(CALLS)
 @settings(max_examples=50, deadline=None)
 def test_measures_of_a_union_are_those_of_its_definition(calls: list[Call]) -> None:
-    """Counted by hand: the first k of each call, each context once, precision over their number."""
+    """Measures of a union use the first k of each call, each context once."""
     found = scored(calls)
     united = len([one for one in calls if one.contexts is not None]) > 1
     best: dict[str, int] = {}
@@ -323,7 +323,7 @@ def test_measures_of_a_union_are_those_of_its_definition(calls: list[Call]) -> N
 
 @pytest.mark.rooms
 def test_the_order_within_a_call_counts() -> None:
-    """NDCG and average precision of a union: 1 where every call has its targets first."""
+    """A union's nDCG and average precision are 1 if every call has its targets first."""
     first = scored([call("bx", query="1"), call("ay", query="2"), call("z", query="3")])
     later = scored([call("xb", query="1"), call("ya", query="2"), call("z", query="3")])
     assert [first[f"id_recall.{name}"] for name in ("nDCG", "AP", "MeanPrecision")] == [1, 1, 1]
@@ -334,7 +334,7 @@ def test_the_order_within_a_call_counts() -> None:
 
 
 def test_a_result_says_how_its_list_came_about() -> None:
-    """In its reason; a failed call is the reason of an unscored one."""
+    """The reason of a result names the union; a failed call is the reason of an unscored one."""
     calls = [call("ab", query="1"), call("c", query="2")]
     result = IdRecall().score(retrieval=of_calls(calls, prompts=["text a"]), expected_ids=["a"])
     assert result.reason == "1 of 1 found in 3 retrieved; union of 2 calls; 1 of 3 in the prompt"
@@ -421,6 +421,6 @@ def test_searches_of_an_agent_are_united_by_their_ranks() -> None:
 
 @pytest.mark.parametrize("search", ["oslo", ("oslo",), (["d1"], "oslo"), ["oslo", ["d1"]]])
 def test_searches_that_are_no_pairs_are_refused(search: Any) -> None:
-    """A query alone, or a list before its query, would be read as something else."""
+    """Searches must be pairs of query and list: a query alone or a swapped pair is an error."""
     with pytest.raises(ValueError, match=r"expected a pair \(query, found\)"):
         Retrieval.of_calls(search)

@@ -17,7 +17,7 @@ from fullrecall.samples.calls import Call
 
 
 class TestNamesOfOtherTools:
-    """The field names that people already have go in unchanged."""
+    """Field names of other tools are accepted unchanged."""
 
     @pytest.mark.parametrize(
         ("tool", "row"),
@@ -57,7 +57,7 @@ class TestNamesOfOtherTools:
         ],
     )  # fmt: skip
     def test_rows_go_in_unchanged(self, tool: str, row: dict[str, object]) -> None:
-        """Every tool's row means the same sample."""
+        """Rows of every tool give the same sample."""
         sample = Sample(**row)  # type: ignore[arg-type]
         own = Sample(user_input="q", retrieved_contexts=["c"], reference="r", response="a")
         assert dataclasses.replace(sample, metadata={}) == own, tool
@@ -69,7 +69,7 @@ class TestNamesOfOtherTools:
         assert sample.reference_contexts == ((Context("t"),),)
 
     def test_columns_that_no_scorer_uses_are_kept(self) -> None:
-        """Columns of known data sets go to `metadata`, and are not lost."""
+        """Other columns of known data sets are kept in `metadata`."""
         sample = Sample(question="q", evolution_type="simple", metadata={"mine": 1})
         assert sample.metadata == {"mine": 1, "evolution_type": "simple"}
 
@@ -90,14 +90,14 @@ class TestNamesOfOtherTools:
         assert set(names) == {field.name for field in dataclasses.fields(Sample)}
 
     def test_two_names_for_one_field(self) -> None:
-        """The same value under two names is one; two values are an error that names both."""
+        """One value under two names is accepted; two values are an error that names both."""
         assert Sample(question="q", user_input="q").user_input == "q"
         with pytest.raises(InputError, match="question means user_input"):
             Sample(question="q", user_input="other")
 
 
 class TestErrors:
-    """Wrong values name the field, the value and the way out."""
+    """Errors of wrong values name the field, the value, and a fix."""
 
     @pytest.mark.parametrize(
         ("fields", "field", "message"),
@@ -152,24 +152,24 @@ class TestErrors:
         ],
     )
     def test_message(self, fields: dict[str, object], field: str, message: str) -> None:
-        """The error is an `InputError`, knows its field, and its text leads on."""
+        """The error is an `InputError` with its field, and its text has a fix."""
         with pytest.raises(InputError, match=message) as caught:
             Sample(**fields)  # type: ignore[arg-type]
         assert caught.value.field == field
 
     def test_all_wrong_fields_are_named_at_once(self) -> None:
-        """Two wrong fields are two problems in one message."""
+        """All wrong fields are named in one message."""
         with pytest.raises(InputError, match=r"retrieved_context_ids: .*; reference_claims: "):
             Sample(retrieved_context_ids="abc", reference_claims=5)
 
     def test_long_values_are_cut(self) -> None:
-        """A 10 MB string given for a list makes a message of one readable line."""
+        """The message for a 10 MB string in place of a list is one readable line."""
         with pytest.raises(InputError) as caught:
             Sample(contexts="x" * 10_000_000)
         assert len(str(caught.value)) < 300
 
     def test_framework_objects_name_their_converter(self) -> None:
-        """A LangChain document in place of a context leads to the adapter."""
+        """The error for a LangChain document in place of a context names the adapter."""
         document = type("Document", (), {"__module__": "langchain_core.documents.base"})()
         with pytest.raises(InputError, match=r"langchain_fullrecall\.contexts"):
             Sample(retrieved_contexts=[document])
@@ -200,12 +200,12 @@ class TestForms:
         assert (sample.retrieved_contexts[3].start, sample.retrieved_contexts[3].source) == (0, "s")
 
     def test_ids_beside_texts_join_them(self) -> None:
-        """Rows of ragas carry texts and IDs in two columns: they are the same contexts."""
+        """Texts and IDs in two columns of a ragas row are joined into the same contexts."""
         sample = Sample(retrieved_contexts=["a", "b"], retrieved_context_ids=[1, None])
         assert sample.retrieved_contexts == (Context("a", id="1"), Context("b"))
 
     def test_reference_ids(self) -> None:
-        """Plain, graded, any-of groups, and graded groups."""
+        """Reference IDs may be plain, graded, any-of groups, or graded groups."""
         for given, meant in (
             (["a", 2], [(("a",), 1.0), (("2",), 1.0)]),
             ("a", [(("a",), 1.0)]),
@@ -220,7 +220,7 @@ class TestForms:
             ]
 
     def test_numpy_and_tuples_are_lists_too(self) -> None:
-        """Cells of data frames are NumPy arrays."""
+        """NumPy arrays and tuples, as in data frames, are read as lists."""
         numpy = pytest.importorskip("numpy", reason="needs the demo extra, which brings numpy")
         sample = Sample(retrieved_context_ids=numpy.array([1, 2]), reference_context_ids=("1", "3"))
         assert sample.retrieved_context_ids == ("1", "2")
@@ -263,7 +263,7 @@ class TestForms:
         assert pickle.loads(pickle.dumps(sample)) == sample  # noqa: S301
 
     def test_with_retrieval_keeps_everything_else(self) -> None:
-        """Filling in a retrieval changes the retrieval only."""
+        """`with_retrieval` changes only the retrieval."""
         sample = Sample(id=1, user_input="q", expected_ids=[["a", "b"]], reference_claims=["k"])
         filled = sample.with_retrieval([Context(id="a")])
         assert filled.retrieved_context_ids == ("a",)
@@ -293,12 +293,12 @@ class TestForms:
         ],
     )
     def test_wrong_retrieval(self, fields: dict[str, object], why: str) -> None:
-        """A record that says something else than the sample is refused, with the reason."""
+        """A record that contradicts the sample is refused, with the reason."""
         with pytest.raises(InputError, match=why):
             Sample(**fields)  # type: ignore[arg-type]
 
     def test_immutable(self) -> None:
-        """A sample that was scored cannot change under its score."""
+        """A sample is immutable, so that its score stays true."""
         sample = Sample(user_input="q")
         with pytest.raises(AttributeError):
             sample.user_input = "other"  # type: ignore[misc]

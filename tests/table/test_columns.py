@@ -1,4 +1,4 @@
-"""Measures over columns equal their formulas, spelled out row by row."""
+"""Measures over columns equal their formulas, computed row by row."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def at(findings: Any, k: int | None) -> list[float]:
 
 
 class Row:
-    """One sample as the formulas read it: findings by rank, relevant ranks, contexts."""
+    """One sample for the formulas: findings by rank, relevant ranks, and contexts."""
 
     def __init__(self, result: Result) -> None:
         self.placed = result.findings
@@ -56,33 +56,33 @@ class Row:
         return len(self.ranks) if k is None else bisect_right(self.ranks, k)
 
     def hits(self, k: int | None) -> int:
-        """Return how many of them are relevant."""
+        """Return how many contexts within k are relevant."""
         return len(self.relevant) if k is None else bisect_right(self.relevant, k)
 
 
 def recall(row: Row, k: int | None) -> float:
-    """Mean credit."""
+    """Return the mean credit."""
     return fsum(at(row.findings, k)) / len(row.findings)
 
 
 def precision(row: Row, k: int | None) -> float:
-    """Relevant contexts over contexts."""
+    """Return relevant contexts over contexts."""
     return row.hits(k) / row.within(k) if row.within(k) else 0.0
 
 
 def f1(row: Row, k: int | None) -> float:
-    """Harmonic mean of both."""
+    """Return the harmonic mean of precision and recall."""
     p, r = precision(row, k), recall(row, k)
     return 2 * p * r / (p + r) if p + r else 0.0
 
 
 def reciprocal(row: Row, k: int | None) -> float:
-    """1 / the first relevant rank."""
+    """Return 1 / the first relevant rank."""
     return 1 / row.relevant[0] if row.hits(k) else 0.0
 
 
 def average_precision(row: Row, k: int | None) -> float:
-    """Precision where each target rises, by how much it rises."""
+    """Return the precision at each rank where credit rises, weighted by the rise."""
     terms = []
     for finding in row.findings:
         before = 0.0
@@ -94,14 +94,14 @@ def average_precision(row: Row, k: int | None) -> float:
 
 
 def context_precision(row: Row, k: int | None) -> float:
-    """Mean precision at the relevant ranks."""
+    """Return the mean precision at the relevant ranks."""
     seen = row.relevant[: row.hits(k)]
     shares = [bisect_right(seen, rank) / row.within(rank) for rank in seen]
     return fsum(shares) / len(shares) if shares else 0.0
 
 
 def ndcg(row: Row, k: int | None) -> float:
-    """Discounted gain of places over that of their best order."""
+    """Return the discounted gain over that of the best order."""
     gains: dict[int, float] = defaultdict(float)
     missing = []
     for finding in row.placed:
@@ -151,7 +151,7 @@ def findings(draw: Any, number: int, retrieved: int) -> Finding:
 
 @st.composite
 def results(draw: Any) -> Result:
-    """Return a result of any status, of one list or of several that were united."""
+    """Return a result of any status, of one list or of a union."""
     status = draw(st.sampled_from([Status.SCORED] * 6 + [Status.UNDEFINED, Status.UNSCORED]))
     if status is not Status.SCORED:
         return Result(METHOD, status, note="why")
@@ -189,7 +189,7 @@ OTHERS = [
 @settings(max_examples=25)
 @given(st.lists(results(), min_size=1, max_size=8))
 def test_columns_give_what_the_formulas_give(some: list[Result]) -> None:
-    """To the last bit; nDCG, whose powers and logarithms may round otherwise, to one more."""
+    """Columns equal the formulas to the last bit, and nDCG, which rounds otherwise, to one more."""
     table = table_of(some)
     for measure, formula in FORMULAS.items():
         for k in KS:
@@ -222,7 +222,7 @@ def test_a_view_reads_what_the_table_has(some: list[Result], rng: Any) -> None:
 @settings(max_examples=25)
 @given(st.lists(results(), min_size=2, max_size=9), st.integers(1, 8))
 def test_parts_give_what_the_whole_gives(some: list[Result], cut: int) -> None:
-    """However rows were added: as parts, or one by one."""
+    """Rows give the same values if added at once, in parts, or one by one."""
     whole, parts, single = table_of(some), Table([METHOD]), Table([METHOD])
     for piece in (some[:cut], some[cut:]):
         if piece:
@@ -271,7 +271,7 @@ class Half(Measure):
 @settings(max_examples=20)
 @given(st.lists(results(), min_size=1, max_size=6))
 def test_a_measure_of_a_users_own_counts_views(some: list[Result]) -> None:
-    """It is given the findings by rank of each row that has any."""
+    """A user's measure gets each row's findings by rank, if it has any."""
     values = table_of(some).values(0, Half() @ 3)
     for value, result in zip(values.tolist(), some, strict=True):
         if result.status is Status.SCORED:

@@ -1,4 +1,4 @@
-"""Samples that are not independent: those that share a group or an ID, in memory and in files."""
+"""Samples that share a group or an ID are not independent, in memory and in files."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from fullrecall.table.groups import may_repeat
 
 @given(st.lists(st.none() | st.text("ab", max_size=2), max_size=12))
 def test_an_id_that_occurs_twice_is_found(ids: list[str | None]) -> None:
-    """A sample without an ID repeats nothing."""
+    """An ID that occurs twice is found; samples without an ID are not repeats."""
     named = [name for name in ids if name is not None]
     assert may_repeat(ids) == (len(set(named)) < len(named))
 
 
 def test_samples_of_a_file_stand_alone_as_in_memory(tmp_path: Path) -> None:
-    """With IDs that repeat across row groups, with groups, and with neither."""
+    """Files and memory have equal groups: IDs repeated across row groups, groups, or neither."""
     for number, (ids, groups) in enumerate(
         [
             (["a", "b", "c", "d"], [None] * 4),

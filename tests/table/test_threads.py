@@ -19,11 +19,11 @@ T = TypeVar("T")
 
 
 LOOKED_UP = {("_cells", "row_groups.py"), ("_outcomes", "table.py")}
-"""What keeps what was looked at last."""
+"""The functions that cache the value looked up last."""
 
 
 def interleaved(function: Callable[[], T], other: Callable[[], object]) -> T:
-    """Call a function; at each line that keeps something `other` is called, as by a thread."""
+    """Call a function, and `other` at each line that fills a cache, as another thread would."""
     is_inside = False
 
     def at_line(frame: FrameType, event: str, _: Any) -> Any:
@@ -52,7 +52,7 @@ def interleaved(function: Callable[[], T], other: Callable[[], object]) -> T:
 def test_what_another_thread_reads_changes_nothing(
     name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A row, its result, and a measure, each while another row and part are read."""
+    """A row, its result, and a measure are right while another row and part are read."""
     monkeypatch.setattr(parquet, "GROUP_ROWS", 100)
     rows = [
         {
