@@ -114,7 +114,7 @@ class GivenLists:
         ]
         equal_list = next((each for each in parts if each.signature == own.signature), None)
         if equal_list is not None:
-            # Lists of two tools are two searches, even if one has all documents of the other.
+            # Lists of two tools are two searches, even if one has all documents of both.
             tool = self._tool_around(equal_list.step)
             equal_list.take(each for each in parts if tool in (None, self._tool_around(each.step)))
             return

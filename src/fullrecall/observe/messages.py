@@ -13,7 +13,7 @@ from fullrecall.observe import brief
 from fullrecall.samples.sample import Sample
 
 REDACTED = "__REDACTED__"
-"""What OpenInference writes in place of a value that OPENINFERENCE_HIDE_* hides."""
+"""OpenInference's text in place of a value that OPENINFERENCE_HIDE_* hides."""
 
 _NAMES = Sample.names()
 _QUESTIONS = ("user_input", *_NAMES["user_input"], "query_str", "query_text", "text")
@@ -48,7 +48,7 @@ class AgentMessage(NamedTuple):
 
     @property
     def failure(self) -> str | None:
-        """Why the tool failed that says so here instead of raising; None if it did not."""
+        """The failure that a tool reports here instead of raising; None if it did not fail."""
         return (brief(self.text) or "the tool failed") if self.failed else None
 
 
@@ -68,9 +68,9 @@ class Turn(NamedTuple):
 
 
 def question_of(value: object, key: str | None = None) -> str | None:
-    """Return the question in an input: a text, what a mapping calls one, or a human's last message.
+    """Return the question in an input: a text, a mapping's question, or a human's last message.
 
-    `key` is where a mapping has it. None where the input does not say beyond doubt.
+    `key` is the mapping's key of the question. None if the input leaves doubt.
     """
     if isinstance(value, str):
         return None if value in ("", REDACTED) else value
@@ -105,7 +105,7 @@ def _question_inside(value: Mapping[Any, Any], key: str | None) -> str | None:
 
 
 def answer_of(value: object) -> str | None:
-    """Return the answer in an output: a text, a message, or what a mapping calls one."""
+    """Return the answer in an output: a text, a message, or a mapping's answer."""
     text = _text(value)
     if text is not None:
         return None if text in ("", REDACTED) else text
@@ -128,8 +128,9 @@ def answer_of(value: object) -> str | None:
 def turn_of(state: object, question: str | None = None) -> Turn | None:
     """Return the last turn of an agent's state or list of messages; None for anything else.
 
-    It begins at the last message of a user that is the `question`, or has it; if there is none, at
-    the last message of a user. Applications add such messages too, for a planner or a reminder.
+    It begins at the last user message that equals the `question`, else at the last one that
+    contains it, else at the last user message: applications add user messages too, for a planner
+    or a reminder.
     """
     messages = messages_of(state.get("messages") if isinstance(state, Mapping) else state)
     if messages is None:
@@ -166,7 +167,7 @@ def hands_over(output: Any) -> bool:
 
 
 def messages_of(value: object) -> list[AgentMessage] | None:
-    """Return a list of messages, in whatever form each is; None where it is not one."""
+    """Return a list of messages, each in any known form; None for anything else."""
     if isinstance(value, (str, bytes, bytearray)) or not isinstance(value, Sequence) or not value:
         return None
     messages = [message_of(item) for item in value]

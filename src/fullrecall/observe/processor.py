@@ -33,14 +33,14 @@ if TYPE_CHECKING:
 
 
 class RetrievalProcessor(SpanProcessor):
-    """Records what an instrumented application retrieves for a question, while it runs.
+    """Records the retrieval of an instrumented application for a question, while it runs.
 
         processor = RetrievalProcessor()
         provider.add_span_processor(processor)
         report = evaluate(samples, IdRecall(), retriever=processor.observed(chain.invoke))
 
     - `id_key`: the key of a document's metadata that has its ID.
-    - `failed_calls`: "unscored", or "score" for what other calls returned.
+    - `failed_calls`: "unscored", or "score" to score the contexts of the other calls.
     - `other_tools`, `tool_documents`: those of `from_spans`.
 
     Needs OpenTelemetry's SDK (`fullrecall[otel]`) and an instrumentor, such as
@@ -75,14 +75,14 @@ class RetrievalProcessor(SpanProcessor):
             self._captures[_id(span.context)] = capture
 
     def on_end(self, span: ReadableSpan) -> None:
-        """Copy what a span says of a retrieval."""
+        """Copy the retrieval data of an ended span."""
         capture = self._captures.pop(_id(span.context), None)
         if capture is not None:
             capture.ended(step_of(of_sdk(span)))
 
     @contextmanager
     def capture(self) -> Iterator[SpanCapture]:
-        """Record what is retrieved within the block, in its thread and in what it calls.
+        """Record the retrieval within the block, in its thread and in the functions that it calls.
 
             with processor.capture() as seen:
                 answer = chain.invoke(question)
@@ -97,16 +97,16 @@ class RetrievalProcessor(SpanProcessor):
         try:
             yield capture
         finally:
-            with suppress(ValueError):  # closed in another context, where nothing was set
+            with suppress(ValueError):  # closed in another context, without this token
                 _capturing.reset(token)
             for span_id in capture.going_on():
                 self._captures.pop(span_id, None)
 
     def observed(self, application: Callable[[str], Any]) -> Callable[[str], Any]:
-        """Return an application as a retriever: what its spans say it retrieves for a question.
+        """Return an application as a retriever: its contexts are those in the application's spans.
 
         `application` is a function of the question, sync or async, such as `chain.invoke` or
-        `engine.query`. Documents that it returns are what was handed on last; a text is the
+        `engine.query`. Documents that it returns are the last list handed on; a text is the
         response.
         """
         if not callable(application):
@@ -128,7 +128,7 @@ class RetrievalProcessor(SpanProcessor):
 
 
 class SpanCapture(Captured):
-    """What was seen in a block, which may go on still. Safe under threads."""
+    """The spans of a block, which may still be running. Safe under threads."""
 
     def __init__(self, owner: RetrievalProcessor, reading: TraceReading) -> None:
         self.owner = owner
@@ -143,7 +143,7 @@ class SpanCapture(Captured):
             self._open[_id(span.context)] = span
 
     def ended(self, step: TracedStep) -> None:
-        """Add what an ended span says."""
+        """Add the step of an ended span."""
         with self._lock:
             self._steps.append(step)
             self._open.pop(str(step.step.id), None)
@@ -162,15 +162,14 @@ class SpanCapture(Captured):
             return list(self._open)
 
     def retrieval(self, output: object = None) -> Retrieval:
-        """Return the record of the block; where nothing was observed, its `error` says so.
+        """Return the record of the block; if no retrieval was observed, its `error` says so.
 
-        `output` is what the block returned: documents in it are what was handed on last, and a
-        text is the response. A span that a span from outside of the block called is an outermost
-        one.
+        `output` is the block's output: documents in it are the last list handed on, and a text is
+        the response. A span whose caller is outside of the block is an outermost one.
         """
         with self._lock:
             steps, open_spans = list(self._steps), list(self._open.values())
-        for span in open_spans:  # a stream that nobody has read yet keeps the spans around it open
+        for span in open_spans:  # an unread stream keeps the spans around it open
             step = step_of(of_sdk(span))
             step.is_open, step.problem = True, None
             step.step.returned = ()

@@ -13,7 +13,7 @@ from fullrecall.observe.step import Step
 
 @dataclass(slots=True)
 class _Asked:
-    """What a model was sent by one step that answers, or in one prompt."""
+    """The documents and pieces in the prompts of one step that answers, or in one prompt."""
 
     answers: bool
     documents: dict[TrackedDocument, None]
@@ -35,8 +35,8 @@ class ModelPrompts:
     def answering_pieces(self) -> dict[str, None]:
         """Return the pieces of the prompts that the answer was made from.
 
-        Where the last prompt shows documents again that others have shown before, those others
-        served to choose: of them only the prompts of answering steps count.
+        If earlier prompts have shown all documents of the last prompt, they served to choose these:
+        of the earlier prompts only those of answering steps count.
         """
         units = list(self._asked.values())
         before = {document for unit in units[:-1] for document in unit.documents}
@@ -62,7 +62,7 @@ class ModelPrompts:
     def _shown_in(self, prompt: Sequence[str]) -> dict[TrackedDocument, None]:
         shown: dict[TrackedDocument, None] = {}
         for index, piece in enumerate(prompt):
-            # A conversation grows at its end: what was looked through stays as it is.
+            # A conversation grows at its end: earlier messages do not change.
             for document in self._state.standing_in(piece, again=index == len(prompt) - 1):
                 if document.origin is not None:
                     shown[document] = None

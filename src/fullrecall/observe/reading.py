@@ -26,9 +26,9 @@ class StepReading:
     """How steps are read, with documents as they are; an adapter has its own way to read these.
 
     - `failed_calls`: "unscored" (default) leaves a sample unscored where a call failed and no
-      retry or fallback succeeded; "score" scores what the other calls returned, and says so.
-    - `other_tools`: names of tools that return text but retrieve nothing. A tool that returns a
-      long text of which no document is known leaves a sample unscored otherwise.
+      retry or fallback succeeded; "score" scores the contexts of the other calls, and says so.
+    - `other_tools`: names of tools that return text but retrieve nothing. Any other tool that
+      returns a long text without a known document leaves its sample unscored.
     - `tool_documents`: by the name of a tool, a function that returns the documents in its result,
       in any form that a retriever function may return.
 
@@ -58,7 +58,7 @@ class StepReading:
         return False
 
     def documents_of(self, copy: DocumentCopy, rank: int) -> Iterable[DocumentCopy]:  # noqa: ARG002
-        """Return what a document stands for: itself under another ID, or its parts."""
+        """Return the documents in place of this one: itself under another ID, or its parts."""
         return (copy,)
 
     def context_of(self, copy: DocumentCopy, id: str | None) -> Context:  # noqa: A002
@@ -84,14 +84,14 @@ class StepReading:
         partial: str | None = None,
         unseen: str = "no retrieval was observed",
     ) -> Retrieval:
-        """Return what the steps of one call say was retrieved, in time linear in the steps.
+        """Return the retrieval of one call from its steps, in time linear in the steps.
 
         - `root`: the ID of the step that is the call itself; None for a block of calls.
-        - `question`: what the call was asked; turns before it do not count.
-        - `part`: the ID of a step: only what it called counts; of one that answers, the lists that
-          it was given.
-        - `response`: what the application answered.
-        - `partial`: why the record is known to be partial: then nothing is scored.
+        - `question`: the call's question; turns before it do not count.
+        - `part`: the ID of a step: only this step and the steps that it called count; of a step
+          that answers, the lists that it was given.
+        - `response`: the application's answer.
+        - `partial`: why the record is known to be partial: then the sample is unscored.
         - `unseen`: the error where no step returned documents.
 
         Raises `InputError` for documents that cannot be read, naming the step.
@@ -136,7 +136,7 @@ class StepReading:
         return replace(step, returned=documents)
 
     def _with_documents(self, steps: Iterable[Step]) -> list[Step]:
-        """Return steps with what each document stands for in its place, each read once."""
+        """Return steps with each document replaced by its `documents_of`, each read once."""
         kept = list(steps)  # lists are known by their identity, which is theirs while they are kept
         lists: dict[int, DocumentList] = {}
         copies: dict[int, tuple[DocumentCopy, ...]] = {}

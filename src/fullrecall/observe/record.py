@@ -1,4 +1,4 @@
-"""From the steps of one call to its retrieval: what was retrieved, kept, and read."""
+"""From the steps of one call to its retrieval: the retrieved, kept, and read contexts."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _DARK = 100
 """Characters of text from a tool that may be documents; less is a number, a date, a name."""
 
 _ANYWHERE = object()
-"""Stands for the step beside whose lists a list may stand that is a part of any of them."""
+"""In place of a step's ID: the key of lists that may be a part of any other list."""
 
 _SURE = 5
 """Contexts from which the order of a reordering is not met by chance: 1 in 120."""
@@ -35,15 +35,15 @@ _REORDERING = re.compile("reorder|lost.?in.?the.?middle|transform_documents", re
 """Names of steps that serve the model's attention, if their order says so too."""
 
 _DEPTH = 100
-"""Stages that took one another; what lies deeper is left out."""
+"""Stages that took one another; deeper stages are left out."""
 
 
 def of_one_retriever(
     steps: Sequence[Step], root: Hashable | None, response: str | None, make: ContextMaker
 ) -> Retrieval | None:
-    """Return what one retriever returned, if the call handed on just that; None for all else.
+    """Return the retrieval of one retriever, if the call handed on just its list; else None.
 
-    It is what the general way gives, at a third of its cost: most calls are such ones.
+    It equals the retrieval of `Record`, at a third of the cost: most calls are of this kind.
     """
     if not 0 < len(steps) < 3 or (len(steps) == 2) != (steps[0].id == root):  # noqa: PLR2004
         return None
@@ -69,7 +69,7 @@ def of_one_retriever(
 
 
 class Record:
-    """What the steps of one call say was retrieved, kept, and read."""
+    """The retrieved, kept, and read contexts of one call, from its steps."""
 
     def __init__(
         self,
@@ -176,7 +176,7 @@ class Record:
         return self._ambiguous()
 
     def _unknown(self) -> str | None:
-        """Return which retriever returned nothing that is known, if there is one."""
+        """Return why a retriever's documents are unknown; None if they are all known."""
         for step in self._tree.steps:
             if step.id in self._failures.lost or not step.retrieves or step.returned:
                 continue
@@ -188,9 +188,9 @@ class Record:
         return None
 
     def _parts_of(self, whole: HandedList) -> Iterator[HandedList]:
-        """Yield the lists that may stand for a list, as they have some of its documents.
+        """Yield the lists that may count in a list's place, as they have some of its documents.
 
-        A step returned them beside it, or made them of what went past the record.
+        A step returned them beside it, or made them of lists that went past the record.
         """
         for beside in (whole.beside, _ANYWHERE) if self._parts else ():
             for part in self._parts.get(beside, ()):
@@ -206,9 +206,9 @@ class Record:
         )
 
     def _ambiguous(self) -> str | None:
-        """Return why it is not known which list was handed on: a list, or a part of it.
+        """Return why it is unknown whether a list or a part of it was handed on; else None.
 
-        The step that returned both does not say which of them it means; a prompt may.
+        The step that returned both does not say which one counts; a prompt may.
         """
         for whole in self._kept:
             for part in self._parts_of(whole):
@@ -332,7 +332,7 @@ class _Calls:
         return self._numbers[first.id], first.seconds
 
     def is_call(self, step: Step) -> bool:
-        """Return whether a step is one of the numbered calls, or stands below one."""
+        """Return whether a step is one of the numbered calls, or is below one."""
         return self._call(step).id in self._numbers
 
     def in_order(self, passages: Iterable[DocumentText]) -> list[DocumentText]:
@@ -352,7 +352,7 @@ class _Calls:
 
 
 def _empty_call(step: Step) -> Call:
-    """Return a search that returned nothing; no list where it returned none."""
+    """Return the call of an empty search: with an empty list if it returned one, else None."""
     has_list = any(not listed.documents for listed in step.returned)
     return Call(step.name, step.query, () if has_list else None)
 

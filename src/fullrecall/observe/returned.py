@@ -1,4 +1,4 @@
-"""What a step returns: which of its lists are lists of documents, and where these come from."""
+"""The lists that a step returns: which of them hold documents, and where these come from."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ class ReturnedLists:
         )
 
     def _are_new(self, passages: Sequence[DocumentText]) -> bool:
-        """Return whether any document of a list is new; doubt a list that holds no others."""
+        """Return whether any document of a list is new; doubt a list if all of them are."""
         new = [p for p in passages if p.document.origin is None and not p.document.from_outside]
         if len(new) == len(passages) and self._step.kind != "llm":
             self._state.doubt_renewed(self._step, new, self._view.passages)

@@ -41,7 +41,7 @@ _MESSAGE = ("status_message", "status.message", "statusMessage", "exception")
 
 _LANGFUSE = {f"langfuse.observation.{name}": name for name in ("type", "input", "output")}
 _WEAVE = {"weave.inputs": "inputs", "weave.output": "output"}
-"""Attributes of what is no span of OpenTelemetry, by the names of their columns."""
+"""Attributes of rows that are not spans of OpenTelemetry, each with its column's name."""
 
 _LANGFUSE_TYPES = frozenset(
     "agent chain embedding evaluator event generation guardrail retriever span tool".split()
@@ -51,7 +51,7 @@ _LANGFUSE_TYPES = frozenset(
 def spans_in(source: object) -> Iterator[Span]:
     """Yield the spans of one item: a span, an OTLP object, a row of a frame, or a trace.
 
-    Raises `InputError` for what is none of these.
+    Raises `InputError` for anything else.
     """
     dump = getattr(source, "to_dict", None)
     if isinstance(source, Span):
@@ -85,7 +85,7 @@ def is_span_row(row: object) -> bool:
 
 
 def _spans_inside(item: Mapping[Any, Any]) -> Iterable[Any] | None:
-    """Return the spans of an OTLP object, of MLflow's or Langfuse's trace; None for another."""
+    """Return the spans of an OTLP object, or a trace of MLflow or Langfuse; else None."""
     if isinstance(item.get(RESOURCE_SPANS), list):
         resources = _mappings(item[RESOURCE_SPANS])
         scopes = [scope for each in resources for scope in _mappings(each.get("scopeSpans"))]
@@ -198,7 +198,7 @@ def _key_values(pairs: object) -> dict[str, Any]:
 
 
 def _any_value(value: object) -> Any:
-    """Return what an `AnyValue` of OTLP JSON holds."""
+    """Return the value in an `AnyValue` of OTLP JSON."""
     if not isinstance(value, Mapping) or not value:
         return None
     kind, content = next(iter(value.items()))
@@ -221,7 +221,7 @@ _HEX = re.compile(r"[0-9a-fA-F]+")
 
 
 def _nanoseconds(row: Mapping[str, Any], moment: str) -> float:
-    """Return a time in nanoseconds: whole numbers are; 0 where there is none."""
+    """Return a time in nanoseconds, as whole numbers are; 0 without a time."""
     value = _first(row, [name.format(moment) for name in _TIME])
     if isinstance(value, str) and not value.isdigit():
         try:
@@ -233,7 +233,7 @@ def _nanoseconds(row: Mapping[str, Any], moment: str) -> float:
 
 
 def _whole(value: object) -> int:
-    """Return a whole number; 0 for what is none."""
+    """Return a value as a whole number; 0 if it cannot be read as one."""
     try:
         return int(value)  # type: ignore[call-overload, no-any-return]
     except (TypeError, ValueError, OverflowError):

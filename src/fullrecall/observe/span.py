@@ -36,9 +36,9 @@ class Span:
 
     @property
     def departure(self) -> str | None:
-        """What is told of an exception with which a step left early, and did not fail.
+        """The message of an exception with which a step left early, and did not fail; else None.
 
-        LangGraph hands a `Command` to an outer graph so: its repr is all that a span has of it.
+        LangGraph hands a `Command` to an outer graph this way: the span has only its repr.
         """
         raised = (fields for name, fields in self.events if name == "exception")
         messages = (fields.get("exception.message") for fields in raised)
@@ -85,10 +85,10 @@ _DEPARTURES = frozenset(
 
 
 def left_early(error: str) -> bool:
-    """Return whether this error, beginning with its class, says of a step no more than that.
+    """Return whether this error, which begins with its class, only means that a step left early.
 
-    A stream that nobody reads on, a step that waits for a human, one that hands over to the graph
-    around its own: LangGraph raises what these are, and traces write down errors.
+    Its stream is no longer read, it waits for a human, or it hands over to the graph around its
+    own: LangGraph raises an exception for each of these, and traces record it as an error.
     """
     return _CLASS.split(error, maxsplit=1)[0].rpartition(".")[2] in _DEPARTURES
 
@@ -96,7 +96,7 @@ def left_early(error: str) -> bool:
 def flat(value: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
     """Return nested attributes under dotted names: `{"a": [{"b": 1}]}` as `{"a.0.b": 1}`.
 
-    A list of plain values stays one; an empty list stays, since it says that nothing is there.
+    A list of plain values stays one; an empty list stays, since it means that there are no items.
     """
     attributes: dict[str, Any] = {}
     for name, content in value.items():
@@ -113,7 +113,7 @@ def flat(value: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
 
 
 def parsed(value: object) -> Any:
-    """Return what a text of JSON holds; any other value as it is."""
+    """Return the value of a JSON text; any other value as it is."""
     if not isinstance(value, str) or value[:1] not in ("{", "[", '"'):
         return value
     try:

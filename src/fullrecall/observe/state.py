@@ -23,12 +23,12 @@ LinksOf: TypeAlias = Callable[[DocumentCopy], Collection[str]]
 
 
 class FlowState:
-    """What is known at one moment of a record.
+    """The state of a record at one moment.
 
     - `bucket`: every list that was handed out of the outermost steps, replaced ones too.
     - `retrieved`: the passages that sources returned, in the order in which they came.
     - `touched`: the IDs of the steps that documents passed through.
-    - `doubt`: why it is unknown which documents some step had; None where there is no doubt.
+    - `doubt`: why it is unknown which documents some step had; None without a doubt.
     - `stores`: whether texts were cut for a new store, whose searches find them under new IDs.
     - `signatures`: those of all lists that were handed on; `united`: those looked at in inputs.
     - `read_lists`: by its identity, each list that was given to a step, and its passages.
@@ -70,7 +70,8 @@ class FlowState:
     ) -> Iterator[tuple[DocumentCopy, int]]:
         """Yield copies, each with the number of those before it that have its text and no ID.
 
-        Where there are fewer of them than documents of this text, which ones they are is unknown.
+        If the view has more documents of this text than there are copies, it is unknown which ones
+        they are: this is noted as a doubt.
         """
         counts = Counter(copy.text for copy in listed.documents if copy.id is None)
         numbers: Counter[str] = Counter()
@@ -95,10 +96,10 @@ class FlowState:
     def doubt_renewed(
         self, step: Step, new: Sequence[DocumentText], before: Iterable[DocumentText]
     ) -> None:
-        """Doubt documents that may be others with new IDs and words: which, is unknown.
+        """Doubt documents that may be earlier documents with new IDs and words.
 
-        Not those with the ID of a store, nor those that name a document before them or are named
-        by one, as a summary names the chunk that it leads to.
+        Documents with the ID of a store are not doubted, nor those that name an earlier document
+        or are named by one, as a summary names the chunk that it leads to.
         """
         if not new or not all(is_made(passage.copy) for passage in new):
             return
@@ -115,11 +116,11 @@ class FlowState:
             )
 
     def shown_in(self, texts: Iterable[str]) -> KeysView[TrackedDocument]:
-        """Return the documents that stand in any of these texts."""
+        """Return the documents that any of these texts contains."""
         return dict.fromkeys(each for text in texts for each in self.standing_in(text)).keys()
 
     def standing_in(self, text: str, *, again: bool = True) -> Iterator[TrackedDocument]:
-        """Yield the documents that stand in a text; see `PassageIndex.found_in`."""
+        """Yield the documents that a text contains; see `PassageIndex.found_in`."""
         passages = self.documents.passages
         for passage in passages[len(self._index) :]:
             self._index.add(passage.text)

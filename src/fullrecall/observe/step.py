@@ -7,16 +7,16 @@ from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple, TypeAlias
 
 StepKind: TypeAlias = Literal["retriever", "reranker", "tool", "llm", "chain", "agent"]
-"""What a step is, in the words of OpenInference."""
+"""The kind of a step, in the words of OpenInference."""
 
 Path: TypeAlias = tuple[Hashable, ...]
-"""Where a list stands in a value: the keys of the mappings down to it, `ITEM` for a list's item."""
+"""Where a list is in a value: the keys of the mappings down to it, `ITEM` for a list's item."""
 
 ITEM = None
-"""The part of a path that stands for any item of a list: a position is no key."""
+"""The part of a path for any item of a list: a position is not a key."""
 
 ROWS: Path = ("<rows>",)
-"""The path of what was returned, read as rows of any kind: it is documents if all are known."""
+"""The path of an output read as rows of any kind: they are documents if all are known."""
 
 HITS: Path = ("<hits>",)
 """The path of the hits that a tool returned."""
@@ -25,9 +25,9 @@ HITS: Path = ("<hits>",)
 class DocumentCopy(NamedTuple):
     """One document as it was at one event.
 
-    - `token`: the identity of the object, which the log keeps alive; 0 where there is none.
-    - `id`, `text`: as the document has them; `text` is empty where it has none.
-    - `detail`: whatever the translator needs to make a `Context` of it: a score, metadata.
+    - `token`: the identity of the object, which the log keeps alive; 0 without one.
+    - `id`, `text`: as the document has them; `text` is empty if it has no text.
+    - `detail`: the data from which the translator makes a `Context`: a score, metadata.
     """
 
     token: int
@@ -52,30 +52,31 @@ class DocumentList(NamedTuple):
 
 @dataclass(slots=True, eq=False)
 class Step:
-    """What a translator tells of one event; `began` and `ended` order events, without a clock.
+    """One event as a translator records it; `began` and `ended` order events, without a clock.
 
     - `id`, `parent`: of the event and of its true caller; a parent that is unknown means that
       the step was called by the root, if there is one.
-    - `kind`, `name`: what it is, and what messages and stages call it.
+    - `kind`, `name`: its kind, and its name in messages and stages.
     - `given`, `returned`: every list of documents in its input and in its output, copied then.
     - `texts`: all text in its output, in pieces.
     - `prompt`: of a model, the text of each message that it was sent; None for anything else.
     - `asked`: of a model, the messages of users in its prompt, without white space around them.
-    - `query`: what it was asked.
-    - `result`: of a tool, what it returned, for a function of the user's that reads it.
+    - `query`: the query that it was called with.
+    - `result`: of a tool, its result, for a function of the user's that reads it.
     - `error`: why it failed; a tool that reports a failure instead of raising failed too.
     - `outputs`: the identity of the mapping or list that it returned, kept alive, and of the one
       that its own inner method returned; empty for a string.
-    - `callee`: what is addressed, where the framework knows it: an object's identity, a tool.
-    - `task`: the unit of work of which this is one attempt, where the framework says.
-    - `closed`: what it is given was made inside of its caller, or given to that, by no earlier run.
-    - `tries`: what it calls are alternatives or attempts: its own success is what counts.
-    - `answers`: it is known to answer from what it is given, and from nothing else.
+    - `callee`: the called object or tool, where the framework knows it: an identity, a name.
+    - `task`: the unit of work that this step is an attempt of, where the framework says.
+    - `closed`: its input was made inside of its caller, or given to its caller: no earlier run
+      made it.
+    - `tries`: its calls are alternatives or attempts: only its own success counts.
+    - `answers`: it is known to answer from its input alone.
     - `stores`: it cuts texts for a new store, whose searches find them under new IDs.
-    - `group`, `branch`: steps of one caller and group run at once by construction, whatever their
-      times; they stand in the order of their branches: "map:key:x", the first of two tool calls.
-    - `reorders`: it is known to serve the model's attention: its order is no ranking.
-    - `labels`: the framework's tags and metadata, for whoever selects steps; unused here.
+    - `group`, `branch`: steps of one caller and group run at once by construction, at any recorded
+      times; their order is that of their branches: "map:key:x", the first of two tool calls.
+    - `reorders`: it is known to serve the model's attention: its order is not a ranking.
+    - `labels`: the framework's tags and metadata, for selecting steps; unused here.
     - `seconds`: when it ended, in seconds since the call began; None if that is unknown.
     """
 

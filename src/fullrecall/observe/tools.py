@@ -19,11 +19,11 @@ _HIT_TEXTS = (*TEXTS, "snippet")
 _LINKS = ("url", "link", "href")
 
 _OWN_SHARE = 0.7
-"""The share of a tool's words from which on they are those of its caller."""
+"""The least share of a tool's pairs of words that makes its text its caller's."""
 
 
 def hits_in(value: object) -> tuple[Context, ...] | None:
-    """Return the documents in a tool's result, best first; None where it is no list of hits.
+    """Return the documents in a tool's result, best first; None if it is not a list of hits.
 
     A hit is a mapping with a text, and with an ID, an address, a title or a score beside it. An
     empty list is one of hits in an envelope only, and not in "data".
@@ -68,7 +68,7 @@ def _printed_in(text: str) -> list[Context] | None:
 
 
 def _values_in(text: str) -> object:
-    """Return the value of a JSON text, or a list of several, one behind the other; else None."""
+    """Return the value of a JSON text, or a list of its consecutive values; else None."""
     values, at, text = [], 0, text.strip()
     try:
         while at < len(text):
@@ -115,7 +115,7 @@ def own_words(tree: Tree) -> set[Hashable]:
     """Return the IDs of the tools that returned the words of their callers: they retrieved nothing.
 
     An agent's plan, its notes, and an expert's answer come from the arguments of tools and from
-    what models wrote before. Pairs of words are compared: single words are in any text.
+    the models' earlier texts. Pairs of words are compared: single words are in any text.
     """
     events = [(step.began, step.query) for step in tree.steps if step.kind == "tool"]
     events += [

@@ -43,7 +43,7 @@ class TraceReading(StepReading):
 
 
 class Trace:
-    """The spans of a trace, below each other; numbered in the order of their events."""
+    """The spans of a trace as a tree, numbered in the order of their events."""
 
     def __init__(self, spans: Iterable[TracedStep]) -> None:
         # An exporter that tries again writes a span twice. A block may be read while it goes on.
@@ -80,7 +80,7 @@ class Trace:
 
     @property
     def _question(self) -> str | None:
-        """What was asked: of the outermost span, else the only question that retrievers had."""
+        """The question of the outermost span, else the only question of the retrievers."""
         tops = [top.question for top in self._tops if top.question is not None]
         if len(tops) == 1:
             return tops[0]
@@ -89,9 +89,9 @@ class Trace:
         return questions.pop() if len(questions) == 1 else None
 
     def retrieval(self, reading: TraceReading, output: object = None) -> Retrieval:
-        """Return what was retrieved.
+        """Return the retrieval of the trace.
 
-        `output` is what the call returned: that goes before what its outermost spans say.
+        `output` is the call's output: it takes precedence over the outermost spans' outputs.
         """
         steps = [span.step for span in self._spans.values()]
         if not self._prompts_are_whole():
@@ -121,7 +121,7 @@ class Trace:
 
     @property
     def _response(self) -> str | None:
-        """What the outermost span answered, if that is no retriever."""
+        """The answer of the outermost span, if that is not a retriever or a reranker."""
         responses = [top.response for top in self._tops if not top.step.retrieves]
         return responses[0] if len(responses) == 1 else None
 
@@ -159,7 +159,7 @@ class Trace:
                 span.step.began = moment
 
     def _fill_in_texts(self, steps: Iterable[Step]) -> None:
-        """Give documents that stand in a step by their IDs alone the texts of their IDs."""
+        """Give documents that a step has by their IDs alone the texts of their IDs."""
         steps = list(steps)
         copies: dict[str, DocumentCopy | None] = {}
         for copy in _copies(steps):
@@ -179,9 +179,9 @@ class Trace:
             )
 
     def _take_off_repeats(self) -> None:
-        """Take off what a span repeats of the one around it.
+        """Remove the data that a span repeats from its caller.
 
-        That is the graph's task, and the list of a retriever's inner method.
+        These are the graph's task, and the lists of a retriever's inner method.
         """
         tasks = {own: span.step.task for own, span in self._spans.items()}
         for parent, spans in self._below.items():
@@ -195,7 +195,7 @@ class Trace:
                     step.kind, step.given, step.returned, step.texts = "chain", (), (), ()
 
     def _prompts_are_whole(self) -> bool:
-        """Return whether it is known of each model what it was sent, by itself or one inside."""
+        """Return whether each model's prompt is known, from its span or a model's span inside."""
         return not any(
             span.step.kind == "llm"
             and span.step.prompt is None
@@ -218,9 +218,9 @@ class Trace:
         return next(problems, None)
 
     def _unknown_attributes(self) -> str | None:
-        """Return what no span says, although an instrumentor says it of each; None if all is well.
+        """Return the data that all spans lack, although instrumentors always write it; else None.
 
-        The one span that the application made itself may say nothing.
+        The one span that the application made itself may lack it.
         """
         spans = list(self._spans.values())
         chains = [span for span in spans if span.step.kind not in ("llm", *_SEARCHES)]
@@ -244,9 +244,9 @@ class Trace:
         return None if is_known else "no span says what it returned"
 
     def _without_text(self) -> str | None:
-        """Return the ID of a document that a search names, and of which no span has the text.
+        """Return the ID of a document that a search names and whose text no span has; else None.
 
-        Without it nobody can tell whether a model was sent it.
+        Without the text it is unknown whether a model was sent the document.
         """
         steps = [span.step for span in self._spans.values()]
         texts = {copy.id for copy in _copies(steps) if copy.text}

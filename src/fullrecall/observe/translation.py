@@ -1,4 +1,4 @@
-"""One span as a step: what stands in its attributes, and why they are not whole."""
+"""One span as a step: the contents of its attributes, and why they are not whole."""
 
 from __future__ import annotations
 
@@ -40,14 +40,14 @@ _METHOD = re.compile(r"_?a?(retrieve|postprocess_nodes|forward)|run|run_async|__
 
 @dataclass(slots=True, eq=False)
 class TracedStep:
-    """A span as a step whose place among others is still unknown.
+    """A span as a step whose place among the other steps is still unknown.
 
     - `start`, `end`: in nanoseconds.
-    - `has_input`, `has_output`: it says what went in, and what came out, in a known attribute;
-      None for one that raised: nothing came out.
+    - `has_input`, `has_output`: it has its input, and its output, in a known attribute;
+      `has_output` is None for a span that raised instead of returning.
     - `is_inner`: it is a method by which a call does its work: `_retrieve` within `retrieve`.
-    - `problem`: why what it returned cannot be read as a whole.
-    - `question`, `response`, `sample_id`: what it says of the whole run, if it is the outermost.
+    - `problem`: why its output cannot be read as a whole.
+    - `question`, `response`, `sample_id`: those of the whole run, if it is the outermost span.
     """
 
     step: Step
@@ -65,12 +65,12 @@ class TracedStep:
 
 
 def step_of(span: Span) -> TracedStep:
-    """Return a span as a step; everything else of it is let go."""
+    """Return a span as a step, without the span's other data."""
     return _Translation(span).step()
 
 
 class TraceValueReader(ValueReader):
-    """Finds documents in JSON, where nodes stand as their repr, and as objects of frameworks."""
+    """Finds documents in JSON, where nodes are printed as their repr, and framework objects."""
 
     def document(self, value: Any) -> DocumentCopy | None:
         """Return a document of LangChain, LlamaIndex or Haystack, as JSON, repr or object."""
@@ -92,7 +92,7 @@ _DOCUMENT_FIELDS = (("page_content",), ("get_content", "metadata"), ("content", 
 
 
 def copies_of(value: object) -> tuple[DocumentCopy, ...]:
-    """Return what a retriever returned; raise `InputError` for what is no list of documents."""
+    """Return a retriever's documents; raise `InputError` for anything but a list of documents."""
     return tuple(DocumentCopy(0, each.id, each.text or "", each) for each in contexts_of(value))
 
 
@@ -166,7 +166,7 @@ class _Translation:
         values = (self._span.attributes.get(name) for name in names)
         return next((value for value in values if value is not None), None)
 
-    # What went in
+    # Input
 
     def _given(self) -> tuple[DocumentList, ...]:
         if self._kind == "llm":
@@ -198,7 +198,7 @@ class _Translation:
             messages.setdefault(position, {})[field.removeprefix("message.")] = value
         return users_in([*messages.values()])
 
-    # What came out
+    # Output
 
     def _returned(self) -> Contents:
         if self._kind == "llm":
@@ -210,7 +210,7 @@ class _Translation:
             self._problem = self._dropped()
         output = self._output
         if isinstance(output, Mapping) and {"update", "goto"} <= output.keys():
-            output = output["update"]  # LangGraph's Command: what a node writes into the state
+            output = output["update"]  # LangGraph's Command: the node's update of the state
         reader = TraceValueReader()
         contents = reader.read(output)
         return reader.with_hits(contents, output) if self._kind == "tool" else contents
@@ -224,7 +224,7 @@ class _Translation:
         copies = None if problem else single
         written = self._written()
         if written is not None and (copies is None or len(written) == len(copies)):
-            # One attribute has the whole list, with the IDs that the others lack.
+            # One attribute has the whole list, with the IDs that the single attributes lack.
             copies = tuple(map(_united, written, copies)) if copies else written
         elif copies is None and REDACTED in (self._raw_output, self._span.attributes.get(prefix)):
             self._problem = _HIDDEN
@@ -235,7 +235,7 @@ class _Translation:
         return None if self._problem else copies
 
     def _written(self) -> tuple[DocumentCopy, ...] | None:
-        """Return the documents that one value holds; None for what is not beyond doubt a list."""
+        """Return the documents in the one value that lists them; None if it may not be a list."""
         value: Any = parsed(self._span.attributes.get(conventions.DOCUMENT_LIST))
         if value is None:
             value = self._output
@@ -268,7 +268,7 @@ class _Translation:
 
 
 def source_of(name: str) -> str:
-    """Return what was called: of `BM25Retriever.retrieve` the class."""
+    """Return the name of the called object: `BM25Retriever` of `BM25Retriever.retrieve`."""
     owner, _, method = name.rpartition(".")
     return owner if owner and _METHOD.fullmatch(method) else name
 
@@ -309,7 +309,7 @@ def _single_document(fields: Mapping[str, Any]) -> DocumentCopy | None:
 
 
 def _united(copy: DocumentCopy, other: DocumentCopy) -> DocumentCopy:
-    """Return a document with the text, score and metadata that the other one alone has."""
+    """Return a document with the text, score and metadata that only the other copy has."""
     own = copy.detail or Context(copy.text or None, id=copy.id)
     fields = {name: value for name, value in own.to_dict().items() if value not in ("", {})}
     context = Context(**{**other.detail.to_dict(), **fields})

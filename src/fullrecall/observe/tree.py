@@ -38,7 +38,7 @@ class Tree:
             over = self._parents[over.id]
 
     def below(self, step: Step) -> Iterator[Step]:
-        """Yield a step and all that it called, directly or not."""
+        """Yield a step and all steps that it called, directly or not."""
         stack = [step]
         while stack:
             current = stack.pop()
@@ -46,12 +46,12 @@ class Tree:
             stack.extend(self._children.get(current.id, ()))
 
     def calls_others(self, step: Step) -> bool:
-        """Return whether a step called any other."""
+        """Return whether a step called another step."""
         return step.id in self._children
 
     @cached_property
     def positions(self) -> dict[Hashable, int]:
-        """The index of each step, by its ID: callers first, then what they called, in order.
+        """The index of each step, by its ID: callers first, then their calls, in order.
 
         That is the order in which they began; of steps that ran at once, that of their branches,
         names, queries and contents. So the order of threads changes nothing.
@@ -66,7 +66,7 @@ class Tree:
 
     def _caller(self, step: Step) -> Step | None:
         parent = self._at.get(step.parent)
-        # Whoever calls began before: so there can be no circle.
+        # A caller began before the step that it calls: so there can be no circle.
         if parent is not None and parent.began < step.began:
             return parent
         return self.root if self.root is not None and step.began > self.root.began else None
@@ -78,7 +78,7 @@ def _in_order(siblings: Sequence[Step]) -> list[Step]:
     ended = 0.0
     for step in siblings:
         beside = clusters[-1] if clusters else []
-        # Threads begin in any order: what ran at once is ordered by what it is (see `_contents`).
+        # Threads begin in any order: parallel steps are ordered by `_contents`.
         together = bool(beside) and (
             step.began < ended or (step.group is not None and step.group == beside[-1].group)
         )

@@ -11,8 +11,8 @@ from fullrecall.observe.tree import Tree
 def of_turn(steps: Sequence[Step], question: str | None, root: Hashable | None) -> list[Step]:
     """Return steps without those of the turns before the question.
 
-    A model's prompt tells: its users' messages before the question were asked in earlier turns. The
-    runs that asked for nothing else answered these turns.
+    The users' messages before the question in a model's prompt were asked in earlier turns. The
+    runs that asked only these messages answered those turns.
     """
     asked = None if question is None else question.strip()
     earlier: dict[str, None] = {}
@@ -46,9 +46,9 @@ def of_question(
 ) -> list[Step]:
     """Return the steps of the runs of a block that asked this question, or served one that did.
 
-    `queries` are the questions of the outermost runs, None for one that went on with another one.
-    A run serves a later one that has its answer beside its question in a prompt; or that has its
-    documents, and retrieved no other ones.
+    `queries` are the questions of the outermost runs, None for a run that continued another run.
+    A run serves a later run that has its answer beside its question in a prompt; or that has its
+    documents, and retrieved no other documents.
     """
     if question is None or question not in queries.values():
         return list(steps)

@@ -33,7 +33,7 @@ _IDS = "retrieved_context_ids"
 
 
 class Contents(NamedTuple):
-    """What a value holds: its lists of documents, and all its text in pieces."""
+    """The contents of a value: its lists of documents, and all its text in pieces."""
 
     lists: tuple[DocumentList, ...]
     texts: tuple[str, ...]
@@ -58,10 +58,10 @@ def joined(parts: Sequence[Any]) -> Any:
 
 
 class ValueReader:
-    """Copies the documents and texts that stand in values; a translator adds its framework's own.
+    """Copies the documents and texts in values; a translator adds its framework's own.
 
-    One reader belongs to one record. It keeps what it read alive, so that the identity of an
-    object stays its own, up to `limit` bytes: then `is_full`, and nothing is copied any more.
+    One reader belongs to one record. It keeps the objects that it read alive, so that an object's
+    identity stays its own, up to `limit` bytes: then `is_full` is True, and it copies no more.
     `limit` must be above 0. `size` is an estimate of the bytes kept.
     """
 
@@ -73,7 +73,7 @@ class ValueReader:
         self._messages: dict[tuple[int, Path], tuple[object, Contents]] = {}
         self._kept: dict[int, object] = {}
 
-    # What a translator fills in
+    # Hooks for a translator
 
     def document(self, value: Any) -> DocumentCopy | None:  # noqa: ARG002 - a hook
         """Return a copy of a document of the framework, with token 0; None for anything else."""
@@ -88,25 +88,25 @@ class ValueReader:
         return None
 
     def listed(self, items: Sequence[Any]) -> Sequence[Any]:
-        """Return the items of a list, others in the place of those that stand for them."""
+        """Return the items of a list, with an answer's sources in the place of the answer."""
         return items
 
     def result_of(self, output: Any) -> Any:
-        """Return what a tool itself returned, of an output that the framework made of it."""
+        """Return a tool's own result from the output that the framework made of it."""
         message = message_of(output)
         if message is not None:
             return message.text
         is_content = isinstance(output, Mapping) and output.keys() == {"content", "artifact"}
         return output["content"] if is_content else output
 
-    # What everybody may use
+    # For all callers
 
     def read(self, value: object) -> Contents:
-        """Return what stands in a value, copied now."""
+        """Return the contents of a value, copied now."""
         return self._read_all([((), value)])
 
     def read_result(self, value: object) -> Contents:
-        """Return what stands in a value that a call returned, which may hold rows of any kind.
+        """Return the contents of a call's output, which may hold rows of any kind.
 
         An ID, a tuple or a mapping means a document if it is one that was retrieved.
         """
@@ -126,9 +126,9 @@ class ValueReader:
         )
 
     def with_hits(self, contents: Contents, result: object) -> Contents:
-        """Return what stands in a tool's result, with the hits in it as documents.
+        """Return the contents of a tool's result, with the hits in it as documents.
 
-        Not where documents with IDs were read already.
+        The contents are unchanged if documents with IDs were read already.
         """
         certain = (each for each in contents.lists if each.certain)
         if any(copy.id is not None for listed in certain for copy in listed.documents):
@@ -143,9 +143,9 @@ class ValueReader:
         return Contents((DocumentList(HITS, copies),), contents.texts)
 
     def read_documents(self, value: object) -> Contents:
-        """Return the list in a value that is nothing but retrieved documents, in any known form.
+        """Return the list in a value that holds only retrieved documents, in any known form.
 
-        Raises `InputError` for what cannot be read as documents.
+        Raises `InputError` for values that cannot be read as documents.
         """
         copies: list[DocumentCopy | None] = [None]
         if isinstance(value, (list, tuple)):
@@ -198,7 +198,7 @@ class ValueReader:
         return DocumentCopy(0, context.id, context.text or "", context)
 
     def spend(self, size: int) -> None:
-        """Note that so many bytes more are kept."""
+        """Note that this many more bytes are kept."""
         self.size += size
         self.is_full = self.size > self._limit
 
@@ -252,7 +252,7 @@ class ValueReader:
         hits = () if documents else self._hits(value)
         if hits:
             lists.append(DocumentList(path, hits, hits=True))
-            lists = []  # what else the hits hold is text
+            lists = []  # all other contents of the hits are text
         for item, copy in zip(value, copies, strict=True):
             if copy is None:
                 self._walk(item, (*path, ITEM), lists, texts)
@@ -338,7 +338,7 @@ def _without_score(item: tuple[Any, ...]) -> Any:
 
 
 def _fields(value: Any) -> Fields:
-    """Return the fields of a dataclass or a Pydantic model; of anything else none."""
+    """Return the fields of a dataclass or a Pydantic model; no fields for anything else."""
     if isinstance(value, (set, frozenset)):
         return ((ITEM, item) for item in value)
     if isinstance(value, type):

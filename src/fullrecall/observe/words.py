@@ -1,4 +1,4 @@
-"""Which documents stand in a text: found in time that grows with the text alone."""
+"""Which documents a text contains: found in time that grows with the text alone."""
 
 from __future__ import annotations
 
@@ -22,17 +22,17 @@ _CHARACTERS = 16
 
 
 def words_of(text: str) -> list[str]:
-    """Return the words of a text, without what stands between them."""
+    """Return the words of a text, without the characters between them."""
     return _WORD.findall(text)
 
 
 class PassageIndex:
     """Passages that can be found in texts.
 
-    A passage of up to six words stands in a text if all its words do, one after the other. A
-    longer one is cut into windows of six words: it stands in a text if all of them do, or if any
-    does where no passage stands that is there more fully: whole, or with half of its windows. So
-    two chunks that overlap are not taken for each other, and one that was cut short is found.
+    A text contains a passage of up to six words if it has all the words in a row. A longer passage
+    is cut into windows of six words: a text contains it if it has all of them, or if it has any at
+    a place where it contains no passage more fully: whole, or with half of its windows. So two
+    overlapping chunks are not confused, and a chunk that was cut short is found.
     """
 
     def __init__(self) -> None:
@@ -58,10 +58,10 @@ class PassageIndex:
             self._windows.setdefault(window, []).append(number)
 
     def found_in(self, text: str, *, again: bool = True) -> tuple[int, ...]:
-        """Return the numbers of the passages that stand in a text.
+        """Return the numbers of the passages that a text contains.
 
-        A text is looked through once, and again only if passages were added since; with
-        `again=False` not even then.
+        A text is searched once, and again only if passages were added since; with `again=False`
+        not even then.
         """
         cached = self._found.get(text)
         if cached is not None and (not again or cached[0] == len(self)):
@@ -76,7 +76,7 @@ class PassageIndex:
         words = words_of(text)
         first: dict[tuple[str, ...], int] = {}
         for position, window in self._matches(words):
-            # Once for each window: what repeats itself is not multiplied by all that has it.
+            # Once for each window: its repeats are not multiplied by the passages that have it.
             first.setdefault(window, position)
         matches: dict[int, dict[tuple[str, ...], int]] = {}
         for window, position in first.items():
@@ -117,7 +117,7 @@ def _claim(claimed: bytearray, positions: Mapping[tuple[str, ...], int]) -> None
 
 
 def _is_claimed(claimed: bytearray, positions: Mapping[tuple[str, ...], int]) -> bool:
-    """Return whether all words of these windows belong to others."""
+    """Return whether all words of these windows belong to other windows."""
     return all(
         all(claimed[position : position + len(window)]) for window, position in positions.items()
     )
