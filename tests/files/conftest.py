@@ -38,7 +38,7 @@ def until_error(tmp_path: Path) -> UntilError:
     def until_error(samples: Iterator[Sample]) -> tuple[list[Sample], InputError]:
         before: list[Sample] = []
         with pytest.raises(InputError) as caught:
-            before.extend(samples)  # extend keeps what came before the error
+            before.extend(samples)  # extend keeps the samples before the error
         opened = [Path(file.path) for file in psutil.Process().open_files()]
         assert not [path for path in opened if path.is_relative_to(tmp_path)]
         return before, caught.value

@@ -245,7 +245,7 @@ class TestFormat:
         assert sum(1 for _ in read(path)) == 1000
 
     def test_invalid_utf8_names_the_line(self, write: Write, until_error: UntilError) -> None:
-        """A file in Windows-1252, as Excel saves it by default, is told to be UTF-8."""
+        """A file in Windows-1252, as Excel saves it by default, is an error that names UTF-8."""
         before, error = until_error(read(write("a.csv", b"question\nq\ncaf\xe9\n")))
         assert before == [Sample(user_input="q")]
         assert error.line == 3

@@ -166,7 +166,7 @@ def test_an_offset_is_not_a_place_in_a_document(tmp_path: Path) -> None:
 def test_names_in_other_languages_and_with_dots(
     row: dict[str, Any], path: str, tmp_path: Path
 ) -> None:
-    """Each word is translated; of a flattened name the last part counts."""
+    """Column names in other languages are translated, and a dotted name counts by its last part."""
     plan = plan_for([row], tmp_path)
     assert plan.certain
     assert plan.fields["reference_context_ids"] == path
@@ -184,11 +184,11 @@ def test_names_in_other_languages_and_with_dots(
 def test_references_of_an_unusual_form_are_asked_for(
     columns: dict[str, Any], tmp_path: Path
 ) -> None:
-    """A position in a list, numbered columns, a contradictory name, an object of several lists."""
+    """References of an unusual form, as a position or numbered columns, are asked for."""
     assert "reference_context_ids" in plan_for([{"question": "Who?", **columns}], tmp_path).line
 
 
 def test_lists_that_no_field_takes_are_asked_for(tmp_path: Path) -> None:
-    """A file with a question and no references is read only if nothing may be references."""
+    """A file without known references is read only if no column may hold references."""
     assert not plan_for([{"question": "Who?", "authorities": ["A 1", "B 2"]}], tmp_path).certain
     assert plan_for([{"question": "Who?", "tags": ["A 1", "B 2"]}], tmp_path).certain

@@ -222,7 +222,7 @@ class TestPandas:
         assert list(from_rows(frame)) == [Sample(user_input="q")] * 4
 
     def test_an_int_column_with_gaps(self, pandas: Any, until_error: UntilError) -> None:
-        """A frame makes floats of it: the error says what to do instead of scoring 0."""
+        """An int column with gaps, which a frame turns into floats, is an error instead of a 0."""
         _, error = until_error(from_rows(pandas.DataFrame({"id": [1, None]})))
         assert "astype('Int64')" in error.problem
         assert [

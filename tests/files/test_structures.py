@@ -53,7 +53,7 @@ def differences(samples: list[Sample], structure: dict[str, Any]) -> list[str]:
 
 @pytest.mark.parametrize("structure", MANIFEST, ids=lambda one: str(one["file"]))
 def test_one_line_reads_each_structure(structure: dict[str, Any], tmp_path: Path) -> None:
-    """The paths of the line; where the line is the name of a format, the columns tell it."""
+    """One line of paths reads each structure; a known format is read by its columns."""
     options = (
         {}
         if structure["fields"] is None

@@ -42,7 +42,7 @@ class TestSamples:
         ]
 
     def test_a_query_that_the_run_lacks_is_unscored(self, write: Write) -> None:
-        """It is neither left out, as trec_eval does, nor a 0 that nobody measured."""
+        """A query that the run lacks is unscored: not left out, as in trec_eval, and not 0."""
         run = write("run", RUN.split("\n", 1)[1])
         _, missing = read_trec(write("qrels", QRELS), run)
         assert missing.retrieval_error == f"query 'q1' is not in the run {run}"

@@ -148,7 +148,7 @@ def test_evidence_is_placed_by_its_characters(report: Report) -> None:
 
 
 def test_causes_are_those_of_the_diagnosis(report: Report, diagnosis: Any) -> None:
-    """Each missed target has its own cause, by the score's name with or without its k."""
+    """Each missed target has its own cause, found by the score's name with or without k."""
     page = report.to_html(diagnosis=diagnosis)
     index = block(page, "index")
     texts = block(page, "texts-0")

@@ -79,7 +79,7 @@ def test_scores_and_axes_can_be_chosen(pyplot: Any) -> None:
 
 
 def test_lines_differ_without_color() -> None:
-    """Marker and dash tell the scores apart where colors do not."""
+    """The lines of scores differ by marker and dash, not only by color."""
     lines = report_of().plot().get_lines()
     looks = {(line.get_marker(), str(line.get_linestyle())) for line in lines}
     assert len(looks) == len(lines)

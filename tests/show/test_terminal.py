@@ -67,7 +67,7 @@ def test_wide_letters_take_two_columns() -> None:
 
 
 def test_a_table_in_two_parts_has_no_row_without_a_value() -> None:
-    """Of scores with other headlines, each part shows the rows that it fills, under their names."""
+    """If scores have different headlines, each part of the table has only rows with values."""
     scorers = [IdRecall(name=f"recall_{n}") for n in range(6)]
     rows = evaluate(samples(), [*scorers, PrecisionById()], progress=False)
     text = printed(terminal.Grid(summary_sheet(rows.summary(Recall @ 1, Recall @ 2))), 80)

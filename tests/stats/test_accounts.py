@@ -167,7 +167,7 @@ def test_a_name_is_worse_by_more_than_the_tolerance_in_five_percent_at_most(law:
         accounts.begin()
         for left in range(size, 0, -1):
             values = LAWS[law](rng, (races, 4))
-            # Those that are worse lose the value of one question in so many.
+            # The worse retrievers score 0 on a random share of the questions.
             values[:, 1:] *= rng.random((races, 3)) >= 0.0501 / values.mean()
             accounts.learn(values, values, left)
             if left % 5 == 1:

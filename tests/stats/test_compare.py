@@ -83,7 +83,7 @@ class TestPairs:
         assert "2 only in the report before: q4; q5" in str(comparison)
 
     def test_only_pairs_scored_in_both_count(self) -> None:
-        """An unscored sample is no zero: the pair is left out of both means, and counted."""
+        """A pair with an unscored sample is counted and left out of both means, not scored as 0."""
         score = compare(report_of(BEFORE), report_of(AFTER))["id_recall"]
         assert (score.main.samples, score.unpaired["unscored"]) == (5, 1)
         assert score.main.before == pytest.approx(3.5 / 5)

@@ -161,18 +161,18 @@ class TestEdges:
     """Extreme thresholds, and reports with few or no scores."""
 
     def test_a_threshold_of_0_always_passes(self) -> None:
-        """A mean of scores is no less."""
+        """A threshold of 0, or a margin of 1, always passes."""
         assert outcome(Gate(Recall >= 0), report_of([0.0])) is PASS
         assert outcome(Gate(margin=1), report_of([0.0]), report_of([1.0])) is PASS
 
     def test_a_threshold_of_1_never_passes(self) -> None:
-        """No number of samples shows it; one that misses shows the contrary."""
+        """A threshold of 1 never passes, and a sample below 1 makes it fail."""
         (check,) = Gate(Recall >= 1).check(report_of([1.0] * 1_000)).checks
         assert (check.outcome, check.needed) == (CANNOT_TELL, None)
         assert outcome(Gate(Recall >= 1), report_of([1.0] * 99 + [0.95])) is FAIL
 
     def test_one_sample_and_none(self) -> None:
-        """One shows little, none shows nothing; neither is an error."""
+        """One sample or none gives CANNOT TELL, not an error."""
         assert outcome(Gate(Recall >= 0.5), report_of([1.0])) is CANNOT_TELL
         for scores in ([], [None], [None] * 5):
             report = report_of(scores)
@@ -231,7 +231,7 @@ class TestIdentity:
         assert outcome(Gate(margin=0.02), after, before) is CANNOT_TELL
 
     def test_common_targets_alone_count(self) -> None:
-        """A target that only one report has changes nothing; how many differ is said."""
+        """A target of one report alone does not count; the number of such samples is printed."""
         before, after = self.split(2, 1), self.split(2, 1)
         more = evaluate(
             [
@@ -250,7 +250,7 @@ class TestIdentity:
         assert drift in str(compare(before, more))
 
     def test_rows_of_one_id_are_one_group(self) -> None:
-        """Four times the same report shows no more than once."""
+        """Rows with the same ID are one group: a report repeated four times proves no more."""
         report = report_of([1.0] * 12 + [0.0] * 8)
         merged = Report.of(report.methods, [*report] * 4)
         assert merged.summary()[0].interval == report.summary()[0].interval
@@ -260,7 +260,7 @@ class TestIdentity:
         ]
 
     def test_what_is_linked_is_one_group(self) -> None:
-        """Samples that share an ID with one of a group are of that group."""
+        """A sample belongs to the group of any sample with the same ID."""
         rows = [
             Row(1, Sample(id="x", group="a"), (RESULTS[1.0],)),
             Row(2, Sample(id="x"), (RESULTS[1.0],)),

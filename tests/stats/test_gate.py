@@ -285,7 +285,7 @@ class TestParameters:
         assert "text\\_recall\\(threshold=0.05, comparison='gt'\\)" in note
 
     def test_only_scores_that_decide(self) -> None:
-        """Of several scores, those that the gate reads."""
+        """Only the parameters of the scores that the gate reads are printed."""
         scorers = (TextRecall(threshold=0.05, name="loose"), SpanRecall(min_run=8))
         assert self.gated(*scorers, scores=["span_recall"]).parameters == (
             "span_recall(min_run=8)",
@@ -438,7 +438,7 @@ class TestCommand:
     def test_wrong_usage_and_input(
         self, saved: Mapping[str, Path], arguments: list[str], said: str
     ) -> None:
-        """Exit 2, which is no verdict; one block, no traceback."""
+        """Wrong usage or input exits with 2, in one block without a traceback."""
         places = {"main": saved["main"], "script": __file__}
         result = self.run(*(argument.format(**places) for argument in arguments))
         assert result.exit_code == 2
@@ -557,7 +557,7 @@ class TestWhatIsNoThreshold:
         ],
     )
     def test_a_threshold_has_no_truth_value(self, write: Any) -> None:
-        """`and` between two would drop one of them silently: it raises and says what to write."""
+        """`and` between two thresholds, which would drop one, is an error with the right form."""
         with pytest.raises(ParameterError, match="no truth value: pass each rule by itself"):
             write()
 

@@ -169,7 +169,7 @@ def test_call_{n}(recall_gate):
 
 @pytest.mark.rooms
 def test_runs_without_a_gate_are_left_alone(tmp_path: Path) -> None:
-    """No section, no property, where no gate is used; and nothing heavy is loaded."""
+    """A run without a gate has no section or property, and loads no heavy library."""
     ran = run(
         tmp_path,
         """

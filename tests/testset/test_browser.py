@@ -120,7 +120,7 @@ def test_a_saved_file_goes_on(opened: Any, tmp_path: Path) -> None:
 
 
 def test_hostile_texts_run_nothing(opened: Any, payloads: tuple[str, ...]) -> None:
-    """Payloads in every field are text: no script, element or request of theirs."""
+    """Payloads in every field stay text: they make no script, element, or request."""
     evil = " ".join(payloads)
     page = opened([sample(n, evil) for n in range(3)], n=3, title=evil)
     for key in ("b", "Escape", "ArrowRight", "g", "ArrowLeft"):

@@ -144,7 +144,7 @@ def test_a_document_without_a_text_is_told_by_its_id() -> None:
 
 
 def test_of_alternatives_those_that_are_left_serve() -> None:
-    """A group is stale only if nothing of it is left, or if a member's words changed."""
+    """A group is stale only if all its members are gone, or if a member's words changed."""
     group = [Sample(user_input="?", reference_context_ids=[["d0", "d1"]])]
     corpus = {name: text for name, text in CORPUS.items() if name != "d0"}
     assert stale_label(group[0], index(corpus)) is None

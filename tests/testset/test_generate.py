@@ -165,7 +165,7 @@ def test_a_claim_that_its_quote_does_not_state_is_rejected(
 
 
 def test_a_question_across_documents_needs_both(author: Any, documents: dict[str, str]) -> None:
-    """Where one document supports all claims, or holds all quotes, one is enough."""
+    """A cross-document question is rejected if one document supports all claims or quotes."""
     kinds = ["across_documents"]
     right = made(author, documents, 10, kinds=kinds)
     assert all(
@@ -281,7 +281,7 @@ def test_the_plan_is_shown_before_the_first_request(author: Any, documents: dict
 
 
 def test_a_quote_elsewhere_needs_a_verdict(author: Any) -> None:
-    """The same words about another product are no reference; where they answer, they are."""
+    """The same quote in another document is a reference only if the model says that it answers."""
     warranty = "The warranty lasts for two years from the date of purchase and covers all parts."
     pages = {
         name: f"The {name} kettle boils water in silence and keeps it warm for an hour. {warranty}"

@@ -69,7 +69,7 @@ def report(name: str) -> Report:
 
 
 class Edit(NamedTuple):
-    """One edit of a plain value: where, what, and how it is done."""
+    """One edit of a plain value: its kind, its path, and the function that makes it."""
 
     kind: str
     path: tuple[str | int, ...]

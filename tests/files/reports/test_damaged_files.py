@@ -88,14 +88,14 @@ def test_values_that_no_run_gives(column: str, value: object, told: str, tmp_pat
 def test_a_column_of_that_name_that_holds_no_text_makes_no_report(
     tmp_path: Path, cell: object
 ) -> None:
-    """Another program's column of lists or mappings may have it."""
+    """A foreign column of that name, with lists or mappings, does not make a report."""
     pq.write_table(pa.table({"fullrecall": [cell]}), tmp_path / "x.parquet")
     with pytest.raises(ReportError, match="is no saved report"):
         Report.open(tmp_path / "x.parquet")
 
 
 def test_fields_of_a_users_own_column_are_not_taken_for_a_scores(tmp_path: Path) -> None:
-    """An engine may pass on mappings whose keys look like the columns of a score."""
+    """A user's column of mappings is kept apart from scores, even if its keys look like theirs."""
     path = tmp_path / "r.parquet"
     report = evaluate(made.samples(40), IdRecall(), progress=False)
     report.save(path)
