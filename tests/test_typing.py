@@ -46,7 +46,7 @@ from fullrecall.diagnosis import Diagnosis
 from fullrecall.errors import FullrecallError
 from fullrecall.measures.findings import Finding
 from fullrecall.measures import AP, RR, Recall, nDCG
-from fullrecall.report import Comparison, GateResult, Interval, Missed
+from fullrecall.report import Comparison, GateResult, Interval, MissedTargets
 from fullrecall.scorers.result import Result, Status
 from fullrecall.scorers import Scorer
 from fullrecall.judge import Judge, Panel
@@ -101,7 +101,7 @@ scorers: list[Scorer] = [claims, SpanRecall(), EntityRecall()]
 report = evaluate([sample, {"question": "q"}], scorers, budget=Budget(calls=1), store="s.sqlite")
 assert_type(report, Report)
 assert_type(asyncio.run(aevaluate([sample], claims)), Report)
-assert_type(report.missed(k=1), list[Missed])
+assert_type(report.missed(k=1), MissedTargets)
 assert_type(report.summary()[0].interval, Interval | None)
 assert_type(report.summary(Recall @ 5, RR)["id_recall"][RR].mean, float | None)
 assert_type(compare(report, report), Comparison)

@@ -7,7 +7,8 @@ from collections.abc import Sequence
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fullrecall import Context
+from fullrecall import Context, IdRecall, Sample, evaluate
+from fullrecall.diagnosis import Cause, diagnose
 from fullrecall.diagnosis.corpus import Corpus
 from fullrecall.scorers.alignment import Overlap, covered, union
 from fullrecall.scorers.passages import Passage
@@ -91,3 +92,34 @@ def test_a_line_that_stands_in_every_chunk_is_no_part_of_each() -> None:
     passage = Passage(*[head + " ".join(bodies)] * 2)
     held = Corpus(corpus, 20).holders(passage)
     assert [part.context.text for part in held] == [head + body for body in bodies]
+
+
+def test_chunks_that_share_their_documents_id_are_no_other_versions() -> None:
+    """A corpus of whole documents beside an index of chunks: chunks are parts, and beginnings."""
+    words = "amber birch cedar dune ember fjord grove heath islet jetty knoll ledge".split()
+    pages = {
+        f"page {n}": "\n\n".join(
+            f"The {word} of page {n} is number {n * 7 + place} in the {word} list."
+            for place, word in enumerate(words)
+        )
+        for n in range(30)
+    }
+    chunks = [
+        {"id": own_id, "text": text[start : start + 420].strip()}
+        for own_id, text in pages.items()
+        for start in (0, 360)
+    ]
+    samples = [
+        Sample(
+            id=n,
+            user_input=f"question {n}",
+            reference_context_ids=[f"page {n}"],
+            retrieved_contexts=[
+                Context(**chunks[(n * 2 + 5 + step * 2) % 60]) for step in range(3)
+            ],
+        )
+        for n in range(30)
+    ]
+    found = diagnose(evaluate(samples, IdRecall(), progress=False), corpus=pages)
+    assert len(found) > 0
+    assert Cause.TEXT_DIFFERS not in found.counts()

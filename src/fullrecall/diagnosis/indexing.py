@@ -27,6 +27,9 @@ _COMPARED = 500
 _ALIKE = 50.0
 """From this share of letters on, another text of an ID is another version of it."""
 
+_BEGINNING = "are the beginning of their text"
+_PART = "are a later part of their text"
+
 _BORDER = re.compile(r"[/\\#?]|::")
 
 _REPLACED = frozenset({Cause.NEVER_RETRIEVED, Cause.LOOKALIKE, Cause.NEAR_DUPLICATE})
@@ -46,6 +49,8 @@ def change_of_texts(corpus: Corpus, lists: Iterable[Sequence[Context] | None]) -
                 break
     single = [(own_id, *of) for own_id, of in texts.items() if len(of) == 1]
     hows = Counter(_change(corpus, own_id, text) for own_id, text in single)
+    if hows.pop(_PART, 0):  # the index has chunks: some are the beginnings of their documents
+        del hows[_BEGINNING]
     how, count = hows.most_common(1)[0] if hows else ("", 0)
     if not how or count * 2 < len(texts):
         return ""
@@ -59,7 +64,9 @@ def _change(corpus: Corpus, own_id: str, text: str) -> str:
     if letters == indexed or corpus.of_text(text) is not None:
         return ""  # it is the text of another ID: not this one was changed
     if indexed.startswith(letters):
-        return "are the beginning of their text"
+        return _BEGINNING
+    if letters in indexed:
+        return _PART
     return "are another version of their text" if fuzz.ratio(letters, indexed) >= _ALIKE else ""
 
 

@@ -31,7 +31,9 @@ from langchain_fullrecall.selfcheck import broken
 if TYPE_CHECKING:
     from langchain_core.vectorstores import VectorStore
 
-LangChainObservable: TypeAlias = "Runnable[Any, Any] | VectorStore | Callable[..., Any]"
+LangChainObservable: TypeAlias = (
+    "Runnable[Any, Any] | VectorStore | Callable[[Any], Any] | Callable[[Any, Any], Any]"
+)
 """A retriever, chain, graph or agent; a function of the question; or a vector store, which is
 searched through its `as_retriever()`."""
 

@@ -47,7 +47,8 @@ LlamaIndexObservable: TypeAlias = (
     | BaseQueryEngine
     | BaseChatEngine
     | Workflow
-    | Callable[..., Any]
+    | Callable[[Any], Any]
+    | Callable[[Any, Any], Any]
 )
 """A retriever, an index, a query engine, a chat engine, an agent or another workflow; or a
 function of the question, and of `history` if it takes that, sync or async."""
