@@ -100,10 +100,11 @@ class TrackedDocuments:
     def passage(self, copy: DocumentCopy, view: StepDocuments, nth: int = 0) -> DocumentText:
         """Return the passage that this is a copy of; `view` has the documents it may be made of.
 
-        By the object, while its ID or its text is as before; by ID and text; by text among the
-        documents in view; by text anywhere if it has no ID; by a text in view that contains it,
-        or that it contains. A text that contains several is a document of its own, and each of
-        them. Of several documents with its text it is the `nth` (from 0).
+        It is found by the object, while its ID or its text is as before; by ID and text; by text
+        among the documents in view; by text anywhere if it has no ID; by a text in view that
+        contains it, or that it contains. A text that contains several documents is a document of
+        its own, and counts as each of them. Of several documents with its text it is the `nth`
+        (from 0).
         """
         cached = self._by_copy_object.get(id(copy))
         if cached is not None:
@@ -139,7 +140,7 @@ class TrackedDocuments:
     def passages_of(
         self, copy: DocumentCopy, view: StepDocuments, nth: int = 0
     ) -> tuple[DocumentText, ...]:
-        """Return the passage of a copy; those of its parts, if it has no ID but one of theirs.
+        """Return the passage of a copy; those of its parts, if it has no ID of its own.
 
         Chunks of one ID that were joined under it are one document.
         """

@@ -57,7 +57,7 @@ def _steps_that_concern_retrieval(tree: Tree) -> set[Hashable]:
 
 
 class _Successes:
-    """When a step that succeeded last began: among those of one caller, task, output or query."""
+    """The last beginning of a successful step, by its caller, task, output or query."""
 
     def __init__(self, tree: Tree) -> None:
         self._tree = tree

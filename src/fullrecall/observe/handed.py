@@ -182,7 +182,7 @@ class Scope:
     ) -> None:
         """Bring lists that were set aside back into use.
 
-        That is the one of this signature, or those with documents that no list in use has.
+        These are the list of this signature, or the lists with documents that no list in use has.
         """
         for document in documents:
             if signature is None and self.nearest(document):

@@ -141,7 +141,7 @@ class HandingOn:
     def _unused_inside(
         self, new_lists: list[HandedList], passed: set[Signature]
     ) -> list[HandedList]:
-        """Return the lists from inside that the step did not hand on: neither listed nor told."""
+        """Return the lists from inside that the step did not hand on, as a list or in its text."""
         used = {document for handed in new_lists for document in handed.documents}
         # A list is the whole output; a mapping may name more documents in its texts.
         only_lists = any(group.path == () for group in self._groups)

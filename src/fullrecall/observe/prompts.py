@@ -73,7 +73,7 @@ class ModelPrompts:
 def _revive(
     missing: dict[TrackedDocument, None], shown: dict[TrackedDocument, None], scope: Scope
 ) -> None:
-    """Bring replaced lists that a prompt shows back into use, those first that it shows most of."""
+    """Bring replaced lists that a prompt shows back into use, the largest shown share first."""
     candidates = {
         handed: bucket
         for bucket in scope.buckets

@@ -83,7 +83,7 @@ class Record:
     ) -> None:
         """Follow the steps; `make` is called once for each document of a list.
 
-        `answering` is the ID of a step: the lists that it answered from are those that count.
+        `answering` is the ID of a step: only the lists that it answered from count.
         """
         self._tree = tree = Tree(steps, root)
         self._idle = own_words(tree) | {
@@ -299,7 +299,7 @@ class Record:
 class _Calls:
     """The calls that retrieved, numbered from 1: of each document the outermost retriever or tool.
 
-    Failed ones count: they were paid for.
+    Failed calls count: they were paid for.
     """
 
     def __init__(self, tree: Tree, flow: FlowState, failures: Failures) -> None:
@@ -310,7 +310,7 @@ class _Calls:
         steps = [*sources, *retrievers, *failures.counting, *failures.recovered]
         calls = {call.id: call for call in map(self._call, steps)}
         searching = {call.name for call in calls.values() if call.kind == "tool"}
-        # A search that returned nothing, or nothing that can be read, was paid for as well.
+        # A search without results, or without readable ones, was paid for as well.
         calls |= {
             call.id: call
             for call in (self._call(step) for step in tree.steps if step.kind == "tool")
@@ -321,7 +321,7 @@ class _Calls:
             for call in calls.values()
             if call.kind == "tool" and call.id not in flow.touched and call.error is None
         ]
-        """The searches that returned nothing."""
+        """The searches without results."""
         ordered = sorted(calls, key=tree.positions.__getitem__)
         self._numbers = {call: number for number, call in enumerate(ordered, start=1)}
 
@@ -377,7 +377,7 @@ def _united(kept: Sequence[Sequence[DocumentText]]) -> tuple[list[DocumentText],
     """Return the passages of all lists, each document once at its best rank, and the ranks."""
     if len(kept) == 1:
         return list(kept[0]), None
-    # Calls side by side have no order: rank 1 of each comes before rank 2 of any.
+    # Separate calls have no order: rank 1 of each comes before rank 2 of any.
     ranked = [
         (rank, number, passage)
         for number, passages in enumerate(kept)
@@ -392,7 +392,7 @@ def _united(kept: Sequence[Sequence[DocumentText]]) -> tuple[list[DocumentText],
 def _is_reordering(before: Sequence[Context], after: Sequence[Context]) -> bool:
     """Return whether a step only put the best contexts at both ends, and the worst in the middle.
 
-    So does LangChain's LongContextReorder, for the model's attention: that is no ranking.
+    LangChain's LongContextReorder does so for the model's attention: this order is not a ranking.
     """
     ordered: list[Context] = []
     for index, context in enumerate(reversed(before)):

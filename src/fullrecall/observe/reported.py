@@ -28,6 +28,6 @@ def record(documents: Documents, *, query: str | None = None) -> Documents:
 
 
 def on_record(take: TakeReport) -> TakeReport:
-    """Have a function take what `record` is passed; it finds the open records itself."""
+    """Register a function that gets the arguments of `record` and finds the open records itself."""
     _takers.append(take)
     return take

@@ -88,7 +88,7 @@ class ReturnedLists:
     def _known_rows(self, listed: DocumentList) -> list[DocumentCopy] | None:
         """Return all that a call returned as known documents, None if one is not known.
 
-        One is known by its text, or by an ID of a document in view, even if the ID is all of it.
+        A row is known by its text, or by the ID of a document in view, even if it is only that ID.
         """
         if listed.path not in ((), ROWS):
             return None

@@ -26,7 +26,7 @@ def hits_in(value: object) -> tuple[Context, ...] | None:
     """Return the documents in a tool's result, best first; None if it is not a list of hits.
 
     A hit is a mapping with a text, and with an ID, an address, a title or a score beside it. An
-    empty list is one of hits in an envelope only, and not in "data".
+    empty list counts as hits only in an envelope other than "data".
     """
     if isinstance(value, str):
         value = _printed_in(value) or _values_in(value)

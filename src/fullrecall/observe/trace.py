@@ -133,7 +133,7 @@ class Trace:
             stack.extend(reversed(self._below.get(current.step.id, ())))
 
     def _number_events(self) -> None:
-        """Number beginnings and ends by their times; at one time as the calls are nested."""
+        """Number beginnings and ends by their times; at equal times by the nesting of the calls."""
         events: list[tuple[float, TracedStep, bool]] = []
         first = min((span.start for span in self._spans.values()), default=0)
         stack = [(top, False) for top in reversed(self._tops)]

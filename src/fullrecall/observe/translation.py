@@ -254,7 +254,7 @@ class _Translation:
         return f"{self._span.dropped} of its attributes were dropped: {_COUNT_LIMIT}"
 
     def _cut(self, copies: Sequence[DocumentCopy]) -> str | None:
-        """Return that values were cut by a limit of characters, where an output ends too early."""
+        """Return that a limit of characters cut values, if an output ends too early; else None."""
         raw = self._output
         if not isinstance(raw, str) or raw[:1] not in ("{", "["):
             return None

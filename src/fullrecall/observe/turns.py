@@ -48,7 +48,7 @@ def of_question(
 
     `queries` are the questions of the outermost runs, None for a run that continued another run.
     A run serves a later run that has its answer beside its question in a prompt; or that has its
-    documents, and retrieved no other documents.
+    documents, and does not retrieve itself.
     """
     if question is None or question not in queries.values():
         return list(steps)
