@@ -253,7 +253,7 @@ def test_budgets_of_a_curve(unit: Unit, most: float) -> None:
 
 
 def test_a_tokenizer_of_ones_own() -> None:
-    """A user's tokenizer counts each text once, and every budget of tokens uses its counts."""
+    """A user's tokenizer counts each text once, and budgets and costs in tokens use its counts."""
     report, seen = _report(1), list[str]()
 
     def count(text: str) -> int:

@@ -149,7 +149,7 @@ def test_findings_and_contexts_are_cut_alike(cut: Any) -> None:
 
 @pytest.mark.parametrize("value", [1 + 1e-6, -1e-6, float("nan"), "1", None])
 def test_values_out_of_range(value: Any) -> None:
-    """A value beyond 0 to 1 by more than rounding is an error."""
+    """A value beyond 0 to 1 by more than rounding is an error that names the measure."""
 
     class Wrong(Measure):
         text = "wrong"

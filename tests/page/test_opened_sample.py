@@ -20,7 +20,7 @@ pytestmark = pytest.mark.browser
 
 
 def test_an_opened_sample_explains_itself(opened: Any, report: Report, diagnosis: Any) -> None:
-    """An opened sample shows question, contexts, evidence, verdicts, ranks, causes, and stages."""
+    """It shows question, contexts, evidence, verdicts, ranks, causes, problems, and stages."""
     one = opened(report.to_html(measures=[Recall @ 2], diagnosis=diagnosis))
     one.page.locator(".open").first.click()
     detail = one.page.locator(".detail")

@@ -231,7 +231,7 @@ class TestIdentity:
         assert outcome(Gate(margin=0.02), after, before) is CANNOT_TELL
 
     def test_common_targets_alone_count(self) -> None:
-        """A target of one report alone does not count; the number of such samples is printed."""
+        """A target of one report alone does not count; the number of differing samples is told."""
         before, after = self.split(2, 1), self.split(2, 1)
         more = evaluate(
             [

@@ -157,7 +157,7 @@ def test_document_ids_for_chunks_are_another_level() -> None:
 
 
 def test_a_question_asked_twice_is_found() -> None:
-    """Repeated questions are found in another order or form, but not with another fact."""
+    """Repeated questions are found in another order or form; another number or name differs."""
     asked = Questions()
     assert asked.match("What was the revenue of Acme in 2017?") is None
     assert asked.match("What was the revenue of Acme in 2018?") is None
@@ -199,7 +199,7 @@ def test_runs_are_of_whole_words() -> None:
 
 
 def test_html_is_what_a_reader_sees() -> None:
-    """HTML is read without scripts, styles, and head; blocks end in a blank line."""
+    """HTML, also badly nested, has no scripts, styles, or head; blocks end in a blank line."""
     page = (
         "<head><title>T</title><style>p{}</style></head><body><p>One &amp; two<p>Three"
         "<script>alert('x')</script><ul><li>Four</ul>"

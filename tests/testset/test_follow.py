@@ -110,7 +110,7 @@ EDITS = {
 @pytest.mark.parametrize("name", EDITS)
 @pytest.mark.parametrize("renamed", [False, True])
 def test_other_words_are_a_change(name: str, *, renamed: bool) -> None:
-    """A changed label is unscored and lists its differing words until it is accepted."""
+    """A changed label is unscored and lists differing words; accepted, it names the new text."""
     text = " ".join(EDITS[name](CORPUS["d0"].split()))
     corpus = {**CORPUS, "d0": text}
     if renamed:

@@ -57,7 +57,7 @@ def test_every_row_and_value_comes_back(form: str, seed: int, tmp_path: Path) ->
 
 
 def test_rows_that_came_a_few_at_a_time(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    """A column of derived values may be written for some rows of a file, and not for all."""
+    """A trivial column may be left out for some rows of a file and written for other rows."""
     monkeypatch.setattr("fullrecall.files.reports.parquet.ParquetWriter.together", 3)
     report, path = made.report(), tmp_path / "r.parquet"
     opened = _streamed(report, path)
