@@ -64,7 +64,8 @@ class Cost(NamedTuple):
         words = f"{_times(self.factor)} the contexts"
         if self.tokens_before is None or self.tokens_after is None:
             return words
-        return f"{words} ({self.tokens_after - self.tokens_before:+,.0f} tokens per question)"
+        tokens = round(self.tokens_after - self.tokens_before)
+        return f"{words} ({tokens:+,} tokens per question)" if tokens else words
 
 
 @dataclass(frozen=True, repr=False)
