@@ -238,7 +238,7 @@ def not_in_corpus(world: World, nth: int) -> Sample:
 
 
 def beyond_k(world: World, nth: int) -> Sample:
-    """It stands at rank 7, or at rank 25 of a longer list."""
+    """It is at rank 7, or at rank 25 of a longer list."""
     page, others = world.take(), world.fillers(nth, 30)
     name = f"deep-{nth}"
     if nth % 2:
@@ -274,7 +274,7 @@ def demoted(world: World, nth: int) -> Sample:
 
 
 def crowded(world: World, nth: int) -> Sample:
-    """Two copies of another document stand before it."""
+    """Two copies of another document rank before it."""
     page, others = world.take(), world.fillers(nth, 9)
     copies = [
         Context(twin(others[0].text or "", nth + step), id=f"copy {step} of {nth}")
@@ -299,7 +299,7 @@ def lookalike(world: World, nth: int) -> Sample:
 
 
 def id_mismatch(world: World, nth: int) -> Sample:
-    """Its ID is written differently, or stands in nested metadata."""
+    """Its ID is written differently, or is in nested metadata."""
     page, others = world.take(), world.fillers(nth, 9)
     own, found = str(page.id), page
     if nth % 4 == 0:
@@ -375,7 +375,7 @@ BY_ID: Mapping[Cause | None, Builder] = {
 
 
 def split(world: World, nth: int) -> Sample:
-    """Its text stands in two chunks, one of which was retrieved."""
+    """Its text is in two chunks, one of which was retrieved."""
     page, others = world.take(), world.fillers(nth, 9)
     text = page.text or ""
     middle = text.find(" ", len(text) // 2)

@@ -92,7 +92,7 @@ def test_a_corpus_without_ids_cannot_tell_of_ids() -> None:
 
 
 def test_in_the_corpus_and_never_brought() -> None:
-    """An item that stands in the corpus and in no list was never retrieved: k is no cure."""
+    """A target that is in the corpus and in no list was never retrieved: k is no cure."""
     report = report_of(IdRecall(), Sample(query="q", retrieved_ids=["a"], expected_ids=["b"]))
     corpus = {"a": "one text", "b": "another text"}
     miss = one(diagnose(report, corpus=corpus))
@@ -329,7 +329,7 @@ class TestJudged:
 
 
 class FixedJudge(ContainmentJudge):
-    """Gives the same verdicts whatever it is asked."""
+    """Gives the same verdicts for any request."""
 
     def __init__(self, verdicts: Sequence[Verdict]) -> None:
         super().__init__("fixed")

@@ -170,7 +170,7 @@ def test_no_judge_is_asked_and_no_stranger_trusted() -> None:
 
 
 def test_a_change_names_the_first_score_that_gains() -> None:
-    """A larger k is one change, whatever the number of scores."""
+    """A larger k is one change, for any number of scores."""
     sample = ranked("abcd", "d", reference_entities=["text of c"])
     (change,) = diagnosed_by(sample, [IdRecall(), EntityRecall()]).changes
     assert (change.score, change.gain) == ("id_recall@2", 1.0)

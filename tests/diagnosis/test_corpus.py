@@ -28,7 +28,7 @@ def check(contexts: Sequence[Context], passage: Passage, min_run: int) -> None:
 
 
 def is_whole_in(passage: Passage, context: Context) -> bool:
-    """Whether a text stands in a context without a gap."""
+    """Whether a text is in a context without a gap."""
     other = Passage.of(context)
     by_text = passage.source is None and bool(passage.characters)
     return by_text and passage.characters in other.characters

@@ -32,7 +32,7 @@ def gains() -> Iterator[Any]:
 def index(contexts: Sequence[Context]) -> Callable[[str, int], Sequence[Context]]:
     """Return a search that ranks by how many words of the question a text has.
 
-    Ties are ranked by text: copies stand beside their original, as in an index of real scores.
+    Ties are ranked by text: copies rank beside their original, as in an index of real scores.
     """
     words = [set((context.text or "").split()) for context in contexts]
 

@@ -279,7 +279,7 @@ UNKNOWN: dict[str, tuple[Spell, Spell]] = {
 @pytest.mark.parametrize("kind", UNKNOWN)
 @pytest.mark.parametrize("seed", range(5))
 def test_what_does_not_follow_from_the_ids_is_unknown(kind: str, seed: int) -> None:
-    """Nothing is invented where IDs have nothing in common."""
+    """No rewrite is invented where IDs have nothing in common."""
     assert matches(*samples(*UNKNOWN[kind], seed=seed)) == {}
 
 
@@ -351,7 +351,7 @@ def test_nothing_in_nothing_out() -> None:
 )
 @settings(max_examples=30, deadline=None)
 def test_any_ids_are_taken(both: tuple[list[list[str]], list[list[str]]]) -> None:
-    """Whatever IDs are, a rewrite never loses recall, and its pairs stand in their samples."""
+    """Whatever IDs are, a rewrite never loses recall, and its pairs are in their samples."""
     lists, references = both
     found = rewrite(lists, references)
     assert found is None or 0 < found.gain <= 1
@@ -402,7 +402,7 @@ def fields_report(count: int, metadata: Callable[[int], dict[str, object]]) -> R
 
 @pytest.mark.parametrize("count", [1, 40])
 def test_a_summary_names_the_field_that_has_the_references(count: int) -> None:
-    """A recall of 0 whose references stand in metadata names `id_key=`, with the gain."""
+    """A recall of 0 whose references are in metadata names `id_key=`, with the gain."""
     report = fields_report(
         count, lambda m: {"page": m % 3, "origin": {"doc": f"{RIVERS[m % 9]}-{m}"}}
     )
@@ -414,7 +414,7 @@ def test_a_summary_names_the_field_that_has_the_references(count: int) -> None:
 
 
 def test_a_field_that_fits_by_chance_is_not_named() -> None:
-    """Pages and years stand in many fields, and are among many references."""
+    """Pages and years are in many fields, and are among many references."""
     rows = [
         {
             "expected_ids": [str(n % 7)],
@@ -450,7 +450,7 @@ def test_deep_lists_of_long_urls_have_a_hint_too() -> None:
 
 
 def test_what_differs_is_named_in_one_order() -> None:
-    """What the references have first, whatever order Python gives a set of texts."""
+    """What the references have first, for any order that Python gives a set of texts."""
     lists, references = samples(lambda w, n: f"gold/{w}{n}", lambda w, n: f"river:{w}{n}")
     found = rewrite(lists, references)
     assert found is not None

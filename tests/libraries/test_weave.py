@@ -1,4 +1,4 @@
-"""Calls as Weave's own client records them; what its server would get is kept in memory.
+"""Calls as Weave's own client records them; the data that its server would get is kept in memory.
 
 Opt-in: `-m libraries`, with weave and langchain-core.
 """

@@ -79,7 +79,7 @@ def provider(name: str, peer: Any, theirs: set[str]) -> Any:
     from ir_measures import Metric, providers
     from ir_measures.util import QrelsConverter, RunConverter
 
-    # Tests ask for equal floats, whatever the order of their sums; ranx' has all digits.
+    # Tests ask for equal floats, for any order of their sums; ranx' has all digits.
     digits = {"gdeval": 5, "ranx": 17}.get(name, 12)
 
     class OurEvaluator(providers.Evaluator):  # type: ignore[misc]
