@@ -70,7 +70,7 @@ def test_size_is_the_sum_of_what_is_kept_in_any_order() -> None:
 
 
 def test_a_function_runs_once_for_what_is_remembered() -> None:
-    """Options are part of what is asked."""
+    """A call with other options runs again."""
     texts: list[str] = []
 
     @remembered(10_000)
@@ -83,7 +83,7 @@ def test_a_function_runs_once_for_what_is_remembered() -> None:
 
 
 def test_a_long_word_is_not_kept() -> None:
-    """Encoded data of any length is no word."""
+    """Long encoded data is not a word."""
     words: list[str] = []
 
     @remembered_words(100)

@@ -40,7 +40,7 @@ def test_threads_of_a_command_name_options() -> None:
 
 
 def test_an_error_ends_it() -> None:
-    """What follows a failed command in one process is Python again."""
+    """After a command fails, messages of the same process name Python parameters again."""
     with pytest.raises(ValueError, match="--old"), options():
         raise ValueError(parameter("old"))
     assert parameter("old") == "old="

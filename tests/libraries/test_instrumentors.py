@@ -72,7 +72,7 @@ def pipeline(haystack: Any, *retrievers: int) -> Any:
 
 
 def run(pipeline: Any, retrievers: int) -> list[str]:
-    """Return the IDs of what a pipeline returns."""
+    """Return the IDs of the documents that a pipeline returns."""
     asked = {f"search {n}": {"query": QUESTION} for n in range(retrievers)}
     (output,) = pipeline.run(asked).values()
     return [one.id for one in output["documents"]]

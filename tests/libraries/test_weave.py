@@ -18,7 +18,7 @@ FOUND = [{"id": "a", "text": "t"}, {"id": "b", "text": "u"}]
 
 
 class Queue:
-    """Takes what the client sends, in place of a queue to a server."""
+    """Keeps the calls that the client sends, in place of a queue to a server."""
 
     def __init__(self) -> None:
         self.calls: dict[str, dict[str, Any]] = {}
@@ -60,7 +60,7 @@ class Server:
 
 @pytest.fixture
 def calls(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[], list[dict[str, Any]]]]:
-    """Record calls, and return what lists those that were made."""
+    """Record calls, and return a function that lists them."""
     monkeypatch.setenv("WEAVE_PRINT_CALL_LINK", "false")
     from weave.trace.context import weave_client_context
     from weave.trace.weave_client import WeaveClient

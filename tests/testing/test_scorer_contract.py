@@ -51,7 +51,7 @@ OF_ANY_TARGETS = [
 
 
 def factory_of(scorer: type[FindingScorer]) -> Callable[..., FindingScorer]:
-    """Return what makes the scorer, with a judge where it needs one."""
+    """Return a factory of the scorer, with a judge if it needs one."""
     if scorer is ClaimRecall:
         return partial(scorer, judge=ContainmentJudge())
     return scorer
@@ -123,7 +123,7 @@ class _EmptyIsPerfect(_Wrong):
 
 
 class _FailureIsZero(_Wrong):
-    """Turns what was not measured into 0.0."""
+    """Turns an unscored sample into a score of 0.0."""
 
     def score(self, sample: Sample | None = None, /, **fields: Any) -> Result:
         result = super().score(sample, **fields)
@@ -216,7 +216,7 @@ class _AsyncDiffers(_Wrong):
 
 
 class _CannotBeSaved(_Wrong):
-    """Notes what a file has no place for."""
+    """Notes an unmeasured target that a file cannot store."""
 
     def score(self, sample: Sample | None = None, /, **fields: Any) -> Result:
         return replace(super().score(sample, **fields), unmeasured=(("target", 7),))  # type: ignore[arg-type]
@@ -230,7 +230,7 @@ class _CanBeChanged(_Wrong):
 
 
 class _OrderMatters(_Wrong):
-    """Gives the first reference twice the weight of the others."""
+    """Gives the first reference twice the weight of any other."""
 
     def _find(self, sample: Sample) -> Found:
         findings, retrieved, *_ = super()._find(sample)
