@@ -282,6 +282,7 @@ def test_what_leaked_is_listed_with_rank_and_step() -> None:
     assert report.leaked(1) == report.leaked()
 
 
+@pytest.mark.rooms
 def test_a_page_warns_of_forbidden_contexts_alone() -> None:
     """Contexts of unanswerable questions are counted, not flagged: most retrievers return some."""
     sample = Sample(id="q8", retrieved_ids=["a"], answerable=False)

@@ -22,6 +22,7 @@ def test_a_column_that_may_hold_ids_does_where_ids_are_scored(wrap: Any) -> None
     assert [row.results[0].score for row in report] == [1.0, 0.0]
 
 
+@pytest.mark.rooms
 def test_other_scorers_leave_it_open() -> None:
     """A word may be an answer too, and sentences are no IDs."""
     with pytest.raises(InputError, match="expected may hold IDs"):

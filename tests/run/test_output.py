@@ -139,6 +139,7 @@ def test_samples_that_the_run_did_not_reach_are_scored(name: str, end: str, tmp_
     assert set(model.paid().values()) == {1}
 
 
+@pytest.mark.rooms
 @pytest.mark.parametrize("name", NAMES)
 def test_aevaluate_goes_on_too(name: str, tmp_path: Path) -> None:
     """And judged samples keep their verdicts."""
@@ -202,6 +203,7 @@ def test_two_runs_do_not_write_to_one_output(name: str, tmp_path: Path) -> None:
     assert len(run(made.samples(5), path)) == 5
 
 
+@pytest.mark.rooms
 def test_a_slow_judge_loses_less_than_a_minute(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

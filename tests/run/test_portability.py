@@ -83,7 +83,15 @@ def test_names_with_backslashes_and_colons(
     assert {path.name for path in tmp_path.iterdir()} == {f"{name}{e}" for e in endings} | {"paid"}
 
 
-@pytest.mark.parametrize("name", ["report.jsonl", "report.parquet", "table.csv", "page.html"])
+@pytest.mark.parametrize(
+    "name",
+    [
+        "report.jsonl",
+        "report.parquet",
+        "table.csv",
+        pytest.param("page.html", marks=pytest.mark.rooms),
+    ],
+)
 def test_a_file_that_another_program_has_open(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
 ) -> None:

@@ -470,6 +470,7 @@ class TestFacts:
         change = compare(self.report([], []), self.report(["d"], ["x"]))["id_recall"].main
         assert change.outcome == "cannot_tell"
 
+    @pytest.mark.rooms
     def test_the_page_and_markdown_say_what_is_likely(self) -> None:
         """The page and Markdown have the likely direction, and say when the t-test is wrong."""
         before = self.report(*[["x"]] * 100)
