@@ -6,17 +6,15 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import chain
+from math import log
 
 from fullrecall.diagnosis.causes import Cause, Diagnosed
 from fullrecall.diagnosis.corpus import Corpus, letters_of
 from fullrecall.diagnosis.effects import Baseline, ChangeKind, Proposal
 from fullrecall.samples.context import Context
 
-_EXPECTED = 5.0
-"""A group of documents that is in this many lists at random, and in none, was not searched.
-
-Of 566 documents of an index without a defect that were expected so often, each was in a list.
-"""
+_FALSE_ALARMS = 0.01
+"""Groups that are in no list by chance, of all groups: so many at most are expected."""
 
 _NAMED = 3
 """Groups of documents that a change names."""
@@ -89,19 +87,21 @@ def not_searched(corpus: Corpus, lists: Iterable[Sequence[Context] | None]) -> d
     """
     if not corpus.by_id:
         return {}
+    # Copies of a document in one list count once.
     found = Counter(
-        context.id
-        for context in chain.from_iterable(each or () for each in lists)
-        if context.id in corpus.by_id
+        chain.from_iterable(
+            {str(context.id) for context in each or ()} & corpus.by_id.keys() for each in lists
+        )
     )
     groups = {own_id: list(groups_of(context)) for own_id, context in corpus.by_id.items()}
     sizes = Counter(chain.from_iterable(groups.values()))
     reached = {group for own_id in found for group in groups[own_id]}
     share = found.total() / len(corpus.by_id)
+    enough = log(len(sizes) / _FALSE_ALARMS)
     missing = {
         group: size
         for group, size in sizes.items()
-        if group not in reached and size * share >= _EXPECTED
+        if group not in reached and size * share >= enough
     }
     return {
         own_id: max(absent, key=lambda group: (missing[group], group))
