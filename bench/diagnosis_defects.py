@@ -31,7 +31,7 @@ K, QUESTIONS, CHUNK = 5, 250, 700
 _WORD = re.compile(r"[A-Za-z_]{2,}")
 
 Lists = Callable[[str], Any]
-"""Returns what is retrieved for a question."""
+"""Returns the contexts for a question."""
 
 GENERIC = frozenset({Cause.NEVER_RETRIEVED, Cause.UNKNOWN, Cause.BEYOND_K, Cause.LOOKALIKE})
 """Causes that a search without a defect has too."""
@@ -97,7 +97,7 @@ class Collection:
         return sorted({str(chunk.source) for chunk in self.chunks})
 
     def report(self, lists: Lists, names: Callable[[str], str] = str) -> Report:
-        """Return the report of what is retrieved; `names` are the references' names of targets."""
+        """Return the report of the search; `names` are the references' names of targets."""
         samples = [
             Sample(id=text, user_input=text, reference_context_ids=[names(target)])
             for text, target in self.questions
@@ -116,7 +116,7 @@ class Collection:
 
 
 class Defect(NamedTuple):
-    """What a defect returns, the causes that it has, and the options of `diagnose`."""
+    """A defect: its search, its causes, and the options of `diagnose`."""
 
     name: str
     causes: frozenset[Cause]
@@ -209,7 +209,7 @@ def of_index(c: Collection) -> Iterator[Defect]:
     of_folder = [x for x in c.chunks if str(x.source).startswith(folder)]
     cut = [Context((x.text or "")[:150], id=x.id) for x in c.chunks]
     older = [Context(_older(x.text or ""), id=x.id) for x in c.chunks]
-    # The references name the old chunks, of which nothing but the ID is known.
+    # The references name the old chunks, and only their IDs are known.
     anew = frozenset({Cause.SPLIT_ACROSS_CHUNKS, Cause.ID_MISMATCH})
     halves = [
         Context(half, id=uuid(f"{x.id}{n}"))

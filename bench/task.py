@@ -35,7 +35,7 @@ class Task:
 
 
 def _cpu_of_children() -> float:
-    # `os.times` counts in ticks of 10 ms, a seventh of what some of these programs take.
+    # `os.times` counts in ticks of 10 ms, a seventh of the CPU of some programs.
     spent = resource.getrusage(resource.RUSAGE_CHILDREN)
     return spent.ru_utime + spent.ru_stime
 

@@ -3,8 +3,8 @@
 
     python docs/images/record.py
 
-Needs fullrecall alone, and a system with pseudo-terminals. What the commands
-print is what is drawn, colors included; a browser plays it without a script or a font of its own.
+Needs fullrecall alone, and a system with pseudo-terminals. The picture shows the
+output of the commands with its colors; a browser plays it without a script or a font of its own.
 """
 
 from __future__ import annotations

@@ -24,7 +24,7 @@ class LastTwoFirst(BaseNodePostprocessor):
 
 
 class Answering(CustomLLM):
-    """Completes a prompt by a function of it, and keeps what it was sent."""
+    """Completes a prompt by a function of it, and keeps the prompts."""
 
     window: int = 3900
     reply: Callable[[str], str] = lambda _: "an answer"

@@ -43,7 +43,7 @@ def text_of(name: str) -> str:
 
 
 def markers(text: str) -> set[str]:
-    """Return the documents that stand in a text."""
+    """Return the documents that a text has."""
     return {*_MARKER.findall(text)}
 
 
@@ -151,7 +151,7 @@ class Rewrites(NoPrompts, BaseQueryTransform):
 
 
 class Scripted(CustomLLM):
-    """Answers the same to any prompt, and keeps what it was sent."""
+    """Gives one answer to any prompt, and keeps the prompts."""
 
     prompts: list[str]
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from contextlib import suppress
 from pathlib import Path
 
 from fullrecall.errors import ReportError
@@ -19,8 +18,7 @@ def lock(descriptor: int, path: Path) -> None:
     except ImportError:  # as on Windows
         return
     try:
-        with suppress(NotImplementedError):
-            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
         raise ReportError(f"another run writes to {path}: wait for its end") from None
     except OSError:  # a file system without locks
