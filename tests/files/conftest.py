@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tracemalloc
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TypeAlias
@@ -14,6 +15,7 @@ from fullrecall.errors import InputError
 
 Write: TypeAlias = Callable[[str, str | bytes], Path]
 UntilError: TypeAlias = Callable[[Iterator[Sample]], tuple[list[Sample], InputError]]
+LeastPeak: TypeAlias = Callable[[Callable[[], object]], int]
 
 
 @pytest.fixture
@@ -44,3 +46,24 @@ def until_error(tmp_path: Path) -> UntilError:
         return before, caught.value
 
     return until_error
+
+
+@pytest.fixture
+def least_peak() -> LeastPeak:
+    """Return the bytes that a call needs at most, the smallest of three measurements.
+
+    A first import and the other threads of the process only add to a measurement.
+    """
+
+    def least_peak(call: Callable[[], object]) -> int:
+        peaks = []
+        for _ in range(3):
+            tracemalloc.start()
+            try:
+                call()
+                peaks.append(tracemalloc.get_traced_memory()[1])
+            finally:
+                tracemalloc.stop()
+        return min(peaks)
+
+    return least_peak

@@ -5,7 +5,6 @@ from __future__ import annotations
 import gzip
 import json
 import os
-import tracemalloc
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -20,7 +19,7 @@ from fullrecall.files import text_files
 from fullrecall.read import read, write_jsonl
 
 if TYPE_CHECKING:
-    from conftest import UntilError, Write
+    from conftest import LeastPeak, UntilError, Write
 
 GOOD = '{"question": "q", "retrieved_ids": ["d1"]}\n'
 GOOD_SAMPLE = Sample(user_input="q", retrieved_context_ids=["d1"])
@@ -243,37 +242,36 @@ class TestRename:
 class TestMemory:
     """Rows stream: neither the file nor a line beyond the limit comes into memory."""
 
-    def test_rows_are_not_kept(self, write: Write) -> None:
+    def test_rows_are_not_kept(self, write: Write, least_peak: LeastPeak) -> None:
         """Reading 5 MB of rows holds less than 1 MB at any time."""
         row = json.dumps({"question": "q", "contexts": ["x" * 1000]}) + "\n"
         path = write("a.jsonl", row * 5_000)
-        tracemalloc.start()
-        try:
-            count = sum(1 for _ in read(path))
-            _, peak = tracemalloc.get_traced_memory()
-        finally:
-            tracemalloc.stop()
-        assert count == 5_000
-        assert peak < 2**20
+
+        def read_all() -> None:
+            assert sum(1 for _ in read(path)) == 5_000
+
+        assert least_peak(read_all) < 2**20
 
     def test_an_over_long_line_is_not_read_to_its_end(
-        self, write: Write, until_error: UntilError, monkeypatch: pytest.MonkeyPatch
+        self,
+        write: Write,
+        until_error: UntilError,
+        least_peak: LeastPeak,
+        monkeypatch: pytest.MonkeyPatch,
     ) -> None:
         """Of a line of 100 MB, no more than the limit is read, and the error names the limit."""
         monkeypatch.setattr(text_files, "MAX_LINE_LENGTH", 2**20)
         line = GOOD.encode() + b'{"question": "' + b"x" * 100_000_000 + b'"}\n'
         path = write("a.jsonl.gz", gzip.compress(line, 1))
         del line
-        tracemalloc.start()
-        try:
+
+        def read_to_the_error() -> None:
             before, error = until_error(read(path))
-            _, peak = tracemalloc.get_traced_memory()
-        finally:
-            tracemalloc.stop()
-        assert before == [GOOD_SAMPLE]
-        assert error.line == 2
-        assert "longer than 1,048,576 characters" in error.problem
-        assert peak < 4 * 2**20
+            assert before == [GOOD_SAMPLE]
+            assert error.line == 2
+            assert "longer than 1,048,576 characters" in error.problem
+
+        assert least_peak(read_to_the_error) < 4 * 2**20
 
 
 IDS = st.text(min_size=1, max_size=8)
