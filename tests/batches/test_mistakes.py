@@ -12,6 +12,7 @@ from fullrecall import BatchScorer, Budget, IdRecall
 from fullrecall.errors import InputError, ParameterError
 from fullrecall.run.sqlite import SQLiteLedger
 
+pa = pytest.importorskip("pyarrow", reason="needs the parquet extra")
 pd = pytest.importorskip("pandas", reason="needs the pandas extra")
 
 
@@ -64,9 +65,38 @@ class TestMistakes:
         with pytest.raises(InputError, match=f"column '{name}' has the name of one of a report's"):
             score_batch(batch, IdRecall(), position="place")
 
-    @pytest.mark.parametrize("value", [None, 1.5, "1", float("nan"), -1])
+    @pytest.mark.parametrize(
+        ("name", "meant"),
+        [("retrived_ids", "retrieved_ids"), ("ExpectdIds", "expected_ids"), ("groups", "group")],
+    )
+    def test_a_column_that_looks_like_a_misspelled_field(self, name: str, meant: str) -> None:
+        """It is an error before a row is scored, unless the user says that it is no field."""
+        batch = pa.Table.from_pylist([{"qid": "a", "question": "q", name: ["x"]}])
+        with pytest.raises(InputError, match=f"'{name}' is not a field: did you mean '{meant}'"):
+            score_batch(batch, IdRecall())
+        kept = score_batch(batch, IdRecall(), rename={name: None})
+        assert kept[name].to_pylist() == [["x"]]
+
+    @pytest.mark.parametrize("name", ["question_id", "reference_doc_ids", "tenant", "grades"])
+    def test_a_column_of_one_s_own(self, name: str) -> None:
+        """A name with another word is one's own, and so is one beside the field that it is like."""
+        batch = pa.Table.from_pylist([{"id": "a", "question": "q", "questions": 2, name: ["x"]}])
+        assert score_batch(batch, IdRecall())[name].to_pylist() == [["x"]]
+
+    @pytest.mark.parametrize("missing", [None, float("nan")])
+    def test_a_row_without_a_position_is_a_bad_row(self, missing: Any) -> None:
+        """It alone is unscored; its batch is scored."""
+        batch = pd.DataFrame(
+            {"n": [0, missing], "expected_ids": [["x"]] * 2, "retrieved_ids": [["x"]] * 2}
+        )
+        scored = score_batch(batch, IdRecall(), position="n")
+        assert scored["id_recall"].tolist()[0] == 1.0
+        assert scored["id_recall_reason"].tolist()[1] == "bad row: n is missing: number each row"
+        assert scored["row"].isna().tolist() == [False, True]
+
+    @pytest.mark.parametrize("value", [1.5, "1", -1])
     def test_a_position_is_a_whole_number(self, value: Any) -> None:
-        """A gap in it would leave a row without a place."""
+        """Any other number would give a row a wrong place."""
         batch = pd.DataFrame({"n": [0, value], "id": ["a", "b"]}, dtype="object")
         with pytest.raises(InputError, match=r"n must hold whole numbers >= 0, got") as met:
             score_batch(batch, IdRecall(), position="n")

@@ -6,12 +6,13 @@ Arrow, with its record batches. A library is imported only for a table of its ow
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from fullrecall._util.dataframes import eager, is_frame
 from fullrecall._util.values import shown
 from fullrecall.errors import InputError
+from fullrecall.files.plans import snake
 
 if TYPE_CHECKING:
     import narwhals as nw
@@ -66,6 +67,30 @@ def beside(batch: Any, frame: nw.DataFrame[Any], kept: Sequence[str], scores: pa
     score_frame: Any = nw.from_arrow(scores, backend=backend)
     parts = [own, score_frame] if kept else [score_frame]
     return nw.concat(parts, how="horizontal").to_native()
+
+
+def misspelled(column: str, fields: Iterable[str]) -> str | None:
+    """Return the field whose name a column's name almost is; None without one.
+
+    Each word of the two names must be nearly equal: `retrived_ids` is one for `retrieved_ids`,
+    `question_id` none for `question`.
+    """
+    letters, words = column.lower().replace("_", ""), snake(column).split("_")
+    for field in fields:
+        others = field.split("_")
+        near = len(words) == len(others) and all(map(_nearly_equal, words, others))
+        if near or letters == field.replace("_", ""):
+            return field
+    return None
+
+
+def _nearly_equal(word: str, other: str) -> bool:
+    """Whether two words differ in a plural's s, or in at most one letter out of five."""
+    from rapidfuzz.distance import OSA
+
+    return word.removesuffix("s") == other.removesuffix("s") or (
+        OSA.distance(word, other) <= len(other) // 5
+    )
 
 
 def ddl(columns: Mapping[str, str], schema: pa.Schema) -> str:

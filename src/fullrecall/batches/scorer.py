@@ -15,9 +15,9 @@ from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from fullrecall._util.dataframes import frame_rows
+from fullrecall._util.dataframes import frame_rows, is_missing
 from fullrecall._util.extras import pyarrow
-from fullrecall.batches.frame import batch_frame, beside, ddl
+from fullrecall.batches.frame import batch_frame, beside, ddl, misspelled
 from fullrecall.errors import InputError, ParameterError
 from fullrecall.files.frames import without_gaps
 from fullrecall.files.paths import path_of
@@ -58,8 +58,9 @@ class BatchScorer:
 
     - `position`: a column of whole numbers >= 0 that is not part of a sample and tells rows apart:
       number them from 0 when you write the data set. It is returned as `row`. `Report.open` sorts
-      the rows by it, counts a repeated row once, and with `rows=` names the missing rows. Default:
-      none, so that rows have the order of the files, and missing rows are not noticed.
+      the rows by it, counts a repeated row once, and with `rows=` names the missing rows. A row
+      without a number is unscored. Default: none, so that rows have the order of the files, and
+      missing rows are not noticed.
     - `rename` maps the batch's columns to a sample's fields, as in `fullrecall.read.read`.
     - `max_concurrency`, `timeout`, `retries` are those of `evaluate`, and so is `deadline`: all
       are of one batch, so that as many requests may be on their way as there are workers times
@@ -75,8 +76,9 @@ class BatchScorer:
       without their texts, `CorpusIndex.of(documents)`, where no sample has spans.
 
     Raises `ParameterError` for an argument out of its range, and `MissingExtraError` without
-    pyarrow. Calls raise `InputError` for a wrong position, and for a column that has the name of a
-    score's: these are errors of the data set, not of a row.
+    pyarrow. Calls, `schema` and `meta` raise `InputError` for a column that has the name of a
+    score's or looks like a misspelled field, and calls for a wrong position: these are errors of
+    the data set, not of a row.
     """
 
     scorers: Sequence[Scorer] | Scorer
@@ -130,7 +132,7 @@ class BatchScorer:
         Errors of a store or a model that end the run are raised: engines try a batch again.
         """
         frame = batch_frame(batch)
-        kept = self._passed_through(frame)
+        kept = self._passed_through(frame.columns)
         return beside(batch, frame, kept, self._scored(frame, self._positions(frame)))
 
     def over(self, batches: Iterable[Any]) -> Iterator[Any]:
@@ -141,7 +143,7 @@ class BatchScorer:
     def schema(self, data: Any) -> str:
         """Return the resulting columns for a Spark data frame, as Spark's DDL."""
         columns = {each.name: each.dataType.simpleString() for each in data.schema.fields}
-        kept = [name for name in columns if not self._is_ours(name)]
+        kept = self._passed_through(list(columns))
         return ddl({name: columns[name] for name in kept}, self._schema)
 
     def meta(self, data: Any) -> Any:
@@ -208,19 +210,30 @@ class BatchScorer:
         by_name = snake(column) in FIELDS and column not in given.left_out
         return named or by_name or column == self.position
 
-    def _passed_through(self, frame: nw.DataFrame[Any]) -> list[str]:
+    def _passed_through(self, names: Sequence[str]) -> list[str]:
         """Return the names of the user's own columns."""
-        kept = [name for name in frame.columns if not self._is_ours(name)]
+        kept = [name for name in names if not self._is_ours(name)]
         clashes = [name for name in kept if name in self._schema.names]
         if clashes:
             raise InputError(
                 f"the column {clashes[0]!r} has the name of one of a report's: rename yours",
                 field=clashes[0],
             )
+        given = self._given
+        filled = {FIELDS.get(snake(name)) for name in names} | set(given.fields)
+        fields = [name for name, field in FIELDS.items() if field not in filled]
+        for name in kept:
+            field = None if name in given.left_out else misspelled(name, fields)
+            if field is not None:
+                raise InputError(
+                    f"the column {name!r} is not a field: did you mean {field!r}? Otherwise pass "
+                    f"rename={{{name!r}: None}}, and it stays a column of your own",
+                    field=name,
+                )
         return kept
 
     def _positions(self, frame: nw.DataFrame[Any]) -> list[int | None]:
-        """Return the number of each row, None without a `position`."""
+        """Return the number of each row, None for a row without one."""
         if self.position is None:
             return [None] * len(frame)
         if self.position not in frame.columns:
@@ -229,7 +242,10 @@ class BatchScorer:
                 f"{', '.join(map(repr, frame.columns))}"
             )
         values = enumerate(frame[self.position].to_list(), start=1)
-        return [_whole_number(value, self.position, number) for number, value in values]
+        return [
+            None if is_missing(value) else _whole_number(value, self.position, number)
+            for number, value in values
+        ]
 
     def _scored(self, frame: nw.DataFrame[Any], positions: Sequence[int | None]) -> pa.Table:
         """Return the columns of a batch's samples and scores."""
@@ -238,7 +254,7 @@ class BatchScorer:
         from fullrecall.files.reports import columns
 
         bad: dict[int, tuple[Sample, str]] = {}
-        samples = self._samples(frame, bad)
+        samples = self._samples(frame, positions, bad)
         scores = evaluated(samples, self.scorers, self._options, Evaluation).table
         for sample, why in bad.values():
             note = f"{BAD_ROW}: {why}"
@@ -255,13 +271,20 @@ class BatchScorer:
         return whole.take(order) if bad else whole
 
     def _samples(
-        self, frame: nw.DataFrame[Any], bad: dict[int, tuple[Sample, str]]
+        self,
+        frame: nw.DataFrame[Any],
+        positions: Sequence[int | None],
+        bad: dict[int, tuple[Sample, str]],
     ) -> Iterator[Sample]:
         """Yield the samples; put the readable fields of a bad row into `bad`, with the reason."""
         ours = [name for name in frame.columns if name != self.position and self._is_ours(name)]
         plan = named_plan(ours, self._given)
         for number, row in enumerate(frame_rows(frame, keep_errors=True)):
             cells = {name: value for name, value in row.items() if name in ours}
+            if self.position is not None and positions[number] is None:
+                problem = f"{self.position} is missing: number each row"
+                bad[number] = self._left_of(cells, plan), problem
+                continue
             try:
                 yield plan.sample({name: _readable(value) for name, value in cells.items()})
             except InputError as error:

@@ -161,6 +161,25 @@ def test_files_of_two_evaluations_are_no_report(tmp_path: Path) -> None:
 
 
 @pytest.mark.rooms
+def test_rows_without_a_number_come_last(tmp_path: Path) -> None:
+    """They are bad rows: unscored, counted, each of them, in whichever file they are."""
+    every = rows()
+    write(tmp_path / "a.parquet", [{**every[0], "row": None}, *every[1:200]])
+    write(tmp_path / "b.parquet", [{**row, "row": None} for row in every[200:202]] + every[202:])
+    write(tmp_path / "c.parquet", [{**every[0], "row": None}, every[1]])
+    for plan in (None, ROWS):
+        report = Report.open(tmp_path, rows=plan)
+        assert [row.sample.id for row in report][:-4] == [
+            f"q{n}" for n in range(ROWS) if n not in (0, 200, 201)
+        ]
+        assert [row.sample.id for row in report][-4:] == ["q0", "q0", "q200", "q201"]
+        assert [row.results[0].status for row in report][-5:] == ["scored", *["unscored"] * 4]
+        assert report.stopped == (
+            "3 of 400 rows are missing: 0, 200 to 201; rows without a number: 4"
+        )
+
+
+@pytest.mark.rooms
 def test_rows_without_numbers_have_no_plan(tmp_path: Path) -> None:
     """Rows without numbers keep the order of the files."""
     from fullrecall import BatchScorer

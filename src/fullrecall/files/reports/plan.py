@@ -9,6 +9,7 @@ from hashlib import sha256
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from fullrecall.errors import ReportError
 from fullrecall.files.reports.columns import ROW
@@ -18,15 +19,19 @@ from fullrecall.table.part import Part, Selection
 
 _RUNS_SHOWN = 5
 
+_LAST = np.iinfo(np.int64).max
+"""The place of rows without a number: after all others."""
+
 
 def assembled(groups: Sequence[RowGroup], rows: int | None) -> tuple[Sequence[Part], str | None]:
     """Return row groups as parts of one report, and why it lacks rows; None where it has all.
 
-    `rows` is the number of planned rows; rows that occur twice count once. Raises `ReportError`
-    where their content differs, and where rows have no numbers although `rows` is given.
+    `rows` is the number of planned rows; rows that occur twice count once. Rows without a number
+    come last, each of them, if others have one. Raises `ReportError` where the content of a row
+    differs, and where no row has a number although `rows` is given.
     """
-    numbered = [(group, numbers) for group in groups if (numbers := group.numbers(ROW)) is not None]
-    if len(numbered) < len(groups):
+    numbered = [(group, group.numbers(ROW, null=_LAST)) for group in groups]
+    if all((numbers == _LAST).all() for _, numbers in numbered):
         if rows is not None:
             raise ReportError(
                 "rows=… needs numbered rows: pass position=… to the BatchScorer that scores them"
@@ -37,7 +42,7 @@ def assembled(groups: Sequence[RowGroup], rows: int | None) -> tuple[Sequence[Pa
     groups = [group for group, _ in numbered]
     row_numbers = np.concatenate([np.zeros(0, np.int64), *(numbers for _, numbers in numbered)])
     order = np.argsort(row_numbers, kind="stable")
-    if (np.diff(row_numbers[order]) == 0).any():
+    if _repeated(row_numbers[order]).any():
         order = _once(groups, row_numbers, order)
     stopped = _missing_or_unplanned(row_numbers[order], rows)
     if np.array_equal(order, np.arange(len(row_numbers))):
@@ -47,8 +52,7 @@ def assembled(groups: Sequence[RowGroup], rows: int | None) -> tuple[Sequence[Pa
 
 def _once(groups: Sequence[RowGroup], row_numbers: Integers, order: Integers) -> Integers:
     """Return an order of rows without repeated rows, the same for any order of files."""
-    numbers = row_numbers[order]
-    same = np.diff(numbers) == 0
+    same = _repeated(row_numbers[order])
     repeats = np.concatenate([same, [False]]) | np.concatenate([[False], same])
     copies: dict[int, set[str]] = defaultdict(set)
     surplus = []
@@ -64,6 +68,12 @@ def _once(groups: Sequence[RowGroup], row_numbers: Integers, order: Integers) ->
             "number each row once, and leave out all but one of the files that have them"
         )
     return order[~np.isin(order, surplus)]
+
+
+def _repeated(numbers: Integers) -> NDArray[np.bool_]:
+    """Return whether each row is followed by one of the same number; numbers are ascending."""
+    repeated: NDArray[np.bool_] = (np.diff(numbers) == 0) & (numbers[1:] != _LAST)
+    return repeated
 
 
 def _digests(groups: Sequence[RowGroup], rows: Integers) -> Iterable[tuple[int, str]]:
@@ -93,6 +103,7 @@ def _missing_or_unplanned(numbers: Integers, rows: int | None) -> str | None:
 
     `numbers` are the numbers of the rows that were read, ascending.
     """
+    numbers, unnumbered = numbers[numbers != _LAST], int((numbers == _LAST).sum())
     planned = int(numbers.max(initial=-1)) + 1 if rows is None else rows
     edges = np.concatenate([[-1], numbers[numbers < planned], [planned]])
     missing, beyond = planned - len(edges) + 2, numbers[numbers >= planned]
@@ -103,6 +114,8 @@ def _missing_or_unplanned(numbers: Integers, rows: int | None) -> str | None:
         reasons.append(f"{missing:,} of {planned:,} rows are missing: {words}")
     if len(beyond):
         reasons.append(f"rows that are not planned are there: {_runs(beyond)}")
+    if unnumbered:
+        reasons.append(f"rows without a number: {unnumbered:,}")
     return "; ".join(reasons) or None
 
 

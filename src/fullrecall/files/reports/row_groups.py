@@ -106,12 +106,12 @@ class RowGroup(Part):
         column = self.column(name)
         return [None] * len(self) if column is None else column.to_pylist()
 
-    def numbers(self, name: str) -> Integers | None:
-        """Return a column of whole numbers; None where a row has none."""
+    def numbers(self, name: str, null: int) -> Integers:
+        """Return a column of whole numbers, with `null` in place of a missing one."""
         column = self.column(name)
-        if column is None or column.null_count:
-            return None
-        values: Integers = as_numbers(column).astype(np.int64)
+        if column is None:
+            return np.full(len(self), null, np.int64)
+        values: Integers = as_numbers(column.cast(pa.int64()).fill_null(null))
         return values
 
     def columns(self, score: int) -> FoundColumns:
