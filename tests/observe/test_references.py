@@ -51,7 +51,11 @@ class TestReferences:
         (sample,) = joined
         assert sample.retrieval == trace.retrieval
         assert sample.response == "42"
-        assert sample.metadata == {"trace_id": TRACE, "lang": "en"}
+        assert sample.metadata == {
+            "trace_id": TRACE,
+            "started": "1970-01-01T00:00:00+00:00",
+            "lang": "en",
+        }
         assert (joined.left_out, joined.unasked) == (1, 1)
 
 

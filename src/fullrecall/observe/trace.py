@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Iterator
 from dataclasses import dataclass, replace
+from datetime import UTC, datetime
 
 from fullrecall.observe import DocumentCopy, DocumentList, Step, StepReading
 from fullrecall.observe.translation import TracedStep, TraceValueReader
@@ -14,6 +15,9 @@ from fullrecall.samples.retrieval import Retrieval
 from fullrecall.samples.sample import Sample
 
 _SEARCHES = ("retriever", "reranker", "tool")
+
+_LATEST = datetime.max.replace(tzinfo=UTC).timestamp() * 1e9
+"""The last time that a date can hold, in nanoseconds."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -68,14 +72,19 @@ class Trace:
         """Return the question, the retrieval and the answer as a sample.
 
         Its ID is the one that a span names, the outermost first, else the trace's, which is in
-        `metadata["trace_id"]` in any case.
+        `metadata["trace_id"]` in any case. `metadata["started"]` is the time at which its first
+        span began, as ISO 8601 in UTC, unless a span has no time.
         """
         spans = (span for top in self._tops for span in self._walk(top))
+        metadata = {"trace_id": trace_id}
+        began = min((span.start for span in self._spans.values()), default=0)
+        if 0 < began < _LATEST:
+            metadata["started"] = datetime.fromtimestamp(began // 10**9, UTC).isoformat()
         return Sample(
             id=next((span.sample_id for span in spans if span.sample_id), trace_id),
             user_input=self._question,
             retrieval=self.retrieval(reading),
-            metadata={"trace_id": trace_id},
+            metadata=metadata,
         )
 
     @property
