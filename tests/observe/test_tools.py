@@ -24,9 +24,16 @@ PLAN = "Search the guide for the tower, then compare the prices of both museums 
         [{"url": "a", "content": "x", "title": "T"}, {"link": "b", "snippet": "y"}],
         {"matches": [{"id": "a", "score": 0.9}, {"id": "b", "score": 0.1}]},
         [{"type": "text", "text": json.dumps({"documents": [A, B]})}],
+        {"content": [{"type": "text", "text": json.dumps([A, B])}], "isError": False},
+        {"content": [{"type": "text", "text": "2 hits"}], "structuredContent": {"hits": [A, B]}},
+        [{"lc": 1, "id": ["langchain", "Document"], "kwargs": each} for each in (A, B)],
         f"{json.dumps(A)}\n{json.dumps(B)}",
+        "[Hit(id='a', text='About a.', score=1.0), Hit(id='b', text='About b.', score=0.5)]",
     ],
-    ids=["list", "envelope", "nested", "web", "scores", "blocks", "lines"],
+    ids=[
+        *("list", "envelope", "nested", "web", "scores", "blocks", "protocol", "structured"),
+        *("dumped", "lines", "printed"),
+    ],
 )
 def test_hits_of_any_usual_form_are_documents(result: Any) -> None:
     """As values, or as the JSON text of them."""

@@ -79,7 +79,9 @@ class _DocumentFlow:
         if opened.bucket.lists:
             self.state.touched.add(step.id)
         if step.task is not None:
-            self._attempts[step.task] = list(opened.bucket.lists)
+            self._attempts[step.task] = [
+                handed for handed in opened.bucket.lists if not self._in_inner_task(handed, step)
+            ]
         if step.id in self._lost:
             for handed in opened.bucket.lists:
                 handed.replaced = True
@@ -89,6 +91,14 @@ class _DocumentFlow:
                 lists = [*ReturnedLists(self.state, opened, scope, self._idle).lists()]
             HandingOn(self.state, opened, lists, scope).settle()
         scope.buckets[0].take_over(opened.bucket)
+
+    def _in_inner_task(self, handed: HandedList, step: Step) -> bool:
+        """Return whether a task of a graph within a task made a list; it may outlast the attempt.
+
+        The inner graph goes on where it stopped: its finished tasks do not begin anew.
+        """
+        makers = (handed.step, *self.state.tree.above(handed.step))
+        return any(str(maker.task).startswith(f"{step.task}|") for maker in makers)
 
     def leave_open(self) -> None:
         """Hand on the lists of the steps that have not ended."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Hashable, Iterable, Mapping
 from itertools import pairwise
 from json import JSONDecoder
@@ -14,7 +15,9 @@ from fullrecall.observe.words import words_of
 from fullrecall.samples.context import Context
 from fullrecall.samples.hits import IDS, INNER, SCORES, TEXTS
 
-_ENVELOPES = ("results", "documents", "hits", "matches", "data")
+_MAY_BE_EMPTY = ("data", "content", "kwargs")
+_ENVELOPES = ("results", "documents", "hits", "matches", "structuredContent", *_MAY_BE_EMPTY)
+"""Keys of hits in an answer, of MCP and of LangChain's dumps too; some mean no hits if empty."""
 _HIT_TEXTS = (*TEXTS, "snippet")
 _LINKS = ("url", "link", "href")
 
@@ -25,8 +28,8 @@ _OWN_SHARE = 0.7
 def hits_in(value: object) -> tuple[Context, ...] | None:
     """Return the documents in a tool's result, best first; None if it is not a list of hits.
 
-    A hit is a mapping with a text, and with an ID, an address, a title or a score beside it. An
-    empty list counts as hits only in an envelope other than "data".
+    A hit is a mapping or a Pydantic model with a text, and with an ID, an address, a title or a
+    score beside it. An empty list counts as hits only in an envelope other than "data".
     """
     if isinstance(value, str):
         value = _printed_in(value) or _values_in(value)
@@ -36,35 +39,51 @@ def hits_in(value: object) -> tuple[Context, ...] | None:
         parts = [hits_in(item) for item in value]
         known = [hit for part in parts if part is not None for hit in part]
         return tuple(known) if known and None not in parts else None
-    if not isinstance(value, Mapping) or "role" in value:
-        return None
-    if value.get("type") == "text":  # a block of a message
-        return hits_in(value.get("text"))
+    if hasattr(type(value), "model_fields"):
+        value = vars(value)
+    return _hits_of(value) if isinstance(value, Mapping) and "role" not in value else None
+
+
+def _hits_of(item: Mapping[str, Any]) -> tuple[Context, ...] | None:
+    """Return the hits in an envelope, or a hit alone."""
+    if item.get("type") == "text":  # a block of a message
+        return hits_in(item.get("text"))
     for name in _ENVELOPES:
-        inside = value.get(name)
-        hits = () if inside == [] and name != "data" else hits_in(inside)
+        inside = item.get(name)
+        if isinstance(inside, str) and name in TEXTS:
+            continue
+        hits = () if inside == [] and name not in _MAY_BE_EMPTY else hits_in(inside)
         if hits is not None:
             return hits
-    hit = _hit_of(value)
+    hit = _hit_of(item)
     return None if hit is None else (hit,)
 
 
-def _printed_in(text: str) -> list[Context] | None:
-    """Return the documents of a list that LangChain printed into a tool's message."""
-    if not text.startswith("[Document("):
+def _printed_in(text: str) -> list[Context | dict[str, Any]] | None:
+    """Return the documents, or the fields of other hits, in a list that was printed as text.
+
+    LangChain prints a tool's objects into its message.
+    """
+    if not _PRINTED.match(text):
         return None
     try:
         printed: Any = ast.parse(text, mode="eval").body
-        documents = [
+        rows: list[Any] = [
             {keyword.arg: ast.literal_eval(keyword.value) for keyword in call.keywords}
             for call in printed.elts
         ]
+        if not text.startswith("[Document("):
+            return rows
         return [
             Context(each["page_content"], id=each.get("id"), metadata=each.get("metadata"))
-            for each in documents
+            for each in rows
         ]
     except (SyntaxError, ValueError, AttributeError, KeyError, MemoryError, RecursionError):
         return None  # metadata may hold objects of any class
+
+
+_PRINTED = re.compile(r"\[[A-Z]\w*\(")
+"""The beginning of a list of objects, as Python prints them."""
 
 
 def _values_in(text: str) -> object:

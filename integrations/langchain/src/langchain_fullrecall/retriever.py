@@ -293,7 +293,9 @@ def _keys(runnable: Runnable[Any, Any]) -> list[str]:
     properties = schema.get("properties")
     if schema.get("type") != "object" or not isinstance(properties, Mapping):
         return []
-    return [name for name in properties if name != "root"]  # Pydantic's name for no field
+    names = [name for name in properties if name != "root"]  # Pydantic's name for no field
+    # An executor of langchain-classic does not tell its key.
+    return names or (["input"] if hasattr(runnable, "input_keys") else [])
 
 
 def _question(sample: Sample) -> str:

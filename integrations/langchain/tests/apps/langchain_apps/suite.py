@@ -18,7 +18,8 @@ and its doors: `*` for all, `* but` for all but some.
 """
 
 _MODULES = {"chains": "langchain_core", "classic": "langchain_classic", "agents": "langchain",
-            "graphs": "langgraph", "experiments": "langsmith"}  # fmt: skip
+            "graphs": "langgraph", "experiments": "langsmith",
+            "tutorials": "langchain_classic"}  # fmt: skip
 
 
 def load() -> bool:

@@ -22,6 +22,7 @@ from llama_apps import (  # noqa: F401 - each adds its applications
     indexes,
     postprocessors,
     retrievers,
+    tutorials,
     workflows,
 )
 from llama_apps.application import APPLICATIONS

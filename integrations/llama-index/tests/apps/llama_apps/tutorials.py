@@ -1,0 +1,318 @@
+"""Programs of tutorials, written before they were tried: teams, loaders, and fused engines."""
+
+import json
+from typing import Any
+
+from known_steps import Asks
+from llama_index.core import Document
+from llama_index.core.agent.workflow import AgentWorkflow, ReActAgent
+from llama_index.core.chat_engine import CondensePlusContextChatEngine, CondenseQuestionChatEngine
+from llama_index.core.indices.query.query_transform.base import HyDEQueryTransform
+from llama_index.core.memory import ChatMemoryBuffer, Memory, StaticMemoryBlock
+from llama_index.core.postprocessor import LLMRerank, LongContextReorder, SimilarityPostprocessor
+from llama_index.core.query_engine import RouterQueryEngine, SubQuestionQueryEngine
+from llama_index.core.readers.base import BaseReader
+from llama_index.core.response_synthesizers import get_response_synthesizer
+from llama_index.core.response_synthesizers.base import BaseSynthesizer
+from llama_index.core.retrievers import AutoMergingRetriever, QueryFusionRetriever
+from llama_index.core.schema import NodeWithScore
+from llama_index.core.tools import FunctionTool
+from llama_index.core.tools.ondemand_loader_tool import OnDemandLoaderTool
+from llama_index.core.workflow import (
+    Context,
+    HumanResponseEvent,
+    InputRequiredEvent,
+    StartEvent,
+    StopEvent,
+    Workflow,
+    step,
+)
+from pydantic import BaseModel
+
+from llama_apps.agents import _agent, _call, _hits, _thinking, search_tool
+from llama_apps.application import agent, chat, engine, function, retriever
+from llama_apps.engines import _chosen, _visits_and_animals
+from llama_apps.parts import (
+    ANSWER,
+    TEXTS,
+    Finds,
+    FindsFor,
+    calling,
+    engine_of,
+    model,
+    node,
+    tool_of,
+)
+from llama_apps.retrievers import FindsNodes, _family, _store
+
+_UNSEEN = "the agent's output has no nodes, but its block's capture has them"
+_HIDDEN = dict.fromkeys(("plain", "block"), _UNSEEN)
+
+
+# Agents
+
+
+@agent(expects="tower fees", recall=0.5, first=0.0)
+def agent_with_a_protocol_result() -> Any:
+    """A tool returns a result of MCP as a mapping, with JSON text in its block."""
+
+    async def search(input: str) -> dict[str, Any]:  # noqa: A002 - LlamaIndex's name
+        """Search the island's guide."""
+        text = json.dumps({"documents": _hits("ferry tower")})
+        return {"content": [{"type": "text", "text": text}], "isError": False}
+
+    return _agent(calling([_call("search")]), FunctionTool.from_defaults(async_fn=search))
+
+
+class Hit(BaseModel):
+    """A hit of a search service."""
+
+    id: str
+    text: str
+    score: float
+
+
+@agent(expects="tower fees", recall=1.0, first=0.5)
+def agent_with_a_typed_client() -> Any:
+    """A tool returns objects of Pydantic."""
+
+    async def search(input: str) -> list[Hit]:  # noqa: A002
+        """Search the island's guide."""
+        return [Hit(**each) for each in _hits("fees tower")]
+
+    return _agent(calling([_call("search")]), FunctionTool.from_defaults(async_fn=search))
+
+
+@agent(expects="tower fees seals", recall=2 / 3, first=1 / 3)
+def team_of_three() -> Any:
+    """A researcher searches and takes notes, a writer writes, and a reviewer ends."""
+
+    async def record_notes(ctx: Context, notes: str) -> str:
+        """Record notes."""
+        await ctx.store.set("notes", notes)
+        return "Notes recorded."
+
+    def handing(to: str) -> tuple[str, dict[str, Any]]:
+        return "handoff", {"to_agent": to, "reason": "it is their turn"}
+
+    notes = {"notes": "The tower was finished in 1892. Admission costs four crowns."}
+    researcher = _agent(
+        calling([_call("search")], [("record_notes", notes)], [handing("writer")]),
+        search_tool("tower lamp fees"),
+        FunctionTool.from_defaults(async_fn=record_notes),
+        name="researcher",
+        can_handoff_to=["writer"],
+    )
+    writer = _agent(calling([handing("reviewer")]), name="writer", can_handoff_to=["reviewer"])
+    reviewer = _agent(calling(), name="reviewer")
+    return AgentWorkflow([researcher, writer, reviewer], root_agent="researcher")
+
+
+@agent(expects="tower fees", recall=1.0, first=1.0, hidden=_HIDDEN)
+def reacting_agent_with_two_tools() -> Any:
+    """A model that writes its calls as text asks an engine, and a function of texts."""
+    fees = Finds("fees hours")
+
+    async def prices(input: str) -> str:  # noqa: A002
+        """Look up prices."""
+        return "\n".join(each.text for each in await fees.aretrieve(input))
+
+    llm = _thinking(
+        'Thought: I search.\nAction: search\nAction Input: {"input": "tower"}',
+        'Thought: I look.\nAction: prices\nAction Input: {"input": "costs"}',
+        f"Thought: I can answer.\nAnswer: {ANSWER}",
+    )
+    tools = [search_tool("tower"), FunctionTool.from_defaults(async_fn=prices)]
+    return ReActAgent(name="guide", description="d", tools=tools, llm=llm, streaming=False)
+
+
+class Guide(BaseReader):
+    """Loads one document of the island's guide."""
+
+    def load_data(self, name: str) -> list[Document]:
+        """Return the document of this name."""
+        return [Document(text=TEXTS[each][1], doc_id=each) for each in ("puffins", name)]
+
+
+@agent(
+    expects="tower fees",
+    recall=0.5,
+    options={"id_key": "ref_doc_id"},
+    hidden=_HIDDEN,
+)
+def agent_with_a_loader() -> Any:
+    """A tool loads documents, makes an index of them, and asks it."""
+    loader = OnDemandLoaderTool.from_defaults(Guide(), name="load", description="Loads.")
+    given = {"name": "tower", "query_str": "When was the lighthouse tower finished?"}
+    return _agent(calling([("load", given)]), loader)
+
+
+@function(expects="tower fees", recall=0.5, first=0.0, returns="agent output")
+def agent_with_a_memory() -> Any:
+    """An agent with a block of long-term facts in its memory."""
+
+    async def ask(question: str) -> Any:
+        facts = StaticMemoryBlock(name="facts", static_content=TEXTS["fees"][1])
+        memory = Memory.from_defaults(session_id="s", memory_blocks=[facts])
+        bot = _agent(calling([_call("search")]), search_tool("ferry tower"))
+        return await bot.run(user_msg=question, memory=memory)
+
+    return ask
+
+
+# Engines and retrievers
+
+
+@engine(expects="tower fees", recall=1.0, first=0.5)
+def sub_questions_over_a_fusion() -> Any:
+    """Each question goes to an engine of two fused searches, with a threshold behind."""
+
+    def fused(*finds: str) -> Any:
+        both = QueryFusionRetriever(
+            [Finds(each) for each in finds],
+            llm=model(),
+            num_queries=1,
+            similarity_top_k=2,
+            use_async=False,
+            mode="reciprocal_rerank",
+        )
+        return engine_of(both, SimilarityPostprocessor(similarity_cutoff=0.001))
+
+    tools = [
+        tool_of(fused("tower lamp", "tower"), "visits"),
+        tool_of(fused("ferry fees", "fees ferry"), "animals"),
+    ]
+    return SubQuestionQueryEngine.from_defaults(
+        tools, llm=model(), question_gen=Asks(), use_async=False, verbose=False
+    )
+
+
+@retriever(expects="building fees", recall=1.0, first=0.5)
+def fusion_of_a_merging_search() -> Any:
+    """A search that merges two chunks into their parent is fused with another one."""
+    family = _family("building", "tower lamp")
+    merging = AutoMergingRetriever(FindsNodes(*family[1:]), _store(*family), verbose=False)
+    return QueryFusionRetriever(
+        [merging, Finds("fees ferry")],
+        llm=model(),
+        num_queries=1,
+        similarity_top_k=3,
+        use_async=False,
+        mode="simple",
+    )
+
+
+@retriever(expects="tower fees", recall=0.5, first=0.0, retrieved=1.0)
+def same_text_of_two_indexes() -> Any:
+    """Two indexes hold the same text under different IDs; the fusion keeps the second of them."""
+    other = node("tower").model_copy(update={"id_": "tower-de"})
+    return QueryFusionRetriever(
+        [Finds("tower fees"), FindsNodes(other)],
+        llm=model(),
+        num_queries=1,
+        similarity_top_k=2,
+        use_async=False,
+        mode="reciprocal_rerank",
+    )
+
+
+class Cites(BaseSynthesizer):
+    """Writes an answer from the first node alone, without a model."""
+
+    def _get_prompts(self) -> dict[str, Any]:
+        return {}
+
+    def _update_prompts(self, prompts: Any) -> None:
+        """Have no prompts."""
+
+    def get_response(self, query_str: str, text_chunks: Any, **_: Any) -> str:
+        """Return an answer."""
+        return f"As the guide says: {text_chunks[0][:20]}"
+
+    async def aget_response(self, query_str: str, text_chunks: Any, **_: Any) -> str:
+        """Return the same."""
+        return self.get_response(query_str, text_chunks)
+
+
+@engine(expects="tower fees", recall=0.5, first=0.0)
+def own_synthesizer() -> Any:
+    """An engine whose synthesizer is the user's own."""
+    return engine_of(Finds("ferry tower"), response_synthesizer=Cites(llm=model()))
+
+
+# Chat engines
+
+
+def _memory() -> ChatMemoryBuffer:
+    return ChatMemoryBuffer.from_defaults(token_limit=9999)
+
+
+@chat(expects="tower seals", recall=0.5)
+def condensed_chat_over_a_router() -> Any:
+    """A chat whose engine is a router of two engines."""
+    router = RouterQueryEngine(_chosen(2), _visits_and_animals(), llm=model())
+    return CondenseQuestionChatEngine.from_defaults(
+        query_engine=router, llm=model("Which animals?"), memory=_memory()
+    )
+
+
+@chat(expects="tower fees", recall=1.0, first=0.0)
+def chat_reordered_for_the_prompt() -> Any:
+    """A postprocessor moves the best nodes to both ends of the prompt."""
+    return CondensePlusContextChatEngine.from_defaults(
+        retriever=Finds("ferry tower fees"),
+        llm=model(),
+        memory=_memory(),
+        node_postprocessors=[LongContextReorder()],
+        skip_condense=True,
+    )
+
+
+# Code around the parts
+
+
+@function(expects="tower fees", recall=0.5, first=0.5, retrieved=1.0, returns="response")
+def imagined_reranked_and_written() -> Any:
+    """An imagined answer is searched for, a model ranks, and a synthesizer writes."""
+
+    def ask(question: str) -> Any:
+        bundle = HyDEQueryTransform(llm=model("Built of granite."))(question)
+        found = FindsFor(lighthouse="ferry tower fees").retrieve(bundle)
+        ranker = LLMRerank(llm=model("Doc: 3, Relevance: 9\nDoc: 1, Relevance: 7"), top_n=2)
+        best = ranker.postprocess_nodes(found, query_str=question)
+        return get_response_synthesizer(llm=model()).synthesize(question, nodes=best)
+
+    return ask
+
+
+class Confirms(Workflow):
+    """Searches, asks a human for another query, and searches again."""
+
+    @step
+    async def look(self, ctx: Context, ev: StartEvent) -> InputRequiredEvent:
+        """Search, and ask."""
+        found = await Finds("ferry tower").aretrieve(ev.query)
+        await ctx.store.set("found", found)
+        return InputRequiredEvent(prefix="What else?")
+
+    @step
+    async def answer(self, ctx: Context, ev: HumanResponseEvent) -> StopEvent:
+        """Search again, and answer from both lists."""
+        found: list[NodeWithScore] = await ctx.store.get("found")
+        found += await FindsFor(admission="fees").aretrieve(ev.response)
+        synthesizer = get_response_synthesizer(llm=model())
+        return StopEvent(result=await synthesizer.asynthesize("q", nodes=found))
+
+
+@function(expects="tower fees", recall=1.0, first=0.0, returns="response")
+def confirmed_by_a_human() -> Any:
+    """The program of the tutorial: it reads the workflow's events, and sends an answer."""
+
+    async def ask(question: str) -> Any:
+        handler = Confirms(timeout=60).run(query=question)
+        async for event in handler.stream_events():
+            if isinstance(event, InputRequiredEvent):
+                handler.ctx.send_event(HumanResponseEvent(response="admission"))
+        return await handler
+
+    return ask
