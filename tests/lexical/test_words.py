@@ -14,6 +14,7 @@ from fullrecall.lexical.words.numbers import (
     numbers,
     weekdays,
 )
+from fullrecall.lexical.words.tokens import may_hold, read_words
 
 
 def only(text: str) -> Number:
@@ -153,3 +154,19 @@ def test_long_text_is_read(piece: str) -> None:
     assert len(denials(text)) <= len(text)
     assert len(denied_keys(text)) <= len(text)
     assert len(months(text)) <= 12
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "She won; mice ran; studies were denied, boxes tried and planned.",
+        "It isn't 45%, $3 or twenty-five pounds, nor the third of 1,000 degrees.",
+        "Beyoncé’s ÉTUDES, naïve ﬁnancial straße, e\u0301tude, İstanbul, don’t",
+        "東京都 한국어 हिन्दी ёжик x2 3D 2nd o'clock Ⅳ ½",
+    ],
+)
+def test_a_text_may_hold_its_own_words(text: str) -> None:
+    """However they are written; a word that no spelling of these has is told to be absent."""
+    keys = {word.key for word in read_words(text)}
+    assert may_hold(text, keys)
+    assert not may_hold(text, {*keys, "quartz"})

@@ -28,7 +28,7 @@ from fullrecall.lexical.words.languages import function_words, language_of
 from fullrecall.lexical.words.names import Name, names
 from fullrecall.lexical.words.negations import denials, denied_keys, denies
 from fullrecall.lexical.words.numbers import excludes, may_stand_for, months, numbers, weekdays
-from fullrecall.lexical.words.tokens import Word, alike, read_words
+from fullrecall.lexical.words.tokens import Word, alike, may_hold, read_words
 
 _MOSTLY = 0.75
 _FEWEST = 2  # content words of a claim that a sentence can state word for word
@@ -306,7 +306,9 @@ def stating(claim: str, contexts: Mapping[int, str]) -> Iterator[int]:
 
 def _states(context: str, claim: str) -> bool:
     claim_keys = content_keys(claim)
-    if len(claim_keys) < _FEWEST or not claim_keys <= content_keys(context):
+    if len(claim_keys) < _FEWEST or not may_hold(context, claim_keys):
+        return False  # most contexts: their words are not read
+    if not claim_keys <= content_keys(context):
         return False
     language = language_of(context) or "en"
     is_denial = denies(claim, language)

@@ -341,8 +341,9 @@ class RemoteModel(ABC):
 
 def _check_address(base_url: str) -> None:
     if not base_url.startswith(("http://", "https://")):
-        address = redacted(base_url)
-        raise ParameterError(f"must begin with http:// or https://, got {address!r}", "base_url")
+        # Before an @, any character may belong to a password.
+        address = "another address" if "@" in base_url else repr(redacted(base_url))
+        raise ParameterError(f"must begin with http:// or https://, got {address}", "base_url")
     try:
         parts = urlsplit(base_url)
         _ = parts.port

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
 from fullrecall._util.caches import remembered, remembered_words
@@ -152,6 +152,21 @@ def stem(word: str) -> str:
     if len(word) > _SHORT and word.endswith("e"):
         word = word[:-1]
     return word[:-1] + "i" if len(word) >= _SHORT and word.endswith("y") else word
+
+
+_OTHERWISE_WRITTEN = {"not", *_SIGNS.values(), *map(stem, _IRREGULAR.values())}
+"""Keys of words that may be written in an unlike form: "isn't", "%", "won"."""
+
+
+def may_hold(text: str, keys: Iterable[str]) -> bool:
+    """Return False only if `text` certainly lacks a word with one of these keys; fast."""
+    folded = _without_accents(text)
+    # A stem is how its word begins, but for the last letter: "studi" of "studies".
+    return all(
+        key[:-1] in folded
+        for key in keys
+        if key.isascii() and key.isalpha() and key not in _OTHERWISE_WRITTEN
+    )
 
 
 def alike(key: str, other: str) -> bool:
