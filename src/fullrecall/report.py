@@ -251,7 +251,8 @@ def evaluate(
     - `max_concurrency`: requests on their way at a time, 16 by default; each model is asked less
       for as long as its endpoint answers that its rate limit is exceeded.
     - `timeout`: seconds for one request, 60 by default, None for no bound. `deadline`: seconds for
-      the whole run; samples that were not measured by then are unscored. Default: None.
+      the whole run; samples that were not measured by then are unscored. An input that takes long
+      to read is not read to its end: `report.stopped` says so. Default: None.
     - `retries`: how requests that fail for the moment are sent again, or how often. Default: 4.
     - `store`: a file, a `Store`, or the URL of a Redis server (`redis://host:6379/0`) that keeps
       the models' answers, so that a later run continues where this one ended, and parallel runs

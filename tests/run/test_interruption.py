@@ -263,3 +263,86 @@ def test_more_of_ctrl_c_before_any_line(more: int) -> None:
         assert not pressed.hung, f"Ctrl-C before line {nth} ended nothing"
         if not pressed.was_reached:
             break
+
+
+class TestReading:
+    """An input that never ends, or never gives its next sample, defeats neither end of a run."""
+
+    @pytest.fixture(autouse=True)
+    def _soon(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr("fullrecall.run.work.AFTER_DEADLINE", 0.01)
+        monkeypatch.setattr("fullrecall.run.drivers.AFTER_DEADLINE", 0.01)
+
+    @staticmethod
+    def stuck(then: Callable[[], object] = lambda: None) -> Iterator[Sample]:
+        """Yield two samples, and hang."""
+        yield from samples(2)
+        then()
+        threading.Event().wait(60)
+        pytest.fail("the run waited for the samples")
+
+    @pytest.mark.skipif(sys.platform == "win32", reason="signals as on POSIX systems")
+    @pytest.mark.parametrize("chosen", [IdRecall(), None], ids=["ids", "judged"])
+    def test_ctrl_c_while_samples_hang(self, chosen: IdRecall | None) -> None:
+        """The rows before are kept."""
+        scorer_used = chosen or scorer(DelayedModel())
+        with pytest.raises(Interrupted) as caught:
+            evaluate(
+                self.stuck(lambda: os.kill(os.getpid(), signal.SIGINT)), scorer_used, progress=False
+            )
+        assert len(caught.value.report) == 2
+
+    @pytest.mark.skipif(sys.platform == "win32", reason="signals as on POSIX systems")
+    def test_the_deadline_while_samples_hang(self, tmp_path: Path) -> None:
+        """The report says that samples are missing, and an output is finished by the next run."""
+        path = tmp_path / "rows.jsonl"
+        report = evaluate(self.stuck(), IdRecall(), progress=False, deadline=0.05, output=path)
+        assert (
+            report.stopped
+            == "the run was stopped: the deadline passed before all samples were read"
+        )
+        assert len(report) <= 2
+        whole = evaluate(samples(9), IdRecall(), progress=False, output=path)
+        assert (len(whole), whole.stopped) == (9, None)
+
+    @pytest.mark.parametrize("chosen", [IdRecall(), None], ids=["ids", "judged"])
+    @pytest.mark.parametrize("is_async", [False, True])
+    def test_the_deadline_while_samples_never_end(
+        self, chosen: IdRecall | None, *, is_async: bool
+    ) -> None:
+        """Some samples after the deadline are unscored with that reason; then the run ends."""
+        endless = (sample for _ in count() for sample in samples(2))
+        options: Any = {"progress": False, "deadline": 1e-9}
+        asked = chosen or scorer(DelayedModel())
+        if is_async:
+            report = asyncio.run(aevaluate(endless, asked, **options))
+        else:
+            report = evaluate(endless, asked, **options)
+        assert {row.results[0].status for row in report} <= {Status.UNSCORED}
+        assert "the deadline passed before all samples were read" in str(report.stopped)
+
+    def test_the_deadline_of_an_awaited_run_whose_samples_hang(self) -> None:
+        """The rows before are kept, though the thread that reads hangs."""
+        over = threading.Event()
+
+        def stuck() -> Iterator[Sample]:
+            yield from samples(2)
+            over.wait()
+
+        try:
+            report = asyncio.run(aevaluate(stuck(), IdRecall(), progress=False, deadline=0.5))
+        finally:
+            over.set()
+        assert (len(report), report.complete) == (2, False)
+
+    @pytest.mark.skipif(sys.platform == "win32", reason="signals as on POSIX systems")
+    def test_ctrl_c_while_columns_are_compared(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        """One mapping may have a million IDs."""
+
+        def pressed(*_: object) -> None:
+            os.kill(os.getpid(), signal.SIGINT)
+            pytest.fail("the run went on")
+
+        monkeypatch.setattr("fullrecall.run.chunks._of_mappings", pressed)
+        with pytest.raises(Interrupted):
+            evaluate([{"reference_context_ids": ["a"], "retrieved_context_ids": ["a"]}], IdRecall())

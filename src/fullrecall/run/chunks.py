@@ -8,6 +8,7 @@ from itertools import accumulate, chain, pairwise, zip_longest
 from operator import itemgetter
 from typing import TYPE_CHECKING, Any
 
+from fullrecall.run.interruption import Interruption
 from fullrecall.samples.sample import Sample, SampleLike
 from fullrecall.scorers.ids import IdRecall, id_columns
 from fullrecall.scorers.scorer import Scorer
@@ -35,7 +36,9 @@ def takes_chunks(scorers: Sequence[Scorer]) -> bool:
     return all(type(scorer) is IdRecall for scorer in scorers)
 
 
-def chunks(items: Iterable[SampleLike]) -> Iterator[Sequence[SampleLike]]:
+def chunks(
+    items: Iterable[SampleLike], interruption: Interruption
+) -> Iterator[Sequence[SampleLike]]:
     """Yield the items in chunks; raise an exception of `items` after the items before it."""
     # A list is read at once, so its chunks need no clock. A subclass may iterate in another way.
     if type(items) is list:
@@ -45,7 +48,7 @@ def chunks(items: Iterable[SampleLike]) -> Iterator[Sequence[SampleLike]]:
     chunk: list[SampleLike] = []
     began = time.monotonic()
     try:
-        for item in items:
+        for item in interruption.reading(items):
             chunk.append(item)
             is_late = len(chunk) % _OFTEN == 0 and time.monotonic() - began > _SECONDS
             if is_late or len(chunk) >= _LARGEST:

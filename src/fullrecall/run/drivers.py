@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from fullrecall.errors import RunStopped
 from fullrecall.run.limits import Limits
-from fullrecall.run.work import Run, Work
+from fullrecall.run.work import AFTER_DEADLINE, Overdue, Run, Work
 from fullrecall.samples.sample import Sample
 from fullrecall.table.row import Row
 
@@ -39,24 +39,43 @@ _GRACE_SECONDS = 5.0
 class _SampleReader:
     """Reads samples with their positions; keeps their exception until no sample is in flight."""
 
-    def __init__(self, samples: Iterable[Sample], first: int) -> None:
+    def __init__(self, samples: Iterable[Sample], run: Run) -> None:
         self.error: Exception | None = None
-        self._samples = enumerate(samples, start=first)
+        self._run = run
+        self._samples = enumerate(run.interruption.reading(samples), start=run.first)
+        self._late_at: float | None = None
+        self.prepared: list[Work] = []
+        """The samples of the last call of `works`, which may still run."""
 
     def draw(self) -> tuple[int, Sample] | None:
-        """Return the next position and sample; None at the end, and after an exception."""
+        """Return the next position and sample; None at the end, and after an exception.
+
+        Returns None, too, soon after the deadline and after Ctrl-C.
+        """
+        interruption = self._run.interruption
+        if self._run.seconds_left() == 0:
+            now = time.monotonic()
+            self._late_at = now if self._late_at is None else self._late_at
+            interruption.is_late |= now > self._late_at + AFTER_DEADLINE
+        if interruption.is_late:
+            self.error = Overdue()
+            return None
         try:
             return next(self._samples, None)
+        except KeyboardInterrupt:
+            if interruption.is_repeated or not (interruption.is_asked or interruption.is_late):
+                raise
+            self.error = Overdue()
         except Exception as error:  # noqa: BLE001 - raised again by `_finish`
             self.error = error
-            return None
+        return None
 
-    def works(self, run: Run, room: int = 1) -> list[Work]:
+    def works(self, room: int = 1) -> list[Work]:
         """Return the next samples, prepared, until `room` of them ask or a moment has passed."""
         began = time.monotonic()
-        works: list[Work] = []
+        self.prepared = works = []
         while room > 0 and (drawn := self.draw()) is not None:
-            works.append(run.work(*drawn))
+            works.append(self._run.work(*drawn))
             room -= works[-1].asks
             if time.monotonic() - began > _READING_SECONDS:
                 break
@@ -71,7 +90,7 @@ def rows_of(samples: Iterable[Sample], run: Run) -> Generator[Row]:
     """
     from fullrecall.run.address import opened
 
-    reader = _SampleReader(samples, run.first)
+    reader = _SampleReader(samples, run)
     with opened(run.limits.store) as ledger:
         while not run.interruption.is_asked and (drawn := reader.draw()) is not None:
             work = run.work(*drawn)
@@ -99,7 +118,7 @@ def _side_by_side(
                     yield from portal.call(engine.turn, works)
                     while _made_calls(run, engine):
                         yield from portal.call(engine.turn, [])
-                    works = [] if engine.is_over else reader.works(run, engine.room)
+                    works = [] if engine.is_over else reader.works(engine.room)
                 while not engine.is_empty:
                     yield from portal.call(engine.rest)
                     _made_calls(run, engine)
@@ -134,20 +153,31 @@ async def arows_of(samples: Iterable[Sample], run: Run) -> AsyncGenerator[Row]:
     from fullrecall.run.address import opened
 
     loop = asyncio.get_running_loop()
-    # One thread: two must not enter the user's iterator.
-    thread = ThreadPoolExecutor(1, thread_name_prefix="fullrecall")
+    # One thread reads: two must not enter the user's iterator, which may hang.
+    threads = [ThreadPoolExecutor(1, thread_name_prefix="fullrecall") for _ in range(2)]
 
-    async def away(function: Callable[..., T], *arguments: object) -> T:
+    async def away(function: Callable[..., T], *arguments: object, nth: int = 0) -> T:
         called = partial(contextvars.copy_context().run, function, *arguments)
-        return await loop.run_in_executor(thread, called)
+        return await loop.run_in_executor(threads[nth], called)
 
-    reader = _SampleReader(samples, run.first)
+    async def read() -> list[Work]:
+        seconds = run.reading_seconds
+        left = None if seconds is None else max(AFTER_DEADLINE, seconds - run.seconds)
+        works = asyncio.ensure_future(away(reader.works, nth=1))
+        while not (await asyncio.wait([works], timeout=left))[0]:
+            if run.interruption.is_reading:
+                reader.error = Overdue()
+                return list(reader.prepared)
+            left = AFTER_DEADLINE
+        return works.result()
+
+    reader = _SampleReader(samples, run)
     opening = opened(run.limits.store)
     try:
         # Away from the loop: opening and closing a ledger wait for the disk.
         engine = await _engine(run, await away(opening.__enter__), away)
         try:
-            while not engine.is_over and (works := await away(reader.works, run)):
+            while not (engine.is_over or reader.error) and (works := await read()):
                 for row in await engine.turn(works):
                     yield row
             while rows := await engine.rest():
@@ -161,7 +191,8 @@ async def arows_of(samples: Iterable[Sample], run: Run) -> AsyncGenerator[Row]:
         _finish(run, reader.error, engine.door.stopped)
     finally:
         # Without waiting: the user's iterator may hang, and this is the user's loop.
-        thread.shutdown(wait=False)
+        for thread in threads:
+            thread.shutdown(wait=False)
 
 
 async def _engine(

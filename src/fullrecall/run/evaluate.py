@@ -21,7 +21,6 @@ from fullrecall._util.counts import counted
 from fullrecall._util.dataframes import is_frame
 from fullrecall._util.ending import ending
 from fullrecall._util.parameters import check_choice
-from fullrecall._util.pieces import watched
 from fullrecall._util.warning import warn
 from fullrecall.errors import FullrecallError, InputError, Interrupted, ParameterError, ReportError
 from fullrecall.measures import Measure
@@ -97,7 +96,7 @@ def evaluated(
     total = length_hint(samples)
     kept, samples = _unfinished(samples, run, options)
     reporting = _reporting(run, options, total, make, kept)
-    with interruptible() as run.interruption, reporting as scored:
+    with interruptible(run.reading_seconds) as run.interruption, reporting as scored:
         if run.asks_nobody and options.reads_no_row and takes_chunks(run.scorers):
             _score_chunks(samples, run, scored)
         else:
@@ -147,10 +146,10 @@ def _score_chunks(samples: Iterable[SampleLike], run: Run, scored: _Scored[AnyEv
     from fullrecall.run.chunks import chunks, part_of
 
     as_sample = ItemReader(run.scorers)
-    for chunk in chunks(samples if type(samples) is list else _items(samples)):
+    for chunk in chunks(samples if type(samples) is list else _items(samples), run.interruption):
         first = scored.count + 1
         try:
-            with watched(run.check):  # one row may take long
+            with run.interruption.at_once():  # one row may take long
                 part = part_of(chunk, first, run.scorers, as_sample)
         except InputError as error:
             if error.line is not None and error.line > first:
@@ -251,6 +250,7 @@ def _reporting(
     Ctrl-C becomes `Interrupted`; any other exception gets the attribute `report`.
     """
     from fullrecall.run.progress import Meter
+    from fullrecall.run.work import Overdue
 
     report = make([scorer.method for scorer in run.scorers])
     report.origin = _origin(run)
@@ -263,6 +263,8 @@ def _reporting(
     try:
         with closing(meter), scored.writing():
             yield scored
+    except Overdue as late:
+        report.stopped = ending(late)
     except (Exception, KeyboardInterrupt) as error:
         # A second Ctrl-C may interrupt the cleanup, which then raises other exceptions.
         if run.interruption.is_repeated or isinstance(error, KeyboardInterrupt):

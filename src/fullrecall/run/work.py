@@ -29,6 +29,17 @@ if TYPE_CHECKING:
     from fullrecall.samples.retrieval import Retriever, View
 
 
+AFTER_DEADLINE = 0.5
+"""Seconds after the deadline in which samples are still read, to be in the report as unscored."""
+
+
+class Overdue(Exception):  # noqa: N818 - it ends a run that returns its report
+    """The deadline passed, and reading the other samples would take long."""
+
+    def __init__(self) -> None:
+        super().__init__("the deadline passed before all samples were read")
+
+
 @dataclass(frozen=True, slots=True)
 class Begun:
     """A flow that waits for answers to its asks, and the place of its result."""
@@ -107,6 +118,11 @@ class Run:
     def seconds(self) -> float:
         """The seconds that the run has taken so far."""
         return time.monotonic() - self._began
+
+    @property
+    def reading_seconds(self) -> float | None:
+        """The seconds in which samples are read: a little longer than the deadline, or None."""
+        return None if self.limits.deadline is None else self.limits.deadline + AFTER_DEADLINE
 
     def seconds_left(self) -> float | None:
         """Return the seconds until the deadline, not below 0; None without one."""
