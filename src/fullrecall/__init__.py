@@ -57,7 +57,8 @@ def __getattr__(name: str) -> object:
         if not name.startswith("_") and name in import_module("fullrecall.measures").__all__:
             # Of an `AttributeError`, `from fullrecall import nDCG` would not show the text.
             raise ImportError(f"{where}: import it from fullrecall.measures") from None
-        if "ContextRecall" in name or name.startswith("Contextual"):  # of ragas and deepeval
+        letters = name.replace("_", "").lower()
+        if "contextrecall" in letters or letters.startswith("contextual"):  # ragas and deepeval
             raise ImportError(
                 f"{where}: ClaimRecall scores a reference answer, TextRecall reference contexts"
             ) from None

@@ -34,6 +34,19 @@ def test_importing_the_command_line_is_light() -> None:
     assert found.stdout.strip() == "[]"
 
 
+def test_the_help_of_all_commands_needs_no_other_module() -> None:
+    """The command line prints by itself what typer's group prints, and names each option."""
+    code = "import sys, fullrecall.cli; fullrecall.cli.main(); print('typer' in sys.modules)"
+    for flag in ("-h", "--help"):
+        argv = [sys.executable, "-c", code, flag]
+        done = subprocess.run(argv, capture_output=True, text=True, check=True)
+        assert done.stdout == run(flag).stdout + "False\n"
+    group: Any = typer.main.get_command(app)
+    flags = {flag for parameter in group.params for flag in parameter.opts}
+    assert {"--version", "--install-completion", "--show-completion"} == flags
+    assert all(f"  {flag} " in run("--help").stdout for flag in flags)
+
+
 @cache
 def commands() -> dict[str, Any]:
     """Return each command by the words that call it."""

@@ -258,3 +258,21 @@ def test_a_scorer_s_own_failure_is_counted_and_explained(
     assert "1 unscored in id_recall: id_recall raised RuntimeError: out of order" in " ".join(
         result.stdout.split()
     )
+
+
+@pytest.mark.parametrize(
+    ("words", "way"),
+    [
+        ("missed report.jsonl", "Choose one of demo, read, evaluate,"),
+        ("calibrate report.jsonl", "Did you mean 'judge calibrate'?"),
+        ("evalute a.jsonl", "Did you mean 'evaluate'?"),
+        ("testset .", "Choose one of generate, check,"),
+        ("gate a.jsonl --min 0.8", "Possible options: --min-recall"),
+        ("gate a.jsonl recall@5>=0.8", "a required value is an option, --require"),
+    ],
+)
+def test_a_wrong_word_is_told_the_right_one(words: str, way: str) -> None:
+    """A command or option that does not exist is answered with those that do."""
+    result = run(*words.split())
+    assert result.exit_code == 2
+    assert way in " ".join(result.stderr.split())

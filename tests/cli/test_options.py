@@ -15,7 +15,7 @@ import fullrecall
 from fullrecall import Report
 from fullrecall._util.naming import parameter
 from fullrecall.calibration import calibrate
-from fullrecall.cli.commands import COMMANDS, CommandTable
+from fullrecall.cli.overview import COMMANDS, CommandTable
 from fullrecall.diagnosis import diagnose
 from fullrecall.testset import CompletedSet, check, complete, follow, generate, to_review
 

@@ -6,6 +6,7 @@ the output closed it.
 
 from __future__ import annotations
 
+import os
 import signal
 import sys
 from io import TextIOWrapper
@@ -20,8 +21,14 @@ else:
 
 
 def main() -> None:
-    """Run the command line; never returns."""
+    """Run the command line; exits with a code, and returns after the help of all commands."""
     try:
+        if sys.argv[1:] in (["-h"], ["--help"]) and "_FULLRECALL_COMPLETE" not in os.environ:
+            from fullrecall.cli.overview import overview
+            from fullrecall.cli.streams import write
+
+            write(overview() + "\n")
+            return
         # Loaded here, since loading takes long enough to be interrupted.
         from fullrecall.cli.commands import app
 

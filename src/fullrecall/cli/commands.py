@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from importlib import import_module
-from typing import Annotated, Any, TypeAlias
+from typing import Annotated, Any
 
 import typer
 from typer.core import TyperCommand, TyperGroup
+
+from fullrecall.cli.overview import ABOUT, COMMANDS, CommandTable, overview
 
 _USUAL = {"--metric": "--measure", "--metrics": "--measure", "--top-k": "--k", "--topk": "--k"}
 """Options as other tools call them."""
@@ -31,9 +32,16 @@ class Command(TyperCommand):
         try:
             return super().parse_args(ctx, args)
         except Exception as error:  # its class has no public name
-            ours = _USUAL.get(getattr(error, "option_name", ""))
-            if any(ours in parameter.opts for parameter in self.params):
-                vars(error)["possibilities"] = [ours]
+            given = getattr(error, "option_name", "")
+            options = [each for parameter in self.params for each in parameter.opts]
+            begun = [each for each in options if given and each.startswith(given)]
+            ours = [_USUAL[given]] if _USUAL.get(given) in options else begun
+            if ours:
+                vars(error)["possibilities"] = ours
+            message = getattr(error, "message", "")
+            if message.startswith("Got unexpected extra") and "--require" in options:
+                way = "a required value is an option, --require 'recall@10>=0.9'"
+                vars(error)["message"] = f"{message}: {way}"
             raise
 
     def invoke(self, ctx: Any) -> Any:
@@ -79,38 +87,6 @@ def laid_out(text: str) -> str:
     return "\n\n".join(f"\b\n{each}" if "\n " in each else each for each in paragraphs)
 
 
-CommandTable: TypeAlias = Mapping[str, tuple["str | CommandTable", str]]
-"""Where each command is, `module:function` or commands below it, and the summary of its help."""
-
-_JUDGE: CommandTable = {
-    "label": ("calibration:label", "Sample claims of a judged report to label."),
-    "calibrate": ("calibration:calibrate", "Measure a judge against human labels."),
-}
-_TESTSET: CommandTable = {
-    "generate": ("testset:generate", "Write questions about documents, with references."),
-    "check": ("testset:check", "Check IDs, offsets, near-duplicates, copied words."),
-    "complete": ("testset:complete", "Judge what retrievers found and nobody labeled."),
-    "review": ("testset:review", "Draw questions for people to review; apply decisions."),
-    "follow": ("testset:follow", "Move the labels of a set to a new corpus."),
-    "export": ("testset:export", "Write a set in the form of another tool."),
-}
-COMMANDS: CommandTable = {
-    "demo": ("demo:demo", "Find, fix and guard a defect of a real search: no key, no download."),
-    "read": ("reading:read", "Show how a file is read, and its first sample."),
-    "evaluate": ("evaluation:evaluate", "Score a file of samples."),
-    "summary": ("summary:summary", "Summarize a saved report."),
-    "compare": ("comparison:compare", "Compare saved reports of the same questions."),
-    "smallest-k": ("smallest_k:smallest_k", "Find the smallest k that reaches a mean."),
-    "choose": ("choice:choose", "Choose among retrievers by asking the same questions."),
-    "gate": ("gate:gate", "Decide in CI whether a report is good enough."),
-    "diagnose": ("diagnosis:diagnose", "Show why targets were missed, and what to change."),
-    "page": ("page:page", "Write a web page of saved reports."),
-    "doctor": ("doctor:doctor", "Check the installation: versions, extras, what works."),
-    "judge": (_JUDGE, "Measure a judge of claims."),
-    "testset": (_TESTSET, "Make test sets from documents, check, complete, and review them."),
-}
-
-
 class Deferred(Command):
     """A command as the list of commands shows it; its module is loaded when it is run."""
 
@@ -135,7 +111,28 @@ class Deferred(Command):
         return typer.main.get_command(own)
 
 
-def _group(table: CommandTable, **attributes: Any) -> TyperGroup:
+class CommandGroup(TyperGroup):
+    """A group of commands that names them all for one that it does not have."""
+
+    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
+        """Return the command of the first word; suggest others if there is none."""
+        try:
+            return super().resolve_command(ctx, args)
+        except Exception as error:  # its class has no public name
+            message = getattr(error, "message", "")
+            if message.startswith("No such command") and "Did you mean" not in message:
+                vars(error)["message"] = f"{message} {self._way(args[0])}"
+            raise
+
+    def _way(self, name: str) -> str:
+        """Return the command of a group below that has this name, or all of this group."""
+        for group, command in self.commands.items():
+            if name in getattr(command, "commands", {}):
+                return f"Did you mean '{group} {name}'?"
+        return f"Choose one of {', '.join(self.commands)}."
+
+
+def _group(table: CommandTable, **attributes: Any) -> CommandGroup:
     """Return a group of commands, each loaded when it is run."""
     commands: dict[str, Any] = {
         name: Deferred(name, summary, source)
@@ -143,26 +140,19 @@ def _group(table: CommandTable, **attributes: Any) -> TyperGroup:
         else _group(source, name=name, help=summary, no_args_is_help=True, rich_markup_mode=None)
         for name, (source, summary) in table.items()
     }
-    return TyperGroup(commands=commands, **attributes)
+    return CommandGroup(commands=commands, **attributes)
 
 
-class Commands(TyperGroup):
+class Commands(CommandGroup):
     """The group of all commands."""
 
     def __init__(self, **attributes: Any) -> None:
         super().__init__(**{**attributes, "commands": _group(COMMANDS).commands})
 
+    def get_help(self, ctx: Any) -> str:  # noqa: ARG002 - typer calls it so
+        """Return the help of the command line."""
+        return overview()
 
-_HELP = laid_out("""\
-How much of what a question needs does your retriever find?
-
-Measures context recall: by document ID, text, characters, entities, and claims.
-
-Start here:
-  fullrecall demo
-  fullrecall evaluate answers.jsonl --k 5 --missed 20
-  fullrecall gate report.jsonl --min-recall 0.9 --k 10
-""")
 
 app = typer.Typer(
     name="fullrecall",
@@ -187,6 +177,6 @@ _VERSION = typer.Option(
 )
 
 
-@app.callback(help=_HELP)
+@app.callback(help=ABOUT)
 def _fullrecall(*, version: Annotated[bool, _VERSION] = False) -> None:
     """Take the options before a command."""

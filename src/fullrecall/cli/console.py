@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import sys
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -13,6 +12,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 import typer
 
 from fullrecall._util import naming
+from fullrecall.cli.streams import write
 from fullrecall.errors import FullrecallError, InputError, MissingExtraError, ParameterError
 from fullrecall.show import terminal
 
@@ -21,25 +21,11 @@ if TYPE_CHECKING:
 
 WRONG_INPUT = 2
 INTERRUPTED = 130
-PIPE_CLOSED = 141  # 128 + SIGPIPE, the shell's code for any program that this signal ends
 
 
 def show(*parts: RenderableType) -> None:
     """Print `parts` on standard output, one below another."""
     write(terminal.printed(terminal.console(sys.stdout), parts))
-
-
-def write(text: str) -> None:
-    """Write `text` to standard output; exit quietly if its reader has closed it (`… | head`)."""
-    if sys.stdout is None:  # closed by the program that started this one
-        return
-    try:
-        sys.stdout.write(text)
-        sys.stdout.flush()
-    except BrokenPipeError:
-        # Python flushes once more at exit, which would fail again, and aloud.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        raise typer.Exit(PIPE_CLOSED) from None
 
 
 def write_json(values: Any) -> None:

@@ -38,7 +38,7 @@ def demo(
         options.output(metavar="DIRECTORY", help="Save both reports and their pages here."),
     ] = None,
 ) -> None:
-    """Find, fix and guard a defect of a real search: no key, no download.
+    """Find, fix and guard a defect of a search: no key, no download.
 
     SQLite's full-text search answers 63 questions from the 166 help pages of an invented town's
     library. Its recall is bad; the demo finds the cause, measures the fix, and guards it.

@@ -17,7 +17,8 @@ import typer
 from packaging.requirements import Requirement
 
 from fullrecall.cli import options
-from fullrecall.cli.console import show, write, write_json
+from fullrecall.cli.console import show, write_json
+from fullrecall.cli.streams import write
 from fullrecall.show import terminal
 from fullrecall.show.sheet import Line, Section, Sheet
 from fullrecall.show.text import NOTHING

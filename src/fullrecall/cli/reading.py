@@ -9,8 +9,9 @@ import typer
 from typer import Argument
 
 from fullrecall.cli import options
-from fullrecall.cli.console import write, write_json
+from fullrecall.cli.console import write_json
 from fullrecall.cli.source import FieldOption, FormatOption, RowsOption, fields_of
+from fullrecall.cli.streams import write
 from fullrecall.files.plans import REFERENCES
 
 if TYPE_CHECKING:

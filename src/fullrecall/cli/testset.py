@@ -12,10 +12,11 @@ from typer import Argument, Option
 
 from fullrecall._util.counts import counted
 from fullrecall.cli import options
-from fullrecall.cli.console import write, write_json
+from fullrecall.cli.console import write_json
 from fullrecall.cli.judge import judge_of, model_of
 from fullrecall.cli.outputs import check_output
 from fullrecall.cli.source import FieldOption, RowsOption, samples_of
+from fullrecall.cli.streams import write
 from fullrecall.files.text_files import existing_file, text_lines
 from fullrecall.lexical import LexicalJudge
 from fullrecall.read import read, write_jsonl

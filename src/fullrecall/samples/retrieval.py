@@ -14,6 +14,7 @@ from typing import Any, Literal, Protocol, TypeAlias, get_args, runtime_checkabl
 
 from fullrecall._util.parameters import check_choice
 from fullrecall._util.values import shown
+from fullrecall.errors import InputError
 from fullrecall.samples.calls import (
     Call,
     KnownContexts,
@@ -138,11 +139,11 @@ class Retrieval:
 
         A list may be any result of a retriever; texts that look like IDs are IDs. A context has
         its best rank within a call, and the number of the first call that returned it.
-        Raises `InputError` for a list that cannot be read, `ValueError` for other arguments.
+        Raises `InputError` for a list that cannot be read, and for other arguments.
         """
         for search in searches:
             if not isinstance(search, tuple) or [*map(type, search[:1]), len(search)] != [str, 2]:
-                raise ValueError(f"expected a pair (query, found), got {shown(search)}")
+                raise InputError(f"expected a pair (query, found), got {shown(search)}")
         calls = [
             Call(tool, query, contexts_of(found, strings_are_ids=True)) for query, found in searches
         ]

@@ -1,0 +1,21 @@
+"""Writing to standard output, which another program may read and close."""
+
+from __future__ import annotations
+
+import os
+import sys
+
+PIPE_CLOSED = 141  # 128 + SIGPIPE, the shell's code for any program that this signal ends
+
+
+def write(text: str) -> None:
+    """Write `text` to standard output; exit quietly if its reader has closed it (`… | head`)."""
+    if sys.stdout is None:  # closed by the program that started this one
+        return
+    try:
+        sys.stdout.write(text)
+        sys.stdout.flush()
+    except BrokenPipeError:
+        # Python flushes once more at exit, which would fail again, and aloud.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        sys.exit(PIPE_CLOSED)
