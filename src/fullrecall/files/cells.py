@@ -32,14 +32,14 @@ _LONGEST_PYTHON = 1 << 20
 """Characters of a list in Python's notation that is read."""
 
 _FILE = re.compile(
-    r"\w://|::|\.(pdf|md|mdx|txt|rst|html?|docx?|xlsx?|pptx?|csv|json|xml|py|ya?ml)\b"
+    r"\w://|::|§\s?\d|\.(pdf|md|mdx|txt|rst|html?|docx?|xlsx?|pptx?|csv|json|xml|py|ya?ml)\b"
 )
 _SEVERAL = re.compile(r"; | \| ")
 _PLACE = re.compile(r"\S:[^\W\d_]")
 
 
 def has_mark(text: str) -> bool:
-    """Return whether a text is an ID even with blanks: it has a file's ending, a URL, or `::`.
+    """Return whether a text is an ID even with blanks: it has a file's ending, a URL, `::`, or `§`.
 
     A colon inside a word (`Act 12:annex III`) is such a mark unless the text ends a sentence.
     """
@@ -60,11 +60,25 @@ def opened(value: Any) -> Any:
 
 
 def items_of(value: Any) -> list[Any]:
-    """Return the items of a list, or of a text of one; one value is a list of one."""
+    """Return the items of a list, or of a text of one; one value is a list of one.
+
+    An object of lists of one length, as Hugging Face stores a list of objects, is that list.
+    """
     value = opened(value)
     if isinstance(value, str):
         return _separated_ids(value) or [value]
+    if is_parallel(value):
+        return [dict(zip(value, each, strict=True)) for each in zip(*value.values(), strict=True)]
     return list(value) if isinstance(value, (list, tuple)) else [value]
+
+
+def is_parallel(value: Any) -> bool:
+    """Return whether a value is an object of two or more lists of one length."""
+    if not isinstance(value, Mapping) or len(value) < 2:  # noqa: PLR2004 - one list is a list
+        return False
+    return all(isinstance(each, list) for each in value.values()) and (
+        len({len(each) for each in value.values()}) == 1
+    )
 
 
 def cell_of(field: str, column: str, value: Any) -> Any:

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from itertools import islice
 from typing import Any
 
 from fullrecall._util.dataframes import is_missing
 from fullrecall.files import usual_names as usual
-from fullrecall.files.cells import has_mark, items_of, opened, parts_of
-from fullrecall.files.paths import MISSING
+from fullrecall.files.cells import has_mark, is_parallel, items_of, opened, parts_of
+from fullrecall.files.paths import MISSING, quoted
 from fullrecall.files.plans import snake, words_of
 
 ASKING = ("?", "\uff1f", "\u061f")
@@ -41,13 +41,23 @@ def looks_gold(name: str) -> bool:
     return bool(words & usual.GOLD) and not words & usual.OTHERS
 
 
+def asks(name: str) -> bool:
+    """Return whether a name is that of a question: `question`, `Customer query`, `user_prompt`."""
+    words = frozenset(words_of(name))
+    others = usual.OTHERS | usual.DOCUMENTS | {"id", "ids", "has", "is"}
+    return snake(name) in usual.QUESTIONS or bool(words & usual.ASKED and not words & others)
+
+
 class ColumnValues:
     """A column, or a part of one: its path, the words of its name, and its values."""
 
-    def __init__(self, path: str, name: str, values: list[Any], *, is_gold: bool = False) -> None:
-        self.path, self.name, self.values = path, snake(name), values
+    def __init__(
+        self, path: str, name: str, values: list[Any], above: ColumnValues | None = None
+    ) -> None:
+        self.path, self.name, self.values, self.above = path, snake(name), values, above
         self.words = frozenset(word.rstrip("0123456789") or word for word in words_of(name))
-        self.is_gold = is_gold or bool(self.words & usual.GOLD)
+        is_below = above is not None and (above.is_gold or above.name in usual.OUTPUTS)
+        self.is_gold = bool(self.words & usual.GOLD) or is_below
         items = (item for value in values for item in items_of(value))
         self.items = [part for item in islice(items, _MOST_ITEMS) for part in parts_of(item)]
 
@@ -59,7 +69,34 @@ class ColumnValues:
     @property
     def has_lists(self) -> bool:
         """Whether one of its values is a list."""
-        return any(isinstance(opened(value), (list, tuple)) for value in self.values)
+        values = map(opened, self.values)
+        return any(isinstance(value, (list, tuple)) or is_parallel(value) for value in values)
+
+    @property
+    def are_objects(self) -> bool:
+        """Whether its values are objects, not lists of them."""
+        return bool(self.values) and all(isinstance(value, Mapping) for value in self.values)
+
+    @property
+    def is_by_id(self) -> bool:
+        """Whether its objects have IDs as keys: no two of them share a key."""
+        keys = [key for value in self.values if isinstance(value, Mapping) for key in value]
+        numbered = bool(keys) and all(map(is_number, keys))
+        return numbered or (1 < len(self.values) <= len(keys) == len(set(keys)))
+
+    def parts(self) -> list[ColumnValues]:
+        """Return the keys of its objects as columns."""
+        objects = [item for item in self.items if isinstance(item, Mapping)]
+        names = dict.fromkeys(key for each in objects for key in each if isinstance(key, str))
+        return [
+            ColumnValues(
+                f"{self.each}.{quoted(key)}",
+                key,
+                given_values([each.get(key) for each in objects]),
+                self,
+            )
+            for key in names
+        ]
 
     def is_all(self, kind: type | tuple[type, ...]) -> bool:
         """Return whether it has items, all of a type."""

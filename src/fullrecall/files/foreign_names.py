@@ -23,7 +23,8 @@ relevant: relevante relevantes pertinent pertinents rilevante rilevanti 相关 �
   релевантный релевантные
 document: documento documentos dokument dokumente documenti документ документы 文档 文件 文書 문서
   dokumen belge مستند
-source: fuente fuentes quelle quellen fundstelle fonte fonti fontes bron bronnen zrodlo источник
+citation: fundstelle fundstellen
+source: fuente fuentes quelle quellen fonte fonti fontes bron bronnen zrodlo источник
   источники 来源 出处 出典 출처 kaynak مصدر
 file: archivo archivos datei dateien fichier fichiers ficheiro ficheiros bestand plik файл файлы
   ファイル 파일
@@ -60,15 +61,19 @@ def english_words(name: str) -> list[str]:
     the text between two of them is a word.
     """
     words = re.findall(r"[0-9a-z]+|[^\W_0-9a-z]+", _bare(name.lower()))
-    if name.isascii() and not any(word in _english() for word in words):
-        return words
     return [part for word in words for part in _parts(word)]
+
+
+def _compound(word: str) -> list[str]:
+    """Return a compound, such as `musterantwort`, with its last word as the English one."""
+    ends = (n for n in range(3, len(word) - 4) if word[n:] in _english())
+    return next(([word[:n], _english()[word[n:]]] for n in ends), [word])
 
 
 def _parts(word: str) -> list[str]:
     known = _english()
     if word in known or word.isascii():
-        return [known.get(word, word)]
+        return [known[word]] if word in known else _compound(word)
     found: list[str] = []
     rest = ""
     while word:

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from datetime import date
 
 from fullrecall.files import usual_names as usual
 from fullrecall.files.cells import TRUTHS
-from fullrecall.files.columns import ASKING, ColumnValues, has_value, is_pair, looks_gold
+from fullrecall.files.columns import ASKING, ColumnValues, asks, has_value, is_pair, looks_gold
 from fullrecall.files.formats import FORMATS, RawRow, format_of
+from fullrecall.files.objects import IDS, TEXTS
 from fullrecall.files.partial_plan import HEAD, columns_at
 from fullrecall.files.paths import MISSING, condition_of, path_of
 from fullrecall.files.plans import FIELDS, REFERENCES, Given, ReadPlan, snake
-from fullrecall.files.references import IDS, TEXTS, ReferencesPlan
+from fullrecall.files.references import ReferencesPlan
 from fullrecall.samples.sample import Sample
 
 
@@ -41,6 +43,11 @@ class _Guess(ReferencesPlan):
         else:
             self._own_names()
         if not is_ours and (form is None or not form.fields):
+            self.open()
+            for part in self.parts:
+                field = FIELDS.get(part.name)
+                if field in REFERENCES and part.name not in usual.ANSWERS and "[" not in part.path:
+                    self.put(str(field), part.path)
             self._question()
             self._answers()
             self._answerable()
@@ -103,7 +110,7 @@ class _Guess(ReferencesPlan):
             return column.is_all(Mapping) and all(isinstance(v, Mapping) for v in column.values)
         is_object = any(isinstance(value, Mapping) for value in column.items)
         is_ids = field == "reference" and self.may_be_ids(column)
-        return is_ids or (is_object and field in ("reference", *TRUTHS))
+        return is_ids or (is_object and field in ("reference", "response", *TRUTHS))
 
     def _differ(self, path: str, column: ColumnValues) -> bool:
         """Return whether a row has two values in two columns of one field."""
@@ -115,29 +122,23 @@ class _Guess(ReferencesPlan):
         return False
 
     def _question(self) -> None:
+        """Take the column with the name of a question, else the only one like it."""
         if "user_input" in self.fields:
             return
-        for column in self.named(usual.QUESTIONS):
-            if column.values and all(isinstance(value, Mapping) for value in column.values):
-                continue
-            self.put("user_input", column.path)
-            return
-        for name in usual.INPUTS:
-            for column in self.named([name]):
-                parts = self.parts(column)
-                named = {part.name: part for part in parts}
-                chosen = next((named[each] for each in usual.QUESTION_PARTS if each in named), None)
-                is_alone = len(parts) == 1 and name in ("inputs", "input", "vars")
-                chosen = parts[0] if chosen is None and is_alone else chosen
-                if chosen is not None:
-                    self.put("user_input", chosen.path)
-                    return
-        asked = [
-            each for each in self.free() if _are_asked(each) and each.name not in usual.ANSWERS
-        ]
-        if len(asked) == 1:
-            self.put("user_input", asked[0].path)
-        for column in self.free():  # an object of another form: `Sample` raises the error
+        free = [each for each in self.free() if "[" not in each.path]
+        inputs = [each for each in free if each.above and each.above.name in usual.INPUTS]
+        texts = [each for each in inputs if each.name in ("text", "content")]
+        alone = [each for each in inputs if len(each.above.parts()) == 1]  # type: ignore[union-attr]
+        named = [each for name in usual.QUESTIONS for each in free if each.name == name]
+        like = [each for each in free if each.is_all(str) and asks(each.name)]
+        asked = [each for each in free if _are_asked(each) and each.name not in usual.ANSWERS]
+        claims = [each for each in free if each.name in usual.CLAIMS and each.is_all(str)]
+        exact = [each for each in named if not each.are_objects]
+        for found in (exact[:1], texts[:1], alone[:1], like, asked, claims):
+            if len(found) == 1:
+                self.put("user_input", found[0].path)
+                return
+        for column in self.top:  # an object of another form: `Sample` raises the error
             if FIELDS.get(column.name) == "user_input":
                 self.put("user_input", column.path)
 
@@ -158,56 +159,31 @@ class _Guess(ReferencesPlan):
             self.doubt(IDS, "no column has the name of references", *known[:3])
 
     def _answers(self) -> None:
+        """Take the columns with the names of answers: the reference, and the generated one."""
         has_retrieval = any(field.startswith("retriev") for field in self.fields)
-        others = [
-            each for each in self.named(usual.ANSWERS) if each.name not in ("answer", "answers")
-        ]
+        named = list(self.named(usual.ANSWERS))
         has_other = "reference" in self.fields or any(
-            each.is_all((str, int, float)) for each in others
+            each.is_all((str, int, float))
+            for each in named
+            if each.name not in ("answer", "answers")
         )
         for column in self.named(usual.RESPONSES):
-            if column.is_all(str):
+            if column.is_all(str) and column.above is None:
                 self.put("response", column.path)
-        for column in self.named(usual.ANSWERS):
-            if column.name == "answer" and (has_retrieval or has_other):
+        has_sides = has_retrieval or has_other
+        like = [each for each in self.free() if _is_answer(each, has_sides=has_sides)]
+        for column in (*named, *like):
+            if column.name == "answer" and column.above is None and has_sides:
                 self.put("response", column.path)
             elif (
-                not column.is_all(Mapping)
+                column.is_all((str, int, float, date))
                 and not self.may_be_ids(column)
                 and not self.is_bare(column)
             ):
-                self._answer(column)
-        for column in self.named(usual.OUTPUTS):
-            if column.values and all(isinstance(value, Mapping) for value in column.values):
-                self._inside(column)
-
-    def _answer(self, column: ColumnValues) -> None:
-        lists = [value for value in column.values if isinstance(value, (list, tuple))]
-        first = column.items[0] if column.items else None
-        if isinstance(first, Mapping):
-            key = next((name for name in ("text", "answer", "content") if name in first), None)
-            if key is not None:
-                self.put(
-                    "reference", f"{column.path}[0].{key}" if lists else f"{column.path}.{key}"
-                )
-            return
-        several = any(len(value) > 1 for value in lists)
-        self.put("reference", f"{column.path}[0]" if several else column.path)
-
-    def _inside(self, column: ColumnValues) -> None:
-        """Take the fields of an object of expected values."""
-        parts = self.parts(column, is_gold=True)
-        answers = {*usual.ANSWERS, *usual.RESPONSES, "result", "text", "content", "value"}
-        for part in parts:
-            field = FIELDS.get(part.name)
-            if part.name in answers and not self.may_be_ids(part):
-                self._answer(part)
-            elif field in REFERENCES and part.name not in usual.ANSWERS:
-                self.put(str(field), part.path)
-        taken = self.taken()
-        left = [part for part in parts if part.path not in taken and part.name not in usual.ANSWERS]
-        self.take(left, is_alone=True)
-        del self.columns[next(n for n, each in self.columns.items() if each is column)]
+                lists = [value for value in column.values if isinstance(value, (list, tuple))]
+                several = any(len(value) > 1 for value in lists)
+                path = f"{column.path}[0]" if several else column.path
+                self.put("reference", path.replace("[]", "[0]"))
 
     def _answerable(self) -> None:
         if "answerable" in self.fields:
@@ -215,7 +191,7 @@ class _Guess(ReferencesPlan):
         for names, mark in ((usual.REFUSALS, "!"), (usual.ANSWERABLE, "")):
             for column in self.named(names):
                 if column.are_flags or set(column.items) <= {0, 1}:
-                    self.put("answerable", f"{mark}{column.path}")
+                    self.put("answerable", f"{mark}{column.path.replace('[]', '[0]')}")
                     return
         for column in self.named(usual.KINDS):
             value = next((each for each in usual.NO_ANSWER if each in column.items), None)
@@ -242,6 +218,19 @@ class _Guess(ReferencesPlan):
             if all(isinstance(value, (str, int)) for value in own if value is not None):
                 self.put("id", column.path)
                 return
+
+
+def _is_answer(column: ColumnValues, *, has_sides: bool) -> bool:
+    """Return whether a column has an answer: by its name, or as the text of an object named so.
+
+    `has_sides` says that a column beside it may be of the other side, generated or expected.
+    """
+    if column.words & usual.OTHERS or column.name in usual.RESPONSES:
+        return False
+    if column.above is None:
+        return "answer" in column.words and not has_sides
+    is_below = not column.above.words.isdisjoint(usual.ANSWER_WORDS)
+    return "answer" in column.words or (is_below and column.name in usual.VALUES)
 
 
 def _are_asked(column: ColumnValues) -> bool:

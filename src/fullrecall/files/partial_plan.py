@@ -6,9 +6,11 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from fullrecall.files import usual_names as usual
 from fullrecall.files.cells import TRUTHS
-from fullrecall.files.columns import ColumnValues, given_values, is_number
+from fullrecall.files.columns import ColumnValues, asks, given_values, is_number
 from fullrecall.files.formats import RawRow
+from fullrecall.files.objects import of_objects
 from fullrecall.files.paths import condition_of, path_of, quoted
 from fullrecall.files.plans import Doubt, Given
 
@@ -39,6 +41,19 @@ class PartialPlan:
             if name not in self.left_out and name not in used
         }
 
+        self.top = list(self.columns.values())
+        self.parts: list[ColumnValues] = []
+        """The parts of columns that were opened."""
+
+    def open(self) -> None:
+        """Replace the columns of objects that are not documents, by their parts."""
+        taken = frozenset().union(*(columns_at(*pair) for pair in self.fields.items()))
+        for name, column in [*self.columns.items()]:
+            parts = [] if name in taken else list(_opened(column))
+            if parts:
+                del self.columns[name]
+                self.parts += parts
+
     def _values(self, name: str) -> list[Any]:
         return given_values([row.get(name) for row in self.rows[:HEAD]])
 
@@ -57,32 +72,37 @@ class PartialPlan:
         return set(self.fields.values())
 
     def free(self) -> list[ColumnValues]:
-        """Return the columns that no field has taken."""
+        """Return the columns that no field has taken, with the parts of opened ones."""
         taken = self.taken()
-        return [column for column in self.columns.values() if column.path not in taken]
+        columns = [*self.columns.values(), *self.parts]
+        return [column for column in columns if column.path not in taken]
 
     def named(self, names: Sequence[str]) -> Iterator[ColumnValues]:
         """Yield the free columns of these names, in the order of the names."""
         by_name = {column.name: column for column in reversed(self.free())}
         yield from (by_name[name] for name in names if name in by_name)
 
-    def parts(self, column: ColumnValues, *, is_gold: bool = False) -> list[ColumnValues]:
-        """Return the keys of a column of objects as columns."""
-        objects = [value for value in column.values if isinstance(value, Mapping)]
-        names = dict.fromkeys(key for value in objects for key in value if isinstance(key, str))
-        values = {key: [value.get(key) for value in objects] for key in names}
-        return [
-            ColumnValues(
-                f"{column.path}.{quoted(key)}", key, given_values(values[key]), is_gold=is_gold
-            )
-            for key in names
-        ]
-
     def doubt(self, field: str, why: str, *paths: str) -> None:
         """Leave a field open, with the reason and the paths that may hold it."""
         if not any(each.field == field for each in self.doubts):
             self.fields.pop(field, None)
             self.doubts.append(Doubt(field, why, paths))
+
+
+def _opened(column: ColumnValues, deepest: int = 3) -> Iterator[ColumnValues]:
+    """Yield the parts of objects, and of objects within; none of documents or of questions."""
+    is_closed = column.name in usual.CLOSED or column.words & usual.OTHERS or not deepest
+    if is_closed or not column.is_all(Mapping):
+        return
+    is_answer = not column.words.isdisjoint(usual.ANSWER_WORDS)
+    parts = column.parts()
+    if column.is_by_id or (not is_answer and of_objects(column)):
+        return
+    if column.has_lists and any(asks(part.name) for part in parts):
+        return
+    for part in parts:
+        yield part
+        yield from _opened(part, deepest - 1)
 
 
 def columns_at(field: str, text: str) -> frozenset[str]:

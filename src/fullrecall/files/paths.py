@@ -15,7 +15,7 @@ from typing import Any, TypeAlias
 
 from fullrecall._util.values import shown
 from fullrecall.errors import InputError
-from fullrecall.files.cells import items_of, opened
+from fullrecall.files.cells import is_parallel, items_of, opened
 
 MISSING: Any = object()
 """The value of a path that a row does not have."""
@@ -178,6 +178,7 @@ def _walk(value: Any, steps: Sequence[PathStep]) -> Iterator[Any]:
         return
     value = opened(value)
     if isinstance(step, int):
+        value = items_of(value) if is_parallel(value) else value
         if isinstance(value, (list, tuple)) and -len(value) <= step < len(value):
             yield from _walk(value[step], rest)
     elif isinstance(value, Mapping):

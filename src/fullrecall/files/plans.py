@@ -23,6 +23,7 @@ from fullrecall.files.paths import (
     path_of,
     quoted,
 )
+from fullrecall.samples.context import CONTEXT_KEYS
 from fullrecall.samples.hits import IdKey, contexts_of
 from fullrecall.samples.sample import Sample
 
@@ -169,8 +170,9 @@ class ReadPlan:
             else:
                 cells[field] = cell_of(field, path.text, value)
         cells["metadata"] = self._metadata(row, cells.get("metadata"), metadata)
-        if id_key is not None and isinstance(cells.get("retrieved_contexts"), (list, tuple)):
-            cells["retrieved_contexts"] = contexts_of(cells["retrieved_contexts"], id_key=id_key)
+        contexts = cells.get("retrieved_contexts")
+        if isinstance(contexts, (list, tuple)) and (id_key is not None or _are_hits(contexts)):
+            cells["retrieved_contexts"] = contexts_of(contexts, id_key=id_key)
         return Sample(**{field: value for field, value in cells.items() if value is not None})
 
     @staticmethod
@@ -209,6 +211,11 @@ class ReadPlan:
         return value if not path.is_negated else not Sample(answerable=value).answerable
 
 
+def _are_hits(contexts: Sequence[Any]) -> bool:
+    """Return whether contexts are objects with other names than those of a `Context`."""
+    return any(isinstance(each, Mapping) and not each.keys() <= CONTEXT_KEYS for each in contexts)
+
+
 def _without_plan(typed: Sequence[str]) -> Iterator[str]:
     """Yield the words of a command without the options of a plan."""
     words = iter(typed)
@@ -220,12 +227,18 @@ def _without_plan(typed: Sequence[str]) -> Iterator[str]:
             next(words, None)
 
 
+_SPEAKERS = {"agent": "assistant", "bot": "assistant", "customer": "user"}
+
+
 def _last_question(value: list[Any]) -> tuple[Any, dict[str, Any]]:
     """Return the last question of a conversation, with the turns before it as metadata."""
     from fullrecall.observe.messages import messages_of  # most files do not need it
 
     turns = [
-        {"role": turn["speaker"], "content": turn.get("text", turn.get("content"))}
+        {
+            "role": _SPEAKERS.get(turn["speaker"], turn["speaker"]),
+            "content": turn.get("text", turn.get("content")),
+        }
         if isinstance(turn, Mapping) and "speaker" in turn
         else turn
         for turn in value

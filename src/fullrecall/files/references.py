@@ -4,26 +4,16 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
 
 from fullrecall.files import usual_names as usual
 from fullrecall.files.cells import has_mark, items_of
-from fullrecall.files.columns import (
-    ColumnValues,
-    are_numbered,
-    form_of,
-    is_id_like,
-    is_number,
-    is_pair,
-)
-from fullrecall.files.formats import RawRow
+from fullrecall.files.columns import ColumnValues, are_numbered, form_of, is_id_like, is_pair
+from fullrecall.files.objects import IDS, TEXTS, are_judged, of_objects
 from fullrecall.files.partial_plan import PartialPlan, columns_at
-from fullrecall.files.paths import MISSING, path_of, quoted
-from fullrecall.files.plans import FIELDS, REFERENCES, snake, words_of
+from fullrecall.files.paths import MISSING, path_of
+from fullrecall.files.plans import FIELDS, REFERENCES, snake
 
-IDS, TEXTS, CLAIMS = "reference_context_ids", "reference_contexts", "reference_claims"
-
-_FLAG = re.compile(r"(is_)?(support\w*|selected|relevant|gold|positive|evidence)$", re.IGNORECASE)
+CLAIMS = "reference_claims"
 
 
 class ReferencesPlan(PartialPlan):
@@ -32,16 +22,18 @@ class ReferencesPlan(PartialPlan):
     def references(self) -> None:
         """Take the columns of references and of the retrieved contexts, or doubt them."""
         names = {snake(name) for name in self.names}
-        has_answer = "." not in self.fields.get("reference", ".")
+        answer = self.fields.get("reference", "outputs.answer")
+        has_answer = "." not in answer or path_of(answer).columns.isdisjoint(usual.OUTPUTS)
         others = {"answer", "reference_claims", "reference_entities", *usual.RESPONSES}
         is_open = has_answer and not names & others
         if self.fields.get("retrieved_contexts") == "contexts" and is_open:
             why = "contexts may be what was retrieved (retrieved_contexts), or what should be"
             self.fields.pop("retrieved_contexts")
-            self.doubt(TEXTS, why, "contexts")
+            self._doubt_side(self.columns["contexts"], why)
         contexts = [each for each in self.free() if each.name == "context" and each.items]
         for column in contexts:
             self._context(column)
+        contexts += [self.columns["contexts"]] if is_open and "contexts" in self.columns else []
         free = [
             each
             for each in self.free()
@@ -66,7 +58,7 @@ class ReferencesPlan(PartialPlan):
             for column in self.columns.values():
                 if column.name != "metadata":
                     continue
-                named = [part for part in self.parts(column) if self._is_reference(part)]
+                named = [part for part in column.parts() if self._is_reference(part)]
                 parts = [part for part in named if part.form == "ids"]
                 if len(parts) == 1:
                     self.doubt(IDS, "the metadata may have the references", parts[0].path)
@@ -82,9 +74,9 @@ class ReferencesPlan(PartialPlan):
             if each.name not in (*usual.TURNS, *usual.INPUTS, "metadata", "meta", "tags")
         ]
         paths = [
-            path for each in lists if each.is_all(Mapping) for path in _of_objects(each).values()
+            path for each in lists if each.is_all(Mapping) for path in of_objects(each).values()
         ]
-        paths += [each.path for each in lists if not (each.is_all(Mapping) and _of_objects(each))]
+        paths += [each.path for each in lists if not (each.is_all(Mapping) and of_objects(each))]
         if paths and not any(name.startswith("retriev") for name in self.fields):
             self.doubt(IDS, f"{' or '.join(paths)} may hold references", *paths)
 
@@ -116,12 +108,22 @@ class ReferencesPlan(PartialPlan):
         return not all(has_mark(str(item)) for item in column.items)
 
     def _context(self, column: ColumnValues) -> None:
-        """Take `context` as a reference in the rows of test sets; else it may be either side's."""
-        if self.is_test_set():
+        """Take `context` as a reference where it cannot be a retrieval; else doubt it.
+
+        That is in generated test sets, where several questions share it, and where answers are
+        given by their places in it.
+        """
+        has_offsets = any(each.name == "answer_start" for each in self.parts)
+        if self.is_test_set() or column.path in self.above or has_offsets:
             self.put(TEXTS, column.path)
         else:
-            why = f"{column.path} may be what was retrieved, or what should be"
-            self.doubt(TEXTS, why, column.path)
+            self._doubt_side(column, f"{column.path} may be what was retrieved, or what should be")
+
+    def _doubt_side(self, column: ColumnValues, why: str) -> None:
+        """Doubt whether contexts are references, with the paths of their texts and IDs if so."""
+        found = of_objects(column) if column.is_all(Mapping) else {TEXTS: column.path}
+        for field, path in found.items():
+            self.doubt(field, why, path)
 
     def _retrieved(self, columns: Sequence[ColumnValues]) -> None:
         """Take the columns of the retrieved contexts or IDs."""
@@ -129,8 +131,8 @@ class ReferencesPlan(PartialPlan):
             if column.words & {"retrieved", "hits"} and not column.words & (usual.GOLD | {"gt"}):
                 if column.form == "ids":
                     self.put("retrieved_context_ids", column.path)
-                elif column.is_all(Mapping) and _of_objects(column).keys() == {IDS}:
-                    self.put("retrieved_context_ids", _of_objects(column)[IDS])
+                elif column.is_all(Mapping) and of_objects(column).keys() == {IDS}:
+                    self.put("retrieved_context_ids", of_objects(column)[IDS])
                 elif column.form == "texts" or column.is_all(Mapping):
                     self.put("retrieved_contexts", column.path)
 
@@ -155,7 +157,7 @@ class ReferencesPlan(PartialPlan):
             self._sort(column, ids, texts, unclear)
         if any(each.field == TEXTS for each in self.doubts):
             documents = [each for each in documents if self._is_sure(each)]
-        if not ids and (places or not texts):
+        if not ids and (places or not texts) and TEXTS not in self.fields:
             ids = self._of_documents(documents, texts, unclear, is_placed=bool(places))
         if places and is_alone:
             self._placed(places, ids)
@@ -192,14 +194,31 @@ class ReferencesPlan(PartialPlan):
     ) -> list[str]:
         """Return the path of the IDs that columns named as documents hold, or doubt it."""
         ids: list[str] = []
+        has_retrieval = any(field.startswith("retriev") for field in self.fields)
         for column in columns:
-            self._sort(column, ids, [] if texts else texts, unclear)
+            self._sort(column, ids, [] if texts else texts, [] if has_retrieval else unclear)
         is_sure = len(ids) == 1 and not unclear and any(map(self._is_sure, columns))
+        if not is_sure and not unclear:
+            ids = self._widest(ids)
+            is_sure = len(ids) == 1 and len(columns) > 1
         if ids and not is_sure and not is_placed:
             why = f"{' or '.join(ids)} may be the references, or a remark"
             self.doubt(IDS, why, *ids)
             return []
         return ids
+
+    def _widest(self, paths: list[str]) -> list[str]:
+        """Return the paths without those whose items another of them has in every row."""
+        items = {
+            path: [set(map(str, items_of(v))) if (v := path_of(path).value(row)) is not MISSING
+                   else set() for row in self.rows]
+            for path in paths
+        }  # fmt: skip
+        for path in reversed(paths):
+            others = (items[other] for other in items if other != path)
+            if any(all(map(set.issubset, items[path], other)) for other in others):
+                del items[path]
+        return [*items]
 
     def _is_told(self, column: ColumnValues, *, is_alone: bool) -> bool:
         """Return whether a name with the words of references is that of documents."""
@@ -217,7 +236,7 @@ class ReferencesPlan(PartialPlan):
             return False
         if column.are_flags or (column.is_all(float)):
             return False
-        return column.is_gold or bool(column.words & usual.DOCUMENTS) or _are_judged(column)
+        return column.is_gold or bool(column.words & usual.DOCUMENTS) or are_judged(column)
 
     def _sort(
         self, column: ColumnValues, ids: list[str], texts: list[str], unclear: list[str]
@@ -226,10 +245,10 @@ class ReferencesPlan(PartialPlan):
         if column.words & usual.CLAIM_WORDS and column.is_all(str):
             self.put(CLAIMS, column.path)
         elif column.is_all(Mapping):
-            found = _of_objects(column)
+            found = of_objects(column)
             ids += [found[IDS]] if IDS in found else []
             texts += [found[TEXTS]] if TEXTS in found else []
-            unclear += [] if found else [column.path]
+            unclear += [] if found or ids else [column.path]
         elif column.is_all((list, tuple)):
             self.sort_lists(column, ids, unclear)
         elif column.are_numbers and not any(isinstance(value, list) for value in column.values):
@@ -309,68 +328,3 @@ class ReferencesPlan(PartialPlan):
         if start is None or end is None or text is None or document is None:
             return None
         return f"{{text: {text}, source: {document}, start: {start}, end: {end}}}"
-
-
-def _are_judged(column: ColumnValues) -> bool:
-    """Return whether a column has documents with a flag or a whole number as the grade of each."""
-    if not column.is_all(Mapping) or not any(isinstance(each, list) for each in column.values):
-        return False
-    grades = [
-        value
-        for item in column.items
-        for key, value in item.items()
-        if snake(str(key)) in usual.GRADE_KEYS or _FLAG.match(str(key))
-    ]
-    return len(grades) >= len(column.items) and all(isinstance(grade, int) for grade in grades)
-
-
-def _of_objects(column: ColumnValues) -> dict[str, str]:
-    """Return the paths of IDs and of texts in a column of objects."""
-    first: dict[str, Any] = {}
-    for item in column.items:
-        first |= {key: value for key, value in item.items() if value is not None}
-    flag = next(
-        (key for key in first if _FLAG.match(str(key)) and str(first[key]).lower() in _FLAGS), None
-    )
-    each = f"{column.path}[{flag}]" if flag else f"{column.path}[]"
-    names = {snake(str(key)): str(key) for key in first}
-    key, place, text, grade = (
-        next((names[n] for n in choices if n in names), None)
-        for choices in (usual.ID_KEYS, _places(first), usual.TEXT_KEYS, usual.GRADE_KEYS)
-    )
-    if text is not None and not isinstance(first[text], str):
-        text = None
-    span = first.get("span")
-    start, end = (
-        next((names[n] for n in c if n in names), None) for c in (usual.STARTS, usual.ENDS)
-    )
-    ends = ("span[0]", "span[1]") if isinstance(span, list) else (start, end)
-    if key and text and None not in ends:
-        document = key if key != text else names.get("source", key)
-        return {
-            TEXTS: f"{each}.{{text: {text}, source: {document}, start: {ends[0]}, end: {ends[1]}}}"
-        }
-    found = {}
-    if key is not None and grade is not None and is_number(first[grade]) and not flag:
-        found[IDS] = f"{each}.{{id: {quoted(key)}, grade: {quoted(grade)}}}"
-    elif key is not None:
-        is_whole = place is None or key in ("chunk_id", "passage_id", "node_id", "url", "link")
-        joined = f"{{{key}}}#{{{place}{'[]' if isinstance(first.get(place or ''), list) else ''}}}"
-        found[IDS] = f"{each}.{quoted(key) if is_whole else joined}"
-    if text is not None and text != key and not (flag and key == "title"):
-        found[TEXTS] = f"{each}.{quoted(text)}"
-    return found
-
-
-_FLAGS = frozenset({"true", "false", "0", "1"})
-
-
-def _places(item: RawRow) -> list[str]:
-    """Return the keys of an object that give a place in a document."""
-    keys = [snake(str(key)) for key in item if _is_place(frozenset(words_of(str(key))))]
-    return [key for key in keys if not key.endswith(("text", "title", "_full_page"))]
-
-
-def _is_place(words: frozenset[str]) -> bool:
-    """Return whether a name is a place's: `page`, `evidence_page_num`, not `endOffsetInSection`."""
-    return bool(words & usual.PLACES) and not words & usual.OFFSETS

@@ -8,11 +8,12 @@ from typing import Any, NamedTuple
 from fullrecall._util.naming import parameter
 from fullrecall.errors import InputError
 from fullrecall.files import usual_names as usual
-from fullrecall.files.cells import opened
-from fullrecall.files.columns import form_of, is_number, looks_gold
+from fullrecall.files.cells import is_parallel, items_of, opened
+from fullrecall.files.columns import asks, form_of, is_number, looks_gold
 from fullrecall.files.formats import FORMATS, RawRow, format_of
 from fullrecall.files.paths import quoted
 from fullrecall.files.plans import FIELDS, snake, words_of
+from fullrecall.samples.identifiers import is_texts
 
 _DEEPEST = 4
 """Lists within lists among which rows are looked for."""
@@ -40,6 +41,7 @@ def rows_in(records: Sequence[Any]) -> str | None:
         return "*"
     lists = _lists(first)
     asked = [each for each in lists if _has_question(each.row) or format_of(each.row)]
+    asked = asked or [each for each in lists if not each.row.keys().isdisjoint(usual.CLAIMS)]
     if not asked:
         is_only = len(lists) == 1 and (len(records) == 1 or snake(lists[0].name) in usual.TURNS)
         return lists[0].path if is_only else None
@@ -49,6 +51,26 @@ def rows_in(records: Sequence[Any]) -> str | None:
     if not asked[0].above and len(records) == 1:
         return "*"
     raise InputError(f"rows may lie at {' or '.join(beside)}: pass {parameter('rows')}")
+
+
+def records_of(record: object) -> list[dict[str, Any]]:
+    """Return the rows that a record has as columns: a list, or an object by number, in each.
+
+    So pandas, Hugging Face and the examples of ragas write a table. Empty for other records.
+    """
+    if not isinstance(record, Mapping):
+        return []
+    if {"columns", "data"} <= record.keys() and isinstance(record["columns"], list):
+        columns = record["columns"]
+        return [dict(zip(columns, cells, strict=False)) for cells in record["data"]]
+    asked = next((value for name, value in record.items() if asks(str(name))), None)
+    if is_parallel(record) and is_texts(asked):
+        return items_of(record)
+    keys = [list(value) if isinstance(value, Mapping) else [] for value in record.values()]
+    is_numbered = isinstance(asked, Mapping) and bool(asked) and all(map(is_number, asked))
+    if is_numbered and len(keys) > 1 and all(each == keys[0] for each in keys):
+        return [{name: values[key] for name, values in record.items()} for key in keys[0]]
+    return []
 
 
 def _has_question(row: RawRow) -> bool:
@@ -61,7 +83,10 @@ def _has_question(row: RawRow) -> bool:
     }
     parts = (row[name] for name in row if isinstance(name, str) and snake(name) in usual.INPUTS)
     nested = any(isinstance(opened(part), Mapping) and part for part in parts)
-    return nested or any(name in names for name in usual.QUESTIONS)
+    texts = (
+        name for name, value in row.items() if isinstance(name, str) and isinstance(value, str)
+    )
+    return nested or not names.isdisjoint(usual.QUESTIONS) or any(map(asks, texts))
 
 
 def _have_references(turns: list[Any]) -> bool:

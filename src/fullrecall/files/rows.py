@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from itertools import chain
 from typing import Any, TypeAlias, TypeVar
 
@@ -24,7 +25,7 @@ from fullrecall.files.plans import (
     doubtful,
     snake,
 )
-from fullrecall.files.row_paths import RowBelow, rows_in
+from fullrecall.files.row_paths import RowBelow, records_of, rows_in
 from fullrecall.samples.hits import IdKey, check_id_key
 from fullrecall.samples.identifiers import is_texts
 from fullrecall.samples.sample import ID_FIELDS, Sample
@@ -135,7 +136,9 @@ class PlannedRows:
     ) -> tuple[Iterator[tuple[RowNumber, object]], list[Any], InputError | None, bool]:
         """Return all rows, the first ones, the error that ended these, and whether they are all."""
         iterator = iter(records)
-        head, stopped, _ = _head(iterator)
+        head, stopped, is_all = _head(iterator)
+        if is_all and len(head) == 1 and (table := records_of(head[0][1])):
+            head = [*enumerate(table, start=1)]
         self._rows = self._given.rows or rows_in([record for _, record in head])
         first = head[0][1] if head else None
         name = format_of(first) if isinstance(first, Mapping) else None
@@ -143,11 +146,12 @@ class PlannedRows:
         whole = chain(head, _raised(stopped), iterator)
         rows: Iterator[Any] = _spread(whole, self._rows, form, records)
         head, stopped, is_all = _head(rows)
-        judged = JudgmentTable.of([row for _, row in head])
-        named = {column for path in self._given.fields.values() for column in path_of(path).columns}
-        if judged is not None and named.isdisjoint(judged):
-            rows = judged.merged(chain(head, _raised(stopped), rows))
-            head, stopped, is_all = _head(rows)
+        self._judged = JudgmentTable.of([row for _, row in head], self._given.fields)
+        if self._judged is not None:
+            self._given = self._judged.given(self._given)
+            if not self._judged.labels:
+                rows = self._judged.merged(chain(head, _raised(stopped), rows))
+                head, stopped, is_all = _head(rows)
         return rows, head, stopped, is_all
 
     def _values(self, row: object) -> RawRow:
@@ -177,7 +181,11 @@ class PlannedRows:
             for name, text in [*self._unmet.items()]:
                 if _reaches(row, name, text):
                     del self._unmet[name]
-        return guessed(rows, self._given, self._rows, file=self._file)
+        plan = guessed(rows, self._given, self._rows, file=self._file)
+        if self._judged is None or not self._judged.labels:
+            return plan
+        path, doubt = self._judged.doubt(self._rows)
+        return replace(plan, rows=path, doubts=[doubt, *plan.doubts])
 
     def _sure(self, plan: ReadPlan, columns: Iterable[str]) -> ReadPlan:
         if not plan.certain:
@@ -203,6 +211,7 @@ class PlannedRows:
             raise InputError(problem, field=path)
 
     _rows: str | None = None
+    _judged: JudgmentTable | None = None
     _planned: frozenset[str] = frozenset()
 
 

@@ -8,6 +8,24 @@ QUESTIONS = tuple(
     request q turns messages conversation input_text
 """.split()
 )
+ASKED = frozenset({"question", "query", "prompt"})
+"""Words in the names of questions."""
+CLAIMS = ("claim", "statement", "user")
+"""Columns of claims that are checked, or of a speaker's words: the question where no other is."""
+VALUES = ("text", "value", "content")
+"""Parts of an object that is an answer."""
+PEOPLE = frozenset(
+    """
+    author user worker annotation annotator run session conversation question query sample
+    """.split()
+)
+"""Words in the names of IDs that are not a document's."""
+CLOSED = frozenset({"metadata", "meta", "messages", "turns", "conversation", "history"})
+"""Columns of objects that hold no fields."""
+ANSWER_WORDS = frozenset(
+    {"answer", "answers", "targets", "output", "outputs", "expectations", "inputs"}
+)
+"""Words in the names of objects that are not documents."""
 TURNS = tuple(
     """
     turns messages conversation
@@ -74,7 +92,7 @@ TEST_SETS = tuple(
 """Columns of generated test sets, whose `contexts` are references."""
 GOLD = frozenset(
     """
-    judged judgments judgements qrels pos
+    judged judgments judgements qrels pos provenance provenances cite cites cited
     gold golden gt truth expected expect relevant evidence evidences support supporting positive
     positives reference references citation citations correct target required answer
 """.split()
@@ -96,7 +114,7 @@ OTHERS = frozenset(
     reasoning count counts rank ranks number num n score scores behavior behaviour flag contains
     tool tools distractor distractors by model prediction predictions dataset adversarial alias
     aliases difficulty topic topics k min max total length language lang status author date time
-    split index idx style persona confidence label labels rater rating generated
+    plausible split index idx style persona confidence label labels rater rating generated
 """.split()
 )
 """Words in the names of columns that hold no references."""
