@@ -192,3 +192,82 @@ def test_lists_that_no_field_takes_are_asked_for(tmp_path: Path) -> None:
     """A file without known references is read only if no column may hold references."""
     assert not plan_for([{"question": "Who?", "authorities": ["A 1", "B 2"]}], tmp_path).certain
     assert plan_for([{"question": "Who?", "tags": ["A 1", "B 2"]}], tmp_path).certain
+
+
+LONG = [("how to bake", "d12", True), ("how to bake", "d13", False), ("what is rye", "d3", True)]
+
+
+@pytest.mark.parametrize("name", ["relevant", "is_relevant", "label", "Relevance"])
+@pytest.mark.parametrize("form", [bool, int, str])
+def test_a_row_for_each_document_is_a_judgment(name: str, form: type, tmp_path: Path) -> None:
+    """Rows of one question are one sample, and a false flag is no reference, also by the plan."""
+    rows = [
+        {"query": query, "doc_id": document, "text": f"of {document}", name: form(flag)}
+        for query, document, flag in LONG
+    ]
+    plan = plan_for(rows, tmp_path)
+    for samples in (from_rows(rows), from_rows(rows, fields=plan.fields)):
+        first, second = samples
+        grades = {each.any_of[0]: each.grade for each in first.reference_context_ids}
+        assert grades == {"d12": 1, "d13": 0}
+        assert (first.user_input, second.user_input) == ("how to bake", "what is rye")
+        assert first.reference_contexts is None
+
+
+def test_labels_of_documents_are_asked_for(tmp_path: Path) -> None:
+    """Of labels that are neither numbers nor flags, the user says which are relevant."""
+    rows = [
+        {"query": query, "product_id": document, "esci_label": "EI"[not flag]}
+        for query, document, flag in LONG
+    ]
+    plan = plan_for(rows, tmp_path)
+    assert (plan.certain, plan.rows) == (False, "[esci_label=E]")
+    first, second = read(tmp_path / "rows.json", rows=plan.rows, fields=plan.line)
+    assert [each.any_of for each in first.reference_context_ids] == [("d12",)]
+    assert [each.any_of for each in second.reference_context_ids] == [("d3",)]
+
+
+def test_pairs_of_a_question_and_a_document_are_one_sample() -> None:
+    """Without a grade, rows that differ in their relevant document alone are one sample."""
+    rows = [{"question": query, "gold_doc": document} for query, document, _ in LONG]
+    first, _ = from_rows(rows, fields={"reference_context_ids": "gold_doc"})
+    assert [each.any_of[0] for each in first.reference_context_ids] == ["d12", "d13"]
+    dated = [{**row, "n": n} for n, row in enumerate(rows)]
+    assert len(list(from_rows(dated, fields={"reference_context_ids": "gold_doc"}))) == 3
+
+
+@pytest.mark.parametrize(
+    "table",
+    [
+        {"question": ["a?", "b?"], "gold_ids": [["x"], ["y"]]},
+        {"question": {"0": "a?", "1": "b?"}, "gold_ids": {"0": ["x"], "1": ["y"]}},
+        {"columns": ["question", "gold_ids"], "data": [["a?", ["x"]], ["b?", ["y"]]]},
+    ],
+)  # fmt: skip
+def test_a_table_by_columns(table: dict[str, Any], tmp_path: Path) -> None:
+    """The three forms in which pandas and Hugging Face write a table by columns are rows."""
+    plan_for(table, tmp_path)
+    samples = list(read(tmp_path / "rows.json"))
+    assert [sample.user_input for sample in samples] == ["a?", "b?"]
+    assert [each.any_of for each in samples[1].reference_context_ids] == [("y",)]
+
+
+@pytest.mark.parametrize(
+    ("row", "line"),
+    [
+        ({"passages": {"is_selected": [0, 1], "url": ["http://a", "http://b"]}},
+         {"reference_context_ids": "passages[is_selected].url"}),
+        ({"output": [{"answer": "Ice floats.", "provenance": [{"wikipedia_id": "17"}]}]},
+         {"reference": "output[0].answer",
+          "reference_context_ids": "output[].provenance[].wikipedia_id"}),
+        ({"links": ["http://a", "http://b"], "link_1": "http://a", "link_2": "http://b"},
+         {"reference_context_ids": "links"}),
+        ({"item": {"expected_docs": ["a.md"]}},
+         {"reference_context_ids": "item.expected_docs"}),
+    ],
+)  # fmt: skip
+def test_fields_within_objects(row: dict[str, Any], line: dict[str, str], tmp_path: Path) -> None:
+    """Fields are found within objects, and in objects of parallel lists as Hugging Face has."""
+    plan = plan_for([{"question": "Who?", **row}], tmp_path)
+    assert plan.certain
+    assert plan.fields == {"user_input": "question", **line}

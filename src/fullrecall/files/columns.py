@@ -55,9 +55,11 @@ class ColumnValues:
         self, path: str, name: str, values: list[Any], above: ColumnValues | None = None
     ) -> None:
         self.path, self.name, self.values, self.above = path, snake(name), values, above
-        self.words = frozenset(word.rstrip("0123456789") or word for word in words_of(name))
+        own = frozenset(word.rstrip("0123456789") or word for word in words_of(name))
+        has_own_name = above is None or self.name not in usual.VALUES
+        self.words: frozenset[str] = own if has_own_name else above.words  # type: ignore[union-attr]
         is_below = above is not None and (above.is_gold or above.name in usual.OUTPUTS)
-        self.is_gold = bool(self.words & usual.GOLD) or is_below
+        self.is_gold: bool = bool(self.words & usual.GOLD) or is_below
         items = (item for value in values for item in items_of(value))
         self.items = [part for item in islice(items, _MOST_ITEMS) for part in parts_of(item)]
 

@@ -190,7 +190,7 @@ class _Guess(ReferencesPlan):
             return
         for names, mark in ((usual.REFUSALS, "!"), (usual.ANSWERABLE, "")):
             for column in self.named(names):
-                if column.are_flags or set(column.items) <= {0, 1}:
+                if column.are_flags or (column.is_all(int) and set(column.items) <= {0, 1}):
                     self.put("answerable", f"{mark}{column.path.replace('[]', '[0]')}")
                     return
         for column in self.named(usual.KINDS):
@@ -225,11 +225,12 @@ def _is_answer(column: ColumnValues, *, has_sides: bool) -> bool:
 
     `has_sides` says that a column beside it may be of the other side, generated or expected.
     """
-    if column.words & usual.OTHERS or column.name in usual.RESPONSES:
+    aside = usual.OTHERS | usual.OFFSETS
+    if column.words & aside or column.name in usual.RESPONSES:
         return False
     if column.above is None:
         return "answer" in column.words and not has_sides
-    is_below = not column.above.words.isdisjoint(usual.ANSWER_WORDS)
+    is_below = column.above.name in usual.ANSWERS or bool(column.above.words & usual.ANSWER_WORDS)
     return "answer" in column.words or (is_below and column.name in usual.VALUES)
 
 

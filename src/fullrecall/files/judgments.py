@@ -46,31 +46,22 @@ class JudgmentTable(NamedTuple):
         if not records or len(records) < len(rows) or records[0].keys() <= FIELDS.keys():
             return None
         names = {snake(name): name for name in records[0] if isinstance(name, str)}
-        query = next((names[name] for name in _QUERIES if name in names), None)
-        has_id = query is not None
-        query = query or next((name for each, name in names.items() if asks(each)), None)
-        own = path_of(given[IDS]).column if IDS in given else None
-        document = own or next((names[name] for name in _DOCUMENTS if name in names), None)
-        if not query or not document or (IDS in given and not own) or _OF_RUNS & names.keys():
+        query = _named(names, _QUERIES) or next((names[each] for each in names if asks(each)), None)
+        own = path_of(given[IDS]).column if IDS in given else _named(names, _DOCUMENTS)
+        if not query or not own or _OF_RUNS & names.keys() or not _are_scalar(records, query, own):
             return None
-        cells = [(row.get(query), row.get(document)) for row in records]
-        if not all(isinstance(cell, (str, int)) for pair in cells for cell in pair):
-            return None
-        if any(form_of(name) != "ids" for _, name in cells):
-            return None
-        repeats = len({asked for asked, _ in cells}) < len(cells)
-        grades = [name for each, name in names.items() if _is_grade(each)]
-        for name in grades:
-            numbers = [_number(row.get(name)) for row in records]
-            is_graded = all(n is not None and n == int(n) for n in numbers)
-            if is_graded and (has_id or repeats or _RELEVANCE & {*words_of(name)}):
-                return cls(query, document, name)
-        for name in grades:
-            labels = Counter(str(row.get(name)) for row in records)
-            if repeats and 1 < len(labels) <= _MOST_LABELS and not any(map(_number, labels)):
-                return cls(query, document, name, [*labels])
-        is_named = own or {*words_of(document)} & usual.GOLD
-        table = cls(query, document, None)
+        table = cls(query, own, None)
+        repeats = len({row[query] for row in records}) < len(records)
+        for grade in (name for each, name in names.items() if _is_grade(each)):
+            values = [row.get(grade) for row in records]
+            numbers = list(map(_number, values))
+            labels = [*Counter(map(str, values))]
+            is_sure = repeats or snake(query) in _QUERIES or _RELEVANCE & {*words_of(grade)}
+            if is_sure and all(n is not None and n == int(n) for n in numbers):
+                return table._replace(grade=grade)
+            if repeats and 1 < len(labels) <= _MOST_LABELS and numbers == [None] * len(numbers):
+                return table._replace(grade=grade, labels=labels)
+        is_named = IDS in given or {*words_of(own)} & usual.GOLD
         return table if repeats and is_named and table._are_pairs(records) else None
 
     def _are_pairs(self, rows: Sequence[Mapping[str, Any]]) -> bool:
@@ -116,13 +107,27 @@ class JudgmentTable(NamedTuple):
                 )
             others = {name: value for name, value in row.items() if name != self.grade}
             _, merged = queries.setdefault(query, (number, others))
-            for name in [name for name in merged if merged[name] != others.get(name)]:
-                del merged[name]
+            varied = [name for name in merged if merged[name] != others.get(name)]
+            for name in varied:
+                if not asks(name):
+                    del merged[name]
             grades = graded.setdefault(query, {})
             if grades.setdefault(document, amount) != amount:
                 raise InputError(f"query {query!r} judges {document!r} twice: keep one", line=line)
         for query, (number, merged) in queries.items():
             yield number, {**merged, self.document: graded[query]}
+
+
+def _named(names: Mapping[str, str], choices: Sequence[str]) -> str | None:
+    return next((names[name] for name in choices if name in names), None)
+
+
+def _are_scalar(rows: Sequence[Mapping[str, Any]], query: str, document: str) -> bool:
+    """Return whether each row has one query, and one document that is not a text."""
+    cells = [row.get(name) for row in rows for name in (query, document)]
+    return all(isinstance(cell, (str, int)) for cell in cells) and all(
+        form_of(row[document]) == "ids" for row in rows
+    )
 
 
 def _is_grade(name: str) -> bool:

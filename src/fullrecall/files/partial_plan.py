@@ -10,7 +10,7 @@ from fullrecall.files import usual_names as usual
 from fullrecall.files.cells import TRUTHS
 from fullrecall.files.columns import ColumnValues, asks, given_values, is_number
 from fullrecall.files.formats import RawRow
-from fullrecall.files.objects import of_objects
+from fullrecall.files.objects import IDS, of_objects
 from fullrecall.files.paths import condition_of, path_of, quoted
 from fullrecall.files.plans import Doubt, Given
 
@@ -94,9 +94,12 @@ def _opened(column: ColumnValues, deepest: int = 3) -> Iterator[ColumnValues]:
     is_closed = column.name in usual.CLOSED or column.words & usual.OTHERS or not deepest
     if is_closed or not column.is_all(Mapping):
         return
-    is_answer = not column.words.isdisjoint(usual.ANSWER_WORDS)
-    parts = column.parts()
-    if column.is_by_id or (not is_answer and of_objects(column)):
+    parts, found = column.parts(), of_objects(column)
+    if column.words.isdisjoint(usual.ANSWER_WORDS):
+        is_closed = column.is_by_id or bool(found)
+    else:
+        is_closed = column.has_lists and IDS in found
+    if is_closed:
         return
     if column.has_lists and any(asks(part.name) for part in parts):
         return

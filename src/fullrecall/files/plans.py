@@ -236,7 +236,7 @@ def _last_question(value: list[Any]) -> tuple[Any, dict[str, Any]]:
 
     turns = [
         {
-            "role": _SPEAKERS.get(turn["speaker"], turn["speaker"]),
+            "role": _SPEAKERS.get(str(turn["speaker"]), turn["speaker"]),
             "content": turn.get("text", turn.get("content")),
         }
         if isinstance(turn, Mapping) and "speaker" in turn

@@ -157,7 +157,9 @@ class ReferencesPlan(PartialPlan):
             self._sort(column, ids, texts, unclear)
         if any(each.field == TEXTS for each in self.doubts):
             documents = [each for each in documents if self._is_sure(each)]
-        if not ids and (places or not texts) and TEXTS not in self.fields:
+        if not ids and (places or not texts):
+            if TEXTS in self.fields:  # a title beside the text of a reference is its heading
+                documents = [each for each in documents if each.name != "title"]
             ids = self._of_documents(documents, texts, unclear, is_placed=bool(places))
         if places and is_alone:
             self._placed(places, ids)
@@ -234,6 +236,8 @@ class ReferencesPlan(PartialPlan):
     def _is_reference(self, column: ColumnValues) -> bool:
         if column.words & usual.OTHERS and not {"gt", "truth"} & column.words:
             return False
+        if column.above is not None and column.words & {"answer", "answers"}:
+            return False
         if column.are_flags or (column.is_all(float)):
             return False
         return column.is_gold or bool(column.words & usual.DOCUMENTS) or are_judged(column)
@@ -276,7 +280,7 @@ class ReferencesPlan(PartialPlan):
         """Join a page with its document."""
         place = places[0]
         named = [path for path in ids if path_of(path).template is None]
-        if len(named) == 1:
+        if len(named) == 1 and "[" not in named[0] + place.path:
             self.put(IDS, f"{{{named[0]}}}#{{{place.path}[]}}")
         else:
             why = f"{place.path} means nothing without its document"

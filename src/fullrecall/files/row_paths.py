@@ -64,7 +64,7 @@ def records_of(record: object) -> list[dict[str, Any]]:
         columns = record["columns"]
         return [dict(zip(columns, cells, strict=False)) for cells in record["data"]]
     asked = next((value for name, value in record.items() if asks(str(name))), None)
-    if is_parallel(record) and is_texts(asked):
+    if is_parallel(record) and isinstance(asked, list) and is_texts(asked):
         return items_of(record)
     keys = [list(value) if isinstance(value, Mapping) else [] for value in record.values()]
     is_numbered = isinstance(asked, Mapping) and bool(asked) and all(map(is_number, asked))

@@ -12,8 +12,8 @@ ASKED = frozenset({"question", "query", "prompt"})
 """Words in the names of questions."""
 CLAIMS = ("claim", "statement", "user")
 """Columns of claims that are checked, or of a speaker's words: the question where no other is."""
-VALUES = ("text", "value", "content")
-"""Parts of an object that is an answer."""
+VALUES = ("text", "value", "content", "items", "list")
+"""Parts of an object that are the value of its own name."""
 PEOPLE = frozenset(
     """
     author user worker annotation annotator run session conversation question query sample
