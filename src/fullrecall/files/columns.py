@@ -8,10 +8,10 @@ from itertools import islice
 from typing import Any
 
 from fullrecall._util.dataframes import is_missing
-from fullrecall.files import usual_names as usual
 from fullrecall.files.cells import has_mark, is_parallel, items_of, opened, parts_of
 from fullrecall.files.paths import MISSING, quoted
-from fullrecall.files.plans import snake, words_of
+from fullrecall.files.plans import roles_of, snake
+from fullrecall.files.usual_names import usual
 
 ASKING = ("?", "\uff1f", "\u061f")
 """Question marks: that of ASCII, the full-width one, and the Arabic one."""
@@ -37,13 +37,13 @@ _NUMBERED = re.compile(
 
 def looks_gold(name: str) -> bool:
     """Return whether a column's name is that of references."""
-    words = frozenset(words_of(name))
+    words = roles_of(name)
     return bool(words & usual.GOLD) and not words & usual.OTHERS
 
 
 def asks(name: str) -> bool:
     """Return whether a name is that of a question: `question`, `Customer query`, `user_prompt`."""
-    words = frozenset(words_of(name))
+    words = roles_of(name)
     others = usual.OTHERS | usual.DOCUMENTS | {"id", "ids", "has", "is"}
     return snake(name) in usual.QUESTIONS or bool(words & usual.ASKED and not words & others)
 
@@ -55,11 +55,13 @@ class ColumnValues:
         self, path: str, name: str, values: list[Any], above: ColumnValues | None = None
     ) -> None:
         self.path, self.name, self.values, self.above = path, snake(name), values, above
-        own = frozenset(word.rstrip("0123456789") or word for word in words_of(name))
-        has_own_name = above is None or self.name not in usual.VALUES
-        self.words: frozenset[str] = own if has_own_name else above.words  # type: ignore[union-attr]
-        is_below = above is not None and (above.is_gold or above.name in usual.OUTPUTS)
-        self.is_gold: bool = bool(self.words & usual.GOLD) or is_below
+        self.words = roles_of(name)
+        self.is_gold = bool(self.words & usual.GOLD)
+        if above is not None:
+            is_answer = "answer" in above.words
+            self.is_gold |= above.name in usual.OUTPUTS or (above.is_gold and not is_answer)
+            if self.name in usual.VALUES:
+                self.words = above.words
         items = (item for value in values for item in items_of(value))
         self.items = [part for item in islice(items, _MOST_ITEMS) for part in parts_of(item)]
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from datetime import date
 
-from fullrecall.files import usual_names as usual
 from fullrecall.files.cells import TRUTHS
 from fullrecall.files.columns import ASKING, ColumnValues, asks, has_value, is_pair, looks_gold
 from fullrecall.files.formats import FORMATS, RawRow, format_of
@@ -14,6 +13,7 @@ from fullrecall.files.partial_plan import HEAD, columns_at
 from fullrecall.files.paths import MISSING, condition_of, path_of
 from fullrecall.files.plans import FIELDS, REFERENCES, Given, ReadPlan, snake
 from fullrecall.files.references import ReferencesPlan
+from fullrecall.files.usual_names import usual
 from fullrecall.samples.sample import Sample
 
 

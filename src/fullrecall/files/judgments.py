@@ -8,11 +8,11 @@ from typing import Any, NamedTuple
 
 from fullrecall._util.values import shown
 from fullrecall.errors import InputError
-from fullrecall.files import usual_names as usual
 from fullrecall.files.columns import asks, form_of
 from fullrecall.files.objects import IDS
 from fullrecall.files.paths import path_of, quoted
-from fullrecall.files.plans import FIELDS, Doubt, Given, snake, words_of
+from fullrecall.files.plans import FIELDS, Doubt, Given, roles_of, snake
+from fullrecall.files.usual_names import usual
 
 _QUERIES = ("query_id", "qid", "topic_id", "topic", "question_id")
 _DOCUMENTS = (
@@ -56,12 +56,12 @@ class JudgmentTable(NamedTuple):
             values = [row.get(grade) for row in records]
             numbers = list(map(_number, values))
             labels = [*Counter(map(str, values))]
-            is_sure = repeats or snake(query) in _QUERIES or _RELEVANCE & {*words_of(grade)}
+            is_sure = repeats or snake(query) in _QUERIES or _RELEVANCE & roles_of(grade)
             if is_sure and all(n is not None and n == int(n) for n in numbers):
                 return table._replace(grade=grade)
             if repeats and 1 < len(labels) <= _MOST_LABELS and numbers == [None] * len(numbers):
                 return table._replace(grade=grade, labels=labels)
-        is_named = IDS in given or {*words_of(own)} & usual.GOLD
+        is_named = IDS in given or roles_of(own) & usual.GOLD
         return table if repeats and is_named and table._are_pairs(records) else None
 
     def _are_pairs(self, rows: Sequence[Mapping[str, Any]]) -> bool:
@@ -131,7 +131,7 @@ def _are_scalar(rows: Sequence[Mapping[str, Any]], query: str, document: str) ->
 
 
 def _is_grade(name: str) -> bool:
-    words = frozenset(words_of(name))
+    words = roles_of(name)
     return bool(words & _GRADES) and not words & (usual.OTHERS - _GRADES)
 
 

@@ -6,10 +6,10 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
-from fullrecall.files import usual_names as usual
 from fullrecall.files.columns import ColumnValues, is_number
 from fullrecall.files.paths import path_of, quoted
-from fullrecall.files.plans import snake, words_of
+from fullrecall.files.plans import roles_of, snake
+from fullrecall.files.usual_names import usual
 
 IDS, TEXTS = "reference_context_ids", "reference_contexts"
 
@@ -70,7 +70,7 @@ def _id_keys(names: Iterable[str]) -> Iterator[str]:
     *sure, title, source, source_id, name, ref = usual.ID_KEYS
     yield from sure
     for each in names:  # `wikipedia_id`, `kb_id`
-        words = frozenset(words_of(each))
+        words = roles_of(each)
         if each.endswith("_id") and not words & (usual.PLACES | usual.OTHERS | usual.PEOPLE):
             yield each
     yield from (title, source, source_id, name, ref)

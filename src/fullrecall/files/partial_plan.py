@@ -6,13 +6,13 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from fullrecall.files import usual_names as usual
 from fullrecall.files.cells import TRUTHS
 from fullrecall.files.columns import ColumnValues, asks, given_values, is_number
 from fullrecall.files.formats import RawRow
 from fullrecall.files.objects import IDS, of_objects
 from fullrecall.files.paths import condition_of, path_of, quoted
 from fullrecall.files.plans import Doubt, Given
+from fullrecall.files.usual_names import usual
 
 HEAD = 50
 """Values of a column that are looked at."""

@@ -23,6 +23,7 @@ from fullrecall.files.paths import (
     path_of,
     quoted,
 )
+from fullrecall.files.usual_names import singular
 from fullrecall.samples.context import CONTEXT_KEYS
 from fullrecall.samples.hits import IdKey, contexts_of
 from fullrecall.samples.sample import Sample
@@ -32,6 +33,11 @@ def words_of(name: str) -> list[str]:
     """Return the words of a column's name, in English: `expectedOutput`, `Gold Chunk`."""
     apart = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", " ", name)
     return english_words(apart)
+
+
+def roles_of(name: str) -> frozenset[str]:
+    """Return the words of a column's name in the singular and without numbers."""
+    return frozenset(singular(word.rstrip("0123456789")) or word for word in words_of(name))
 
 
 def snake(name: str) -> str:

@@ -5,13 +5,13 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping, Sequence
 
-from fullrecall.files import usual_names as usual
 from fullrecall.files.cells import has_mark, items_of
 from fullrecall.files.columns import ColumnValues, are_numbered, form_of, is_id_like, is_pair
 from fullrecall.files.objects import IDS, TEXTS, are_judged, of_objects
 from fullrecall.files.partial_plan import PartialPlan, columns_at
 from fullrecall.files.paths import MISSING, path_of
 from fullrecall.files.plans import FIELDS, REFERENCES, snake
+from fullrecall.files.usual_names import usual
 
 CLAIMS = "reference_claims"
 
@@ -86,7 +86,7 @@ class ReferencesPlan(PartialPlan):
 
     def may_be_ids(self, column: ColumnValues) -> bool:
         """Return whether a column named like an answer holds IDs."""
-        if column.words & {"answer", "answers", "generation", "output", "response"}:
+        if column.words & {"answer", "generation", "output", "response"}:
             return False
         if column.form != "ids":
             return False
@@ -128,7 +128,7 @@ class ReferencesPlan(PartialPlan):
     def _retrieved(self, columns: Sequence[ColumnValues]) -> None:
         """Take the columns of the retrieved contexts or IDs."""
         for column in columns:
-            if column.words & {"retrieved", "hits"} and not column.words & (usual.GOLD | {"gt"}):
+            if column.words & {"retrieved", "hit"} and not column.words & (usual.GOLD | {"gt"}):
                 if column.form == "ids":
                     self.put("retrieved_context_ids", column.path)
                 elif column.is_all(Mapping) and of_objects(column).keys() == {IDS}:
@@ -228,7 +228,7 @@ class ReferencesPlan(PartialPlan):
             return True
         if column.name in usual.ANSWERS and not column.has_lists:
             return are_numbered(column.items)
-        return bool(column.words & usual.NOUNS) and not self.is_bare(column)
+        return bool(column.words & (usual.NOUNS | usual.DOCUMENTS)) and not self.is_bare(column)
 
     def _is_sure(self, column: ColumnValues) -> bool:
         return all(has_mark(str(item)) for item in column.items) or column.is_all(Mapping)
@@ -236,7 +236,7 @@ class ReferencesPlan(PartialPlan):
     def _is_reference(self, column: ColumnValues) -> bool:
         if column.words & usual.OTHERS and not {"gt", "truth"} & column.words:
             return False
-        if column.above is not None and column.words & {"answer", "answers"}:
+        if column.above is not None and "answer" in column.words:
             return False
         if column.are_flags or (column.is_all(float)):
             return False
@@ -256,7 +256,7 @@ class ReferencesPlan(PartialPlan):
         elif column.is_all((list, tuple)):
             self.sort_lists(column, ids, unclear)
         elif column.are_numbers and not any(isinstance(value, list) for value in column.values):
-            known = {"id", "ids", "doc", "docs", "chunk", "chunks", "source", "sources"}
+            known = {"id", "ids", "doc", "chunk", "source"}
             ids += [column.path] if column.words & known else []
         elif column.items:
             {"ids": ids, "texts": texts}.get(column.form, unclear).append(column.path)

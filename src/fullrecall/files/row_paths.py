@@ -7,12 +7,12 @@ from typing import Any, NamedTuple
 
 from fullrecall._util.naming import parameter
 from fullrecall.errors import InputError
-from fullrecall.files import usual_names as usual
 from fullrecall.files.cells import is_parallel, items_of, opened
 from fullrecall.files.columns import asks, form_of, is_number, looks_gold
 from fullrecall.files.formats import FORMATS, RawRow, format_of
 from fullrecall.files.paths import quoted
-from fullrecall.files.plans import FIELDS, snake, words_of
+from fullrecall.files.plans import FIELDS, roles_of, snake
+from fullrecall.files.usual_names import usual
 from fullrecall.samples.identifiers import is_texts
 
 _DEEPEST = 4
@@ -146,9 +146,7 @@ def _are_judged(row: RawRow) -> bool:
 
 
 def _is_role(name: object) -> bool:
-    return bool(
-        frozenset(words_of(str(name))) & (usual.GOLD | usual.DOCUMENTS | {"retrieved", "ids"})
-    )
+    return bool(roles_of(str(name)) & (usual.GOLD | usual.DOCUMENTS | {"retrieved", "ids"}))
 
 
 def _are_questions(row: RawRow) -> bool:
