@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 from fullrecall.files.cells import has_mark, items_of
 from fullrecall.files.columns import ColumnValues, are_numbered, form_of, is_id_like, is_pair
@@ -146,9 +147,6 @@ class ReferencesPlan(PartialPlan):
         if spans is not None:
             self.put(TEXTS, spans)
             return
-        if (chosen := next(self._chosen(columns), None)) is not None:
-            self.doubt(IDS, f"{chosen[0]} may be a position in {chosen[1]}")
-            return
         ids: list[str] = []
         texts: list[str] = []
         unclear: list[str] = []
@@ -173,23 +171,6 @@ class ReferencesPlan(PartialPlan):
             unclear = [each.path for each in may]
         self._settle(IDS, ids, unclear)
         self._settle(TEXTS, texts, [])
-
-    @staticmethod
-    def _chosen(columns: Sequence[ColumnValues]) -> Iterator[tuple[str, str]]:
-        """Yield columns of positions, each with the list in which it may choose an item."""
-        lists = [each for each in columns if each.has_lists and not each.is_gold]
-        for column in columns:
-            is_position = column.words & {"correct", "index", "idx", "label", "answer", "gold"}
-            if is_position and column.is_all(int) and not column.has_lists:
-                yield from (
-                    (column.path, each.path)
-                    for each in lists
-                    if len(each.values) == len(column.items)
-                    and all(
-                        isinstance(value, list) and 0 <= number <= len(value)
-                        for number, value in zip(column.items, each.values, strict=True)
-                    )
-                )
 
     def _of_documents(
         self, columns: list[ColumnValues], texts: list[str], unclear: list[str], *, is_placed: bool
@@ -257,7 +238,8 @@ class ReferencesPlan(PartialPlan):
             self.sort_lists(column, ids, unclear)
         elif column.are_numbers and not any(isinstance(value, list) for value in column.values):
             known = {"id", "ids", "doc", "chunk", "source"}
-            ids += [column.path] if column.words & known else []
+            if column.words & known or column.is_gold:
+                (ids if column.words & known else unclear).append(column.path)
         elif column.items:
             {"ids": ids, "texts": texts}.get(column.form, unclear).append(column.path)
 
@@ -294,31 +276,20 @@ class ReferencesPlan(PartialPlan):
             self.put(field, paths[0])
         elif paths:
             self.doubt(field, f"{' and '.join([*paths, *unclear])} may hold it", *paths, *unclear)
-        elif self.given.sought == field and len(unclear) == 1 and self._may_be_ids(unclear[0]):
+        elif (
+            self.given.sought == field
+            and len(unclear) == 1
+            and all(form_of(item) == "ids" for item in self._items_at(unclear[0]))
+        ):
             self.put(field, unclear[0])
         elif unclear and TEXTS not in self.fields:
             why = f"{' and '.join(unclear)} may hold IDs, texts ({TEXTS}), or answers (reference)"
-            like_ids = [path for path in unclear if self._are_like_ids(path)]
-            self.doubt(field, why, *(like_ids if len(like_ids) == len(unclear) else ()))
+            are_like = all(_is_like_id(item) for path in unclear for item in self._items_at(path))
+            self.doubt(field, why, *(unclear if are_like else ()))
 
-    def _may_be_ids(self, path: str) -> bool:
-        """Return whether each value at a path is one word, or a number."""
+    def _items_at(self, path: str) -> list[Any]:
         values = [path_of(path).value(row) for row in self.rows]
-        return all(
-            form_of(item) == "ids"
-            for value in values
-            if value is not MISSING
-            for item in items_of(value)
-        )
-
-    def _are_like_ids(self, path: str) -> bool:
-        """Return whether the values at a path have the marks of files, or digits, as IDs do."""
-        values = [path_of(path).value(row) for row in self.rows]
-        items = [item for value in values if value is not MISSING for item in items_of(value)]
-        return all(
-            form_of(item) == "ids" and (re.search(r"\d|\.\w", str(item)) or is_id_like(item))
-            for item in items
-        )
+        return [item for value in values if value is not MISSING for item in items_of(value)]
 
     def _flat_span(self, columns: Sequence[ColumnValues]) -> str | None:
         """Return the path of the span that four columns of a row give; None without one."""
@@ -332,3 +303,9 @@ class ReferencesPlan(PartialPlan):
         if start is None or end is None or text is None or document is None:
             return None
         return f"{{text: {text}, source: {document}, start: {start}, end: {end}}}"
+
+
+def _is_like_id(item: object) -> bool:
+    """Return whether an item has the marks of a file, or digits, as IDs do."""
+    has_mark = re.search(r"\d|\.\w", str(item)) or is_id_like(item)
+    return form_of(item) == "ids" and bool(has_mark)
