@@ -151,6 +151,15 @@ class Judge(Protocol):
         ...
 
 
+class Asked(NamedTuple):
+    """The arguments of `Judge.attribute`, as a judge of facts gets them."""
+
+    targets: Sequence[str]
+    contexts: Sequence[str]
+    question: str | None = None
+    relation: Relation = "claim"
+
+
 class FactByFact(ABC):
     """A judge of compound claims, fact by fact; subclasses judge the facts."""
 
@@ -163,11 +172,12 @@ class FactByFact(ABC):
         relation: Relation = "claim",
     ) -> Flow[Sequence[Verdict]]:
         """Return one verdict per target, in order; a compound claim is judged fact by fact."""
+        asked = Asked(targets, contexts, question, relation)
         if relation != "claim":
-            return (yield from self._judged(targets, contexts, question, relation))
+            return (yield from self._judged(asked))
         facts_of = [list(dict.fromkeys(facts)) for facts in map(language().facts, targets)]
         facts = list(dict.fromkeys(chain.from_iterable(facts_of)))
-        judged = yield from self._judged(facts, contexts, question, relation)
+        judged = yield from self._judged(asked._replace(targets=facts))
         verdict_of = dict(zip(facts, judged, strict=True))
         return [
             verdict_of[own[0]]
@@ -177,11 +187,5 @@ class FactByFact(ABC):
         ]
 
     @abstractmethod
-    def _judged(
-        self,
-        targets: Sequence[str],
-        contexts: Sequence[str],
-        question: str | None,
-        relation: Relation,
-    ) -> Flow[Sequence[Verdict]]:
+    def _judged(self, asked: Asked) -> Flow[Sequence[Verdict]]:
         """Return one verdict per fact, or per question, in order."""

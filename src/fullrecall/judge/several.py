@@ -10,7 +10,7 @@ from typing import Self, TypeAlias
 
 from fullrecall.errors import JudgeError, ParameterError
 from fullrecall.judge.flow import side_by_side
-from fullrecall.judge.judge import LABELS, FactByFact, Flow, Judge, Relation, SplitKind, Verdict
+from fullrecall.judge.judge import LABELS, Asked, FactByFact, Flow, Judge, SplitKind, Verdict
 
 _Asking: TypeAlias = Callable[[Judge, Sequence[int]], Flow[Sequence[Verdict]]]
 """Asks one judge about some of the targets, or of the contexts, by their 0-based numbers."""
@@ -45,13 +45,9 @@ class _Several(FactByFact):
                 continue
         return (yield from last.split(text, kind=kind, question=question))
 
-    def _judged(
-        self,
-        targets: Sequence[str],
-        contexts: Sequence[str],
-        question: str | None,
-        relation: Relation,
-    ) -> Flow[Sequence[Verdict]]:
+    def _judged(self, asked: Asked) -> Flow[Sequence[Verdict]]:
+        targets, contexts, question, relation = asked
+
         def ask(judge: Judge, numbers: Sequence[int]) -> Flow[Sequence[Verdict]]:
             shown = [targets[number] for number in numbers]
             return judge.attribute(shown, contexts, question=question, relation=relation)

@@ -15,7 +15,7 @@ from typing import ClassVar
 from fullrecall._util.caches import remembered
 from fullrecall._util.parameters import check_k
 from fullrecall.errors import JudgeError
-from fullrecall.judge.judge import Ask, Flow, Verdict
+from fullrecall.judge.judge import Ask, Asked, Flow, Verdict
 from fullrecall.judge.models.chat import ChatRequest, Message
 from fullrecall.lexical.claim_judge import Best, ClaimJudge, Judged
 from fullrecall.lexical.pair_scorers import PairModel, load
@@ -59,13 +59,9 @@ class CrossEncoderJudge(ClaimJudge):
         """The model, the threshold and the window."""
         return f"{self._pairs.name}:{self.threshold:g}/{self.window}"
 
-    def _attributed(
-        self,
-        targets: Sequence[str],
-        contexts: Sequence[str],
-        question: str | None,  # noqa: ARG002 - the built-in judge tells languages by it
-    ) -> Flow[Sequence[Verdict]]:
-        judged = [Judged(alone) for alone in (yield from self._alone(targets, contexts))]
+    def _attributed(self, asked: Asked) -> Flow[Sequence[Verdict]]:
+        targets = asked.targets
+        judged = [Judged(alone) for alone in (yield from self._alone(targets, asked.contexts))]
         pair_of = {
             number: pair
             for number, claim in enumerate(judged)

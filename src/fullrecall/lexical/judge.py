@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from fullrecall._util.pieces import paused
-from fullrecall.judge.judge import Flow, Verdict
+from fullrecall.judge.judge import Asked, Flow, Verdict
 from fullrecall.lexical.claim_judge import ClaimJudge
 from fullrecall.lexical.sentences import MOST_CHARACTERS
 from fullrecall.lexical.support import judged
@@ -48,13 +48,12 @@ class LexicalJudge(ClaimJudge):
         """The judge and its threshold."""
         return f"lexical:{self.threshold}"
 
-    def _attributed(
-        self, targets: Sequence[str], contexts: Sequence[str], question: str | None
-    ) -> Flow[Sequence[Verdict]]:
+    def _attributed(self, asked: Asked) -> Flow[Sequence[Verdict]]:
         yield from ()
-        return [self._verdict(target, contexts, question) for target in paused(targets, 1)]
+        around = [asked.question or ""]
+        return [self._verdict(claim, asked.contexts, around) for claim in paused(asked.targets, 1)]
 
-    def _verdict(self, claim: str, contexts: Sequence[str], question: str | None) -> Verdict:
+    def _verdict(self, claim: str, contexts: Sequence[str], around: Sequence[str]) -> Verdict:
         longest = max(map(len, contexts), default=0)
         for kind, length, most in (
             ("claim", len(claim), _LONGEST_CLAIM),
@@ -63,7 +62,7 @@ class LexicalJudge(ClaimJudge):
             if length > most:
                 problem = f"a {kind} of at most {most:,} characters is read, got one of {length:,}"
                 return Verdict(None, problem=problem)
-        language = judged_language(claim, [*contexts, question or ""])
+        language = judged_language(claim, [*contexts, *around])
         if language != "en":
             return _unmeasured(f"this claim is {name_of(language)}")
         language_of = {text: judged_language(text, [claim]) for text in contexts}
