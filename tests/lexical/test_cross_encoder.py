@@ -17,7 +17,7 @@ from fullrecall.errors import MissingExtraError, ParameterError
 from fullrecall.judge.flow import run
 from fullrecall.lexical.cross_encoder import CrossEncoderJudge
 from fullrecall.lexical.falsification import falsified
-from fullrecall.lexical.pair_scorers import Logits, support_of, support_output
+from fullrecall.lexical.pair_scorers import support_of
 from fullrecall.measures import Recall
 from fullrecall.scorers.result import Status
 
@@ -32,12 +32,7 @@ ROWS = [(contexts[0], claim, 1) for claim, contexts in FACTS] + [
 @pytest.fixture(scope="module")
 def trained(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Return a folder with a model of three labels, trained on every other fact."""
-    return build(
-        tmp_path_factory.mktemp("nli"),
-        TEXTS,
-        ("entailment", "neutral", "contradiction"),
-        rows=ROWS[::2],
-    )
+    return build(tmp_path_factory.mktemp("nli"), TEXTS, rows=ROWS[::2], spread=(1.0, 0.0, -1.0))
 
 
 @pytest.fixture
@@ -79,80 +74,23 @@ def test_two_contexts_together(tmp_path: Path) -> None:
     assert [citation.context for citation in verdict.citations] == [0, 2]
 
 
-@pytest.mark.parametrize(
-    ("labels", "spread"),
-    [
-        (("LABEL_0",), (1,)),
-        (("LABEL_0",), (-1,)),
-        (("hallucinated",), (-1,)),
-        (("LABEL_0", "LABEL_1"), (0, 1)),
-        (("LABEL_0", "LABEL_1"), (1, -1)),
-        ((), (1, 0)),
-        ((), (0, 1)),
-        ((), (1,)),
-        (("entailment", "not_entailment"), (1, 0)),
-        (("unfaithful", "faithful"), (0, 1)),
-        (("consistent", "inconsistent"), (1, 0)),
-        (("hallucinated", "supported"), (0, 1)),
-        (("Attributable", "Extrapolatory", "Contradictory"), (1, 0, -1)),
-    ],
-)
-def test_heads_of_any_kind(
-    tmp_path: Path, labels: tuple[str, ...], spread: tuple[float, ...]
-) -> None:
-    """One score or several, with names or none, either way round: support is support."""
-    folder = build(tmp_path / "m", ["Ada built it.", "Rome fell."], labels, spread=spread)
+@pytest.mark.parametrize("spread", [(1,), (-1,), (1, 0), (0, 1), (1, -1), (1, 0, -1), (-1, 0, 1)])
+def test_heads_of_any_kind(tmp_path: Path, spread: tuple[float, ...]) -> None:
+    """One score or several, either way round, whatever the labels say: support is support."""
+    folder = build(tmp_path / "m", ["Ada built it.", "Rome fell."], spread=spread)
     for threshold in (0.4, 0.6):
         judge = CrossEncoderJudge(str(folder), threshold=threshold)
         verdicts, _ = run(judge.attribute(["Ada built it.", "Rome fell."], ["Ada built it."]))
         assert [verdict.label for verdict in verdicts] == ["supported", "not_supported"]
 
 
-def probed(*columns: float) -> Logits:
-    """Return logits of a model whose outputs speak for a sentence with itself by these weights."""
-    return lambda pairs: [
-        [weight * (3.0 if one == other else -3.0) for weight in columns] for one, other in pairs
-    ]
-
-
-@pytest.mark.parametrize(
-    ("labels", "support"),
-    [
-        ({"0": "LABEL_0"}, 1),
-        ({"0": "LABEL_0", "1": "LABEL_1"}, 1),
-        ({"0": "entailment", "1": "not_entailment"}, 0),
-        ({"0": "hallucinated", "1": "consistent"}, 1),
-        ({"0": "unsupported", "1": "supported"}, 1),
-        ({"0": "ENTAILMENT", "1": "NEUTRAL", "2": "CONTRADICTION"}, 0),
-        ({"0": "contradiction", "1": "entailment", "2": "neutral"}, 1),
-        ({"0": "SUPPORTS", "1": "REFUTES", "2": "NOT ENOUGH INFO"}, 0),
-    ],
-)
-def test_labels_are_read_from_the_config(labels: dict[str, str], support: int) -> None:
-    """The names that models of this kind have, where the probes agree."""
-    own = support if len(labels) > 1 else 0
-    columns = [1.0 if index == own else 0.0 for index in range(len(labels))]
-    assert support_output({"id2label": labels}, "m", probed(*columns)) == support
-
-
-@pytest.mark.parametrize(
-    ("labels", "spread"),
-    [
-        (("a", "b", "c"), (1, 0, 0)),
-        (("entailment", "entailed in part", "x"), (1, 0, 0)),
-        (("LABEL_0", "LABEL_1"), (0, 0)),
-        (("contradiction", "entailment"), (1, 0)),
-        (("entailment", "neutral", "contradiction"), (-1, 0, 1)),
-        (("supported",), (-1,)),
-        (("entailment", "neutral", "contradiction"), (1, -1)),
-    ],
-)
-def test_labels_that_the_model_does_not_bear_out_are_refused(
-    tmp_path: Path, labels: tuple[str, ...], spread: tuple[float, ...]
+@pytest.mark.parametrize("spread", [(0, 0), (0, 0, 0), (0,)])
+def test_a_model_that_cannot_tell_support_is_refused(
+    tmp_path: Path, spread: tuple[float, ...]
 ) -> None:
     """A guess would turn every verdict round, silently."""
-    folder = build(tmp_path / "m", ["a"], labels, spread=spread)
-    with pytest.raises(ParameterError, match=r"outputs in the model's order.*correct it"):
+    folder = build(tmp_path / "m", ["a"], spread=spread)
+    with pytest.raises(ParameterError, match="must tell whether a passage supports a claim"):
         CrossEncoderJudge(str(folder))
 
 

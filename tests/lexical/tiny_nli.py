@@ -22,37 +22,24 @@ _SPECIAL = ("[PAD]", "[UNK]", "[CLS]", "[SEP]")
 def build(
     folder: Path,
     texts: Sequence[str],
-    labels: Sequence[str] = ("contradiction", "entailment"),
     *,
     rows: Sequence[tuple[str, str, int]] = (),
     at: str = "model.onnx",
-    spread: Sequence[float] | None = None,
+    spread: Sequence[float] = (-1.0, 1.0),
 ) -> Path:
     """Write a model for the words of `texts`, trained on `rows` (passage, claim, supported).
 
-    `spread` says how much of the score each output has; None goes by the labels.
+    `spread` says how much of the score each output has, as of contradiction and entailment.
     """
     tokenizer = tokenizer_of([*texts, *_PROBES])
     folder.mkdir(parents=True, exist_ok=True)
     tokenizer.save(str(folder / "tokenizer.json"))
-    config = {"id2label": dict(enumerate(labels)), "pad_token_id": 0}
+    config = {"pad_token_id": 0}
     (folder / "config.json").write_text(json.dumps(config), encoding="utf-8")
     weights, bias = _trained(tokenizer, rows)
     (folder / at).parent.mkdir(exist_ok=True)
-    _save(folder / at, weights, bias, _spread(labels) if spread is None else spread)
+    _save(folder / at, weights, bias, spread)
     return folder
-
-
-def _spread(labels: Sequence[str]) -> list[float]:
-    """Return the share of the score: all for the label of support, its opposite for denial."""
-    return [
-        -1.0
-        if name.startswith(("contradict", "not_"))
-        else 1.0
-        if "entail" in name or len(labels) == 1
-        else 0.0
-        for name in labels
-    ]
 
 
 def tokenizer_of(texts: Sequence[str]) -> Any:

@@ -1,7 +1,7 @@
 """A cross-encoder as a judge: a classifier that reads a passage and a claim together.
 
-Any sequence-classification or NLI model works: its config says whether it has one score for
-support, or entailment, neutral and contradiction. It runs locally without a key. Drivers use it as
+Any sequence-classification or NLI model works: a few sentences show which of its outputs means
+support. It runs locally without a key. Drivers use it as
 a `ChatModel`, so a store keeps its scores.
 """
 
@@ -35,7 +35,7 @@ class CrossEncoderJudge(ClaimJudge):
     - `batch_size`: pairs in one run of the model. `max_length`: tokens of a pair; the passage is
       cut, never the claim. The model runs on a GPU if onnxruntime has one.
 
-    Raises `ParameterError` for a model whose labels do not say which output means support, and
+    Raises `ParameterError` for a model without an output that means support, and
     `MissingExtraError` without the packages. The judge splits texts into the facts of their
     sentences, and cannot decide whether a question is answered.
     """

@@ -6,7 +6,6 @@ import asyncio
 import hashlib
 import json
 import math
-import re
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -17,8 +16,6 @@ from typing import Any, TypeAlias
 from fullrecall.errors import MissingExtraError, ParameterError
 from fullrecall.judge.models.chat import ChatRequest, Completion
 
-_SUPPORTS = re.compile("entail|support|consisten|faithful|attributable|factual|grounded|true|yes")
-_DENIES = re.compile("^(?:no$|not|non|un|in|dis|false)|contradict|refut|hallucinat")
 _DIGITS = 4
 """Decimals of a score: few enough that the other pairs in a batch do not change it."""
 _PROBES = (
@@ -31,8 +28,6 @@ _PROBES = (
 """
 _CLEAR = 0.1
 """The least margin of support for a sentence itself over another, to identify the output."""
-_OPPOSITE = -0.3
-"""Below this margin, a model contradicts its labels; a smaller difference may be chance."""
 _READ = {"input_ids": "ids", "attention_mask": "attention_mask", "token_type_ids": "type_ids"}
 """The inputs that a model may read, each with the tokenizer's name for it."""
 
@@ -78,7 +73,7 @@ class PairModel:
             )
         outputs = [entry.name for entry in self._session.get_outputs()]
         self._output = "logits" if "logits" in outputs else outputs[0]
-        self._support = support_output(config, str(folder), self._logits)
+        self._support = support_output(self._logits)
 
     def complete(self, request: ChatRequest) -> Completion:
         """Return the scores of a request's pairs, as JSON.
@@ -150,47 +145,30 @@ def support_of(logits: Sequence[float], support: int) -> float:
     return powers[support] / sum(powers)
 
 
-def support_output(config: Mapping[str, Any], where: str, logits: Logits) -> int:
-    """Return the output that means support: by the labels in a config, checked by probe sentences.
+def support_output(logits: Logits) -> int:
+    """Return the output that means support: of a sentence by itself, and not by another sentence.
 
-    transformers writes no labels for a model with two outputs and default names: then the probes
-    alone decide. Raises `ParameterError` if labels and outputs differ in number, if the labels
-    contradict the model's scores, or if neither shows which output is support.
+    Labels are not read: a config may have none, or the wrong ones. Raises `ParameterError` if no
+    output tells the two apart.
     """
     # Each sentence with the next one: pairs that no model scores as support.
     others = [*_PROBES[1:], _PROBES[0]]
     rows = logits([*zip(_PROBES, _PROBES, strict=True), *zip(_PROBES, others, strict=True)])
+    half = len(_PROBES)
 
     def margin(output: int) -> float:
         """Return how much more support sentences have from themselves than from other ones."""
         support = [support_of(row, output) for row in rows]
-        half = len(_PROBES)
         return (sum(support[:half]) - sum(support[half:])) / half
 
-    width = len(rows[0])
-    named = {int(index): str(name).lower() for index, name in config.get("id2label", {}).items()}
-    labeled = _named(named, width)
-    # With more than two outputs, the probes do not tell them apart.
-    unlabeled = [1, 0] if width <= 2 else []  # noqa: PLR2004
-    outputs = unlabeled if labeled is None else [labeled]
-    best = max(outputs if len(named) in (0, width) else [], key=margin, default=None)
-    least = _OPPOSITE if labeled is not None else _CLEAR if width > 1 else -1.0
-    if best is None or margin(best) < least:
-        shown = ", ".join(named.values()) or "no names"
+    best = max(range(max(2, len(rows[0]))), key=margin)
+    if margin(best) < _CLEAR:
         raise ParameterError(
-            f"id2label in the config of {where} must name its {width} outputs in the model's "
-            f"order, one of them as entailment or support, got {shown}: correct it there"
+            "must tell whether a passage supports a claim, got a classifier that scores "
+            f"{_PROBES[0]!r} alike beside itself and beside other sentences",
+            "model",
         )
     return best
-
-
-def _named(labels: Mapping[int, str], width: int) -> int | None:
-    """Return the output that the labels name as support; None if they do not say it clearly."""
-    denies = [index for index, name in labels.items() if _DENIES.search(name)]
-    supports = [i for i, name in labels.items() if i not in denies and _SUPPORTS.search(name)]
-    if width == 1:
-        return (0 if denies else 1) if denies or supports else None
-    return supports[0] if len(supports) == 1 else None
 
 
 @contextmanager
