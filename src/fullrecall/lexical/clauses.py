@@ -42,11 +42,8 @@ _ENDS_SUBJECT = _PLACING | {"and", "that", "which", "who"}
 _SINGULAR = {"are": "is", "were": "was", "have": "has", "do": "does"}
 _MOST_WORDS = 18  # of a sentence that is split: in a longer one "and" may join anything
 _FEWEST = 4  # words of a compound
-_MOST_SUBJECT = 8  # words
 _MOST_BEFORE_VERB = 6  # words of a second subject
-_MOST_ITEM = 6  # words of an item of a list
-_CLAUSE = 20  # words in which a modal may govern
-_HANGING = 2  # words after an article that may still wait for their noun
+_LED = 2  # words after an article that may still wait for their noun
 _FEWEST_VERB = 4  # letters, as "used" has
 _NEAR_DUMMY = 5  # words after "it" that show that it means no thing
 _DUMMY = frozenset(("to", "that", "raining", "snowing", "seems", "likely"))
@@ -54,7 +51,6 @@ _PAIR_OF_SUBJECTS = re.compile(r"the \w+ and the \w+$", re.IGNORECASE)
 _THEN = re.compile(r"Then (\w)")
 _WHILE = re.compile(r"(?:While|Whereas) ([^,]+), (.+)|([^,]+), (?:while|whereas) (.+)")
 _DESCRIBED = re.compile(r"([^,]+), ([^,]+), ([^,].*)")
-_INTRODUCED = re.compile(r"(\w+ [^,]+), ((?:The |An? )?[A-Z][^,]+)")
 
 
 def facts_of(text: str) -> list[str]:
@@ -162,7 +158,7 @@ def _is_clause(text: str) -> bool:
 
 
 def _described(body: str) -> list[str]:
-    """Return the description of a name or subject, between commas or before it, as a sentence.
+    """Return the description of a name or subject, between commas, as a sentence.
 
     The sentence without its description is returned, too.
     """
@@ -170,12 +166,6 @@ def _described(body: str) -> list[str]:
     named = list(takewhile(lambda word: word[:1].isupper(), reversed(before.split())))
     if told and "," not in before + told and 0 < len(named) < len(before.split()):
         return [before, " ".join([*reversed(named), told])]
-    introduced = _INTRODUCED.fullmatch(body)
-    if introduced and _is_participle(introduced[1].split()):
-        words = introduced[2].split()
-        named_first = " ".join(words[: _verb_at(words)])
-        described = f"{named_first} was {introduced[1][0].lower()}{introduced[1][1:]}"
-        return [described, introduced[2]] if named_first else []
     match = _DESCRIBED.fullmatch(body)
     if match is None:
         return []
@@ -276,20 +266,16 @@ def _joint(words: Sequence[str], end: int, start: int, verb: int) -> _Joint | No
     at = start + (words[start] in _ADVERBS or words[start].endswith("ly"))
     following = words[at + 1] if at + 1 < len(words) else ""
     word = words[at].rstrip(",.") if at < len(words) else ""
-    is_past = _is_past(word) or word in _INTRANSITIVE
-    governing = words[max(verb, start - _CLAUSE) : start]
-    if word in word_set("base verbs") and not word_set("modals").isdisjoint(governing):
-        return None  # "wants to win and have a say"
     shared = _Joint(end, start, shares=True)
-    if word in word_set("verbs") or _is_present(word, following):
+    if word in word_set("verbs") | _INTRANSITIVE or _is_present(word, following):
         return shared
-    if not is_past or word in _INTRANSITIVE or _begins_object(following):
-        return shared if is_past else None
-    is_complete = following.strip(",.").lower() in _PREPOSITIONS | {""}
-    hangs = any(w.lower() in _ARTICLES for w in words[max(0, end - _HANGING) : end])
-    if hangs and (words[verb] in _BE or not is_complete):
-        return None  # "a fast and automated process", "the old and abandoned house"
-    return shared._replace(auxiliary=_auxiliary(words[verb : verb + 3]) if is_complete else "")
+    if not _is_past(word) or _begins_object(following):
+        return shared if _is_past(word) else None
+    if following.strip(",.").lower() in _PREPOSITIONS | {""}:
+        return shared._replace(auxiliary=_auxiliary(words[verb : verb + 3]))
+    # Near an article it is an adjective: "the old and abandoned house".
+    is_led = any(w.lower() in _ARTICLES for w in words[max(0, end - _LED) : end])
+    return None if is_led else shared
 
 
 def _auxiliary(words: Sequence[str]) -> str:
@@ -320,20 +306,18 @@ def _subject(words: Sequence[str], verb: int) -> str:
     """Return the words before the first verb; empty if they are more than a subject."""
     subject = words[: verb - words[verb - 1].endswith("ly")]
     bare_words = [word.lower().strip(",") for word in subject]
-    if not subject or len(subject) > _MOST_SUBJECT or not _UNSURE.isdisjoint(bare_words):
-        return ""
-    has_comma = any(word.endswith(",") for word in subject)
-    return " ".join(subject) if not has_comma or bare_words[0] in _PREPOSITIONS else ""
+    is_led = "," in "".join(subject) and bare_words[0] not in _PREPOSITIONS  # "However, his"
+    return "" if is_led or not _UNSURE.isdisjoint(bare_words) else " ".join(subject)
 
 
 def _items(body: str) -> list[str]:
     """Return the facts of a list that "and" ends: of subjects, objects or adjectives."""
-    governed = _UNSURE | word_set("governing") | word_set("pairs")
+    governed = _UNSURE | word_set("governing")
     head, joined, last = body.rpartition(" and ")
     chunks = head.rstrip(",").split(", ")
     first, items = chunks[0].split(), [*chunks[1:], last]
-    is_long = any(item.isdigit() or len(item.split()) > _MOST_ITEM for item in items[:-1])
-    if not joined or " and " in head or is_long or not governed.isdisjoint(body.split()):
+    is_date = any(map(str.isdigit, items[:-1]))  # "on May 4, 1990 and in Rome"
+    if not joined or " and " in head or is_date or not governed.isdisjoint(body.split()):
         return []
     verb = _verb_at(first)
     if not verb:
@@ -343,7 +327,7 @@ def _items(body: str) -> list[str]:
         is_plain = all(word.isalpha() and word.islower() for word in (first[-1], last))
         return [head, " ".join([*first[:-1], last])] if is_bare and is_plain else []
     has_verb = any(_is_verb(["", *item.split()], 1) for item in items)
-    if has_verb or len(last.split()) > _MOST_ITEM or _verb_at(["", *last.split()]):
+    if has_verb or _verb_at(["", *last.split()]):
         return []
     shared = _shared(first, items[0].split())
     return [chunks[0], *(f"{shared} {item}" for item in items)]

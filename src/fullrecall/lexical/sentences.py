@@ -38,8 +38,6 @@ _CUT = re.compile(  # a sentence that ends in one of these always continues
     r"e\.\s?g|i\.\s?e|p\.\s?ej|p\.\s?ex)\.$"
 )
 _BOLD = re.compile(r"(\*\*|__)((?:(?!\1).)++)\1")
-_CODE_SIGNS = frozenset("(){}[]=<>;$|\\_")
-_INDENTED = ("    ", "\t")
 _FENCES = ("```", "~~~")
 _SHELL = re.compile(r"(?:```|~~~)\s*(?:bash|sh|shell|console|zsh|powershell|cmd)\s*$")
 _NUMBERED = re.compile(r"(?<!\S)\(?(\d{1,2})[.)][ \t]+(?=\S)")
@@ -167,7 +165,7 @@ def _blocks(lines: Sequence[str]) -> Iterator[tuple[str, Role | None]]:
             role = "command" if _SHELL.match(line.strip()) and closing > at + 1 else "code"
             line = "\n".join(lines[at:skip_to])  # noqa: PLW2901
         elif not is_drawn:
-            role = _role_of_line(line, below, is_table=is_table, after_text=bool(paragraph))
+            role = _role_of_line(stripped, below, is_table=is_table, after_text=bool(paragraph))
         if paragraph and (is_drawn or role or begins_item(stripped)):
             yield "\n".join(paragraph), None
             paragraph = []
@@ -179,10 +177,9 @@ def _blocks(lines: Sequence[str]) -> Iterator[tuple[str, Role | None]]:
         yield "\n".join(paragraph), None
 
 
-def _role_of_line(line: str, below: str, *, is_table: bool, after_text: bool) -> Role | None:
+def _role_of_line(stripped: str, below: str, *, is_table: bool, after_text: bool) -> Role | None:
     """Return the role of a line by itself; None if it belongs to a paragraph."""
-    stripped = line.strip()
-    if _is_code(line, after_text=after_text):
+    if stripped.startswith("$ "):
         return "code"
     if not after_text and _is_heading(stripped, below):
         return "heading"
@@ -203,14 +200,6 @@ def _fence_end(lines: Sequence[str], at: int) -> int | None:
 def _is_rule(stripped: str) -> bool:
     """Whether a line is a drawn rule, such as dashes or the line under a table's header."""
     return len(stripped) > 1 and set(stripped) <= set("-=*_|: +\t")
-
-
-def _is_code(line: str, *, after_text: bool) -> bool:
-    stripped = line.strip()
-    if stripped.startswith("$ "):
-        return True
-    is_indented = line.startswith(_INDENTED) and not after_text and not begins_item(stripped)
-    return is_indented and not stripped.endswith(_ENDS) and not _CODE_SIGNS.isdisjoint(stripped)
 
 
 def _is_heading(stripped: str, below: str) -> bool:
@@ -273,10 +262,6 @@ def _sentences(text: str, language: str) -> Iterator[str]:
         if _MARKER.fullmatch(part):
             pending = part
             continue
-        # After a colon a number begins a list; after anything else it ends its sentence.
-        before, *last = part.rsplit(None, 1)
-        if last and before.endswith((":", ";")) and _MARKER.fullmatch(last[0]):
-            part, pending = before, last[0]
         if whole and _CUT.search(whole):
             whole = f"{whole} {part}"
             continue
