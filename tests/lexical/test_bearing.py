@@ -29,15 +29,15 @@ def refused(claim: str, quote: str, context: str = "", *beside: str) -> str:
         ("The mill failed to burn in Lund.", "The mill burned in Lund.", "denies nothing"),
         ("It is a myth that the mill burned.", "The mill burned in Lund.", "denies nothing"),
         ("The mill opened in 1931.", "The mill opened in 1913.", "another number"),
-        ("The mill of Lund burned.", "It is a myth that the mill of Lund burned.", "calls false"),
-        ("The mill of Lund burned.", "That the mill of Lund burned is false.", "calls false"),
+        ("The mill of Lund burned.", "It is a myth that the mill of Lund burned.", "denies what"),
+        ("The mill of Lund burned.", "That the mill of Lund burned is false.", "denies what"),
         ("The mill of Lund opened in May 1931.", "The mill of Lund opened in June 1931.",
          "another month"),
         ("Ann Lee defeated Bo Holst in Lund.", "Bo Holst defeated Ann Lee in Lund.",
          "other roles"),
         ("Only members may enter the mill.", "Members may enter the mill.", "the only one"),
-        ("The mill was sold to Lund.", "The mill was not sold to Lund.", "negates"),
-        ("The mill was not sold to Lund.", "The mill was sold to Lund.", "it negates"),
+        ("The mill was sold to Lund.", "The mill was not sold to Lund.", "denies what"),
+        ("The mill was not sold to Lund.", "The mill was sold to Lund.", "denies nothing"),
         ("The mill of Lund has 40 rooms.", "The mill of Lund stands by 15 old oaks.",
          "another number"),
         ("The tower opened in May in Lund.", "of the", "says nothing"),
@@ -45,7 +45,7 @@ def refused(claim: str, quote: str, context: str = "", *beside: str) -> str:
     ],
 )  # fmt: skip
 def test_what_contradicts_is_refused(claim: str, quote: str, reason: str) -> None:
-    """Each of the nine rules, and the words that it says to the model."""
+    """Each of the ten rules, and the words that it says to the model."""
     assert reason in refused(claim, quote)
 
 
@@ -55,7 +55,6 @@ def test_what_contradicts_is_refused(claim: str, quote: str, reason: str) -> Non
         ("The bridge is 512 km long.", "The bridge is 512 kilometers long."),
         ("The fund holds 5 million dollars.", "The fund holds $5,000,000."),
         ("The mill has twelve floors.", "The mill has 12 floors."),
-        ("About 1,000 people live in Lund.", "980 people live in Lund."),
         ("The mill was built in the 1930s.", "The mill was built in 1934."),
         ("The mill was never sold to Lund.", "The mill was not sold to Lund."),
         ("The mill of Lund stayed open.", "The mill of Lund was not closed."),
@@ -66,7 +65,7 @@ def test_what_contradicts_is_refused(claim: str, quote: str, reason: str) -> Non
     ],
 )
 def test_what_says_the_same_otherwise_passes(claim: str, quote: str) -> None:
-    """Units written out, number words, rough numbers, decades, opposites denied, voices."""
+    """Units written out, number words, decades, opposites denied, voices."""
     assert refused(claim, quote) == ""
 
 
@@ -84,7 +83,7 @@ def test_what_stands_near_counts_for_numbers() -> None:
 def test_half_a_sentence_is_read_as_the_whole() -> None:
     """A quote cut before the "not" is still under it."""
     context = "Rain fell. The mill was not sold to Lund. It burned."
-    assert "negates" in refused("The mill was sold to Lund.", "sold to Lund", context)
+    assert "denies what" in refused("The mill was sold to Lund.", "sold to Lund", context)
 
 
 @pytest.mark.parametrize(

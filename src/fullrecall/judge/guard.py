@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import json
 import random
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import NamedTuple
@@ -34,6 +35,8 @@ _MOST_CHANGED = 40  # claims that are tried as kin
 _COPIES = 2
 _COPIED_WORDS = range(5, 41)
 _READ = 2_000  # characters of a context in which a sentence to copy is sought
+_INEXACT = re.compile(r"\b(?:about|above|around|below|least|most|nearly|over|than|to|under) $")
+"""Words before a number that make a claim with another number true, too."""
 _SYLLABLES = "bel dor fen gar hul kav lem mir nos pel rud sav tol ven wis zem".split()
 
 APART = "a context seems to instruct the judge: it was judged apart"
@@ -212,7 +215,7 @@ def _changed(
 ) -> _Kin:
     """Return a claim with its number changed, else the name that the fewest claims have."""
     for number in language().numbers(claim):
-        if number.value is not None and not number.bound:
+        if number.value is not None and not _INEXACT.search(claim[: number.start]):
             new = _absent_number(number.value, all_text, chance)
             unit = number.text.lstrip("0123456789.,") if number.in_digits else ""
             text = f"{claim[: number.start]}{new}{unit}{claim[number.end :]}"

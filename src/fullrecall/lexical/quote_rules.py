@@ -1,7 +1,7 @@
 """Does a located quote bear on its claim? Rules that refuse quotes without a model.
 
 A quote proves nothing just because it is in the context: "of the" occurs everywhere, and "opened in
-1889" proves no claim about 1989. Twelve rules compare a quote's sentences with the claim: numbers
+1889" proves no claim about 1989. Ten rules compare a quote's sentences with the claim: numbers
 with their units, months, negation, opposites, single words, names, amounts, "only" and roles. They
 refuse a quote if they find a difference; a quote that passes may still not prove its claim.
 `bench/quote_rules.py` measures the share of contradicting quotes that they refuse, by kind.
@@ -26,7 +26,7 @@ from fullrecall.lexical.contrast import (
 from fullrecall.lexical.words.data import word_set
 from fullrecall.lexical.words.languages import function_words, language_of
 from fullrecall.lexical.words.names import Name, names
-from fullrecall.lexical.words.negations import denials, denied_keys, denies
+from fullrecall.lexical.words.negations import denials, denies
 from fullrecall.lexical.words.numbers import excludes, may_stand_for, months, numbers, weekdays
 from fullrecall.lexical.words.tokens import Word, alike, may_hold, read_words
 
@@ -35,7 +35,7 @@ _FEWEST = 2  # content words of a claim that a sentence can state word for word
 _SEVERAL = 3  # content words of a claim that one of them cannot prove
 _BESIDE = 400  # characters in which the end of a sentence is sought
 _EQUAL = 2  # equal words next to two names that make their positions the same
-_AFTER_REPORT = 5  # content words after "it is a myth that"
+_DENIED = 6  # content words next to a denial
 _LONGEST = 4_000  # characters of a claim, and of a quote, that are compared
 _MOST_NUMBERS = 60
 _MOST_NAMES = 8
@@ -156,40 +156,24 @@ def _beside(words: Sequence[Word], name: Name) -> tuple[list[str], list[str]]:
 
 
 def _denies_more(pair: _QuotedClaim) -> bool:
-    """Whether the claim calls something false or failed, and the quote has no denial."""
-    return denies(pair.claim, "en", ("implied", "reported")) and not denials(pair.quote, "en")
-
-
-def _is_reported(pair: _QuotedClaim) -> bool:
-    """Whether the quote calls the claim's statement false, before or after it states it."""
-    if denials(pair.claim, "en"):
+    """Whether the claim denies, and the quote has no denial and no opposite of it."""
+    if denials(pair.quote, "en") or not denials(pair.claim, "en"):
         return False
-    quote_words = [word for word in read_words(pair.quote) if word.tells]
-    for denial in denials(pair.quote, "en"):
-        if denial.kind == "plain":
-            continue
-        governed = [word for word in quote_words if denial.end <= word.start][:_AFTER_REPORT]
-        # Unless the clause itself names the false statement: "is wrong about".
-        rest = pair.quote[denial.end : denial.clause_end]
-        if denial.kind == "reported" and not any(map(str.isalnum, rest)):
-            governed += [word for word in quote_words if word.end <= denial.start][-_AFTER_REPORT:]
-        if any(word.key in pair.claim_keys for word in governed):
-            return True
-    return False
+    return denies(pair.claim, "en", ("implied", "reported")) or not pair.is_opposed
 
 
 def _is_denied(pair: _QuotedClaim) -> bool:
-    """Whether the quote negates a word of the claim, which has no denial."""
+    """Whether the quote denies a word of the claim, which has no denial."""
     if denials(pair.claim, "en") or pair.is_opposed:
         return False
-    return not denied_keys(pair.quote).isdisjoint(pair.claim_keys)
-
-
-def _is_stated(pair: _QuotedClaim) -> bool:
-    """Whether the claim negates a word of the quote, which has no denial."""
-    if denials(pair.quote, "en") or pair.is_opposed:
-        return False
-    return not denied_keys(pair.claim).isdisjoint(pair.quote_keys)
+    words = [word for word in read_words(pair.quote) if word.tells]
+    for denial in denials(pair.quote, "en"):
+        denied = [word for word in words if denial.end <= word.start][:_DENIED]
+        if denial.kind == "reported":  # "That the mill burned is a myth."
+            denied += [word for word in words if word.end <= denial.start][-_DENIED:]
+        if any(word.key in pair.claim_keys for word in denied):
+            return True
+    return False
 
 
 def _lacks_only(pair: _QuotedClaim) -> bool:
@@ -231,12 +215,10 @@ RULES: Mapping[Callable[[_QuotedClaim], bool], str] = {
     lambda pair: states_other_word(pair.claim, pair.quote): "has another word in its place",
     _other_name: "has another name in its place",
     _denies_more: "denies nothing, and it does",
-    _is_reported: "calls false what it states",
     _other_month: "has another month or day",
     _exchanged: "has the names in other roles",
     _lacks_only: "does not say that it is the only one",
-    _is_denied: "negates what it states",
-    _is_stated: "states what it negates",
+    _is_denied: "denies what it states",
     _lacks_number: "has another number, and not the one that it has",
 }
 """The rules in their order, each with its reason to refuse a quote."""
@@ -252,7 +234,7 @@ def _objection_elsewhere(pair: _QuotedClaim, language: str, *, is_alike: bool) -
     clauses = _CLAUSE_END.split(pair.quote)
     sharing = [clause for clause in clauses if content_keys(clause) & pair.claim_keys]
     are_denials = [denies(clause, language, ("plain", "reported")) for clause in sharing]
-    return "negates what it states" if are_denials and all(are_denials) else ""
+    return "denies what it states" if are_denials and all(are_denials) else ""
 
 
 def _around(context: str, part: Location, beside: int = 0) -> str:

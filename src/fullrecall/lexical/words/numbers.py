@@ -9,14 +9,11 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from itertools import pairwise
-from typing import Literal, NamedTuple, TypeAlias
+from typing import NamedTuple
 
 from fullrecall._util.caches import remembered
 from fullrecall._util.pieces import paused
 from fullrecall.lexical.words.data import table
-
-Bound: TypeAlias = Literal["", "about", "at least", "at most"]
 
 MONTHS = (
     "january february march april may june july august september october november december"
@@ -32,7 +29,6 @@ _CARDINALS: Mapping[str, int] = table("numbers.json")["cardinals"]
 _ORDINALS: Mapping[str, int] = table("numbers.json")["ordinals"]
 _SCALES: Mapping[str, float] = table("numbers.json")["scales"]
 _MONEY_SCALES: Mapping[str, float] = _SCALES | table("numbers.json")["money scales"]
-_BOUNDS: Mapping[str, Bound] = table("numbers.json")["bounds"]
 _BEFORE_YEARS = frozenset([*table("numbers.json")["before years"].split(), *MONTHS])
 _FACTORS: Mapping[str, float] = table("numbers.json")["factors"]
 """The factor from each unit to the base unit of its sort: 250 ms are 0.25 seconds."""
@@ -57,8 +53,6 @@ _TOKEN = re.compile(
 _MARKER = re.compile(r"(?:^|(?<=\n))[ \t]*+\(?\d{1,3}+[.)](?=\s)")
 _GROUPED = re.compile(r"\d{1,3}+(?:,\d{3})++(?:\.\d++)?+|\d{1,3}+(?:\.\d{3}){2,}+")
 _YEARS = range(1000, 2101)
-_BEFORE = 3  # words before a number that may give its bound
-_ROUGHLY = 0.1  # the relative tolerance of "about"
 _ROUNDED = 0.05  # the relative tolerance between two scales: 1.3 million for 1,312,000
 _DECADE, _CENTURY = 10, 100
 
@@ -73,7 +67,6 @@ class Number(NamedTuple):
       multiplied the number ("million"), "" without one.
     - `sort`: "year", "ordinal", "code" (value None), the unit's sort ("length", "money", "time",
       "share" …), else "count". Two numbers can exclude each other only if their sort is the same.
-    - `bound`: "about", "at least" (more than, over), "at most" (under, up to), or "".
     """
 
     text: str
@@ -84,7 +77,6 @@ class Number(NamedTuple):
     unit: str = ""
     scale: str = ""
     sort: str = "count"
-    bound: Bound = ""
 
     @property
     def in_digits(self) -> bool:
@@ -115,8 +107,8 @@ def numbers(text: str) -> tuple[Number, ...]:
 def may_stand_for(claimed: Number, stated: Iterable[Number]) -> bool:
     """Whether one of the stated numbers may mean the claimed number.
 
-    It is equal, in the claimed decade, within 10% if one of the two is approximate, or within 5% if
-    rounded to another scale. Different units of one sort must give equal amounts.
+    It is equal, in the claimed decade, or within 5% if rounded to another scale. Different units of
+    one sort must give equal amounts.
     """
     return any(_may_be(claimed, other) for other in stated)
 
@@ -181,7 +173,6 @@ def _may_be(claimed: Number, stated: Number) -> bool:
     if low <= other_low and (stated.high or other_low) <= (claimed.high or low):
         return True
     near = _ROUNDED if claimed.scale != stated.scale else 0.0
-    near = _ROUGHLY if "about" in (claimed.bound, stated.bound) else near
     return abs(other_low - low) <= near * max(abs(low), abs(other_low))
 
 
@@ -282,7 +273,6 @@ class _NumberReader:
             unit,
             scale,
             sort,
-            self._bound(at),
         )
 
     def _unit_at(self, end: int) -> tuple[str, str, int]:
@@ -302,12 +292,6 @@ class _NumberReader:
             return False
         counts = after.text.endswith("s") or after.lower in ("people", "men", "women", "children")
         return not (counts and after.text.islower()) or self._get(at - 1).lower in _BEFORE_YEARS
-
-    def _bound(self, at: int) -> Bound:
-        """Return the bound from the words before a number; two-word phrases take precedence."""
-        words = [token.lower for token in self._tokens[max(0, at - _BEFORE) : at]]
-        phrases = [*map(" ".join, pairwise(words)), *words]
-        return next((_BOUNDS[phrase] for phrase in phrases if phrase in _BOUNDS), "")
 
     def _get(self, at: int) -> _Token:
         return self._tokens[at] if 0 <= at < len(self._tokens) else _NOTHING
