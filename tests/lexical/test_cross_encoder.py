@@ -65,15 +65,6 @@ def test_evidence_is_a_window_of_its_context(judge: CrossEncoderJudge) -> None:
         assert all(item.verified for item in finding.evidence)
 
 
-def test_two_contexts_together(tmp_path: Path) -> None:
-    """What neither has alone is found over the two best windows, at the later rank."""
-    texts = ["Ada built the engine.", "Bea built the dome.", "Ada and Bea built the engine dome."]
-    judge = CrossEncoderJudge(str(build(tmp_path / "m", texts)), threshold=0.7)
-    (verdict,), _ = run(judge.attribute(["Ada Bea engine dome"], [texts[0], "Rome.", texts[1]]))
-    assert (verdict.label, verdict.together) == ("supported", True)
-    assert [citation.context for citation in verdict.citations] == [0, 2]
-
-
 @pytest.mark.parametrize("spread", [(1,), (-1,), (1, 0), (0, 1), (1, -1), (1, 0, -1), (-1, 0, 1)])
 def test_heads_of_any_kind(tmp_path: Path, spread: tuple[float, ...]) -> None:
     """One score or several, either way round, whatever the labels say: support is support."""

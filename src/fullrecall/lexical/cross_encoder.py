@@ -19,7 +19,7 @@ from fullrecall.judge.judge import Ask, Asked, Flow, Verdict
 from fullrecall.judge.models.chat import ChatRequest, Message
 from fullrecall.lexical.claim_judge import Best, ClaimJudge, Judged
 from fullrecall.lexical.pair_scorers import PairModel, load
-from fullrecall.lexical.sentences import located_parts
+from fullrecall.lexical.sentences import sentences
 
 
 @dataclass(frozen=True)
@@ -30,8 +30,7 @@ class CrossEncoderJudge(ClaimJudge):
       `tokenizer.json` and `config.json`). It needs the extra `nli`.
     - `threshold`: the score from which a claim is supported, in (0, 1]. `examine` of
       `fullrecall.testing.examine` measures one on your labels.
-    - `window`: sentences read at a time. Each context's best window counts; if no context supports
-      a claim, the two best windows count together.
+    - `window`: sentences read at a time. Each context's best window counts.
     - `batch_size`: pairs in one run of the model. `max_length`: tokens of a pair; the passage is
       cut, never the claim. The model runs on a GPU if onnxruntime has one.
 
@@ -60,43 +59,22 @@ class CrossEncoderJudge(ClaimJudge):
         return f"{self._pairs.name}:{self.threshold:g}/{self.window}"
 
     def _attributed(self, asked: Asked) -> Flow[Sequence[Verdict]]:
-        targets = asked.targets
-        judged = [Judged(alone) for alone in (yield from self._alone(targets, asked.contexts))]
-        pair_of = {
-            number: pair
-            for number, claim in enumerate(judged)
-            if all(best.support < self.threshold for best in claim.alone)
-            and len(pair := _best_two(claim.alone)) > 1
-        }
-        scores = yield from self._ask(
-            [
-                (" ".join(judged[number].alone[index].quote for index in pair), targets[number])
-                for number, pair in pair_of.items()
-            ]
-        )
-        for (number, pair), together in zip(pair_of.items(), scores, strict=True):
-            judged[number] = Judged(judged[number].alone, pair, together)
-        return [claim.verdict(self.threshold) for claim in judged]
-
-    def _alone(self, targets: Sequence[str], contexts: Sequence[str]) -> Flow[list[list[Best]]]:
-        """Return for each target the best window of each context."""
         windows = [
             (index, window)
-            for index, text in enumerate(contexts)
+            for index, text in enumerate(asked.contexts)
             for window in _windows(text, self.window)
         ]
-        scores = iter((yield from self._ask([(text, t) for t in targets for _, text in windows])))
-        best_of = []
-        for _ in targets:
-            best = [Best()] * len(contexts)
+        pairs = [(text, target) for target in asked.targets for _, text in windows]
+        scores = iter((yield from self._scores(pairs)))
+        verdicts = []
+        for _ in asked.targets:
+            best = [Best()] * len(asked.contexts)
             for index, text in windows:
-                support = next(scores)
-                if not best[index].quote or support > best[index].support:
-                    best[index] = Best(support, text)
-            best_of.append(best)
-        return best_of
+                best[index] = max(best[index], Best(next(scores), text), key=lambda b: b.support)
+            verdicts.append(Judged(best).verdict(self.threshold))
+        return verdicts
 
-    def _ask(self, pairs: Sequence[tuple[str, str]]) -> Flow[list[float]]:
+    def _scores(self, pairs: Sequence[tuple[str, str]]) -> Flow[list[float]]:
         if not pairs:
             return []
         # All pairs in one request: the model sorts them into batches of similar length.
@@ -112,16 +90,10 @@ class CrossEncoderJudge(ClaimJudge):
         return load(self.model, self.batch_size, self.max_length)
 
 
-def _best_two(alone: Sequence[Best]) -> tuple[int, ...]:
-    """Return the indices of the two contexts that support a claim most, the earlier first."""
-    read = [index for index, best in enumerate(alone) if best.quote]
-    return tuple(sorted(sorted(read, key=lambda index: (-alone[index].support, index))[:2]))
-
-
 @remembered(2_000_000)
 def _windows(text: str, size: int) -> tuple[str, ...]:
     """Return windows of `size` sentences, each sharing its last sentence with the next."""
-    spans = [(start, end) for _, start, end in located_parts(text)]
+    texts = sentences(text)
     step = max(1, size - 1)
-    starts = range(0, max(1, len(spans) - (size - step)), step) if spans else ()
-    return tuple(text[spans[n][0] : spans[min(n + size, len(spans)) - 1][1]] for n in starts)
+    starts = range(0, max(1, len(texts) - (size - step)), step) if texts else ()
+    return tuple("\n".join(texts[n : n + size]) for n in starts)

@@ -64,13 +64,7 @@ class PairModel:
         providers = [*gpu, "CPUExecutionProvider"]
         with _naming(graph):
             self._session: Any = onnxruntime.InferenceSession(str(graph), providers=providers)
-        self._inputs = {entry.name for entry in self._session.get_inputs()}
-        if unknown := self._inputs - _READ.keys():
-            raise ParameterError(
-                f"must read {', '.join(sorted(_READ))}, got {graph}, which also needs "
-                f"{', '.join(sorted(unknown))}: export a sequence classifier",
-                "model",
-            )
+        self._inputs = _READ.keys() & {entry.name for entry in self._session.get_inputs()}
         outputs = [entry.name for entry in self._session.get_outputs()]
         self._output = "logits" if "logits" in outputs else outputs[0]
         self._support = support_output(self._logits)

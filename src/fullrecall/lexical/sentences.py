@@ -132,17 +132,6 @@ def _items(line: str) -> Sequence[str]:
     return dashed if len(dashed) > 2 and dashed[0].endswith(":") else [line]  # noqa: PLR2004
 
 
-def located_parts(text: str) -> Iterator[tuple[TextPart, int, int]]:
-    """Yield the parts of `text` with their half-open offsets; text between belongs to no part."""
-    end = 0
-    for part in parts(text):
-        start = text.find(part.text, end)  # from the last end on: a repeated sentence, and linear
-        if start < 0:  # joined from pieces with white space between them
-            start = max(end, text.find(part.text.split(None, 1)[0], end))
-        end = min(len(text), start + len(part.text))
-        yield part, start, end
-
-
 def _blocks(lines: Sequence[str]) -> Iterator[tuple[str, Role | None]]:
     """Yield each block of lines with its role; the lines of a paragraph are one block.
 
