@@ -26,7 +26,6 @@ from fullrecall.judge.judge import Flow, Verdict
 from fullrecall.judge.language import Aim, language
 from fullrecall.judge.verdicts import merged
 
-_FEWEST_HALVED = 7  # contexts: with fewer, each is judged alone
 _MOST_REQUESTS = 16
 """For one group of claims: the contexts that remain after them are left out."""
 _CLAIMS_A_KIN = 5
@@ -143,15 +142,13 @@ class Guard:
 
 
 def _smaller(window: Mapping[int, str]) -> list[dict[int, str]]:
-    """Return smaller groups: each context that seems to instruct alone, halves, or each alone."""
+    """Return smaller groups: each context that seems to instruct alone, or two halves."""
     suspect = [number for number, text in window.items() if seems_to_instruct(text)]
     if suspect and len(suspect) < len(window):
         rest = {number: text for number, text in window.items() if number not in suspect}
         return [rest, *({number: window[number]} for number in suspect)]
-    listed = list(window.items())
-    if len(listed) < _FEWEST_HALVED:
-        return [{number: text} for number, text in listed]
-    return [dict(listed[: len(listed) // 2]), dict(listed[len(listed) // 2 :])]
+    listed, half = list(window.items()), len(window) // 2
+    return [dict(listed[:half]), dict(listed[half:])]
 
 
 def _canaries(

@@ -92,9 +92,9 @@ def edits() -> Mapping[str, Edit]:
         "opposite": partial(_exchanged, replacements=as_written("opposites.txt")),
         "rival": partial(_exchanged, replacements=as_written("kinds.txt")),
     }
-    for form, edit in (("after auxiliary", _put_in), ("before", _led), ("after", _ended)):
-        for kind, options in listed[form].items():
-            edit_of[kind] = partial(edit, options=options)
+    for place in ("after auxiliary", "before", "after"):
+        for kind, phrases in listed[place].items():
+            edit_of[kind] = partial(_phrased, place=place, phrases=phrases)
     for kind, options in listed["exchanged"].items():
         groups: dict[str, list[str]] = {}
         for word, other in map(str.split, options):
@@ -109,17 +109,11 @@ def _number(claim: _ClaimToEdit, chance: random.Random) -> str | None:
     if not own:
         return None
     number = chance.choice(own)
-    texts = (claim.text, *claim.contexts)
-    present = [other for text in texts for other in numbers(text)]
-    present_keys = {word.key for text in texts for word in read_words(text)}
+    present = [other for text in (claim.text, *claim.contexts) for other in numbers(text)]
     for _ in range(_TRIES):
         # No zeros: "07" for "17" would have another form.
         drawn = re.sub(r"\d", lambda _: str(chance.randint(1, 9)), number.text)
-        (new, *_) = numbers(drawn) or [None]
-        is_absent = present_keys.isdisjoint(
-            word.key for word in read_words(drawn) if word.is_number
-        )
-        if new is not None and is_absent and not may_stand_for(new, present):
+        if not any(may_stand_for(new, present) for new in numbers(drawn)):
             return claim.replaced(number.start, number.end, drawn)
     return None
 
@@ -182,25 +176,23 @@ def _role(claim: _ClaimToEdit, chance: random.Random) -> str | None:
 def _negation(claim: _ClaimToEdit, chance: random.Random) -> str | None:
     if _NOT.search(claim.text):
         return re.sub(r"\s+", " ", _NOT.sub("", claim.text, count=1))
-    return _put_in(claim, chance, options=["not"])
+    return _phrased(claim, chance, place="after auxiliary", phrases=["not"])
 
 
-def _put_in(claim: _ClaimToEdit, chance: random.Random, *, options: Sequence[str]) -> str | None:
-    match = _AUXILIARY.search(claim.text)
-    return claim.replaced(match.end(), match.end(), f" {chance.choice(options)}") if match else None
-
-
-def _led(claim: _ClaimToEdit, chance: random.Random, *, options: Sequence[str]) -> str:
-    word, *_ = claim.text.split(" ", 1)
-    is_name = any(name.start == 0 for name in names(claim.text)) or word.isupper()
-    text = claim.text if is_name else claim.text[:1].lower() + claim.text[1:]
-    return f"{chance.choice(options)} {text}"
-
-
-def _ended(claim: _ClaimToEdit, chance: random.Random, *, options: Sequence[str]) -> str:
-    text = claim.text.rstrip()
-    body = text.rstrip(".!")
-    return f"{body} {chance.choice(options)}{text[len(body) :] or '.'}"
+def _phrased(
+    claim: _ClaimToEdit, chance: random.Random, *, place: str, phrases: Sequence[str]
+) -> str | None:
+    """Add a phrase after the auxiliary verb, before the claim, or after it."""
+    auxiliary = _AUXILIARY.search(claim.text)
+    if place == "after auxiliary" and auxiliary is None:
+        return None
+    phrase = chance.choice(phrases)
+    if place == "before":
+        is_name = any(name.start == 0 for name in names(claim.text)) or claim.text[:2].isupper()
+        return f"{phrase} {claim.text if is_name else claim.text[:1].lower() + claim.text[1:]}"
+    body = claim.text.rstrip(" .!")
+    end = auxiliary.end() if auxiliary and place == "after auxiliary" else len(body)
+    return claim.replaced(end, end, f" {phrase}")
 
 
 def _exchanged(

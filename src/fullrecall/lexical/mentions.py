@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import TypeAlias
 
 from fullrecall._util.caches import remembered
-from fullrecall.lexical.words.numbers import is_equal, month_number, numbers
+from fullrecall.lexical.words.numbers import MONTH_NUMBERS, is_equal, numbers
 
 _Date: TypeAlias = tuple[int, int, int]
 
@@ -42,7 +42,8 @@ def _dates(text: str) -> tuple[tuple[_Date, int, int], ...]:
     listed = []
     for match in _DATE.finditer(text):
         form = {key[:-1]: value for key, value in match.groupdict().items() if value}
-        month = int(written) if (written := form["month"]).isdigit() else month_number(written)
+        written = form["month"].lower()
+        month = int(written) if written.isdigit() else MONTH_NUMBERS.get(written)
         if month:
             listed.append(((int(form["year"]), month, int(form["day"])), *match.span()))
     return tuple(listed)

@@ -44,10 +44,7 @@ _COMMAND = re.compile(r"[`$> ]*[a-z]")
 _ENDS_SENTENCE = re.compile(r"[.!?…][\"'”’)\]*_ ]*$")
 _LONGER = re.compile(r"[^\W\d_]{2,}")
 _LEAST = 0.55  # of its words that an English text has in the table
-_FEW = 5  # words: fewer words of a claim may all be terms, and the surrounding texts decide
 _ENOUGH = 3  # words that show the language of a text by themselves
-_AROUND = 0.65  # of the words around a short text, which must be English for it to read as English
-_CONTEXTS = 20  # surrounding texts that are read
 _CERTAIN = 2
 """Function words that show the language of a text without the surrounding texts."""
 
@@ -84,31 +81,22 @@ def judged_language(text: str, around: Sequence[str]) -> str:
     `UNDETERMINED`.
     """
     language = language_among(text, around) or "en"
-    return UNDETERMINED if language == "en" and not reads_as_english(text, around) else language
+    return UNDETERMINED if language == "en" and not reads_as_english(text) else language
 
 
-def reads_as_english(text: str, around: Iterable[str] = ()) -> bool:
-    """Whether a text reads as English, with help of the texts around it if it is short.
+def reads_as_english(text: str) -> bool:
+    """Whether a text reads as English.
 
     Capitalized words, and particles between them, may be names in any language. A text of only
-    names, numbers or code passes. Terms ("kubectl") count as English if an English text around has
-    them, or if a short text has one beside an English word.
+    names, numbers or code passes, and so does a short text with a term ("kubectl") beside an
+    English word.
     """
     own = _lower_words(text[:_READ])
     listed = set(filter(_is_listed, own))
     is_term = len(own) < _ENOUGH and len(own) <= 2 * len(listed) + _begins_listed(text)
     if is_term and not _ACCENTED.search(text):
         return True
-    words, listed_around = set(own), set(listed)
-    for _, other in zip(range(_CONTEXTS), around, strict=False):
-        other_words = _lower_words(other[:_READ])
-        other_listed = set(filter(_is_listed, other_words))
-        if len(other_words) >= _ENOUGH and len(other_listed) >= _LEAST * len(other_words):
-            listed |= own & other_words
-        words, listed_around = words | other_words, listed_around | other_listed
-    if len(listed) >= _LEAST * len(own):
-        return True
-    return len(own) < _FEW and words > own and len(listed_around) >= _AROUND * len(words)
+    return len(listed) >= _LEAST * len(own)
 
 
 def name_of(language: str) -> str:
@@ -125,7 +113,7 @@ def function_words(language: str | None) -> frozenset[str]:
 
 @remembered(2_000_000)
 def _language_and_signs(text: str) -> tuple[str | None, int]:
-    """Return the language, and the number of words or letters that show it."""
+    """Return the language, and the number of words that show it."""
     if text.isascii():
         return _latin(text)
     letters = list(filter(str.isalpha, text))
@@ -163,12 +151,9 @@ def _latin(text: str) -> tuple[str | None, int]:
     # Each once: a repeated name, such as Python's module `os`, is not a sign of Portuguese.
     # In other scripts a letter may become two in lower case, so each word is lowered by itself.
     words = set(_WORD.findall(written))
-    by_word, by_letter = _by_sign("function_words"), _by_sign("letters")
+    by_word = _by_sign("function_words")
     lowered = {word.lower() for word in words} & by_word.keys()
     counts = Counter(code for word in lowered for code in by_word[word])
-    if not text.isascii():
-        letters = {letter for word in words if word[0].islower() for letter in word}
-        counts.update(code for letter in letters & by_letter.keys() for code in by_letter[letter])
     if not counts:
         return None, 0
     best = max(languages(), key=lambda code: counts[code])  # English is listed first
@@ -177,11 +162,10 @@ def _latin(text: str) -> tuple[str | None, int]:
 
 @cache
 def _by_sign(field: str) -> Mapping[str, Sequence[str]]:
-    """Return the languages that have each word of a field, or each letter of "letters"."""
+    """Return the languages that have each word of a field."""
     codes_of: dict[str, list[str]] = {}
     for code, entry in languages().items():
-        signs = entry.get(field, "")
-        for sign in signs if field == "letters" else signs.split():
+        for sign in entry.get(field, "").split():
             codes_of.setdefault(sign, []).append(code)
     return codes_of
 

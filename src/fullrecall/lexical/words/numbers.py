@@ -22,7 +22,10 @@ WEEKDAYS = "monday tuesday wednesday thursday friday saturday sunday".split()
 CALENDAR = frozenset([*MONTHS, *WEEKDAYS])
 """Months and weekdays: written with a capital, but not names."""
 
-_MONTH_OF = {form: month for month in MONTHS for form in (month, month[:3])} | {"sept": "september"}
+MONTH_NUMBERS: Mapping[str, int] = {
+    form: number for number, month in enumerate(MONTHS, 1) for form in (month, month[:3])
+} | {"sept": 9}
+"""The number of each month, by its name and abbreviation in lower case."""
 _ALSO_WORDS = frozenset({"may", "march"})  # months only with a capital, in a date or after "in"
 
 _CARDINALS: Mapping[str, int] = table("numbers.json")["cardinals"]
@@ -133,26 +136,20 @@ def excludes(claimed: Number, stated: Number) -> bool:
     return claimed.sort == stated.sort and not _may_be(claimed, stated)
 
 
-def month_number(written: str) -> int:
-    """Return the number of a month that is written in letters; 0 for any other word."""
-    month = _MONTH_OF.get(written.lower())
-    return MONTHS.index(month) + 1 if month else 0
-
-
 @remembered(400_000)
 def months(text: str) -> frozenset[str]:
     """Return the months that a text names, in lower case: "may" only with a capital, in a date."""
     tokens = _tokens(text)
     named = set()
     for at, token in enumerate(paused(tokens)):
-        month = _MONTH_OF.get(token.lower)
-        if not month or not token.text[0].isupper():
+        number = MONTH_NUMBERS.get(token.lower)
+        if not number or not token.text[0].isupper():
             continue
         around = [*tokens[max(0, at - 1) : at], *tokens[at + 1 : at + 3]]
         is_dated = any(other.kind == "digits" for other in around)
         is_led = at > 0 and tokens[at - 1].lower in _BEFORE_YEARS
         if is_dated or (token.lower in MONTHS and (is_led or token.lower not in _ALSO_WORDS)):
-            named.add(month)
+            named.add(MONTHS[number - 1])
     return frozenset(named)
 
 
@@ -178,8 +175,7 @@ def _may_be(claimed: Number, stated: Number) -> bool:
 
 def _unit(word: str) -> tuple[str, str] | None:
     lowered = word.lower().replace("° ", "°")
-    plural = {"feet": "foot", "inches": "inch", "centuries": "century"}.get(lowered, lowered)
-    return _UNITS.get(plural) or (_UNITS.get(plural[:-1]) if plural.endswith("s") else None)
+    return _UNITS.get(lowered) or (_UNITS.get(lowered[:-1]) if lowered.endswith("s") else None)
 
 
 @remembered(200_000)
