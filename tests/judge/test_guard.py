@@ -204,7 +204,7 @@ def test_options_are_checked() -> None:
 def test_what_helps_stands_on_one_level() -> None:
     """All supporting contexts are kept and verified if one window is judged in smaller groups.
 
-    The first three contexts are judged together, then each alone, as an order moves them.
+    The first three contexts are judged together, then in halves, as an order moves them.
     """
     order = Order(ORDERS[0][0], "supported")
     claim, (context, _) = next(iter(TRUTH.items()))
@@ -214,6 +214,6 @@ def test_what_helps_stands_on_one_level() -> None:
     judge = LLMJudge(model, guard="canaries", verify="model", window=window)
     (verdict,), _ = run(judge.attribute([claim], contexts))
     helping = [verdict, *verdict.others]
-    assert [each.citations[0].context for each in helping] == [1, 2, 3]
-    assert [each.others for each in helping[1:]] == [(), ()]
+    assert [each.citations[0].context for each in helping] == [1, 3]
+    assert [each.others for each in helping[1:]] == [()]
     assert "context 1 moves every verdict" in verdict.contested

@@ -69,7 +69,7 @@ def test_most_kinds_are_none_that_the_judge_has_a_rule_for(false: list[Falsified
          "The bridge is not open at night, for there are no lamps."),
         ("The bridge wasn't repaired.", "The bridge was repaired in spring.",
          "The bridge wasn't repaired in spring."),
-        ("The dam holds about 100 tonnes of water.", "The dam holds about 150 tonnes of water.",
+        ("The dam holds about 98 tonnes of water.", "The dam holds about 150 tonnes of water.",
          "The dam holds 98 tonnes of water."),
         ("Bo Holst married Ann Lee.", "Bo Holst never married Ann Lee.",
          "Ann Lee married Bo Holst in May."),

@@ -69,7 +69,6 @@ def test_what_is_no_number(text: str) -> None:
         ("1.5 million", "1,500,000", True),
         ("the 1980s", "in 1984", True),
         ("in 1984", "the 1990s", False),
-        ("about 150 tonnes", "98 tonnes", False),
         ("more than 40 people", "45 people", False),
         ("in 1989", "the 1980s", False),
         ("512 miles", "512 metres", False),
@@ -78,7 +77,7 @@ def test_what_is_no_number(text: str) -> None:
     ],
 )
 def test_which_numbers_may_stand_for_others(claimed: str, said: str, *, may: bool) -> None:
-    """Equal, of a decade, roughly, rounded to another scale; never another unit."""
+    """Equal, of a decade, rounded to another scale; never another unit."""
     assert may_stand_for(only(claimed), [only(said)]) is may
     if not may and only(claimed).sort == only(said).sort:
         assert excludes(only(claimed), only(said))

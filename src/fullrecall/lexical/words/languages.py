@@ -45,6 +45,7 @@ _ENDS_SENTENCE = re.compile(r"[.!?…][\"'”’)\]*_ ]*$")
 _LONGER = re.compile(r"[^\W\d_]{2,}")
 _LEAST = 0.55  # of its words that an English text has in the table
 _ENOUGH = 3  # words that show the language of a text by themselves
+_CONTEXTS = 20  # surrounding texts that are read
 _CERTAIN = 2
 """Function words that show the language of a text without the surrounding texts."""
 
@@ -81,21 +82,25 @@ def judged_language(text: str, around: Sequence[str]) -> str:
     `UNDETERMINED`.
     """
     language = language_among(text, around) or "en"
-    return UNDETERMINED if language == "en" and not reads_as_english(text) else language
+    return UNDETERMINED if language == "en" and not reads_as_english(text, around) else language
 
 
-def reads_as_english(text: str) -> bool:
+def reads_as_english(text: str, around: Iterable[str] = ()) -> bool:
     """Whether a text reads as English.
 
     Capitalized words, and particles between them, may be names in any language. A text of only
-    names, numbers or code passes, and so does a short text with a term ("kubectl") beside an
-    English word.
+    names, numbers or code passes. Terms ("kubectl") count as English if an English text around has
+    them, or if a short text has one beside an English word.
     """
     own = _lower_words(text[:_READ])
     listed = set(filter(_is_listed, own))
     is_term = len(own) < _ENOUGH and len(own) <= 2 * len(listed) + _begins_listed(text)
     if is_term and not _ACCENTED.search(text):
         return True
+    for _, other in zip(range(_CONTEXTS), around, strict=False):
+        words = _lower_words(other[:_READ])
+        if len(words) >= _ENOUGH and len(list(filter(_is_listed, words))) >= _LEAST * len(words):
+            listed |= own & words
     return len(listed) >= _LEAST * len(own)
 
 
