@@ -151,7 +151,7 @@ class Judge(Protocol):
         ...
 
 
-class Asked(NamedTuple):
+class JudgeRequest(NamedTuple):
     """The arguments of `Judge.attribute`, as a judge of facts gets them."""
 
     targets: Sequence[str]
@@ -172,7 +172,7 @@ class FactByFact(ABC):
         relation: Relation = "claim",
     ) -> Flow[Sequence[Verdict]]:
         """Return one verdict per target, in order; a compound claim is judged fact by fact."""
-        asked = Asked(targets, contexts, question, relation)
+        asked = JudgeRequest(targets, contexts, question, relation)
         if relation != "claim":
             return (yield from self._judged(asked))
         facts_of = [list(dict.fromkeys(facts)) for facts in map(language().facts, targets)]
@@ -187,5 +187,5 @@ class FactByFact(ABC):
         ]
 
     @abstractmethod
-    def _judged(self, asked: Asked) -> Flow[Sequence[Verdict]]:
+    def _judged(self, asked: JudgeRequest) -> Flow[Sequence[Verdict]]:
         """Return one verdict per fact, or per question, in order."""

@@ -15,7 +15,7 @@ from fullrecall.judge.exchange import Exchange, Matter, Verification, windows
 from fullrecall.judge.flow import side_by_side
 from fullrecall.judge.guard import Guard
 from fullrecall.judge.hints import seems_to_instruct, without_hints
-from fullrecall.judge.judge import Ask, Asked, FactByFact, Flow, SplitKind, Verdict
+from fullrecall.judge.judge import Ask, FactByFact, Flow, JudgeRequest, SplitKind, Verdict
 from fullrecall.judge.models.chat import ChatModel, ChatRequest, Completion
 from fullrecall.judge.replies import text_items
 from fullrecall.judge.reviews import rejudged, verified
@@ -150,7 +150,7 @@ class LLMJudge(Exchange, FactByFact):
                 del self._splits[next(iter(self._splits))]
         return first
 
-    def _judged(self, asked: Asked) -> Flow[Sequence[Verdict]]:
+    def _judged(self, asked: JudgeRequest) -> Flow[Sequence[Verdict]]:
         targets, contexts, question, relation = asked
         matter = Matter(
             dict(enumerate(targets, start=1)),

@@ -10,7 +10,7 @@ from typing import Self, TypeAlias
 
 from fullrecall.errors import JudgeError, ParameterError
 from fullrecall.judge.flow import side_by_side
-from fullrecall.judge.judge import LABELS, Asked, FactByFact, Flow, Judge, SplitKind, Verdict
+from fullrecall.judge.judge import LABELS, FactByFact, Flow, Judge, JudgeRequest, SplitKind, Verdict
 
 _Asking: TypeAlias = Callable[[Judge, Sequence[int]], Flow[Sequence[Verdict]]]
 """Asks one judge about some of the targets, or of the contexts, by their 0-based numbers."""
@@ -45,7 +45,7 @@ class _Several(FactByFact):
                 continue
         return (yield from last.split(text, kind=kind, question=question))
 
-    def _judged(self, asked: Asked) -> Flow[Sequence[Verdict]]:
+    def _judged(self, asked: JudgeRequest) -> Flow[Sequence[Verdict]]:
         targets, contexts, question, relation = asked
 
         def ask(judge: Judge, numbers: Sequence[int]) -> Flow[Sequence[Verdict]]:

@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import ClassVar, NamedTuple
 
 from fullrecall.errors import JudgeError, ParameterError
-from fullrecall.judge.judge import Asked, Citation, FactByFact, Flow, SplitKind, Verdict
+from fullrecall.judge.judge import Citation, FactByFact, Flow, JudgeRequest, SplitKind, Verdict
 from fullrecall.lexical.clauses import facts_of, resolved
 from fullrecall.lexical.sentences import sentences, statements
 
@@ -67,7 +67,7 @@ class ClaimJudge(FactByFact):
             )
 
     @abstractmethod
-    def _attributed(self, asked: Asked) -> Flow[Sequence[Verdict]]:
+    def _attributed(self, asked: JudgeRequest) -> Flow[Sequence[Verdict]]:
         """Return one verdict per claim, in order."""
 
     def split(
@@ -81,7 +81,7 @@ class ClaimJudge(FactByFact):
         yield from ()
         return facts_of(text) if kind == "claims" else sentences(text)
 
-    def _judged(self, asked: Asked) -> Flow[Sequence[Verdict]]:
+    def _judged(self, asked: JudgeRequest) -> Flow[Sequence[Verdict]]:
         """Return one verdict per claim, in order; raises `JudgeError` for questions."""
         if asked.relation == "question":
             raise JudgeError(
@@ -106,7 +106,7 @@ class ClaimJudge(FactByFact):
         facts = statements(reference)
         verdicts = []
         for index, context in enumerate(contexts):
-            judged = yield from self._attributed(Asked(facts, [context], reference))
+            judged = yield from self._attributed(JudgeRequest(facts, [context], reference))
             first = min(judged, key=_order, default=Verdict("not_supported"))
             cited = tuple(Citation(index, each.quote) for each in first.citations)
             verdicts.append(replace(first, citations=cited))

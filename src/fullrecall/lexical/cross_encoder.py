@@ -15,7 +15,7 @@ from typing import ClassVar
 from fullrecall._util.caches import remembered
 from fullrecall._util.parameters import check_k
 from fullrecall.errors import JudgeError
-from fullrecall.judge.judge import Ask, Asked, Flow, Verdict
+from fullrecall.judge.judge import Ask, Flow, JudgeRequest, Verdict
 from fullrecall.judge.models.chat import ChatRequest, Message
 from fullrecall.lexical.claim_judge import Best, ClaimJudge, Judged
 from fullrecall.lexical.pair_scorers import PairModel, load
@@ -58,7 +58,7 @@ class CrossEncoderJudge(ClaimJudge):
         """The model, the threshold and the window."""
         return f"{self._pairs.name}:{self.threshold:g}/{self.window}"
 
-    def _attributed(self, asked: Asked) -> Flow[Sequence[Verdict]]:
+    def _attributed(self, asked: JudgeRequest) -> Flow[Sequence[Verdict]]:
         windows = [
             (index, window)
             for index, text in enumerate(asked.contexts)

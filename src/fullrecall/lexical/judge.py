@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from fullrecall._util.pieces import paused
-from fullrecall.judge.judge import Asked, Flow, Verdict
+from fullrecall.judge.judge import Flow, JudgeRequest, Verdict
 from fullrecall.lexical.claim_judge import ClaimJudge
 from fullrecall.lexical.sentences import MOST_CHARACTERS
 from fullrecall.lexical.support import judged
@@ -48,7 +48,7 @@ class LexicalJudge(ClaimJudge):
         """The judge and its threshold."""
         return f"lexical:{self.threshold}"
 
-    def _attributed(self, asked: Asked) -> Flow[Sequence[Verdict]]:
+    def _attributed(self, asked: JudgeRequest) -> Flow[Sequence[Verdict]]:
         yield from ()
         around = [asked.question or ""]
         return [self._verdict(claim, asked.contexts, around) for claim in paused(asked.targets, 1)]
