@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import gc
-import time
+import threading
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -126,16 +126,16 @@ class TestLoops:
 
     def test_aevaluate_blocks_nothing(self) -> None:
         """The loop turns while samples are read, and while a scorer computes."""
-        turns = 0
+        turns, turned = 0, threading.Semaphore(0)
 
         def slow() -> Iterator[Sample]:
             for sample in samples(3):
-                time.sleep(0.05)
+                assert turned.acquire(timeout=60)
                 yield sample
 
         class SlowRecall(IdRecall):
             def score(self, *arguments: Any, **fields: Any) -> Any:
-                time.sleep(0.05)
+                assert turned.acquire(timeout=60)
                 return super().score(*arguments, **fields)
 
         async def main() -> None:
@@ -146,12 +146,14 @@ class TestLoops:
             )
             while not running.done():
                 turns += 1
+                if turns % 20 == 0:
+                    turned.release()
                 await asyncio.sleep(0.001)
             assert model.closed == 0, "connections of the user's loop are the user's"
             assert len(running.result()) == 3
 
         asyncio.run(main())
-        assert turns > 50
+        assert turns >= 6 * 20
 
     def test_a_cancelled_task_leaves_nothing_behind(self) -> None:
         """Canceling `aevaluate` ends it, and the requests in flight."""

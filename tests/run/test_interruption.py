@@ -270,8 +270,7 @@ class TestReading:
 
     @pytest.fixture(autouse=True)
     def _soon(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr("fullrecall.run.work.AFTER_DEADLINE", 0.01)
-        monkeypatch.setattr("fullrecall.run.drivers.AFTER_DEADLINE", 0.01)
+        monkeypatch.setattr("fullrecall.run.work._AFTER_DEADLINE", 0.01)
 
     @staticmethod
     def stuck(then: Callable[[], object] = lambda: None) -> Iterator[Sample]:

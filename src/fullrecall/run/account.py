@@ -110,6 +110,8 @@ class Account:
         budget = self.budget
         if budget.cost is not None and budget.price(ask.model) is None:
             raise NotAsked(no_price(ask.model, budget))
+        if self._why is not None:
+            raise NotAsked(self._why)
         # The name is drawn here, so that a change that the ledger repeats finds its own hold.
         name, pause = f"{secrets.randbits(64):x}", _POLL_SECONDS[0]
         asked = {
@@ -120,11 +122,11 @@ class Account:
             "seconds": HOLD_SECONDS,
         }
         # No other process can wake this one: while the account is full, it polls, ever less often.
-        while "wait" not in (answer := await self._reserve(asked)):
+        while "wait" not in (answer := await self._spend("reserve", **asked)):
             if "full" in answer:
                 self._why = budget.exhausted(answer["full"], answer.get("cost", 0) / NANO)
                 self._wake()
-                continue
+                raise NotAsked(self._why)
             with suppress(TimeoutError):
                 async with asyncio.timeout(pause):
                     await self._settlement.wait()
@@ -140,11 +142,6 @@ class Account:
                 await self._spend("settle", **_undone(name))
                 raise
         return name
-
-    async def _reserve(self, asked: dict[str, Any]) -> dict[str, Any]:
-        if self._why is not None:
-            raise NotAsked(self._why)
-        return await self._spend("reserve", **asked)
 
     async def _spend(self, rule: str, **arguments: Any) -> dict[str, Any]:
         """Change the account by a rule; undo a reserve whose caller is canceled meanwhile."""

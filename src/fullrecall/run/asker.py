@@ -9,13 +9,13 @@ from __future__ import annotations
 
 import asyncio
 import threading
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from concurrent.futures import Future
 from contextvars import copy_context
 from functools import partial
 from queue import SimpleQueue
 from time import perf_counter
-from typing import NamedTuple
+from typing import Generic, NamedTuple, TypeVar
 
 from fullrecall.run.retrievers import (
     FunctionRetriever,
@@ -29,15 +29,17 @@ from fullrecall.run.work import Run
 from fullrecall.samples.retrieval import Retrieval, Retriever
 from fullrecall.samples.sample import Sample
 
+T = TypeVar("T")
+
 _FAILURES = (Exception, SystemExit, KeyboardInterrupt)
 """Exceptions that fail one sample. The last two would end the event loop and hang the run."""
 
 
-class RetrieverCall(NamedTuple):
+class Call(NamedTuple, Generic[T]):
     """A call that another thread is to make, and the future of its result."""
 
-    function: Callable[[], Retrieval]
-    future: Future[Retrieval]
+    function: Callable[[], T]
+    future: Future[T]
 
     def made(self) -> Callable[[], object]:
         """Make the call in this thread; return a function that sets the future's result."""
@@ -50,15 +52,15 @@ class RetrieverCall(NamedTuple):
 class Asker:
     """Asks a retriever for samples, each within the run's `timeout`; in one event loop.
 
-    After the run's deadline, the retriever is not asked any more. `to_caller` takes the calls that
-    only the caller's thread can make; without it, the loop runs in that thread.
+    After the run's deadline, the retriever is not asked any more. `to_caller` makes a call in the
+    caller's thread; without it, the loop runs in that thread.
     """
 
     def __init__(
         self,
         retriever: Retriever,
         run: Run,
-        to_caller: Callable[[RetrieverCall], None] | None,
+        to_caller: Callable[[Callable[[], Retrieval]], Awaitable[Retrieval]] | None,
     ) -> None:
         self._is_thread_bound = False
         self._to_caller = to_caller
@@ -115,9 +117,7 @@ class Asker:
         """Return the retrieval, made in the caller's thread without a time limit."""
         if self._to_caller is None:
             return self._called(sample)
-        call = RetrieverCall(partial(self._called, sample), Future())
-        self._to_caller(call)
-        return await asyncio.wrap_future(call.future)
+        return await self._to_caller(partial(self._called, sample))
 
     def _called(self, sample: Sample) -> Retrieval:
         """Return the retrieval, made in this thread."""
@@ -138,7 +138,7 @@ class _Threads:
 
     def __init__(self, function: Callable[[Sample], Retrieval]) -> None:
         self._function = function
-        self._calls: SimpleQueue[RetrieverCall | None] = SimpleQueue()
+        self._calls: SimpleQueue[Call[Retrieval] | None] = SimpleQueue()
         self._idle = threading.Semaphore(0)
         self._count = 0
 
@@ -146,7 +146,7 @@ class _Threads:
         """Start a call, in the caller's context."""
         future: Future[Retrieval] = Future()
         # Tracers keep their spans in context variables, which a thread does not inherit.
-        self._calls.put(RetrieverCall(partial(copy_context().run, self._function, sample), future))
+        self._calls.put(Call(partial(copy_context().run, self._function, sample), future))
         if not self._idle.acquire(blocking=False):
             self._count += 1
             threading.Thread(target=self._serve, name="fullrecall retriever", daemon=True).start()

@@ -12,11 +12,12 @@ from collections import deque
 from collections.abc import AsyncGenerator, Awaitable, Callable, Generator, Iterable, Iterator
 from contextlib import closing
 from functools import partial
+from queue import SimpleQueue
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from fullrecall.errors import RunStopped
 from fullrecall.run.limits import Limits
-from fullrecall.run.work import AFTER_DEADLINE, Overdue, Run, Work
+from fullrecall.run.work import Overdue, Run, Work
 from fullrecall.samples.sample import Sample
 from fullrecall.table.row import Row
 
@@ -32,6 +33,9 @@ _READING_SECONDS = 0.02
 """How long samples are prepared before the engine takes them and returns rows."""
 
 
+_LOOK_SECONDS = 0.25
+"""How often an awaited run looks whether the deadline passed while it reads a sample."""
+
 _GRACE_SECONDS = 5.0
 """The seconds that a loop has to end; a call that blocks it longer ends with the program."""
 
@@ -43,26 +47,15 @@ class _SampleReader:
         self.error: Exception | None = None
         self._run = run
         self._samples = enumerate(run.interruption.reading(samples), start=run.first)
-        self._late_at: float | None = None
         self.prepared: list[Work] = []
         """The samples of the last call of `works`, which may still run."""
 
     def draw(self) -> tuple[int, Sample] | None:
-        """Return the next position and sample; None at the end, and after an exception.
-
-        Returns None, too, soon after the deadline and after Ctrl-C.
-        """
-        interruption = self._run.interruption
-        if self._run.seconds_left() == 0:
-            now = time.monotonic()
-            self._late_at = now if self._late_at is None else self._late_at
-            interruption.is_late |= now > self._late_at + AFTER_DEADLINE
-        if interruption.is_late:
-            self.error = Overdue()
-            return None
+        """Return the next position and sample; None at the end, and after an exception."""
         try:
             return next(self._samples, None)
         except KeyboardInterrupt:
+            interruption = self._run.interruption
             if interruption.is_repeated or not (interruption.is_asked or interruption.is_late):
                 raise
             self.error = Overdue()
@@ -104,24 +97,47 @@ def rows_of(samples: Iterable[Sample], run: Run) -> Generator[Row]:
 def _side_by_side(
     first: Work, reader: _SampleReader, run: Run, ledger: Ledger | None
 ) -> Iterator[Row]:
-    """Yield the rows from the first sample on that asks; requests run in a loop beside this."""
+    """Yield the rows from the first sample on that asks; requests run in a loop beside this.
+
+    This thread makes the calls that need it: to the samples, and to a retriever that is bound to
+    the thread in which it was made.
+    """
+    from asyncio import Task, wrap_future
+    from concurrent.futures import Future
+
     from fullrecall.judge.models.transport import Portal
+    from fullrecall.run.asker import Call
+    from fullrecall.run.engine import Engine
 
     portal = Portal()
+    jobs: SimpleQueue[Row | Call[Any] | Task[None]] = SimpleQueue()
+
+    async def here(function: Callable[[], T]) -> T:
+        call = Call(function, Future())
+        jobs.put(call)
+        return await wrap_future(call.future)
+
+    async def read() -> list[Work]:
+        return await here(partial(reader.works, engine.room))
+
+    async def pump() -> None:
+        async for row in _rows([first], read, reader, engine):
+            jobs.put(row)
+
     try:
         # The loop has its own thread: Ctrl-C interrupts the main thread, never asyncio.
-        engine = portal.call(_engine, run, ledger)
-        works = [first]
+        engine = Engine(run, ledger, to_caller=here)
         try:
-            with run.interruption.heard_by(lambda: portal.soon(engine.interrupt)):
-                while works:
-                    yield from portal.call(engine.turn, works)
-                    while _made_calls(run, engine):
-                        yield from portal.call(engine.turn, [])
-                    works = [] if engine.is_over else reader.works(engine.room)
-                while not engine.is_empty:
-                    yield from portal.call(engine.rest)
-                    _made_calls(run, engine)
+            run.interruption.listener = lambda: portal.soon(engine.interrupt)
+            portal.begin(pump, jobs.put)
+            if run.interruption.is_asked:  # before it had the listener
+                portal.soon(engine.interrupt)
+            while not isinstance(job := jobs.get(), Task):
+                if isinstance(job, Row):
+                    yield job
+                else:
+                    job.made()()  # an exception ends the run here
+            job.result()
         finally:
             # Connections are closed in the loop that opened them.
             portal.call(partial(engine.close, connections=True))
@@ -130,27 +146,33 @@ def _side_by_side(
     _finish(run, reader.error, engine.door.stopped)
 
 
-def _made_calls(run: Run, engine: Engine) -> bool:
-    """Make the calls that only this thread can make; return whether there were any."""
-    # Only the calls queued now: the loop's thread adds more meanwhile, for the next turn.
-    calls = list(engine.callers_calls)
-    for call in calls:
-        engine.callers_calls.popleft()
-        if not run.interruption.is_asked:
-            call.made()()  # an exception that is not the sample's error ends the run here
-    return bool(calls)
+async def _rows(
+    works: list[Work],
+    read: Callable[[], Awaitable[list[Work]]],
+    reader: _SampleReader,
+    engine: Engine,
+) -> AsyncGenerator[Row]:
+    """Yield the rows of `works`, and of the works that `read` returns until it returns none."""
+    while works:
+        for row in await engine.turn(works):
+            yield row
+        works = [] if engine.is_over or reader.error else await read()
+    while rows := await engine.rest():
+        for row in rows:
+            yield row
 
 
 async def arows_of(samples: Iterable[Sample], run: Run) -> AsyncGenerator[Row]:
     """Yield each sample's row, in order, in a running event loop that is never blocked.
 
-    One thread beside the loop reads the samples and computes. Connections that models open in the
-    loop stay open. Raises the exceptions of `rows_of`.
+    One thread beside the loop reads the samples, another one computes. Connections that models open
+    in the loop stay open. Raises the exceptions of `rows_of`.
     """
     import asyncio
     from concurrent.futures import ThreadPoolExecutor
 
     from fullrecall.run.address import opened
+    from fullrecall.run.engine import Engine
 
     loop = asyncio.get_running_loop()
     # One thread reads: two must not enter the user's iterator, which may hang.
@@ -161,28 +183,21 @@ async def arows_of(samples: Iterable[Sample], run: Run) -> AsyncGenerator[Row]:
         return await loop.run_in_executor(threads[nth], called)
 
     async def read() -> list[Work]:
-        seconds = run.reading_seconds
-        left = None if seconds is None else max(AFTER_DEADLINE, seconds - run.seconds)
         works = asyncio.ensure_future(away(reader.works, nth=1))
-        while not (await asyncio.wait([works], timeout=left))[0]:
-            if run.interruption.is_reading:
+        while not (await asyncio.wait([works], timeout=_LOOK_SECONDS))[0]:
+            if run.interruption.is_late and run.interruption.is_reading:
                 reader.error = Overdue()
                 return list(reader.prepared)
-            left = AFTER_DEADLINE
         return works.result()
 
     reader = _SampleReader(samples, run)
     opening = opened(run.limits.store)
     try:
         # Away from the loop: opening and closing a ledger wait for the disk.
-        engine = await _engine(run, await away(opening.__enter__), away)
+        engine = Engine(run, await away(opening.__enter__), away)
         try:
-            while not (engine.is_over or reader.error) and (works := await read()):
-                for row in await engine.turn(works):
-                    yield row
-            while rows := await engine.rest():
-                for row in rows:
-                    yield row
+            async for row in _rows(await read(), read, reader, engine):
+                yield row
         finally:
             run.is_given_up = True  # the thread may be at a long comparison
             await engine.close(connections=False)
@@ -193,15 +208,6 @@ async def arows_of(samples: Iterable[Sample], run: Run) -> AsyncGenerator[Row]:
         # Without waiting: the user's iterator may hang, and this is the user's loop.
         for thread in threads:
             thread.shutdown(wait=False)
-
-
-async def _engine(
-    run: Run, ledger: Ledger | None, compute: Callable[..., Awaitable[Any]] | None = None
-) -> Engine:
-    """Return an engine for this event loop."""
-    from fullrecall.run.engine import Engine
-
-    return Engine(run, ledger, compute)
 
 
 def _finish(run: Run, error: Exception | None, stopped: str | None = None) -> None:

@@ -17,7 +17,7 @@ from typing import Any
 from fullrecall._util.pieces import watch
 from fullrecall.judge.flow import NotAsked, Tally, arun
 from fullrecall.judge.usage import Usage
-from fullrecall.run.asker import Asker, RetrieverCall
+from fullrecall.run.asker import Asker
 from fullrecall.run.ledger import Ledger
 from fullrecall.run.request import Door
 from fullrecall.run.work import Begun, Run, Work, raised, unscored
@@ -33,7 +33,8 @@ _AHEAD = 64
 class Engine:
     """Asks the retriever and runs the flows of many samples, in one event loop.
 
-    `compute`, if given, runs a function outside the loop, which belongs to the caller then.
+    `compute` runs a function outside the loop, if the loop belongs to the caller; otherwise
+    `to_caller` runs one in the caller's thread.
     """
 
     def __init__(
@@ -41,15 +42,13 @@ class Engine:
         run: Run,
         ledger: Ledger | None,
         compute: Callable[..., Awaitable[Any]] | None = None,
+        to_caller: Callable[[Callable[[], Any]], Awaitable[Any]] | None = None,
     ) -> None:
         self.door = Door(run, ledger)
         self._run = run
         self._most = run.limits.in_flight
         self._compute = compute
-        to_caller = self._put_to_caller if compute is None else None
         self._asker = None if run.retriever is None else Asker(run.retriever, run, to_caller)
-        self.callers_calls: deque[RetrieverCall] = deque()
-        """Calls that only the driver's thread can make, after a turn."""
         self._works: deque[Work] = deque()
         self._running: set[asyncio.Task[None]] = set()
         self._changed = asyncio.Event()
@@ -82,14 +81,14 @@ class Engine:
                 self._running.add(work.task)
                 work.task.add_done_callback(self._finished)
         rows = self._ready()
-        while not self._interrupted and not self._has_room and not self.callers_calls:
+        while not self._interrupted and not self._has_room:
             await self._change()
             rows += self._ready()
         return rows
 
     async def rest(self) -> list[Row]:
-        """Return the next rows after the last sample; no rows if the caller has a call to make."""
-        while self._waits:
+        """Return the next rows after the last sample; no rows at the end."""
+        while not self._interrupted and self._works and not self._works[0].is_done:
             await self._change()
         if not self._interrupted:
             return self._ready()
@@ -108,24 +107,9 @@ class Engine:
             self._asker.close()
         await self.door.close(connections=connections)
 
-    def _put_to_caller(self, call: RetrieverCall) -> None:
-        self.callers_calls.append(call)
-        self._changed.set()
-
     async def _ended(self) -> None:
         if self._running:
             await asyncio.wait(self._running, timeout=_GRACE_SECONDS)
-
-    @property
-    def is_empty(self) -> bool:
-        """Whether all rows have been returned."""
-        return not self._works
-
-    @property
-    def _waits(self) -> bool:
-        if self.is_empty or self._works[0].is_done:
-            return False
-        return not self._interrupted and not self.callers_calls
 
     @property
     def _has_room(self) -> bool:

@@ -177,7 +177,8 @@ async def aevaluated(
         run.corpus = await asyncio.to_thread(corpus_index, options.corpus, samples)
     total = length_hint(samples)
     kept, samples = await asyncio.to_thread(_unfinished, samples, run, options)
-    with _reporting(run, options, total, make, kept) as scored:
+    reporting = _reporting(run, options, total, make, kept)
+    with run.interruption.late_after(run.reading_seconds), reporting as scored:
         async with aclosing(arows_of(as_samples(samples, run.scorers), run)) as rows:
             async for row in rows:
                 scored.add(row)

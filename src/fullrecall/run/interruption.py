@@ -18,7 +18,7 @@ T = TypeVar("T")
 
 
 class Interruption:
-    """Records whether Ctrl-C was pressed, and calls the listeners at once.
+    """Records whether Ctrl-C was pressed, and calls the listener at once.
 
     The signal handler raises only while samples are read: elsewhere an exception could occur in a
     destructor, which drops it, or in code that is counting.
@@ -31,7 +31,8 @@ class Interruption:
         self.is_late = False
         """Whether the time to read samples is over."""
         self.is_reading = False
-        self._listeners: list[Callable[[], object]] = []
+        self.listener: Callable[[], object] = bool
+        """Called on Ctrl-C inside the signal handler, so it must be reentrant."""
 
     def reading(self, items: Iterable[T]) -> Iterator[T]:
         """Yield items; Ctrl-C and the end of the deadline raise `KeyboardInterrupt` in them."""
@@ -39,6 +40,8 @@ class Interruption:
         while True:
             self.is_reading = True
             try:
+                if self.is_asked or self.is_late:  # since the item before
+                    raise KeyboardInterrupt
                 item = next(iterator)
             except StopIteration:
                 return
@@ -55,26 +58,27 @@ class Interruption:
         finally:
             self.is_reading = False
 
-    def ask(self) -> None:
-        """Ask the run to stop; called in the thread that runs it."""
-        self.is_asked = True
-        for listener in self._listeners:
-            listener()
-
     @contextmanager
-    def heard_by(self, listener: Callable[[], object]) -> Iterator[None]:
-        """Call `listener` on Ctrl-C within this block, and at once if Ctrl-C was pressed before.
+    def late_after(
+        self, seconds: float | None, tell: Callable[[], object] = bool
+    ) -> Iterator[None]:
+        """Stop reading samples after `seconds`, and call `tell`."""
 
-        The listener runs inside the signal handler, so it must be reentrant. It may be called
-        twice.
-        """
-        self._listeners.append(listener)
+        def end() -> None:
+            self.is_late = True
+            tell()
+
+        if seconds is None:
+            yield
+            return
+        timer = threading.Timer(min(seconds, threading.TIMEOUT_MAX), end)
+        timer.daemon = True
+        timer.start()
         try:
-            if self.is_asked:
-                listener()
             yield
         finally:
-            self._listeners.pop()
+            timer.cancel()
+            timer.join()
 
 
 @contextmanager
@@ -85,43 +89,34 @@ def interruptible(seconds: float | None) -> Iterator[Interruption]:
     which receives all signals, nor if the program handles Ctrl-C itself.
     """
     interruption = Interruption()
+    reader = threading.current_thread()
     before = signal.getsignal(signal.SIGINT)
-    if (
-        threading.current_thread() is not threading.main_thread()
-        or before is not signal.default_int_handler
-    ):
-        yield interruption
+    if reader is not threading.main_thread() or before is not signal.default_int_handler:
+        with interruption.late_after(seconds):
+            yield interruption
         return
+    wakes: list[int] = []
+
+    def wake() -> None:
+        if sys.platform != "win32":  # which cannot wake a thread that sleeps in a user's iterator
+            wakes.append(signal.SIGINT)
+            signal.pthread_kill(threading.main_thread().ident or 0, signal.SIGINT)
 
     def ask(number: int, frame: FrameType | None) -> None:
-        if is_due.is_set():
-            is_due.clear()
+        if wakes:
+            wakes.clear()
         elif interruption.is_asked:
             interruption.is_repeated = True
             signal.default_int_handler(number, frame)
         else:
-            interruption.ask()
+            interruption.is_asked = True
+            interruption.listener()
         if interruption.is_reading:
             raise KeyboardInterrupt
 
-    is_due, reader = threading.Event(), threading.get_ident()
-
-    def end() -> None:
-        interruption.is_late = True
-        is_due.set()
-        signal.pthread_kill(reader, signal.SIGINT)  # it may sleep in a user's iterator
-
-    timer = None
-    if seconds is not None and sys.platform != "win32":
-        timer = threading.Timer(min(seconds, threading.TIMEOUT_MAX), end)
     signal.signal(signal.SIGINT, ask)
     try:
-        if timer is not None:
-            timer.daemon = True
-            timer.start()
-        yield interruption
+        with interruption.late_after(seconds, wake):
+            yield interruption
     finally:
-        if timer is not None:
-            timer.cancel()
-            timer.join()
         signal.signal(signal.SIGINT, before)

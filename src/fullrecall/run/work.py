@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from fullrecall.samples.retrieval import Retriever, View
 
 
-AFTER_DEADLINE = 0.5
+_AFTER_DEADLINE = 0.5
 """Seconds after the deadline in which samples are still read, to be in the report as unscored."""
 
 
@@ -122,7 +122,8 @@ class Run:
     @property
     def reading_seconds(self) -> float | None:
         """The seconds in which samples are read: a little longer than the deadline, or None."""
-        return None if self.limits.deadline is None else self.limits.deadline + AFTER_DEADLINE
+        left = self.seconds_left()
+        return None if left is None else left + _AFTER_DEADLINE
 
     def seconds_left(self) -> float | None:
         """Return the seconds until the deadline, not below 0; None without one."""

@@ -11,7 +11,7 @@ import os
 import threading
 from collections.abc import Callable, Coroutine, Iterable, Sequence
 from contextlib import suppress
-from functools import cache
+from functools import cache, partial
 from importlib import import_module
 from queue import SimpleQueue
 from typing import Any, TypeAlias, TypeVar
@@ -119,21 +119,33 @@ class Portal:
 
         Ctrl-C may raise before any line, so no lock is held here that it could leave locked.
         """
-        loop = self._running()
-        tasks: list[asyncio.Task[T]] = []
         # A SimpleQueue, in C: a Future's condition can be left locked by Ctrl-C.
         ends: SimpleQueue[asyncio.Task[T]] = SimpleQueue()
-
-        def begin() -> None:
-            tasks.append(loop.create_task(function(*arguments)))
-            tasks[0].add_done_callback(ends.put)
-
-        loop.call_soon_threadsafe(begin)
+        tasks = self.begin(partial(function, *arguments), ends.put)
         try:
             return ends.get().result()
         except BaseException:
             self.soon(lambda: [task.cancel() for task in tasks])  # its result is not needed now
             raise
+
+    def begin(
+        self,
+        function: Callable[[], Coroutine[Any, Any, T]],
+        tell: Callable[[asyncio.Task[T]], object],
+    ) -> Sequence[asyncio.Task[T]]:
+        """Start an async function, and call `tell` with its task at its end.
+
+        The returned sequence has the task once it runs.
+        """
+        loop = self._running()
+        tasks: list[asyncio.Task[T]] = []
+
+        def start() -> None:
+            tasks.append(loop.create_task(function()))
+            tasks[0].add_done_callback(tell)
+
+        loop.call_soon_threadsafe(start)
+        return tasks
 
     def soon(self, function: Callable[[], object]) -> None:
         """Call a function in the loop, if one runs; without a lock, for signal handlers."""

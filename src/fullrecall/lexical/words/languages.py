@@ -161,7 +161,8 @@ def _latin(text: str) -> tuple[str | None, int]:
     counts = Counter(code for word in lowered for code in by_word[word])
     if not counts:
         return None, 0
-    best = max(languages(), key=lambda code: counts[code])  # English is listed first
+    # English is listed first.
+    best = max(filter(counts.__contains__, languages()), key=counts.__getitem__)
     return best, counts[best] - (0 if best == "en" else counts["en"])
 
 
