@@ -35,7 +35,7 @@ _FAILURES = (Exception, SystemExit, KeyboardInterrupt)
 """Exceptions that fail one sample. The last two would end the event loop and hang the run."""
 
 
-class Call(NamedTuple, Generic[T]):
+class ThreadCall(NamedTuple, Generic[T]):
     """A call that another thread is to make, and the future of its result."""
 
     function: Callable[[], T]
@@ -138,7 +138,7 @@ class _Threads:
 
     def __init__(self, function: Callable[[Sample], Retrieval]) -> None:
         self._function = function
-        self._calls: SimpleQueue[Call[Retrieval] | None] = SimpleQueue()
+        self._calls: SimpleQueue[ThreadCall[Retrieval] | None] = SimpleQueue()
         self._idle = threading.Semaphore(0)
         self._count = 0
 
@@ -146,7 +146,7 @@ class _Threads:
         """Start a call, in the caller's context."""
         future: Future[Retrieval] = Future()
         # Tracers keep their spans in context variables, which a thread does not inherit.
-        self._calls.put(Call(partial(copy_context().run, self._function, sample), future))
+        self._calls.put(ThreadCall(partial(copy_context().run, self._function, sample), future))
         if not self._idle.acquire(blocking=False):
             self._count += 1
             threading.Thread(target=self._serve, name="fullrecall retriever", daemon=True).start()

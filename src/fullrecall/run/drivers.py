@@ -12,7 +12,6 @@ from collections import deque
 from collections.abc import AsyncGenerator, Awaitable, Callable, Generator, Iterable, Iterator
 from contextlib import closing
 from functools import partial
-from queue import SimpleQueue
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from fullrecall.errors import RunStopped
@@ -104,16 +103,17 @@ def _side_by_side(
     """
     from asyncio import Task, wrap_future
     from concurrent.futures import Future
+    from queue import SimpleQueue
 
     from fullrecall.judge.models.transport import Portal
-    from fullrecall.run.asker import Call
+    from fullrecall.run.asker import ThreadCall
     from fullrecall.run.engine import Engine
 
     portal = Portal()
-    jobs: SimpleQueue[Row | Call[Any] | Task[None]] = SimpleQueue()
+    jobs: SimpleQueue[Row | ThreadCall[Any] | Task[None]] = SimpleQueue()
 
     async def here(function: Callable[[], T]) -> T:
-        call = Call(function, Future())
+        call = ThreadCall(function, Future())
         jobs.put(call)
         return await wrap_future(call.future)
 
