@@ -139,6 +139,22 @@ def test_what_is_not_certain_is_refused(result: object, why: str) -> None:
         contexts_of(result)
 
 
+@pytest.mark.parametrize(
+    "hits",
+    [
+        [{"doc_id": "a", "content": "x", "lang": "en"}],
+        [{"_id": "a", "_score": 1.5, "_source": {"body": "x"}}],
+        {"hits": {"hits": [{"_id": "a", "_source": {"text": "x"}}]}},
+        {"ids": [["a"]], "documents": [["x"]]},
+    ],
+)
+def test_hits_in_a_sample_are_read_as_those_of_a_retriever(hits: object) -> None:
+    """A file holds what a search returned, under the names that it has there."""
+    (context,) = Sample(retrieved_contexts=hits).retrieved_contexts or ()  # type: ignore[arg-type]
+    assert (context,) == contexts_of(hits)
+    assert (context.id, context.text) == ("a", "x")
+
+
 def test_several_keys_make_one_id() -> None:
     """An ID may be made of several keys, as source and page; a row without one is an error."""
     rows = [{"text": "t", "metadata": {"source": "a.md", "page": 12}}, {"text": "t", "page": 3}]

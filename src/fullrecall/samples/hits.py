@@ -18,8 +18,8 @@ from uuid import UUID
 from fullrecall._util.dataframes import frame_rows, is_frame
 from fullrecall._util.values import shown
 from fullrecall.errors import InputError, ParameterError
-from fullrecall.samples.context import CONTEXT_KEYS, Context, as_context
-from fullrecall.samples.identifiers import as_id, bounded, each_of, looks_like_id
+from fullrecall.samples.context import CONTEXT_KEYS, CONTEXT_NAMES, Context, as_context
+from fullrecall.samples.identifiers import as_id, as_list, bounded, each_of, looks_like_id
 
 IdKey: TypeAlias = str | Sequence[str] | Callable[[Any], Any]
 """The place of a retrieved context's ID: a dotted path, such as "metadata.source"; several paths,
@@ -123,6 +123,23 @@ def contexts_of(
         raise InputError(str(error), field="retrieved_contexts") from None
 
 
+def recorded_contexts(value: object) -> tuple[Context, ...]:
+    """Return a sample's retrieved contexts: contexts, texts, or hits as a search returned them.
+
+    Raises `ValueError`, naming the item, for anything else.
+    """
+    if isinstance(value, Mapping):
+        return contexts_of(value)
+    if type(value) is tuple and set(map(type, value)) <= {Context}:  # of another sample or call
+        return value
+    return tuple(each_of(as_list(value, ordered=True), _recorded))
+
+
+def _recorded(item: object) -> Context:
+    is_hit = isinstance(item, Mapping) and not item.keys() <= CONTEXT_NAMES
+    return context_of(item) if is_hit else as_context(item)
+
+
 def context_of(row: object, id_key: IdKey | None = None) -> Context:
     """Return one row of a result as a context; `ValueError` for a row that cannot be read.
 
@@ -162,11 +179,13 @@ def context_of(row: object, id_key: IdKey | None = None) -> Context:
 
 
 def _unreadable(row: object) -> str:
-    # The type alone, so that a thousand samples have one reason.
+    # The type and the names alone, so that a thousand samples have one reason.
     size, way = "", 'return {"id": …, "text": …}, or pass id_key='
     if isinstance(row, (tuple, list)):
         size = f" of {len(row)}"
         way += "; of one list for each search, Retrieval.of_calls((query, list), …)"
+    if isinstance(row, Mapping):
+        size = f" with {', '.join(map(repr, list(row)[:5])) or 'no key'}"
     kind = f"a {type(row).__name__}{size}"
     return f"expected a text, a Context, or a result with an id or a text, got {kind}: {way}"
 

@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, TypeAlias
 from fullrecall._util.values import shown
 from fullrecall.errors import InputError
 from fullrecall.samples.calls import Stage
-from fullrecall.samples.context import ID, Context, ContextLike, as_contexts, as_metadata, listed
+from fullrecall.samples.context import ID, Context, ContextLike, as_metadata, listed
+from fullrecall.samples.hits import recorded_contexts
 from fullrecall.samples.identifiers import as_id, as_listed_ids
 from fullrecall.samples.references import (
     Claim,
@@ -388,7 +389,7 @@ _FIELDS: dict[str, _Field] = {
     "id": _Field(as_id, ("sample_id", "query_id", "qid")),
     "user_input": _Field(_one_text, ("question", "query", "input")),
     "retrieved_contexts": _Field(
-        as_contexts,
+        recorded_contexts,
         ("contexts", "documents", "retrieved_documents", "source_documents", "retrieval_context"),
         _plain_contexts,
     ),
