@@ -12,7 +12,7 @@ import numpy as np
 import polars as pl
 import pytest
 
-from fullrecall import Context
+from fullrecall import Context, Sample
 from fullrecall.errors import InputError
 from fullrecall.samples.hits import contexts_of
 

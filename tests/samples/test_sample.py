@@ -105,7 +105,7 @@ class TestErrors:
             ({"contxts": ["c"]}, "contxts", r"did you mean 'contexts'.*It takes|A sample takes"),
             ({"topic": "x"}, "topic", r"unknown field 'topic'.*user_input.*metadata"),
             ({"contexts": "text"}, "retrieved_contexts", r"\['text'\]"),
-            ({"contexts": {"a": "b"}}, "retrieved_contexts", "expected a list of texts, .* got dict"),
+            ({"contexts": {"a": "b"}}, "retrieved_contexts", "list of texts.*got dict"),
             ({"contexts": None, "retrieved_ids": {1, 2}}, "retrieved_context_ids", "no order"),
             ({"contexts": ["a", 3]}, "retrieved_contexts", "item 1: .*got 3"),
             ({"contexts": [{"txt": "a"}]}, "retrieved_contexts", "a dict with 'txt': return"),
