@@ -1,4 +1,4 @@
-"""What tests of several folders share: one browser for all, since a process can run but one."""
+"""Fixtures of several folders: one browser for all, since a process can run but one."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _ARGUMENTS = (
 
 @pytest.fixture(scope="session")
 def browser() -> Iterator[Browser]:
-    """A headless Chromium; fails, naming what is missing, where it cannot be had."""
+    """A headless Chromium; fails, naming the missing program or package."""
     path = shutil.which("chromium")
     if path is None:
         pytest.fail("no chromium on the PATH: apt-get install chromium")

@@ -41,7 +41,7 @@ class ContainmentJudge:
     def relevance(
         self, contexts: Sequence[str], *, question: str | None, reference: str | None
     ) -> Flow[Sequence[Verdict]]:
-        """Return a verdict per context: it helps if it stands in the reference or question."""
+        """Return a verdict per context: it helps if it is part of the reference or question."""
         yield from ()
         text = reference or question or ""
         return [

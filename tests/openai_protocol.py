@@ -1,4 +1,4 @@
-"""What serves a test on loopback, and how it replies in the OpenAI protocol."""
+"""A server for tests on loopback, and its replies in the OpenAI protocol."""
 
 from __future__ import annotations
 
@@ -27,12 +27,12 @@ def completion(
 
 
 class Exchange(BaseHTTPRequestHandler):
-    """One request, of which nothing is logged."""
+    """One request, without a log."""
 
     protocol_version = "HTTP/1.1"
 
     def do_POST(self) -> None:
-        """Respond to what was sent."""
+        """Respond to the request."""
         self.respond(json.loads(self.rfile.read(int(self.headers["Content-Length"]))))
 
     def respond(self, body: Any) -> None:

@@ -11,7 +11,7 @@ from fullrecall.samples.calls import Call, Stage
 def calls_of(
     stages: Iterable[Stage], contexts: tuple[Context, ...] | None = None
 ) -> tuple[Call, ...]:
-    """Return the calls that these stages were; each stands before the one that it goes into.
+    """Return the calls that these stages were; each comes before the one that it goes into.
 
     With `contexts`, the final list, they are the stages of one call that returned it.
     """

@@ -41,13 +41,13 @@ def with_script(name: str) -> pytest.MarkDecorator:
 
 @with_script("id_recall")
 def test_every_way_of_id_recall_agrees_with_the_set_loop(script: Any) -> None:
-    """What the benchmark times gives the unit's numbers, whichever way it is asked for."""
+    """The timed calls give the unit's numbers in each of their forms."""
     script.check_ours(script.make(20))
 
 
 @with_script("readme")
 def test_the_pages_show_what_was_measured(script: Any) -> None:
-    """The page has the figures of figures.json, of just what is measured."""
+    """The page has the figures of figures.json, and no others."""
     figures = import_module("figures")
     said = figures.published()
     pages = {path.name: path.read_text("utf-8") for path in (figures.PAGE,)}
@@ -100,7 +100,7 @@ def test_id_recall_finds_a_way_that_differs(script: Any) -> None:
 
 @with_script("id_recall")
 def test_half_of_the_relevant_ids_are_retrieved(script: Any) -> None:
-    """The random queries are what the description says."""
+    """The random queries are as described."""
     queries = script.make(50)
     for retrieved, relevant in queries.pairs():
         assert len(set(retrieved)) == len(retrieved) == script.RETRIEVED
@@ -180,7 +180,7 @@ def test_memory_would_see_it_grow(script: Any, tmp_path: Path) -> None:
     growth = []
     for keep in (True, False):
         peaks = []
-        # From 50,000 on: until then what writes Parquet fills its first buffers, 10 to 40 MiB.
+        # From 50,000 on: until then the Parquet writer fills its first buffers, 10 to 40 MiB.
         for rows in (50_000, 150_000):
             script.write(tmp_path / "samples.jsonl", script.ids(rows))
             peaks.append(script.measure(tmp_path / "samples.jsonl", keep=keep).peak_mib)
@@ -206,7 +206,7 @@ def test_growth_scores_what_it_writes(script: Any, tmp_path: Path, kind: str) ->
 
 @with_script("growth")
 def test_the_page_has_the_table_of_growth(script: Any) -> None:
-    """Every kind of input stands on the page, at the lengths that the script measures."""
+    """Every kind of input is on the page, at the lengths that the script measures."""
     said = script.PAGE.read_text("utf-8").partition(script.BEGIN)[2].partition(script.END)[0]
     assert all(f"| {name} |" in said for name in script.NAMES.values())
     lengths = [int(rows.replace(",", "")) for rows in re.findall(r" ([\d,]+) rows \|", said)]
@@ -298,7 +298,7 @@ def test_a_cascade_is_measured_with_a_second_judge_of_a_stated_accuracy(script: 
 def test_the_judge_is_trained_and_read_by_the_data_sets_left_out(
     script: Any, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Weights are learned, each data set is judged by the others, and levers are taken out."""
+    """Weights are learned, data sets judged by weights of the rest, and levers taken out."""
     true = facts(24)
     false = [(one.false, one.contexts) for one in falsified(true) if one.detail == "name"]
     pairs = [
@@ -324,7 +324,7 @@ def test_the_judge_is_trained_and_read_by_the_data_sets_left_out(
 
 
 class _Endpoint(Exchange):
-    """Answers as the benchmark's own endpoint does, and keeps what it is sent."""
+    """Answers as the benchmark's own endpoint does, and keeps the requests."""
 
     protocol_version = "HTTP/1.1"
     answer: bytes
@@ -426,7 +426,7 @@ def test_decisions_quote_the_decided_pairs(script: Any) -> None:
 
 @with_script("decided")
 def test_decided_pairs_of_a_small_collection(script: Any, tmp_path: Path) -> None:
-    """A collection in which one search finds all and another nothing is decided the right way."""
+    """A collection in which one search finds all and another none is decided the right way."""
     texts = [f"{'shared ' * 3}apple{n} tree" for n in range(60)]
     rows = [json.dumps({"id": str(n), "title": "", "text": text}) for n, text in enumerate(texts)]
     (tmp_path / "corpus.jsonl").write_text("\n".join(rows))

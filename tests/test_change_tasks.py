@@ -1,4 +1,4 @@
-"""What a common change touches: made for real in a copy of the package, and used from there."""
+"""The files that a common change touches: changed in a copy of the package, and used there."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""CONTRIBUTING.md is executed: its examples keep the contracts, what it names is there."""
+"""CONTRIBUTING.md is executed: its examples keep the contracts, and the names in it exist."""
 
 from __future__ import annotations
 

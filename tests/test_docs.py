@@ -1,4 +1,4 @@
-"""The README and the documentation are executed: what they show works, as shown."""
+"""The README and the documentation are executed: their examples work, as shown."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ FILE = re.compile(r"<!-- file: (?P<name>\S+) -->\n```json\n(?P<content>.*?)```",
 
 
 class Block(NamedTuple):
-    """A fenced block of a page: `line` is where its fence stands, `shown` what it prints."""
+    """A fenced block of a page: `line` is that of its fence, `shown` its output."""
 
     page: Path
     line: int
@@ -126,7 +126,7 @@ def test_examples_run(
 ) -> None:
     """Each README block runs by itself; a page's blocks one after the other, as one would type.
 
-    What stands below a block is what it prints. Commands whose files the page has made by then
+    The text below a block is its output. Commands whose files the page has made by then
     are run as well, and find them.
     """
     namespace: dict[str, Any] = {"__name__": "documentation"}
@@ -158,13 +158,13 @@ def test_the_readmes_commands_print_what_stands_below_them(tmp_path: Path) -> No
 
 
 def printed_by(block: Block) -> Iterator[str]:
-    """Yield what each command of a block prints."""
+    """Yield the output of each command of a block."""
     for command in commands_of(block):
         yield CliRunner().invoke(app, command, catch_exceptions=False).stdout
 
 
 def test_every_example_of_the_readme_shows_its_output() -> None:
-    """In 90 seconds a reader sees what each example prints, without running it."""
+    """In 90 seconds a reader sees the output of each example, without running it."""
     assert [block.label for block in python_of(README) if not block.shown] == []
 
 
@@ -255,7 +255,7 @@ def test_each_command_of_the_readme_is_one_line(name: str) -> None:
     ],
 )
 def test_what_is_not_run_compiles(block: Block) -> None:
-    """`py` marks what needs a key, a server or a file of yours: it is at least Python."""
+    """`py` marks code that needs a key, a server or a file of yours: it is at least Python."""
     block.compiled()
 
 
@@ -291,7 +291,7 @@ def files_are_there(command: list[str]) -> bool:
 def test_commands_are_as_the_command_line_has_them(
     block: Block, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Each command and option exists and takes what it is given; nothing is run here."""
+    """Each command and option exists and takes the values shown; the commands are not run here."""
     group: Any = typer.main.get_command(app)
 
     def own_measure(address: str, _: str) -> GradedMeasure:
@@ -336,7 +336,7 @@ def slug(heading: str) -> str:
 
 
 def test_every_page_is_in_the_index() -> None:
-    """The table of contents leads to each page, and to no other."""
+    """The table of contents leads to each page, and to no other file."""
     toctree = re.findall(r"```{toctree}.*?```", (DOCS / "index.md").read_text("utf-8"), re.DOTALL)
     listed = re.findall(r"^([\w-]+)$", "\n".join(toctree), re.MULTILINE)
     assert sorted(listed) == sorted(page.stem for page in PAGES if page.stem != "index")
@@ -379,7 +379,7 @@ DEEP_IMPORT = re.compile(r"(?:from|import) fullrecall\.(?:_|\w+\.).*")
 
 
 def test_examples_import_from_faces() -> None:
-    """What a reader copies goes on working when a module is moved."""
+    """Copied examples go on working when a module is moved."""
     shown = [
         block.code for page in (*BLOCKS, ROOT / "CONTRIBUTING.md") for block in blocks_of(page)
     ]
@@ -429,7 +429,7 @@ def test_names_in_prose_are_there() -> None:
 
 
 def test_the_reference_has_every_public_name() -> None:
-    """A name that a user can import stands in the API reference, or beside its formula."""
+    """A name that a user can import is in the API reference, or beside its formula."""
     text = "".join((DOCS / name).read_text("utf-8") for name in ("api.md", "formulas.md"))
     listed = set(re.findall(r"^\.\. auto\w+:: (\S+)", text, re.MULTILINE))
     of_reports = {name.rpartition(".")[2] for name in listed}
@@ -441,7 +441,7 @@ def test_the_reference_has_every_public_name() -> None:
 def test_the_documentation_builds_without_a_warning(tmp_path: Path) -> None:
     """Strict: a broken link, an unknown reference or a bad docstring fails; and it stays offline.
 
-    What comes out fetches nothing: no script, style, font or image of another host.
+    The pages fetch no file from elsewhere: no script, style, font or image of another host.
     """
     if importlib.util.find_spec("sphinx") is None:
         pytest.fail("the documentation is built with the extra docs: pip install -e '.[docs]'")

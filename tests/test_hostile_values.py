@@ -104,7 +104,7 @@ def test_wrong_values(name: str, report: Report) -> None:
 
 
 def test_an_index_of_many_digits(report: Report) -> None:
-    """It is out of range, as any other."""
+    """It is out of range, as any other number."""
     with pytest.raises(IndexError, match="no sample a value of type int"):
         report[HUGE]
 

@@ -3,7 +3,7 @@
 Where a tool's number is wrong, the test says what it is and why ours differs. What the tools give
 was run with ragas 0.4.3, deepeval 4.3.1, llama-index-core 0.14.25, ranx 0.3.21, ir-measures 0.4.3
 and pytrec_eval-terrier 0.5.11, with scripted judges where one is asked; they need not be installed
-here, so that their objects are stood in for by models of the same fields.
+here, so that models of the same fields replace their objects.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ class Model:
 
 
 def single_turn_sample(**given: Any) -> Model:
-    """Return what stands for ragas's `SingleTurnSample`: the fields of 0.4.3, None by default."""
+    """Return a model of ragas's `SingleTurnSample`: the fields of 0.4.3, None by default."""
     names = (
         "user_input", "retrieved_contexts", "reference_contexts", "retrieved_context_ids",
         "reference_context_ids", "response", "multi_responses", "reference", "rubrics",
@@ -61,7 +61,7 @@ class LLMTestCase(SimpleNamespace):
 
 
 def llm_test_case(**given: Any) -> LLMTestCase:
-    """Return what stands for deepeval's `LLMTestCase`: the fields of 4.3.1."""
+    """Return a model of deepeval's `LLMTestCase`: the fields of 4.3.1."""
     names = (
         "input", "actual_output", "expected_output", "context", "retrieval_context", "metadata",
         "tools_called", "comments", "expected_tools", "token_cost", "input_token_count",
@@ -187,7 +187,7 @@ class TestDeepeval:
         assert ClaimRecall().score(expected).score == 1.0
 
     def test_all_that_a_test_case_may_have(self) -> None:
-        """`context` is what should be retrieved; what no scorer uses is left out."""
+        """`context` is what should be retrieved; fields that no scorer uses are left out."""
         case = llm_test_case(
             input="q",
             name="case 1",
@@ -207,7 +207,7 @@ class TestDeepeval:
         )
 
     def test_goldens(self) -> None:
-        """What was not retrieved yet is missing, not empty: it is unscored."""
+        """A retrieval that is still to come is missing, not empty: it is unscored."""
         golden = {"input": "q", "expected_output": "A tower.", "additional_metadata": {"n": 1}}
         (sample,) = datasets.from_rows([golden])
         assert sample.metadata == {"n": 1}
@@ -320,7 +320,7 @@ class TestQrelsAndRuns:
         assert as_ranx.retrieved_context_ids == ("a", "b", "c", "low")
 
     def test_queries_of_one_side_only(self) -> None:
-        """An error or 0 in ranx, left out by pytrec_eval; here each is counted as what it is."""
+        """An error or 0 in ranx, left out by pytrec_eval; here each is counted by its own kind."""
         samples = datasets.from_qrels_run({"q1": {"a": 1}, "q2": {"a": 1}}, {"q2": {}, "q3": {}})
         statuses = {sample.id: IdRecall().score(sample).status for sample in samples}
         assert statuses == {
@@ -336,7 +336,7 @@ class TestQrelsAndRuns:
         assert IdRecall().score(sample)[Recall(zero_division=0.0)] == 0.0
 
     def test_grades_between_whole_numbers(self) -> None:
-        """0.5 is 0 in ranx, without a word; here the threshold says what counts."""
+        """0.5 is 0 in ranx, without a word; here the threshold decides."""
         (sample,) = datasets.from_qrels_run({"q": {"d": 0.5, "e": 1}}, {"q": {"d": 1.0}})
         assert IdRecall().score(sample).score == 0.5
         assert IdRecall().score(sample)[Recall(min_grade=1)] == 0.0

@@ -32,7 +32,7 @@ class Called(NamedTuple):
 
 
 def faces() -> Iterator[str]:
-    """Yield every package and module of the project that says what is public."""
+    """Yield every package and module of the project that lists its public names."""
     yield from ("fullrecall", *ADAPTERS)
     for module in pkgutil.iter_modules(fullrecall.__path__, "fullrecall."):
         is_program = module.name in {"fullrecall.__main__", "fullrecall.cli"}

@@ -145,7 +145,7 @@ for command in {commands!r}:
 
 
 def test_help_loads_no_command() -> None:
-    """`fullrecall --help` lists the commands without loading what they need."""
+    """`fullrecall --help` lists the commands without loading their modules."""
     loaded = after_commands(["--help"])
     assert {name for name in loaded if name.startswith("fullrecall.")} == {
         "fullrecall.cli",
@@ -159,7 +159,7 @@ def test_help_loads_no_command() -> None:
 
 
 def test_the_help_of_a_command_loads_no_framework_and_no_client() -> None:
-    """A command's help says what Python's documentation says, so it loads what it tells of.
+    """A command's help quotes Python's documentation, so it loads the documented modules.
 
     That is the core: no framework, no client of a model, and nothing that an extra brings.
     """
@@ -174,7 +174,7 @@ def test_the_help_of_a_command_loads_no_framework_and_no_client() -> None:
 
 
 def test_a_small_evaluation_loads_what_it_uses(tmp_path: Path) -> None:
-    """A file of IDs is scored without an event loop, a judge, what saves, or other readers."""
+    """A file of IDs is scored without an event loop, a judge, a writer, or other readers."""
     path = tmp_path / "samples.jsonl"
     path.write_text('{"retrieved_context_ids": ["a"], "reference_context_ids": ["a"]}\n' * 10)
     loaded = after_commands(["evaluate", str(path)])
@@ -203,7 +203,7 @@ def test_the_pytest_plug_in_costs_a_run_without_it_nothing() -> None:
 def third_party_after(statement: str) -> set[str]:
     """Return the packages of others that a statement loads."""
     loaded = {name.partition(".")[0] for name in modules_after(statement)}
-    # What a site-packages .pth file loads is not ours: it is there without us too.
+    # Modules that a site-packages .pth file loads are not ours: it is there without us too.
     bare = {name.partition(".")[0] for name in modules_after("")}
     return loaded - bare - sys.stdlib_module_names - {"fullrecall"}
 

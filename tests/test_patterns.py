@@ -158,7 +158,7 @@ def letters_of(item: tuple[Any, Any], alphabet: str, flags: int) -> str:
 
 
 class Hostile:
-    """Texts that grow, made of what a pattern's repeats take."""
+    """Texts that grow, made of the characters that a pattern's repeats take."""
 
     def __init__(self, pattern: re.Pattern[str]) -> None:
         self.flags = pattern.flags
@@ -218,7 +218,7 @@ class Hostile:
             before += self.sample_of((kind, value), nth)
 
     def texts(self) -> list[tuple[str, str, str]]:
-        """Return what stands before a run, what runs, and what stands after it."""
+        """Return the text before a run, the repeated text, and the text after it."""
         for nth in range(6):
             self.walk(self.tree, "", nth)
         sets = [
@@ -262,7 +262,7 @@ def grown(text: tuple[str, str, str], length: int) -> str:
 
 
 def superlinear(pattern: re.Pattern[str], methods: frozenset[str]) -> str | None:
-    """Return what shows a pattern to be slower than linear, or None.
+    """Return the proof that a pattern is slower than linear, or None.
 
     Short texts come first, so that an exponential pattern is found before it hangs.
     """

@@ -194,7 +194,7 @@ def test_actions_are_pinned_to_one_commit_each() -> None:
 
 
 def test_workflows_begin_without_permissions() -> None:
-    """Each job asks for what it needs, and only one job can publish."""
+    """Each job asks for the permissions that it needs, and only one job can publish."""
     workflows = {path.name: text for path, text in WORKFLOWS.items() if "\njobs:\n" in text}
     assert len(workflows) >= 4
     assert all("\npermissions: {}\n" in text for text in workflows.values())

@@ -176,7 +176,7 @@ FORMS: dict[str, Callable[[Callable[..., Any]], Any]] = {
 
 
 class Outcome(NamedTuple):
-    """What a taker made of a retriever: the IDs in order, or the reason that there are none."""
+    """The outcome of a retriever at one door: the IDs in order, or the reason without any."""
 
     ids: tuple[str | None, ...]
     reason: str = ""
@@ -206,7 +206,7 @@ def samples(count: int = 1) -> list[Sample]:
 
 
 def of_report(report: Report) -> Outcome:
-    """Return what a report has of its first sample, whose score must follow from it."""
+    """Return the outcome of a report's first sample, whose score must follow from it."""
     row = report.rows[0]
     ids = row.sample.retrieved_context_ids or ()
     assert row.results[0].score == ("d2" in ids if ids else None)
@@ -225,7 +225,7 @@ def by_aevaluate(retriever: Any) -> Outcome:
 
 
 def by_choose(retriever: Any) -> Outcome:
-    """Race it against one that returns nothing: it is asked whatever it returns."""
+    """Race it against one that returns nothing: it is asked, for any result."""
     rivals = {"it": retriever, "nothing": lambda _: []}
     chosen = choose(samples(6), IdRecall(), rivals, Recall @ 2, progress=False)
     if chosen["it"].unscored:
@@ -249,7 +249,7 @@ def by_diagnose(retriever: Any) -> Outcome:
 
 
 def by_complete(retriever: Any) -> Outcome:
-    """Pool what it returns."""
+    """Pool its results."""
     from fullrecall.testset import complete
 
     done = complete(samples(), {"mine": retriever}, NoJudge(), depth=5, progress=False)  # type: ignore[arg-type]
@@ -292,7 +292,7 @@ def test_every_taker_asks_every_form(taker: str, form: str) -> None:
 
 
 def failing(question: str) -> Any:
-    """Raise what a driver raises."""
+    """Raise a driver's error."""
     raise ConnectionError("index is down")
 
 
@@ -363,7 +363,7 @@ def test_the_command_line_takes_the_same(
     ],
 )
 def test_id_key_says_where_the_id_is(id_key: Any, result: Any) -> None:
-    """A dotted path, from the item or its metadata, or a function of what was returned."""
+    """A dotted path, from the item or its metadata, or a function of the item."""
     sample = Sample(id="s", user_input=QUESTION, reference_context_ids=["d1"])
     report = evaluate(
         [sample], IdRecall(), retriever=lambda _: result, id_key=id_key, progress=False

@@ -65,5 +65,5 @@ def test_the_kernel_needs_no_room(tmp_path: Path) -> None:
 @pytest.mark.long
 @pytest.mark.parametrize("room", ROOMS)
 def test_the_kernel_works_without_each_room(tmp_path: Path, room: str) -> None:
-    """The kernel's quick tests pass without one room, whichever it is."""
+    """The kernel's quick tests pass without any one room."""
     kernel_tests(tmp_path, (room,), f"not (rooms or slow or {OPT_IN})")

@@ -226,7 +226,7 @@ def test_expected_documents_exist_and_are_current(question: Entry) -> None:
 
 @pytest.mark.parametrize("question", ANSWERED, ids=named)
 def test_the_facts_of_a_reference_are_in_its_documents(question: Entry) -> None:
-    """Its numbers are in them, whichever alternative is retrieved, and so are nearly all words."""
+    """Its numbers are in each of the alternatives, and so are nearly all words."""
     reference = question["reference"]
     for chosen in product(*targets_of(question)):
         assert numbers_of(reference) <= numbers_of("\n".join(map(whole_text, chosen))), chosen

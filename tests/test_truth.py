@@ -59,7 +59,7 @@ def test_classes_with_an_answer_have_no_truth_value(name: str) -> None:
     ),
 )
 def test_the_error_names_the_attribute_that_has_the_answer(name: str) -> None:
-    """The message can be followed: what it names is there."""
+    """The message can be followed: its names exist."""
     kind = CLASSES[name]
     with pytest.raises(
         ParameterError, match=re.escape(f"{kind.__name__} has no truth value: read {kind.read}")

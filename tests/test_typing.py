@@ -1,7 +1,7 @@
 """Types as a user's type checker sees them: mypy and pyright over programs outside of the package.
 
-What is right passes in the strictest mode; what is wrong is found, in each line that is, and so
-`py.typed` and the annotations that stand behind it are what the checkers go by.
+Right programs pass in the strictest mode, and each wrong line of the wrong ones is found: the
+checkers use `py.typed` and the annotations behind it.
 """
 
 from __future__ import annotations
@@ -157,7 +157,7 @@ def programs(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def check(found: Mapping[str, set[int]], told: str) -> None:
-    """Errors stand in the lines of the wrong program that are wrong, and nowhere else."""
+    """Errors are in the wrong lines of the wrong program, and nowhere else."""
     lines = WRONG.splitlines()
     wrong = {number for number, line in enumerate(lines, start=1) if line.endswith("# wrong")}
     assert len(wrong) == 19

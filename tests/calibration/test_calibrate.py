@@ -1,4 +1,4 @@
-"""`calibrate`: what counts how much, what is refused, and what is said of the rest."""
+"""`calibrate`: the weight of each label, refused labels, and the note on the rest."""
 
 from __future__ import annotations
 
@@ -100,7 +100,7 @@ class TestMeans:
         assert "in 24 groups" in next(wide.notes())
 
     def test_one_group_has_no_interval(self, make_report: MakeReport) -> None:
-        """Of one independent sample nothing is known of the others."""
+        """One independent sample tells no variance."""
         of = make_report(["sn"] * 12, groups=["g"] * 12)
         found = calibrate(of, labeled(of))
         assert found.corrected.interval is None
@@ -112,7 +112,7 @@ class TestPartialCredit:
     """Judges and people who say partial."""
 
     def test_is_worth_what_the_scorer_says(self, make_report: MakeReport) -> None:
-        """In the mean a partial label earns what a partial verdict does."""
+        """In the mean a partial label earns as much as a partial verdict."""
         strict, half = (make_report(["sp", "n"] * 10, partial_credit=c) for c in (0.0, 0.5))
         found = calibrate(half, labeled(half))
         assert found.judged == pytest.approx(0.375)
@@ -121,7 +121,7 @@ class TestPartialCredit:
         assert found.corrected.value == pytest.approx(0.25)
 
     def test_agreement_is_on_full_support(self, make_report: MakeReport) -> None:
-        """Partial is not supported, whoever says so and whatever it is worth."""
+        """Partial is not supported, for a judge and for a person, at any credit."""
         for credit in (0.0, 0.5):
             of = make_report(["sp", "n"] * 10, partial_credit=credit)
             found = calibrate(of, labeled(of))
@@ -133,7 +133,7 @@ class TestWhatIsMissing:
     """Unscored samples, unmeasured claims, labels never given."""
 
     def test_is_counted_and_said(self, make_report: MakeReport) -> None:
-        """Neither mean has it, and the bounds say what it could change."""
+        """Neither mean has it, and the bounds show its possible effect."""
         of = make_report(["sn", "s?", None, "n"] * 10)
         found = calibrate(of, labeled(of))
         assert (found.samples, found.unscored, found.unmeasured) == (30, 10, 10)
@@ -163,7 +163,7 @@ class TestWhatIsMissing:
         assert without.unlabeled == 0
 
     def test_too_few_are_refused(self, make_report: MakeReport) -> None:
-        """With what it takes: two of each verdict, and ten samples."""
+        """With its options: two of each verdict, and ten samples."""
         of = make_report(["sn"] * 30)
         with pytest.raises(InputError, match="labels in 10 samples, got 1"):
             calibrate(of, {("q0", "claim 0 of 0"): "supported"})
@@ -225,7 +225,7 @@ class TestLabels:
         ],
     )
     def test_that_are_none(self, report: Report, labels: Any, problem: str) -> None:
-        """The error names what was given."""
+        """The error names the given value."""
         with pytest.raises(InputError, match=problem):
             calibrate(report, labels)
 

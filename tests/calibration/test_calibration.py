@@ -46,7 +46,7 @@ class World(NamedTuple):
 
 
 class Kind(NamedTuple):
-    """What a world is drawn from: its mean recall is `mean`."""
+    """The parameters of a drawn world: its mean recall is `mean`."""
 
     samples: int = 150
     mean: float = 0.7
@@ -137,7 +137,7 @@ class Coverage:
         self.values.append(value)
 
     def of(self, estimate: CalibrationEstimate | None) -> None:
-        """Count one estimate; where there is none, there is nothing to count."""
+        """Count one estimate; without one, no draw counts."""
         if estimate is not None:
             self.add(estimate.value, estimate.interval)
 

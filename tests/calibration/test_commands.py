@@ -23,7 +23,7 @@ def saved(report: Report, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Pa
 
 
 def run(*words: str | Path, code: int = 0) -> str:
-    """Return what a command prints, on both streams; its exit code is checked."""
+    """Return a command's output, on both streams; its exit code is checked."""
     done = CliRunner().invoke(app, list(map(str, words)))
     assert done.exit_code == code, done.output
     return " ".join(done.output.split())
@@ -40,7 +40,7 @@ def fill(path: Path, label: str = "supported") -> None:
 
 
 def test_from_report_to_corrected_mean(saved: Path) -> None:
-    """Label, fill in, calibrate: what is printed says what comes next, and the figures."""
+    """Label, fill in, calibrate: the output has the next step and the figures."""
     told = run("judge", "label", saved, "-n", "30", "-o", "labels.csv")
     assert "30 claims of" in told
     assert "written to labels.csv" in told
@@ -71,7 +71,7 @@ def test_a_drawing_that_is_too_small(saved: Path) -> None:
 
 
 def test_wrong_usage_and_input(saved: Path) -> None:
-    """Exit code 2, and a message that names what is wrong."""
+    """Exit code 2, and a message that names the mistake."""
     run("judge", "label", saved, "-n", "30", "-o", "labels.csv")
     assert "Error: labels.csv no claim is labeled: fill in the column label" in run(
         "judge", "calibrate", saved, "labels.csv", code=2

@@ -1,4 +1,4 @@
-"""`Report.to_label`: which claims are drawn, what is written, and what is not overwritten."""
+"""`Report.to_label`: the drawn claims, the written file, and files that are not overwritten."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ MakeReport = Callable[..., Report]
 
 
 def rows_of(path: Path) -> list[dict[str, str]]:
-    """Return what a program reads of a CSV file that Excel takes for UTF-8."""
+    """Return the rows that a program reads from a CSV file that Excel takes for UTF-8."""
     with path.open(encoding="utf-8-sig", newline="") as file:
         return list(csv.DictReader(file))
 
@@ -34,7 +34,7 @@ class TestDrawing:
             assert len(items) == len(set(items)) == min(n, 52)
 
     def test_a_seed_is_a_drawing(self, report: Report) -> None:
-        """The same seed draws the same claims, another one others."""
+        """The same seed draws the same claims, another seed different ones."""
         assert report.to_label(12, seed=3) == report.to_label(12, seed=3)
         assert report.to_label(12, seed=3) != report.to_label(12, seed=4)
 
@@ -56,7 +56,7 @@ class TestDrawing:
         assert len(rare.to_label(1)) == 4
 
     def test_chances_add_up(self, report: Report) -> None:
-        """What the drawn claims stand for is all of the mean, verdict by verdict."""
+        """The drawn claims represent the whole mean, verdict by verdict."""
         drawn = report.to_label(20, show_verdicts=True)
         shares = {claim.sample: 0 for claim in drawn}
         for row in report:
@@ -69,7 +69,7 @@ class TestDrawing:
         assert stood["not_supported"] == pytest.approx(len(report) - recall)
 
     def test_what_nothing_was_retrieved_for_needs_no_label(self, make_report: MakeReport) -> None:
-        """Nobody has to say that no context supports a claim."""
+        """A label need not say that no context supports a claim."""
         some = make_report(["sn", "0nn", "sn"])
         assert {claim.sample for claim in some.to_label(100)} == {"q0", "q2"}
         with pytest.raises(ReportError, match="no sample has a claim that claim_recall judged"):
@@ -158,7 +158,7 @@ class TestFile:
         assert rows[0]["context_2"] == "The second."
 
     def test_no_labels_are_overwritten(self, report: Report, tmp_path: Path) -> None:
-        """What is there may be somebody's work; another ending is no format of ours."""
+        """An existing file may be somebody's work; another ending is no format of ours."""
         path = tmp_path / "labels.csv"
         path.write_text("hours of work", "utf-8")
         with pytest.raises(ParameterError, match="exists and may hold labels"):

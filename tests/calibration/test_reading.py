@@ -1,4 +1,4 @@
-"""`read_labels`: what people and their spreadsheets make of the file, and what is refused."""
+"""`read_labels`: the file as people and spreadsheets change it, and refused files."""
 
 from __future__ import annotations
 

@@ -38,7 +38,7 @@ TEXTS = {
 
 
 def run(*arguments: object) -> Any:
-    """Run the command line in this process; whatever is no exit is raised."""
+    """Run the command line in this process; any exception but an exit is raised."""
     return CliRunner().invoke(app, [str(a) for a in arguments], catch_exceptions=False)
 
 

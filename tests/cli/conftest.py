@@ -1,4 +1,4 @@
-"""What the tests of the command line share."""
+"""Fixtures of the command line's tests."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def _eighty_columns(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture
 def file(tmp_path: Path) -> Callable[..., Path]:
-    """Return what writes rows, or a text, to a file and returns its path."""
+    """Return a function that writes rows, or a text, to a file and returns its path."""
 
     def written(rows: list[Any] | str | bytes, name: str = "samples.jsonl") -> Path:
         path = tmp_path / name

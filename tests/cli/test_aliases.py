@@ -57,7 +57,7 @@ AS_ELSEWHERE = {
 
 @pytest.mark.parametrize(("text", "measure"), AS_ELSEWHERE.items(), ids=list(AS_ELSEWHERE))
 def test_the_spellings_of_other_tools(text: str, measure: Measure | None) -> None:
-    """Of trec_eval, ir_measures, ranx and Spark; whatever has no measure is an error."""
+    """Of trec_eval, ir_measures, ranx and Spark; any other argument is an error."""
     if measure is None:
         with pytest.raises(ParameterError):
             parse(text)

@@ -44,7 +44,7 @@ ALL = ("-r", "all=searches.py:all_of_them")
 
 
 def test_it_names_the_best_one(folder: Path) -> None:
-    """Exit code 0 and a table; what retrievers print is not part of the output."""
+    """Exit code 0 and a table; the output of retrievers is not part of it."""
     done = CliRunner().invoke(app, ["choose", "q.jsonl", *HALF, *ALL, "--state", "race.json"])
     assert done.exit_code == 0, done.output
     assert done.stdout.startswith("all: no other has a better id_recall")

@@ -1,4 +1,4 @@
-"""`fullrecall doctor`: what works is called so, what is broken too, and what is absent is no fault.
+"""`fullrecall doctor`: working and broken parts are named, and absent ones are no fault.
 
 Broken installations are played by metadata and modules on the path of a Python of its own.
 """
@@ -63,7 +63,7 @@ def install(folder: Path, name: str, version: str, *requires: str, module: str =
 
 @pytest.mark.tools
 def test_what_is_installed_here_works() -> None:
-    """In the environment that runs the tests, nothing is broken, and nothing is sent anywhere."""
+    """In the environment that runs the tests, no part is broken, and no request is sent."""
     code, by_name = checks()
     assert (code, [c for c in by_name.values() if c["state"] == "broken"]) == (0, [])
     assert by_name["fullrecall"]["version"] == fullrecall.__version__
@@ -101,9 +101,9 @@ def test_each_package_is_said_to_work_to_be_broken_or_to_be_absent(tmp_path: Pat
 
 
 def test_the_table_says_the_same_as_the_json(tmp_path: Path) -> None:
-    """Group by group, with what to do, and a last line that names what is broken, unbroken.
+    """Group by group, with advice, and a last line that names the broken parts in one piece.
 
-    An extra of which something is installed is the user's: what it lacks is advised. Another one
+    An extra with an installed part is the user's: its missing parts are advised. Another one
     is named, and no more.
     """
     extras = ("there; extra == 'plot'", "no-such; extra == 'plot'", "nothing; extra == 'redis'")

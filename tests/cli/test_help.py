@@ -26,7 +26,7 @@ def test_version_is_the_package_s() -> None:
 
 
 def test_importing_the_command_line_is_light() -> None:
-    """What a command needs is loaded when it runs, so that `--help` comes at once."""
+    """A command's modules are loaded when it runs, so that `--help` comes at once."""
     heavy = "numpy pandas rapidfuzz tqdm langchain_core llama_index bm25s".split()
     heavy += ["fullrecall.read", "fullrecall.demo", "fullrecall.demo.demonstration"]
     code = f"import sys, fullrecall.cli; print([m for m in {heavy!r} if m in sys.modules])"

@@ -67,7 +67,7 @@ def test_several_files_are_one_report(file: Callable[..., Path]) -> None:
 
 
 def test_standard_input_is_named_in_errors() -> None:
-    """What is wrong with a line that came through a pipe is said of standard input."""
+    """The error of a line that came through a pipe names standard input."""
     result = CliRunner().invoke(app, ["evaluate", "-"], input='{"id": "q1"}\n{"id": \n')
     assert result.exit_code == 2
     assert result.stderr.startswith("Error: standard input")

@@ -209,7 +209,7 @@ WRONG_USAGE = {
 def test_wrong_usage_exits_with_2(
     file: Callable[..., Path], arguments: list[str], said: str
 ) -> None:
-    """Wrong usage says what is meant, runs nothing and exits with 2."""
+    """Wrong usage names the right one, runs no evaluation and exits with 2."""
     path = file([TEXTS])
     before = path.read_bytes()
     result = run(*(argument.format(file=path) for argument in arguments))

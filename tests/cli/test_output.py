@@ -1,4 +1,4 @@
-"""What is printed and saved: to terminals, pipes, and files, and when a run ends early."""
+"""Printed and saved results: to terminals, pipes, and files, and when a run ends early."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def test_json_is_all_that_is_printed(file: Callable[..., Path]) -> None:
 
 
 def test_quiet_prints_the_table_alone(file: Callable[..., Path]) -> None:
-    """--quiet leaves out the notes and what was missed, not the table."""
+    """--quiet leaves out the notes and the missed targets, not the table."""
     printed = run("evaluate", file(SAMPLES), "--quiet").stdout
     assert row_of(printed, "scored") == ["2"]
     assert printed.splitlines()[-1].split()[0] == "unscored"
@@ -124,13 +124,13 @@ def test_memory_does_not_grow_with_the_file(
         tracemalloc.stop()
         return most
 
-    peak(1)  # loads what is loaded once
+    peak(1)  # loads the modules
     # The questions alone are 3,000,000 bytes; some hundred samples are read and scored together.
     assert peak(1_500) - peak(100) < 1_500_000
 
 
 def test_colors_are_for_terminals(file: Callable[..., Path]) -> None:
-    """What goes into a pipe has no escape sequences."""
+    """Output into a pipe has no escape sequences."""
     environment = {name: value for name, value in os.environ.items() if name != "NO_COLOR"}
     done = subprocess.run(
         command("evaluate", file(SAMPLES)), capture_output=True, env=environment, check=True
@@ -226,7 +226,7 @@ def test_an_interrupt_at_any_moment_leaves_no_traceback(
 def test_what_a_run_spent_is_told_though_it_scored_nothing(
     file: Callable[..., Path], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A run that ends before its first row still says what it sent, and what ended it."""
+    """A run that ends before its first row still names its requests and its end."""
 
     def stopping(_: Any, scorers: Any, **__: Any) -> Report:
         stopped = RunStopped("no such model")

@@ -77,7 +77,7 @@ def test_evaluate_says_how_the_columns_were_read(tmp_path: Path) -> None:
     ],
 )
 def test_wrong_options_are_named(golden: Path, options: list[str], says: str) -> None:
-    """The option, and what is wrong with it."""
+    """The option and its mistake."""
     result = run("read", golden, *options)
     assert result.exit_code == 2
     assert says in " ".join(result.stderr.split())

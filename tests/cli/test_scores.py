@@ -1,4 +1,4 @@
-"""What `evaluate` and its kin measure, and what they show of it."""
+"""The scores of `evaluate` and similar commands, and their output."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def test_scores_equal_a_plain_set_loop(file: Callable[..., Path]) -> None:
 
 
 def test_the_table_shows_what_the_summary_holds(file: Callable[..., Path]) -> None:
-    """The printed cells are the numbers of `evaluate`: means, and what they stand on."""
+    """The printed cells are the numbers of `evaluate`: means, and their numbers of samples."""
     path = file(SAMPLES)
     score = evaluate(read(path), IdRecall()).summary()["id_recall"]
     printed = run("evaluate", path).stdout
@@ -133,7 +133,7 @@ def test_what_is_evaluated_by_default_can_be_gated(
 def test_an_option_of_a_scorer_asks_for_it(
     file: Callable[..., Path], options: tuple[object, ...], expected: list[str]
 ) -> None:
-    """Without --scorer, the scorers run whose options are given, and no other."""
+    """Without --scorer, only the scorers run whose options are given."""
     plain = json.loads(run("evaluate", file([TEXTS]), *options, "--json").stdout)
     assert [score["name"] for score in plain["scores"]] == expected
 
@@ -155,7 +155,7 @@ def test_options_reach_their_scorers(file: Callable[..., Path], tmp_path: Path) 
 def test_several_ks_are_shown_and_the_largest_is_what_misses_count_for(
     file: Callable[..., Path],
 ) -> None:
-    """--ks 5,1 shows recall at 1 and at 5, and lists what the first 5 miss."""
+    """--ks 5,1 shows recall at 1 and at 5, and lists the targets that the first 5 miss."""
     printed = run("evaluate", file(SAMPLES), "--ks", "5,1").stdout
     assert re.findall(r"^  (@\d+|all)", printed, re.MULTILINE) == ["@1", "@5"]
     assert "d7 — at rank 7" in printed
@@ -175,7 +175,7 @@ def test_repeated_ids_are_one_group(file: Callable[..., Path]) -> None:
 
 
 def test_k_means_the_same_in_every_command(file: Callable[..., Path], tmp_path: Path) -> None:
-    """Whoever evaluates with --k compares, sums up, and gates against a baseline with it."""
+    """After an evaluation with --k, compare, summary and gate take the same option."""
     saved = tmp_path / "report.jsonl"
     run("evaluate", file(SAMPLES), "--output", saved)
     for command in (["compare", saved, saved], ["summary", saved]):

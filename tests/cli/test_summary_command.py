@@ -1,4 +1,4 @@
-"""`fullrecall summary`: what a saved report adds up to."""
+"""`fullrecall summary`: the summary of a saved report."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ from fullrecall.measures import AllFound, nDCG
 
 
 def run(*arguments: object) -> Any:
-    """Run the command line in this process; whatever is no exit is raised."""
+    """Run the command line in this process; any exception but an exit is raised."""
     return CliRunner().invoke(app, [str(a) for a in arguments], catch_exceptions=False)
 
 
 @pytest.fixture
 def saved(tmp_path: Path) -> Path:
-    """A report in which everything stands in the first three contexts."""
+    """A report in which every target is in the first three contexts."""
     samples = [
         Sample(
             retrieved_contexts=[
@@ -51,7 +51,7 @@ def test_it_prints_the_summary(saved: Path) -> None:
 
 
 def test_any_measure_is_shown(saved: Path) -> None:
-    """--measure is what is read of each score, of a report that was saved before."""
+    """--measure is read from each score of a saved report."""
     measures = ("--measure", "ndcg(gain=exponential)@2", "--measure", "all_found@3")
     plain = json.loads(run("summary", saved, *measures, "--json").stdout)
     expected = Report.load(saved).summary(nDCG(gain="exponential") @ 2, AllFound @ 3)

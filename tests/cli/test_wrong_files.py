@@ -63,7 +63,7 @@ def good(tmp_path_factory: pytest.TempPathFactory) -> Mapping[str, str]:
 
 @pytest.fixture
 def bad(tmp_path: Path) -> Callable[[str], Path]:
-    """Return what makes a file of a kind and returns its path."""
+    """Return a function that makes a file of a kind and returns its path."""
 
     def made(kind: str) -> Path:
         content = FILES[kind]

@@ -33,7 +33,7 @@ def referenced_ids(row: dict[str, Any]) -> list[str]:
 
 
 def run_python(code: str, **environment: str) -> str:
-    """Run `code` in a fresh interpreter with warnings as errors; return what it prints."""
+    """Run `code` in a fresh interpreter with warnings as errors; return its output."""
     done = subprocess.run(
         [sys.executable, "-W", "error", "-c", code],
         capture_output=True,

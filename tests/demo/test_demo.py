@@ -45,7 +45,7 @@ Row = dict[str, Any]
 
 @dataclass(frozen=True)
 class Sandbox:
-    """A place to run Python in: an empty home, no network, and what was refused of it."""
+    """A place to run Python in: an empty home, no network, and the refused calls."""
 
     home: Path
     refused: Path
@@ -65,7 +65,7 @@ class Sandbox:
 
 @dataclass(frozen=True)
 class Run:
-    """What one run of the demo printed and saved."""
+    """The output and the files of one run of the demo."""
 
     sandbox: Sandbox
     returncode: int
@@ -76,7 +76,7 @@ class Run:
 
 
 def sandbox_in(place: Path, site_code: str = NO_NETWORK) -> Sandbox:
-    """Return a sandbox in `place`, where nothing is yet, which runs `site_code` first."""
+    """Return a sandbox in `place`, an empty folder, which runs `site_code` first."""
     home, site, refused = place / "home", place / "site", place / "refused"
     home.mkdir()
     site.mkdir()
@@ -133,7 +133,7 @@ def ids_of(row: Row) -> list[str]:
 
 
 def recall(row: Row, k: int) -> float:
-    """Return the share of the targets of which any ID is among the first `k`."""
+    """Return the share of the targets that have an ID among the first `k`."""
     seen = set(ids_of(row)[:k])
     wanted = targets_of(row)
     return sum(not seen.isdisjoint(target) for target in wanted) / len(wanted)

@@ -37,7 +37,7 @@ class Notebook(NamedTuple):
     prose: str
 
     def shown_by(self, *words: str) -> str:
-        """Return what the one cell has shown whose code has all these words."""
+        """Return the output of the one cell whose code has all these words."""
         found = [cell for cell in self.cells if all(word in cell.source for word in words)]
         assert len(found) == 1, f"{len(found)} cells have {words!r}"
         return found[0].shown
@@ -45,7 +45,7 @@ class Notebook(NamedTuple):
 
 @pytest.fixture(scope="module")
 def run_notebook(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[..., Notebook]]:
-    """Yield what runs a notebook of `notebooks/` by its name, with this very interpreter.
+    """Yield a function that runs a notebook of `notebooks/` by its name, with this interpreter.
 
     A cell that raises fails the test, with the cell and its traceback.
     """
@@ -75,7 +75,7 @@ def _runner(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., No
 
         notebook = nbformat.read(NOTEBOOKS / name, as_version=4)
         nbformat.validate(notebook)
-        # No installed kernel is looked for: what is left is this interpreter's own ipykernel.
+        # No installed kernel is looked for: the only one left is this interpreter's own ipykernel.
         specs = KernelSpecManager(kernel_dirs=[])
         assert specs.get_kernel_spec("python3").argv[0] == sys.executable
         where = {"metadata": {"path": str(tmp_path)}}

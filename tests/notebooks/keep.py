@@ -16,7 +16,7 @@ NOTEBOOKS = Path(__file__).parents[2] / "notebooks"
 
 
 def keep(path: Path) -> None:
-    """Run a notebook and write it back with what its cells have shown."""
+    """Run a notebook and write it back with the outputs of its cells."""
     notebook = nbformat.read(path, as_version=4)
     with tempfile.TemporaryDirectory() as folder:
         resources = {"metadata": {"path": folder}}

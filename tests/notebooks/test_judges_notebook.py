@@ -29,13 +29,13 @@ def test_the_score_is_that_of_the_claims_with_evidence(notebook: Any) -> None:
 
 
 def test_the_built_in_judge_is_shown_with_its_errors(notebook: Any) -> None:
-    """Each case says what the judge said and what is true; it is marked where they differ."""
+    """Each case has the judge's verdict and the truth; it is marked where they differ."""
     shown = notebook.shown_by("cases = [")
     cases = re.findall(r"^(.+?) +supported: (\w+) +in truth: (\w+) *(WRONG)?$", shown, re.MULTILINE)
     assert len(cases) == 7
     assert all((said != truth) == bool(mark) for _, said, truth, mark in cases)
     wrong = {kind for kind, *_, mark in cases if mark}
-    # What the text below the cell goes on to say of it.
+    # The text below the cell says the same.
     assert {"in other words", "roles exchanged"} == wrong
 
 

@@ -1,4 +1,4 @@
-"""Notebooks stand in the repository with the outputs of a whole run."""
+"""Notebooks are in the repository with the outputs of a whole run."""
 
 from __future__ import annotations
 

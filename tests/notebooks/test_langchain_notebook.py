@@ -1,4 +1,4 @@
-"""The LangChain notebook runs from top to bottom, and shows what its text says it shows."""
+"""The LangChain notebook runs from top to bottom, with the outputs that its text names."""
 
 from __future__ import annotations
 

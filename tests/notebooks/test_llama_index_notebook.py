@@ -1,4 +1,4 @@
-"""The notebook for LlamaIndex runs, and shows what its text says that it shows."""
+"""The notebook for LlamaIndex runs, with the outputs that its text names."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def row(table: str, name: str) -> list[float]:
 
 
 def test_one_question_shows_what_the_reranker_lost(notebook: Any) -> None:
-    """The retrieved list scores higher than the final one, and the feedback names what is gone."""
+    """The retrieved list scores higher than the final one; the feedback names lost targets."""
     text = notebook.shown_by("with capture_retrievals():")
     retrieved, final = map(float, re.findall(r"(?:retrieved|reranking): ([\d.]+)", text))
     assert retrieved > final
@@ -33,7 +33,7 @@ def test_one_question_shows_what_the_reranker_lost(notebook: Any) -> None:
 
 
 def test_recall_is_seen_before_and_after_the_reranker(notebook: Any) -> None:
-    """Both lists are scored; what the reranker dropped is listed, with its ranks."""
+    """Both lists are scored; the targets that the reranker dropped are listed, with their ranks."""
     shown = notebook.shown_by("retrieved, recall")
     before, after = map(float, re.findall(r"(?:retrieved|reranked): ([\d.]+) of 60", shown))
     assert before > after > 0.0
@@ -45,7 +45,7 @@ def test_recall_is_seen_before_and_after_the_reranker(notebook: Any) -> None:
 
 
 def test_every_miss_has_a_cause(notebook: Any) -> None:
-    """What the reranker lost is told from what was never among the first 20, by its rank."""
+    """The rank tells a target that the reranker lost from one that was never among the first 20."""
     text = notebook.shown_by("print(diagnosis)")
     causes = {
         name: int(count)

@@ -1,4 +1,4 @@
-"""The quickstart notebook runs from top to bottom, and shows what its text says it shows."""
+"""The quickstart notebook runs from top to bottom, with the outputs that its text names."""
 
 from __future__ import annotations
 
