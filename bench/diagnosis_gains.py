@@ -8,7 +8,8 @@ DATA, BM25 answers over the collections there too.
 
     python bench/diagnosis_gains.py [DATA] [--held-out]
 
-With --held-out each change is predicted from one half of the questions and measured on the other.
+With --held-out each change is predicted from one half of the questions and measured on the other
+half.
 An interval is about the mean over all such questions; the mean of the other half has its own
 error, so that it may lie outside of an interval that is right.
 """
@@ -57,7 +58,7 @@ class Setting:
         self,
         retrieve: Callable[[str], Sequence[Context]],
     ) -> Report:
-        """Return the report of what `retrieve` returns for each question."""
+        """Return the report of the contexts that `retrieve` returns for each question."""
         filled = [
             sample.with_retrieval(retrieve(sample.user_input or "")) for sample in self.samples
         ]
@@ -119,12 +120,12 @@ def _renamed(
 
 
 def _first(search: Search) -> Mended:
-    """Return what asks a search without the defect."""
+    """Return a search without the defect."""
     return lambda question, _: search(question, K)
 
 
 def _distinct(search: Search) -> Mended:
-    """Return what drops contexts of equal texts before the list is cut."""
+    """Return a search that drops contexts of equal texts before the list is cut."""
 
     def distinct(question: str, _: Change) -> Sequence[Context]:
         first_of: dict[str | None, Context] = {}

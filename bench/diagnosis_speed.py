@@ -45,7 +45,7 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=5)
     given = parser.parse_args()
     report = report_of(given.samples, given.documents)
-    diagnose(report_of(5, 20), k=5)  # what is imported once is not its own time
+    diagnose(report_of(5, 20), k=5)  # imports are not its own time
     times = measured(report, given.rounds)
     missed = times["report.missed(5)"]
     print("| what | CPU s, median | least-most | report.missed = 1 |\n| --- | ---: | ---: | ---: |")

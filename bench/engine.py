@@ -48,7 +48,7 @@ _ANSWER = {
 
 
 class Cost(NamedTuple):
-    """What one run took: wall seconds and CPU seconds."""
+    """The cost of one run: wall seconds and CPU seconds."""
 
     wall: float
     cpu: float
@@ -57,7 +57,7 @@ class Cost(NamedTuple):
 def samples(count: int, contexts: int = 5, claims: int = 5, seed: int = 7) -> list[Any]:
     """Return samples whose claims are known, so that each takes one request.
 
-    Another seed gives other texts: what was remembered of these helps nobody.
+    Another seed gives other texts: a store of these has no use.
     """
     import random
 
@@ -79,7 +79,7 @@ def samples(count: int, contexts: int = 5, claims: int = 5, seed: int = 7) -> li
 
 
 def body() -> bytes:
-    """Return what the endpoint answers to every request."""
+    """Return the endpoint's answer to every request."""
     message = {"role": "assistant", "content": json.dumps(_ANSWER)}
     return json.dumps(
         {
@@ -156,7 +156,7 @@ def requests_of(asked: list[Any]) -> list[dict[str, Any]]:
 
 
 def measured(run: Callable[[], None]) -> Cost:
-    """Run once; return what it took."""
+    """Run once; return its cost."""
     gc.collect()
     wall, cpu = time.perf_counter(), time.process_time()
     run()

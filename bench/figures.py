@@ -122,7 +122,7 @@ def wrong_pages(pages: Mapping[str, str], measurements: Sequence[Row]) -> list[s
 def disagreements(
     said: Sequence[Row], measurements: Sequence[Row], slack: float = SLACK
 ) -> list[str]:
-    """Return what was published that is not measured: beyond the spread of both, or missing."""
+    """Return the published figures that are not measured: beyond the spread of both, or missing."""
     figures = {row.title: row for row in said}
     gone = figures.keys() - {row.title for row in measurements}
     wrong = [f"{title}: is no longer measured" for title in sorted(gone)]

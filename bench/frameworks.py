@@ -1,4 +1,4 @@
-"""What retrievers of LangChain and LlamaIndex need here, with nothing to download."""
+"""Retrievers of LangChain and LlamaIndex over made-up documents, without a download."""
 
 from __future__ import annotations
 

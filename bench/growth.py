@@ -2,7 +2,7 @@
 
 Every file, of 10 retrieved and 2 reference IDs a row, is scored in a process of its own by
 `evaluate(…, output=…)` into a Parquet report; lists by `evaluate`. Time is CPU time from the first
-row to the summary; what was scored is compared with what was written. Memory is the most that the
+row to the summary; the scored rows are compared with the written ones. Memory is the most that the
 process had: of lists, the most above what it had with the lists alone; of Parquet, beside what
 importing pyarrow.parquet takes.
 
@@ -133,7 +133,7 @@ def measure(path: Path, kind: str, rows: int) -> Point:
 
 
 def own_of_pyarrow() -> float:
-    """Return what a process has, in MiB, that imports pyarrow.parquet and does nothing."""
+    """Return the memory of a process, in MiB, that only imports pyarrow.parquet."""
     return float(_run(_OWN))
 
 

@@ -3,8 +3,8 @@
 A sample with one claim is scored by `evaluate` through a model that answers at once. When the model
 is asked, the coroutines that wait for it are counted, from the sample's task down; then the calls
 of functions of fullrecall, how many functions, in how many modules, and how many of the calls come
-from another module (the switches): of the whole run, and of what a run of two samples takes beyond
-a run of one, without a citation and with one.
+from another module (the switches): of the whole run, and of the time that a run of two samples
+takes beyond a run of one, without a citation and with one.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
 """ID recall at several k: fullrecall, bare loops over sets, and other libraries.
 
-The unit is what one would write by hand: a loop over sets. Every contender's numbers are compared
+The unit is code as written by hand: a loop over sets. Every contender's numbers are compared
 with the loop's before anything is timed. "End to end" starts from the same raw lists of `str`
-and includes building what a library wants as input; "prepared" has that built beforehand. What a
-peer has to be warmed up for (Numba's compilation in ranx) is outside the timing.
+and includes building a library's own input; "prepared" has that built beforehand. A peer's warm-up
+(Numba's compilation in ranx) is outside the timing.
 """
 
 from __future__ import annotations
@@ -82,7 +82,7 @@ def set_loop(queries: Queries) -> Recalls:
 
 
 def lean_set_loop(queries: Queries) -> Recalls:
-    """The same without building a set of what was retrieved."""
+    """The same without building a set of the retrieved IDs."""
     rows = []
     for retrieved, reference in queries.pairs():
         relevant = set(reference)
@@ -177,7 +177,7 @@ def ours(queries: Queries) -> list[Contender]:
 
 
 def check_ours(queries: Queries) -> None:
-    """Raise `ValueError` unless every way of fullrecall gives what the set loop gives."""
+    """Raise `ValueError` unless every way of fullrecall gives the set loop's numbers."""
     expected = set_loop(queries)
     samples = samples_of(queries)
     _equal("set loop, leaner", lean_set_loop(queries), expected)

@@ -1,4 +1,4 @@
-"""Import time: fresh interpreters, in turn, each of which imports one thing.
+"""Import time: fresh interpreters, in turn, each importing one thing.
 
 "Import" is timed inside the interpreter; "process" is the whole run from outside, starting the
 interpreter included. `--clock cpu` counts CPU seconds, for a machine that is busy with other work.
@@ -46,8 +46,8 @@ class Times:
 def measure(names: Sequence[str], rounds: int, clock: str = "wall") -> dict[str, Times]:
     """Import each of `STATEMENTS` in a new interpreter, all of them in each round.
 
-    A round before the first fills the caches of files and bytecode and is not counted. What is
-    not installed is left out.
+    A round before the first fills the caches of files and bytecode and is not counted. A package
+    that is not installed is left out.
     """
     times = {name: Times() for name in names if _once(name, clock) is not None}
     for _ in range(rounds):
@@ -78,7 +78,7 @@ def _cpu_of_children() -> float:
 
 
 def shown(times: dict[str, Times], unit: str) -> str:
-    """Return the times as a Markdown table, as multiples of what `unit` takes."""
+    """Return the times as a Markdown table, as multiples of the time of `unit`."""
     rows = [
         [
             name,

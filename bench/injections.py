@@ -1,4 +1,4 @@
-"""Measure what orders in a context gain and take, from models that obey them in four ways.
+"""Measure how orders in a context raise and lower scores, with models that obey them in four ways.
 
     python -m bench.injections
 
@@ -28,7 +28,7 @@ MODES: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
 
 
 def judged(obeying: Obeying, contexts: list[str], mode: str) -> tuple[Result, ScriptedChatModel]:
-    """Return the result of all claims, and the model with what it was asked."""
+    """Return the result of all claims, and the model with its requests."""
     of_judge, of_scorer = MODES[mode]
     model = ScriptedChatModel(obeying)
     scorer = ClaimRecall(judge=LLMJudge(model, **of_judge), min_measured=0.01, **of_scorer)

@@ -71,7 +71,7 @@ class Rows(NamedTuple):
     labels: Any
     datasets: Any
     sources: Any
-    vetoed: Any  # whether a detail denies support, whatever the regression says
+    vetoed: Any  # whether a detail denies support, against the regression
 
     def where(self, chosen: Any) -> Rows:
         """Return the chosen rows."""
@@ -220,7 +220,7 @@ def calibration_error(labels: Any, support: Any) -> float:
 
 
 def left_out(fit: Fit, rows: Rows) -> Table:
-    """Return balanced accuracy and AUC on each data set, trained on the others."""
+    """Return balanced accuracy and AUC on each data set, trained on the rest."""
     return by_dataset(rows, left_out_scores(fit, rows))
 
 
@@ -237,7 +237,7 @@ def by_dataset(rows: Rows, scores: Any) -> Table:
 def measures(held: Rows, scores: Any) -> dict[str, float]:
     """Return both measures of one data set, by scores that support a claim from 0 on.
 
-    What is vetoed is supported by no score: it counts among the lowest.
+    A vetoed claim is supported by no score: it counts among the lowest.
     """
     judged = np.where(held.vetoed, scores - VETOED, scores)
     return {
@@ -281,7 +281,7 @@ def trained(rows: Rows) -> dict[str, Any]:
 
 
 def ablation(rows: Rows) -> None:
-    """Print what each feature and all rules are worth, on two halves of the data sets."""
+    """Print the gain of each feature and of all rules, on two halves of the data sets."""
     names = list(SIGNS)
     base = left_out_scores(fit_signed(list(SIGNS.values())), rows)
     variants: dict[str, tuple[Rows, Any]] = {"all": (rows, base)}

@@ -4,7 +4,7 @@ Files are JSON Lines or, with `--format parquet`, Parquet with 100,000 rows in e
 
 Each file is scored in a process of its own, whose peak is read when it is done: `VmHWM` where
 the system tells it, else `ru_maxrss`. The latter is no less than the parent's own peak on Linux,
-where a child begins as its copy, and so hides what is below that.
+where a child begins as its copy, and so hides a smaller one.
 
 `--keep` measures the default instead, which keeps every sample in memory and grows. `--scores text`
 measures `TextRecall` and `ClaimRecall` with the built-in judge, `--scores asked` a judge that
@@ -66,7 +66,7 @@ print(json.dumps([score.scored, score.mean, peak / 1024]))
 
 
 class Run(NamedTuple):
-    """What one process reports: samples scored, their mean recall, its peak, and how long."""
+    """The figures of one process: samples scored, their mean recall, its peak, and how long."""
 
     scored: int
     mean: float
@@ -104,7 +104,7 @@ def texts(rows: int, seed: int = 7) -> Iterator[dict[str, Any]]:
 
 
 def recall(sample: dict[str, Any]) -> float:
-    """Return the share of the references that stand, as they are, in what was retrieved."""
+    """Return the share of the references that are, as they stand, in the retrieved texts."""
     kind = "contexts" if "reference_contexts" in sample else "context_ids"
     retrieved, references = sample[f"retrieved_{kind}"], sample[f"reference_{kind}"]
     return sum(reference in retrieved for reference in references) / len(references)

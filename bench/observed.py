@@ -2,8 +2,8 @@
 
     python bench/observed.py [--rounds 30] [--questions 300]
 
-Needs both adapters. "An empty handler" is a callback or span handler that does nothing: whoever
-listens pays as much.
+Needs both adapters. "An empty handler" is a callback or span handler that does nothing: any
+listener pays as much.
 """
 
 from __future__ import annotations
@@ -84,7 +84,7 @@ def _null_spans() -> Iterator[None]:
 
 
 def frameworks(questions: int) -> dict[str, list[Contender]]:
-    """Return what is timed of each framework: bare, with an empty handler, observed."""
+    """Return the timed calls of each framework: bare, with an empty handler, observed."""
     retriever = LangChainMemory(documents=_langchain_documents())
     other = LlamaIndexMemory(_llama_index_nodes())
     config: Any = {"callbacks": [_NoCallbacks()]}

@@ -138,7 +138,7 @@ def main() -> None:
     given = parser.parse_args()
     report = report_of(given.samples, given.documents)
     report.summary()
-    report_of(2, 5).to_html()  # what is imported once is not the page's own time
+    report_of(2, 5).to_html()  # imports are not the page's own time
     start = process_time()
     html = report.to_html()
     made = process_time() - start

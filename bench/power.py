@@ -1,4 +1,4 @@
-"""Compare Gaffke's test K with the usual bounds: how often each errs, what each needs.
+"""Compare Gaffke's test K with the usual bounds: error rates, and questions needed.
 
     python bench/power.py
 

@@ -1,7 +1,7 @@
 """Prompt tokens of one judging: what `LLMJudge` sends, over the bare contexts and claims.
 
-Counted with the GPT-2 family tokenizer that ships inside llama-index-core, so nothing is
-downloaded. The texts come from a seeded model of words.
+Counted with the GPT-2 family tokenizer that ships inside llama-index-core, without a download. The
+texts come from a seeded model of words.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Measure the rules that compare a quote with its claim: what they verify, by kind.
+"""Measure the rules that compare a quote with its claim: the quotes that they verify, by kind.
 
     python bench/quote_rules.py LABELED.jsonl [--held-out] [--rules]
 
@@ -7,7 +7,7 @@ the claim. The quote is the sentence of the contexts that shares most with the c
 are those of label 1; contradicting ones are made of them, one kind at a time, by a change of the
 claim or of the quoted sentence; natural ones are the rows of label 0 of the data sets whose false
 claims contradict. Rules were ordered on one half of the data sets; `--held-out` shows the other.
-`--rules` counts, for each rule, what it refuses first.
+`--rules` counts, for each rule, the quotes that it refuses first.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ CHOSEN_ON = frozenset(("FM2", "AB-LFQA", "AB-AttributedQA", "SummEdits-news"))
 _CONTRADICTING = ("FM2", "SummEdits-news", "SummEdits-scitldr")
 _FEWEST_WORDS = 5  # of a quote: titles share the names of every claim
 _LEAST = 0.3
-_REPLACEMENTS = 5  # sentences of which a model may quote one when it is asked again
+_REPLACEMENTS = 5  # sentences that a model may quote when it is asked again
 _VERBATIM = 0.8
 _UNITS = "km miles|kilometers miles|meters feet|kg pounds|hours days|days weeks|weeks months"
 _UNLISTED = (
@@ -132,7 +132,7 @@ def quotes(claim: str, contexts: Sequence[str]) -> list[tuple[str, str, float]]:
 def false_claims(
     claim: str, quote: str, context: str, other: Sequence[str]
 ) -> Iterator[tuple[str, str]]:
-    """Yield what contradicts the quote, by a change of the claim."""
+    """Yield claims that contradict the quote, by a change of the claim."""
     chance = random.Random(claim)
     yield from false_numbers(claim, quote, context, chance)
     if denials(claim, "en"):
@@ -227,7 +227,7 @@ def false_names(
 
 
 def false_quotes(claim: str, quote: str) -> Iterator[tuple[str, str]]:
-    """Yield what contradicts the claim, by a change of the quoted sentence."""
+    """Yield quotes that contradict the claim, by a change of the quoted sentence."""
     if denials(claim, "en") or denials(quote, "en"):
         return
     keys = content_keys(claim)

@@ -3,12 +3,13 @@
     python bench/readme.py [--write | --check [--coarse]]
 
 needs the libraries of requirements.txt; those that are not installed are left out and named.
-Every contender starts from the same raw Python lists (or Arrow columns), builds what its library
-takes, and reads the same numbers, which are compared before anything is timed; ours and theirs are
+Every contender starts from the same raw Python lists (or Arrow columns), builds its library's
+input, and reads the same numbers, which are compared before anything is timed; ours and theirs are
 treated alike. Contenders are interleaved, and a ratio is taken within a round of CPU seconds.
 
 `--write` keeps the figures in figures.json and puts them into docs/benchmarks.md.
-`--check` exits with 1 where a page does not show what figures.json has, and where fullrecall's own
+`--check` exits with 1 where a page does not show the figures of figures.json, and where
+fullrecall's own
 figures differ from those of this run by more than the rounds do. `--coarse` is for another
 machine, busy with other work: no other library, ratios of CPU time only, and twice the room.
 """

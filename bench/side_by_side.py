@@ -44,7 +44,7 @@ def interleaved(
 
     Each round runs all contenders, A B C A B C, so that a slow spell of the machine meets all of
     them. As in `timeit`, garbage is collected before each run and the collector is off within;
-    what a run returns is released after the clock has stopped.
+    a run's result is released after the clock has stopped.
     """
     seconds: dict[str, list[float]] = {contender.title: [] for contender in contenders}
     enabled = gc.isenabled()
@@ -121,7 +121,7 @@ def say(text: str) -> None:
 
 
 def setting(*packages: str) -> str:
-    """Return one line on what was measured on: cores, Python, and the packages' versions."""
+    """Return one line on the machine: cores, and the versions of Python and the packages."""
     versions = [f"{package} {_version(package)}" for package in packages]
     place = f"{os.cpu_count()} CPUs, Python {platform.python_version()}"
     return f"Measured on {place}; {', '.join(versions)}."

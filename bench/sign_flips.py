@@ -8,7 +8,7 @@ least as far from 0 as the sum that was seen:
 
 It is exact for the null hypothesis "before and after are exchangeable". It does not test the mean:
 where rare large losses balance many small gains, the mean does not change and p is small, rightly,
-since the systems differ. What the mean does is said by `fullrecall.stats.change`.
+since the systems differ. `fullrecall.stats.change` decides on the mean.
 
 Sources: Fisher, "The Design of Experiments", 1935, §21; Phipson and Smyth, "Permutation p-values
 should never be zero", SAGMB 9(1), 2010, for the p-value where patterns are drawn.

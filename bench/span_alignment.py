@@ -3,8 +3,8 @@
 Needs a folder with documents' chunks and questions with character spans, in the form of Chroma's
 chunking evaluation (`corpus.jsonl` with `title`, `start`, `end`, `text`, contiguous; and
 `queries.jsonl` with `doc` and `reference_excerpts` of `start`, `end`). Offsets are the truth; the
-texts alone are aligned. What is found beyond the truth is mostly text that stands word for word
-in more than one place.
+texts alone are aligned. The places found beyond the truth are mostly text that occurs word for word
+more than once.
 """
 
 from __future__ import annotations

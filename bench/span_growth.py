@@ -1,8 +1,8 @@
 """How `SpanRecall` grows with the number of references and with the length of texts.
 
 Each kind of text is scored at four sizes, each twice the one before. Linear is a factor of 2 from
-one column to the next. CPU seconds, the least of the rounds: growth is what is asked, and other
-work on the machine only adds to it.
+one column to the next. CPU seconds, the least of the rounds: the figure is growth, and other work
+on the machine only adds to it.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ CONTEXTS, LONG_CONTEXTS = 20, 5
 
 
 class Texts(NamedTuple):
-    """What one call scores."""
+    """The input of one call."""
 
     references: list[str]
     contexts: list[str]
@@ -54,7 +54,7 @@ class Writer:
 
 
 def by_references(writer: Writer) -> Mapping[str, Make]:
-    """Return the kinds of which the number of references grows, against 20 contexts."""
+    """Return the kinds whose number of references grows, against 20 contexts."""
 
     def with_chunks(references: list[str]) -> Texts:
         some = writer.random.choices(references, k=CONTEXTS)
@@ -83,7 +83,7 @@ def by_references(writer: Writer) -> Mapping[str, Make]:
 
 
 def by_length(writer: Writer) -> Mapping[str, Make]:
-    """Return the kinds of which the texts grow: one reference, 5 contexts that overlap it."""
+    """Return the kinds whose texts grow: one reference, 5 contexts that overlap it."""
 
     def windows(whole: str, length: int) -> Texts:
         starts = [n * length // LONG_CONTEXTS for n in range(LONG_CONTEXTS)]

@@ -165,8 +165,8 @@ def _is_at_home(member: object, module: types.ModuleType) -> bool:
     """Return whether `member` belongs to `module`, as opposed to being imported there.
 
     A module implemented in private or C companions (`_sqlite3`, `sqlite3.dbapi2`) is the home of
-    their objects, too; so is `builtins` of `open`, which comes from `io`. What a notebook adds to
-    `builtins` is not at home there.
+    their objects, too; so is `builtins` of `open`, which comes from `io`. Names that a notebook
+    adds to `builtins` are not at home there.
     """
     home = getattr(underlying(member), "__module__", None)
     if home is None:
@@ -180,7 +180,7 @@ def _is_at_home(member: object, module: types.ModuleType) -> bool:
 def _own_methods(documented_class: type, public_classes: set[int]) -> Iterator[tuple[str, object]]:
     """Yield the documented public methods and properties a class does not take from a public base.
 
-    What a private base class gives is the class's own, since users reach it nowhere else. A
+    Methods of a private base class are the class's own, since users reach them nowhere else. A
     method whose docstring a public base has too is left out, inherited or overridden.
     """
     public_bases = {

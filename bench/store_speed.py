@@ -1,4 +1,4 @@
-"""What keeping costs: completions kept and looked up per second, and what a run pays for it.
+"""What keeping costs: completions kept and looked up per second, and their cost to a run.
 
     python bench/store_speed.py [--calls 2000] [--in-flight 16]
 

@@ -1,4 +1,4 @@
-"""What a row of the published table measures: contenders, what they are compared with, a clock."""
+"""A row of the published table: contenders, the unit they are compared with, a clock."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from side_by_side import CLOCKS, Contender, Ratio, interleaved
 
 @dataclass(frozen=True)
 class Task:
-    """What a row measures: `unit` is 1, or a second where there is none."""
+    """A row's measurement: `unit` is 1, or a second where there is none."""
 
     title: str
     unit: Contender | None

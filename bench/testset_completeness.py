@@ -6,7 +6,7 @@
 Of each collection 25 questions are drawn, and of their relevant documents some are references:
 random ones, or easy ones (drawn by 1 / rank). Three retrievers and a judge with sensitivity 0.85
 and specificity 0.95 make the frame. Labels are the judgments, some of them wrong: each person errs
-independently. `made` worlds have no documents: 60 questions, retrievers that share what they find.
+independently. `made` worlds have no documents: 60 questions, retrievers with common results.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ ERROR = 0.05
 
 
 class Cell(NamedTuple):
-    """What is wrong with the data: shares of missing verdicts and wrong labels."""
+    """The errors of the data: shares of missing verdicts and wrong labels."""
 
     name: str
     silent: float = 0.0
@@ -76,7 +76,7 @@ def frames(data: Data, depth: int) -> dict[str, list[Pair]]:
 
 
 def made(depth: int, lift: float, questions: int, seed: int) -> dict[str, list[Pair]]:
-    """Return frames of retrievers that share what they find: `lift` is how much is findable."""
+    """Return frames of retrievers with common results: `lift` is how much is findable."""
     draw = np.random.default_rng(seed)
     found = {}
     for question in range(questions):
@@ -132,7 +132,7 @@ def world(frame: list[list[Pair]], cell: Cell, labels: int, draw: random.Random)
 
 
 def confirmed(*, relevant: bool, kind: str, wrong: float, draw: random.Random) -> bool:
-    """Return what one person says; outside the judge's yeses, a yes of a second one is needed."""
+    """Return one person's labels; outside the judge's yeses, a yes of a second one is needed."""
     first = relevant != (draw.random() < wrong)
     if not first or kind == "yes":
         return first

@@ -4,7 +4,7 @@
 
 Each corpus is renamed, renumbered (old IDs then name other texts), cut into chunks of 60 words
 without saying of which document, edited (a tenth of the documents, in one of five ways), thinned
-by a tenth, and all of it at once. What was done to each document is the truth. Then the same
+by a tenth, and all of it at once. The change of each document is the truth. Then the same
 retriever, BM25 of chunks, is scored by the old labels on the old corpus and by those that followed
 on the new one. `texts` are precision and recall of the new corpus' texts that a label names: all
 that were cut from its document.
@@ -119,7 +119,7 @@ def thinned(data: Corpus, truth: Truth, draw: random.Random) -> Corpus:
 
 
 def moved(truth: Truth) -> None:
-    """Note that what is the same is somewhere else now."""
+    """Note that the same text is somewhere else now."""
     for name, status in truth.items():
         if status is LabelStatus.SAME:
             truth[name] = LabelStatus.MOVED

@@ -1,7 +1,7 @@
 """Text recall: `TextRecall` and ragas's `NonLLMContextRecall` on the same texts.
 
-The texts come from a seeded model of words. Of the references, some stand among the retrieved
-texts as they are, some as noisy copies at edit rates around the threshold, some not at all. All
+The texts come from a seeded model of words. Of the references, some are among the retrieved texts
+as they are, some as noisy copies at edit rates around the threshold, some not at all. All
 decisions are compared, reference by reference, before anything is timed. ragas runs without its
 telemetry.
 """
@@ -63,7 +63,7 @@ class WordModel:
     def noisy(self, text: str, rate: float) -> str:
         """Return `text` with the share `rate` of its characters replaced by digits.
 
-        No digit stands in any text: the similarity to the original is 1 - rate exactly.
+        No text has a digit: the similarity to the original is 1 - rate exactly.
         """
         characters = list(text)
         for position in self.random.sample(range(len(text)), round(rate * len(text))):

@@ -1,4 +1,4 @@
-"""How often `compare` and `choose` err where nothing differs, and how often they see what does.
+"""How often `compare` and `choose` err where nothing differs, and how often they see a difference.
 
     python bench/verdicts.py
 
@@ -114,7 +114,7 @@ def values_of(law: str, rng: Any, shape: tuple[int, ...], means: Any) -> Any:
 
 
 class Raced(NamedTuple):
-    """Of many races: how often the first retriever, the best, was named, another, and what it took.
+    """Of many races: how often the first and best retriever was named, or another.
 
     `used` is the share of all questions times retrievers that were asked.
     """
@@ -125,7 +125,7 @@ class Raced(NamedTuple):
 
 
 def raced(law: str, means: Sequence[float], n: int, calls: int, draws: int = 2_000) -> Raced:
-    """Return what comes of races over so many calls of n questions each."""
+    """Return the outcomes of races over so many calls of n questions each."""
     rng = np.random.default_rng([n, calls, len(means), sum(map(ord, law))])
     accounts = Accounts.open(len(means), races=(draws,))
     step, asked = ceil(n / LOOKS), 0.0
