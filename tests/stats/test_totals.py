@@ -85,7 +85,7 @@ def test_the_mean_of_equal_values_is_that_value(value: float) -> None:
 def test_many_values_are_bracketed(count: int, seed: int) -> None:
     """Many values become few, rounded down and up, for the same number of samples."""
     values = np.random.default_rng(seed).random(count)
-    low, high = bracketed(values, None, least=0.0, most=1.0)
+    low, high, _ = bracketed(values, None, least=0.0)
     assert max(len(low.values), len(high.values)) <= MOST_VALUES
     assert low.size == high.size == count
     assert low.mean <= values.mean() <= high.mean

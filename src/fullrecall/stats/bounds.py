@@ -29,7 +29,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
-from math import exp, fsum, inf, isfinite, log, sqrt
+from math import ceil, exp, fsum, inf, isfinite, log, sqrt
 from statistics import NormalDist
 from typing import NamedTuple
 
@@ -122,23 +122,57 @@ class Counts:
 
 
 class Bracket(NamedTuple):
-    """Values from below and from above; they differ where there are too many to keep apart."""
+    """Values in [`least`, 1] from below and from above, for tests of their true mean.
+
+    They differ where values are unknown, and where there are too many to keep apart.
+    """
 
     low: Counts
     high: Counts
+    least: float = 0.0
+
+    def p_above(self, mean: float) -> float:
+        """Return the p-value that shows the true mean above `mean`, if it is small."""
+        return mean_above(self.low, mean, least=self.least)
+
+    def p_below(self, mean: float) -> float:
+        """Return the p-value that shows the true mean below `mean`, if it is small."""
+        return mean_below(self.high, mean)
+
+    def lower(self, alpha: float) -> float:
+        """Return the lower bound of the true mean at the error rate `alpha`."""
+        return lower_bound(self.low, alpha, least=self.least)
+
+    def upper(self, alpha: float) -> float:
+        """Return the upper bound of the true mean at the error rate `alpha`."""
+        return upper_bound(self.high, alpha)
+
+    def interval(self, confidence: float = CONFIDENCE) -> Interval:
+        """Return the two-sided interval of the true mean."""
+        alpha = alpha_of(confidence) / 2
+        return Interval(self.lower(alpha), self.upper(alpha), confidence)
+
+    def needed(self, threshold: float, alpha: float, samples: int, *, above: bool) -> int | None:
+        """Return how many samples would show the mean above, or below, the threshold.
+
+        That is if they have the proportions of the `samples` that gave these values; None where no
+        number would.
+        """
+        side = self.low if above else self.high
+        groups = groups_needed(side, threshold, alpha, least=self.least)
+        # The tests count groups; a user adds samples.
+        return groups and ceil(groups * samples / side.size)
 
 
-def bracketed(
-    values: Floats, counts: Floats | None = None, *, least: float, most: float
-) -> Bracket:
+def bracketed(values: Floats, counts: Floats | None = None, *, least: float) -> Bracket:
     """Return counts of values that are nowhere above `values`, and nowhere below.
 
     Both are exact for at most `MOST_VALUES` distinct values. More are rounded outwards to the
-    finest multiples of a power of 2 that leave no more, in [`least`, `most`].
+    finest multiples of a power of 2 that leave no more, in [`least`, 1].
     """
     exact = _counted(values, counts)
     if len(exact.values) <= MOST_VALUES:
-        return Bracket(exact, exact)
+        return Bracket(exact, exact, least)
     distinct, frequencies = np.array(exact.values), np.array(exact.counts)
 
     def kept_apart(bits: int) -> int:
@@ -147,8 +181,9 @@ def bracketed(
     bits = bisect_right(range(_FINEST), MOST_VALUES, key=kept_apart) - 1
     # Outwards: raising a value never raises K, so that a bound only widens.
     low = np.floor(distinct * 2.0**bits) / 2.0**bits
-    high = np.minimum(low + 2.0**-bits, most)
-    return Bracket(_counted(np.maximum(low, least), frequencies), _counted(high, frequencies))
+    high = np.minimum(low + 2.0**-bits, 1.0)
+    low = np.maximum(low, least)
+    return Bracket(_counted(low, frequencies), _counted(high, frequencies), least)
 
 
 def _counted(values: Floats, counts: Floats | None) -> Counts:

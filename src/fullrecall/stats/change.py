@@ -11,7 +11,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from functools import cached_property
-from math import ceil, sqrt
+from math import sqrt
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -19,16 +19,7 @@ import numpy as np
 from fullrecall._util.truth import NoTruth
 from fullrecall.measures import Measure
 from fullrecall.measures.lists import Floats
-from fullrecall.stats.bounds import (
-    Interval,
-    alpha_of,
-    bracketed,
-    groups_needed,
-    lower_bound,
-    mean_above,
-    mean_below,
-    upper_bound,
-)
+from fullrecall.stats.bounds import Interval, alpha_of
 from fullrecall.stats.pairs import ScorePairs, changes, gained_and_lost
 from fullrecall.stats.plain import plain_of
 from fullrecall.stats.special import t_tails
@@ -111,8 +102,7 @@ class Difference(NoTruth):
             return None
         if self.p_t > alpha_of(self.interval.confidence):
             return None
-        falls = (self.difference or 0.0) < 0
-        return Direction.WORSE if falls != self.measure.lower_is_better else Direction.BETTER
+        return _direction(self.difference or 0.0, self.measure)
 
     @property
     def wins(self) -> int:
@@ -176,8 +166,8 @@ class Difference(NoTruth):
 
 def difference(measure: Measure, pairs: ScorePairs, *, confidence: float) -> Difference:
     """Return the difference of a measure over pairs, with its own interval and p-values."""
-    values = pairs.values(measure)
-    before, after, totals = map(pairs.totals, (*values, changes(*values)))
+    pair_values = pairs.values(measure)
+    before, after, totals = map(pairs.totals, (*pair_values, changes(*pair_values)))
     known = Difference(
         measure=measure,
         before=before.mean,
@@ -186,40 +176,37 @@ def difference(measure: Measure, pairs: ScorePairs, *, confidence: float) -> Dif
         samples=totals.samples,
         groups=totals.independent,
         totals=totals,
-        values=values,
+        values=pair_values,
         pairs=pairs,
     )
     if totals.mean is None:
         return known
-    sign = -1 if measure.lower_is_better else 1  # where lower is better, a rise is a loss
-    group_changes, counts = totals.group_values(least=-1.0)
-    low, high = bracketed(sign * group_changes, counts, least=-1.0, most=1.0)
-    alpha = alpha_of(confidence) / 2
-    ends = lower_bound(low, alpha, least=-1.0), upper_bound(high, alpha)
+    values, alpha = totals.counts(least=-1.0), alpha_of(confidence) / 2
+    interval = values.interval(confidence)
     outcome, needed = Direction.CANNOT_TELL, None
-    if ends[0] > 0:
-        outcome = Direction.BETTER
-    elif ends[1] < 0:
-        outcome = Direction.WORSE
+    if not interval.low <= 0 <= interval.high:
+        outcome = _direction(totals.mean, measure)
     elif totals.mean:
-        groups = groups_needed(low if sign * totals.mean > 0 else high, 0.0, alpha, least=-1.0)
-        # The test counts groups; a user adds samples.
-        needed = groups and ceil(groups * known.samples / known.groups)
-    # Twice the smaller side: the interval's own test, so that both agree about 0.
-    sides = mean_above(low, 0.0, least=-1.0), mean_below(high, 0.0)
-    least, most = sorted(sign * end for end in ends)
+        needed = values.needed(0.0, alpha, totals.samples, above=totals.mean > 0)
     return replace(
         known,
-        interval=Interval(least, most, confidence),
+        interval=interval,
         outcome=outcome,
         needed=needed,
-        p=min(1.0, 2 * min(sides)),
-        p_t=_t_test(group_changes, counts, totals.mean),
+        # Twice the smaller side: the interval's own test, so that both agree about 0.
+        p=min(1.0, 2 * min(values.p_above(0.0), values.p_below(0.0))),
+        p_t=_t_test(totals, totals.mean),
     )
 
 
-def _t_test(group_changes: Floats, counts: Floats, mean: float) -> float | None:
+def _direction(change: float, measure: Measure) -> Direction:
+    """Return whether a change of a mean is for the better or for the worse."""
+    return Direction.BETTER if (change > 0) != measure.lower_is_better else Direction.WORSE
+
+
+def _t_test(totals: Totals, mean: float) -> float | None:
     """Return the p-value of "the mean is 0" by Student's t-test; None for few or equal changes."""
+    group_changes, counts = totals.group_values(least=-1.0)
     df = float(counts.sum()) - 1
     squares = float(counts @ (group_changes - mean) ** 2)
     if df + 1 < FEWEST_LIKELY or not squares:

@@ -14,7 +14,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
-from math import ceil
 from typing import NamedTuple, TypeAlias
 
 from fullrecall._util.counts import counted
@@ -25,18 +24,7 @@ from fullrecall.measures import Measure, Threshold, parse_threshold
 from fullrecall.scorers.derived import changed_parameters
 from fullrecall.scorers.result import Method
 from fullrecall.show.text import outward
-from fullrecall.stats.bounds import (
-    CONFIDENCE,
-    Counts,
-    Interval,
-    alpha_of,
-    groups_needed,
-    holm,
-    lower_bound,
-    mean_above,
-    mean_below,
-    upper_bound,
-)
+from fullrecall.stats.bounds import CONFIDENCE, Bracket, alpha_of, holm
 from fullrecall.stats.change import Direction
 from fullrecall.stats.comparison import Comparison
 from fullrecall.stats.evaluation import Evaluation, check_evaluation, sliced
@@ -52,18 +40,16 @@ the baseline's."""
 class Question(NamedTuple):
     """One rule: is the mean of the measure `label` at least, or `at_most`, `threshold`?
 
-    Values are from `least`, -1 for changes, to 1. `measured` are the totals without gaps, `worst`
-    and `best` the values with every gap filled in; `due` counts the samples that should have a
-    value. `drift` names any other reason for a change than the retriever: then it cannot FAIL.
-    `fact` says why the lists themselves show that it is not worse than the baseline; else "".
+    `measured` are the totals without gaps, `values` have every gap at its worst and at its best;
+    `due` counts the samples that should have a value. `drift` names any other reason for a change
+    than the retriever: then it cannot FAIL. `fact` says why the lists themselves show that it is
+    not worse than the baseline; else "".
     """
 
     label: str
     threshold: float
-    least: float
     measured: Totals
-    worst: Counts
-    best: Counts
+    values: Bracket
     due: int
     at_most: bool = False
     drift: str = ""
@@ -76,32 +62,15 @@ class Question(NamedTuple):
 
     def shown(self, value: float) -> str:
         """Return a value with three decimals, a change with its sign."""
-        return format(value, "+.3f" if self.least < 0 else ".3f")
-
-    def p(self, counts: Counts, *, above: bool) -> float:
-        """Return the p-value that shows the mean above, or below, the threshold."""
-        if above:
-            return mean_above(counts, self.threshold, least=self.least)
-        return mean_below(counts, self.threshold)
-
-    def bound(self, alpha: float, *, lower: bool) -> float:
-        """Return the one-sided bound of the mean, with gaps at their worst for it."""
-        if lower:
-            return lower_bound(self.worst, alpha, least=self.least)
-        return upper_bound(self.best, alpha)
-
-    def interval(self, confidence: float) -> Interval:
-        """Return the two-sided interval of the mean, as a summary and a comparison have it."""
-        alpha = alpha_of(confidence) / 2
-        low, high = self.bound(alpha, lower=True), self.bound(alpha, lower=False)
-        return Interval(low, high, confidence)
+        return format(value, "+.3f" if self.values.least < 0 else ".3f")
 
     def p_values(self) -> tuple[float, float]:
         """Return the p-values of "the rule does not hold" and of "it holds"."""
-        p_above, p_below = self.p(self.worst, above=True), self.p(self.best, above=False)
+        p_above = self.values.p_above(self.threshold)
+        p_below = self.values.p_below(self.threshold)
         if self.at_most:
             return 0.0 if self.threshold >= 1 else p_below, p_above
-        return 0.0 if self.threshold <= self.least else p_above, p_below
+        return 0.0 if self.threshold <= self.values.least else p_above, p_below
 
 
 @dataclass(frozen=True, init=False)
@@ -221,12 +190,8 @@ class Gate:
             yield Question(
                 summary.method.label(rule.measure),
                 rule.bound,
-                0.0,
                 totals,
-                # Values in place of gaps hold for any cause of the gaps: coverage times a bound, as
-                # if coverage were known, errs in up to 16%.
-                totals.counts(0.0).low,
-                totals.counts(1.0).high,
+                totals.ends,
                 totals.due,
                 rule.at_most,
                 rewrite.sentence if rewrite is not None and rewrite.gain is not None else "",
@@ -235,17 +200,13 @@ class Gate:
     def _changes(self, comparison: Comparison, score_index: int) -> Iterator[Question]:
         score = comparison[comparison.after.methods[score_index].name]
         for measure in self._compared(comparison.after, score_index):
-            totals = score[measure].totals
-            worst, best = score[measure].pairs.ends(measure)
-            margin = self.margin or 0.0
+            totals, margin = score[measure].totals, self.margin or 0.0
             # The margin is allowed: "no worse" is a change of at least -margin.
             yield Question(
                 f"change of {score.method.label(measure)}",
                 margin if measure.lower_is_better else -margin,
-                -1.0,
                 totals,
-                worst.counts(least=-1.0).low,
-                best.counts(least=-1.0).high,
+                score[measure].pairs.ends(measure),
                 totals.samples + score.gaps,
                 measure.lower_is_better,
                 "; ".join(comparison.drift),
@@ -291,14 +252,15 @@ class Gate:
             needed, missing = self._missing(question, rules)
         bound = None
         if outcome is not Outcome.CANNOT_TELL:
-            bound = question.bound(alpha, lower=(outcome is Outcome.PASS) != question.at_most)
+            is_low = (outcome is Outcome.PASS) != question.at_most
+            bound = question.values.lower(alpha) if is_low else question.values.upper(alpha)
         samples = question.measured.samples
         check = Check(
             question.rule,
             outcome,
             "",
             question.measured.mean,
-            question.interval(self.confidence),
+            question.values.interval(self.confidence),
             bound,
             p_pass,
             p_fail,
@@ -319,7 +281,7 @@ class Gate:
             is_high = (check.outcome is Outcome.PASS) != question.at_most
             bounds = f"at least {low}" if is_high else f"at most {high}"
             sure = f"one-sided, {sure} confidence"
-        bounded = "allowed" if question.at_most or question.least < 0 else "required"
+        bounded = "allowed" if question.at_most or question.values.least < 0 else "required"
         return (
             f"{question.label} is {bounds} ({sure}, {counted(check.samples, 'sample')}); "
             f"{bounded}: {question.shown(question.threshold)}"
@@ -332,21 +294,18 @@ class Gate:
             return None, "it does not fail while that is so"
         measured, threshold = question.measured, question.threshold
         above = (measured.mean or 0.0) >= threshold
-        side = question.worst if above else question.best
+        side = question.values.low if above else question.values.high
         # Holm's method uses the full level for one rule, and at least this level for any.
         alpha = alpha_of(self.confidence) / (1 if above != question.at_most else rules)
-        low, high = measured.counts(least=question.least)
+        known = measured.counts(least=question.values.least)
+        p = known.p_above(threshold) if above else known.p_below(threshold)
         without = question.due - measured.samples
-        if without and (
-            (side.mean >= threshold) != above
-            or question.p(low if above else high, above=above) <= alpha
-        ):
+        if without and ((side.mean >= threshold) != above or p <= alpha):
             share = without / question.due
             return None, f"the {share:.1%} of samples without a value decide it: score them"
-        groups = groups_needed(side, threshold, alpha, least=question.least)
-        if groups is None:
+        needed = question.values.needed(threshold, alpha, question.due, above=above)
+        if needed is None:
             return None, "more samples with this mean would not settle it"
-        needed = ceil(groups * question.due / side.size)
         return needed, f"about {counted(needed, 'sample')} with these values would settle it"
 
 

@@ -20,6 +20,7 @@ from fullrecall.measures.findings import Target
 from fullrecall.measures.found import SCORED, UNDEFINED, UNJUDGED, UNSCORED
 from fullrecall.measures.lists import Floats, Integers
 from fullrecall.scorers.result import Method, Result, Status
+from fullrecall.stats.bounds import Bracket
 from fullrecall.stats.totals import Totals
 from fullrecall.table.row import Row
 from fullrecall.table.table import Table
@@ -158,7 +159,7 @@ class ScorePairs:
         """Return the row of a pair before."""
         return self.before.row(int(self.pairing.before[pair]))
 
-    def ends(self, measure: Measure) -> tuple[Totals, Totals]:
+    def ends(self, measure: Measure) -> Bracket:
         """Return the changes of a measure, with unmeasured values at their worst and at their best.
 
         They are of the pairs, then of the samples that only the report before has. A sample without
@@ -179,10 +180,9 @@ class ScorePairs:
         least, most = _ends(values, np.full(len(values), np.nan))
         empty = np.isin(self.before.status(self.scores[0])[alone], _EMPTY)
         least[empty] = most[empty] = np.nan
-        return (
-            self.totals(np.concatenate([low, least])),
-            self.totals(np.concatenate([high, most])),
-        )
+        worst = self.totals(np.concatenate([low, least])).counts(least=-1.0)
+        best = self.totals(np.concatenate([high, most])).counts(least=-1.0)
+        return worst._replace(high=best.high)
 
     def _own_values(self, measure: Measure) -> tuple[Floats, Floats]:
         """Return a measure of each pair over the targets that each side has."""

@@ -18,7 +18,7 @@ import numpy as np
 from fullrecall._util.whole_files import write_whole
 from fullrecall.errors import ReportError
 from fullrecall.stats.accounts import Accounts
-from fullrecall.stats.bounds import Counts, Interval, alpha_of, lower_bound, upper_bound
+from fullrecall.stats.bounds import Bracket, Counts
 from fullrecall.stats.choice import Choice, Standing
 from fullrecall.stats.question_cost import percentiles
 
@@ -183,9 +183,8 @@ class Race:
         # together with those of all retrievers.
         confidence, interval = 1 - self.accounts.alpha / len(self.records), None
         if record.low and not is_dropped:
-            alpha = alpha_of(confidence) / 2
-            low = lower_bound(Counts.of(record.low), alpha)
-            interval = Interval(low, upper_bound(Counts.of(record.high), alpha), confidence)
+            values = Bracket(Counts.of(record.low), Counts.of(record.high))
+            interval = values.interval(confidence)
         return Standing(
             name,
             record.total / record.scored if record.scored else None,

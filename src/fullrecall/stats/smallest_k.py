@@ -13,7 +13,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from math import ceil
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
@@ -28,7 +27,7 @@ from fullrecall.measures.found import SCORED, UNSCORED
 from fullrecall.show.sheet import Cell, Line, Section, Sheet
 from fullrecall.show.shown import Shown
 from fullrecall.show.text import chance, outward, shown
-from fullrecall.stats.bounds import Counts, alpha_of, groups_needed, lower_bound, mean_above
+from fullrecall.stats.bounds import alpha_of
 from fullrecall.stats.plain import plain_of
 from fullrecall.stats.totals import Totals
 from fullrecall.table.table import Table
@@ -133,13 +132,15 @@ def smallest_k(
     for k in reversed(cuts):
         totals = totals_at(k)
         if totals.mean is not None:
-            p = mean_above(totals.counts(0.0).low, target) if target > 0 else 0.0
+            p = totals.counts(0.0).p_above(target) if target > 0 else 0.0
             tested.append(Tested(k, totals.mean, p))
             if p > alpha:
                 break
             smallest = k
     totals = totals_at(cuts[-1] if smallest is None else smallest)
-    values = totals.counts(0.0).low
+    values, needed = totals.counts(0.0), None
+    if smallest is None and totals.mean is not None and values.low.mean >= target:
+        needed = values.needed(target, alpha, totals.due, above=True)
     answer = SmallestK(
         smallest,
         target,
@@ -148,11 +149,11 @@ def smallest_k(
         measure.whole,
         cuts[-1],
         totals.mean,
-        None if totals.mean is None else lower_bound(values, alpha),
+        None if totals.mean is None else values.lower(alpha),
         totals.samples,
         totals.independent,
         int((table.status(score) == UNSCORED).sum()),
-        _needed(totals, values, target, alpha) if smallest is None else None,
+        needed,
         "",
         tuple(reversed(tested)),
     )
@@ -179,14 +180,6 @@ def _cuts(table: Table, score: int, unit: Unit | None) -> list[Cut]:
         scored = part.columns(score).status == SCORED
         spent.append(getattr(part.costs, unit)[scored[part.costs.rows]])
     return [*budgets_to(unit, np.nanmax(np.concatenate(spent)))]
-
-
-def _needed(totals: Totals, values: Counts, target: float, alpha: float) -> int | None:
-    """Return how many samples with these values would show that the target is reached."""
-    if totals.mean is None or values.mean < target:
-        return None
-    groups = groups_needed(values, target, alpha)
-    return None if groups is None else ceil(groups * totals.due / values.size)
 
 
 def _reason(answer: SmallestK) -> str:

@@ -14,7 +14,7 @@ from fullrecall.show import markdown
 from fullrecall.show.sheet import Line, Section, Sheet
 from fullrecall.show.shown import Shown
 from fullrecall.show.text import first_of, one_line
-from fullrecall.stats.bounds import CONFIDENCE, upper_bound
+from fullrecall.stats.bounds import CONFIDENCE
 from fullrecall.stats.estimates import ScoreSummary, default_measures, score_summary
 from fullrecall.stats.missed import Leaked, leaked
 from fullrecall.stats.named import ByName
@@ -176,7 +176,7 @@ def _leaks(summary: Summary, measure: Measure) -> str:
     if not leak.samples:
         return f"{measure.name}: no question forbids anything"
     # 0 of 20 does not show that none leaks: up to 14.0% of questions may.
-    most = upper_bound(leak.totals.counts().high, 1 - CONFIDENCE)
+    most = leak.totals.counts().upper(1 - CONFIDENCE)
     # Rounded up: a bound must not be stated below its value.
     rate = f"at most {-(-most * 1000 // 1) / 10:.1f}% of such questions ({CONFIDENCE:.0%})"
     if not contexts:
