@@ -55,7 +55,7 @@ nitpick_ignore = [  # internal classes, in signatures of public ones
     ("py:class", "fullrecall.stats.pairs.ScorePairs"),
     ("py:class", "fullrecall.measures.budgets.CutBudget"),
     ("py:class", "fullrecall.stats.calls.OverCalls"),
-    ("py:class", "fullrecall.stats.estimates.RewriteAdvice"),
+    ("py:class", "fullrecall.stats.estimates.Rewrite"),
     ("py:class", "fullrecall.stats.evaluation.Evaluation"),
     ("py:class", "fullrecall.observe.step.Step"),
     ("py:class", "fullrecall.stats.totals.Totals"),

@@ -14,9 +14,10 @@ from hypothesis import strategies as st
 
 from fullrecall import Context, IdRecall, Report, Sample, evaluate
 from fullrecall._util import naming
-from fullrecall.diagnosis.ids.fields import Rewrite, rewrite_of
+from fullrecall.diagnosis.ids.fields import rewrite_of
 from fullrecall.diagnosis.ids.matching import IdMatch, matches_of
 from fullrecall.samples.hits import contexts_of
+from fullrecall.stats.estimates import Rewrite
 
 RIVERS = (
     "amur danube elbe ganges indus jordan kolyma loire mekong niger oder parana rhine seine tagus "

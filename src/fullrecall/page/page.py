@@ -172,7 +172,7 @@ def _page(
     causes = Causes(diagnosis, subject.columns)
     first = subject.first_shown(causes.labels.values())
     # Read once for all choices: each pass over a report on disk builds its rows again.
-    samples = [(rows, reading_of(subject, rows)) for rows in subject.rows]
+    samples = [(rows, reading_of(subject, nth, rows)) for nth, rows in enumerate(subject.rows)]
     readings = [reading for _, reading in samples]
     turns = [turns_of(readings, choice) for choice in range(len(subject.choices))]
     data, leaks = Samples(causes, len(subject.reports) - 1), leak_verdicts(subject)

@@ -9,7 +9,7 @@ from typing import NamedTuple
 from fullrecall.measures import Measure
 from fullrecall.page.choices import ComparedRows, Subject
 from fullrecall.scorers.result import Result, Status
-from fullrecall.stats.pairs import Gap, side_by_side
+from fullrecall.stats.pairs import Gap
 
 
 class Misses(NamedTuple):
@@ -41,8 +41,8 @@ class SampleReading(NamedTuple):
     gaps: Sequence[Gap | None]
 
 
-def reading_of(subject: Subject, rows: ComparedRows) -> SampleReading:
-    """Return the cells and gaps of a sample."""
+def reading_of(subject: Subject, number: int, rows: ComparedRows) -> SampleReading:
+    """Return the cells and gaps of a sample, the `number`-th of the subject's rows."""
     sides: list[list[ResultCell]] = [[] for _ in rows]
     gaps: list[Gap | None] = []
     for column in subject.columns:
@@ -50,10 +50,14 @@ def reading_of(subject: Subject, rows: ComparedRows) -> SampleReading:
             None if row is None else row.results[position]
             for row, position in zip(rows, column.positions, strict=True)
         ]
-        gap, compared = None, results
-        if len(results) > 1:
-            # Over the targets that both reports have, as `compare` does, or the page would differ.
-            gap, *compared = side_by_side(*results)
+        gap: Gap | None = None
+        compared: Sequence[Result | None] = results
+        if subject.comparison is not None:
+            pairs = subject.comparison[column.method.name].main.pairs
+            if None in results:
+                gap = "only_after" if results[0] is None else "only_before"
+            else:
+                gap, compared = pairs.gap(number), pairs.results(number)
         gaps.append(gap)
         for cells, result, own in zip(sides, results, compared, strict=True):
             if result is not None and own is not None:

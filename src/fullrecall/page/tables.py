@@ -169,7 +169,7 @@ def _panel_sheet(drawn: Chart, changes: Mapping[float, Difference]) -> Sheet:
     """Return the numbers of a chart: a line for each curve, and for the change at last."""
     lines = []
     for curve in drawn.curves:
-        cells = [mean_cell(curve.figures.get(k)) for k in drawn.ks]
+        cells = [mean_cell(*curve.figures.get(k, ())) for k in drawn.ks]
         lines.append(Line(Cell(curve.name, letter=curve.letter), cells))
     if changes:
         differences = [difference_cells(changes[k]) for k in drawn.ks]

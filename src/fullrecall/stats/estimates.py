@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import chain
 from math import frexp, fsum
-from typing import Any, ClassVar, NamedTuple, Protocol
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
@@ -51,16 +51,14 @@ def default_measures(method: Method) -> tuple[Measure, ...]:
     return (*(method.headline @ k for k in DEFAULT_KS), method.headline)
 
 
-class RewriteAdvice(Protocol):
-    """A way of writing IDs that makes references match."""
+class Rewrite(NamedTuple):
+    """A sentence why no reference matches; `gain` is the mean recall with rewritten IDs.
 
-    @property
-    def sentence(self) -> str:
-        """The rewrite as advice."""
+    `gain` is None where no rewrite is known: the sentence then shows an ID of each side.
+    """
 
-    @property
-    def gain(self) -> float | None:
-        """The mean recall with it; None where no known rewrite makes IDs match."""
+    sentence: str
+    gain: float | None
 
 
 @dataclass(frozen=True)
@@ -127,7 +125,7 @@ class ScoreSummary(ByMeasure[Estimate]):
     reasons: Mapping[str, int]
     unverified: float | None = None
     referred: Referred | None = None
-    rewrite: RewriteAdvice | None = None
+    rewrite: Rewrite | None = None
     """What would make the IDs match where none of them does."""
     unjudged: int = 0
     """Samples without any relevance judgment: left out of every mean."""
@@ -217,7 +215,7 @@ def score_summary(
     )
 
 
-def _rewrite(table: Table, score: int) -> RewriteAdvice | None:
+def _rewrite(table: Table, score: int) -> Rewrite | None:
     """Return advice to make IDs match, from the first samples; None without any."""
     scored = np.flatnonzero(table.status(score) == SCORED)[:_ROWS_READ].tolist()
     samples = [table.sample(row) for row in scored]
@@ -229,7 +227,7 @@ def _rewrite(table: Table, score: int) -> RewriteAdvice | None:
     targets = {target_id for finding in findings for target_id in finding.target.any_of}
     if not targets or not targets.issubset(chain.from_iterable(references[0])):
         return None  # its targets are no IDs
-    rewrite_of: Callable[..., RewriteAdvice | None] | None = plugged("rewrite")
+    rewrite_of: Callable[..., Rewrite | None] | None = plugged("rewrite")
     if rewrite_of is None:
         return None
     return rewrite_of([(sample.contexts or ())[:_DEEPEST] for sample in samples], references)

@@ -19,7 +19,7 @@ from fullrecall.measures import Measure, Recall
 from fullrecall.measures.findings import Target
 from fullrecall.measures.found import SCORED, UNDEFINED, UNJUDGED, UNSCORED
 from fullrecall.measures.lists import Floats, Integers
-from fullrecall.scorers.result import Method, Result, Status
+from fullrecall.scorers.result import Method, Result
 from fullrecall.stats.bounds import Bracket
 from fullrecall.stats.totals import Totals
 from fullrecall.table.row import Row
@@ -37,7 +37,7 @@ Gap: TypeAlias = Literal[
 ]
 """Why a sample is not compared."""
 
-_GAPS: tuple[str, ...] = get_args(Gap)
+_GAPS: tuple[Gap, ...] = get_args(Gap)
 _COMPARED = -1
 _CLOSED = [_COMPARED, _GAPS.index("undefined"), _GAPS.index("unjudged")]
 """Codes of the pairs that are compared, or have no target to compare."""
@@ -151,6 +151,11 @@ class ScorePairs:
         """Return the totals of a value of each pair, or also of the samples only in `before`."""
         return Totals.of(values, groups=None if self.groups is None else self.groups[: len(values)])
 
+    def gap(self, pair: int) -> Gap | None:
+        """Return why a pair is not compared; None if it is."""
+        code = self._gaps[pair]
+        return None if code == _COMPARED else _GAPS[code]
+
     def results(self, pair: int) -> tuple[Result, Result]:
         """Return both results of a pair, over the targets that both have."""
         return self._differing.get(pair) or self._own_results(pair)
@@ -190,27 +195,6 @@ class ScorePairs:
         return before[self.pairing.before], self.after.values(self.scores[1], measure)[
             self.pairing.after
         ]
-
-
-def side_by_side(
-    before: Result | None, after: Result | None
-) -> tuple[Gap | None, Result | None, Result | None]:
-    """Return why two results of one sample are not compared, and both over common targets.
-
-    Without a reason both results are over the targets that both have; two targets are the same if
-    their names, grade, and size are. With a reason both are as they were given. Targets that one
-    side could not measure are left out on both. None means that a report lacks the sample.
-    """
-    if before is None or after is None:
-        return "only_after" if before is None else "only_before", before, after
-    statuses = {before.status, after.status}
-    if Status.UNSCORED in statuses:
-        return "unscored", before, after
-    if statuses != {Status.SCORED}:
-        gap: Gap = "undefined_in_one" if Status.SCORED in statuses else "undefined"
-        return "unjudged" if statuses == {Status.UNJUDGED} else gap, before, after
-    common = over_common_targets(before, after)
-    return ("no_common_targets", before, after) if common is None else (None, *common)
 
 
 def over_common_targets(before: Result, after: Result) -> tuple[Result, Result] | None:

@@ -3,27 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Any, Protocol
+from typing import Any
 
 from fullrecall._util.counts import counted
 from fullrecall.measures import Measure
 from fullrecall.show.sheet import Cell, Line, Section
-from fullrecall.show.text import NOTHING, between, one_line, shown
+from fullrecall.show.text import between, one_line, shown
 from fullrecall.stats.bounds import Interval
 from fullrecall.stats.estimates import ScoreSummary
 from fullrecall.stats.named import ByMeasure
-
-
-class Mean(Protocol):
-    """A mean with its interval."""
-
-    @property
-    def mean(self) -> float | None:
-        """The mean; None without a value."""
-
-    @property
-    def interval(self) -> Interval | None:
-        """The interval of the mean."""
 
 
 def measure_lines(scores: Sequence[ByMeasure[Any]]) -> list[tuple[str, list[Measure | None]]]:
@@ -41,12 +29,9 @@ def measure_lines(scores: Sequence[ByMeasure[Any]]) -> list[tuple[str, list[Meas
     return list(lines.items())
 
 
-def mean_cell(estimate: Mean | None) -> Cell:
+def mean_cell(mean: float | None = None, interval: Interval | None = None) -> Cell:
     """Return a mean with its interval below it."""
-    if estimate is None:
-        return Cell(NOTHING)
-    interval = estimate.interval
-    return Cell(shown(estimate.mean), small="" if interval is None else between(interval))
+    return Cell(shown(mean), small="" if interval is None else between(interval))
 
 
 def coverage(scores: Sequence[ScoreSummary]) -> Section:

@@ -110,8 +110,13 @@ def summary_sheet(summary: Summary) -> Sheet:
     scores = list(summary)
     means = []
     for label, measures in measure_lines(scores):
-        estimates = [None if m is None else s[m] for s, m in zip(scores, measures, strict=True)]
-        means.append(Line(label, list(map(mean_cell, estimates)), f"{CONFIDENCE:.0%}"))
+        cells = [
+            mean_cell()
+            if measure is None
+            else mean_cell(score[measure].mean, score[measure].interval)
+            for score, measure in zip(scores, measures, strict=True)
+        ]
+        means.append(Line(label, cells, f"{CONFIDENCE:.0%}"))
     sections = [Section("mean", means), coverage(scores)]
     heads = [score.name for score in scores]
     return Sheet(heads, sections, [*notes(summary)], counted(summary.samples, "sample"))

@@ -16,6 +16,7 @@ from fullrecall.samples.context import ID, Context
 from fullrecall.samples.identifiers import as_id
 from fullrecall.samples.retrieval import Retrieval
 from fullrecall.samples.sample import Sample
+from fullrecall.stats.estimates import Rewrite
 
 _FEW_SAMPLES = 10
 """Below this many samples a count says little: it is enough that every reference fits."""
@@ -118,16 +119,6 @@ def _as_id(value: object) -> str | None:
         return as_id(value)
     except ValueError:  # a list, a number with a fraction: no ID
         return None
-
-
-class Rewrite(NamedTuple):
-    """A sentence why no reference matches; `gain` is the mean recall with rewritten IDs.
-
-    `gain` is None where no rewrite is known: the sentence then shows an ID of each side.
-    """
-
-    sentence: str
-    gain: float | None
 
 
 def rewrite_of(
