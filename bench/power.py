@@ -100,7 +100,7 @@ def decisions(
 
 
 def _counts(values: Sequence[float], row: Sequence[int]) -> Counts:
-    return Counts.of({value: count for value, count in zip(values, row, strict=True) if count})
+    return Counts.of(values, row)
 
 
 def _upward(counts: Any, n: int, holds: Callable[[tuple[int, ...]], bool]) -> Any:
@@ -282,7 +282,7 @@ def pairs_for(differences: Counts, margin: float) -> int:
     def passes(n: int) -> bool:
         changed = dict(zip(differences.values, differences.counts, strict=True))
         same = n - differences.size
-        pairs = Counts.of({**changed, 0.0: same} if same else changed)
+        pairs = Counts.of([*changed, 0.0], [*changed.values(), same])
         return mean_above(pairs, -margin, least=-1.0) <= ALPHA
 
     return first(passes, int(differences.size), 10_000)

@@ -25,15 +25,14 @@ nonnegative random variables", arXiv:2607.08415, 2026.
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
-from math import ceil, exp, fsum, inf, isfinite, log, sqrt
-from statistics import NormalDist
+from math import ceil, exp, fsum, inf, log, sqrt
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from fullrecall.errors import ParameterError
 from fullrecall.measures.lists import Floats
@@ -79,27 +78,20 @@ class Counts:
     """How often each value occurs: the only input that a bound needs.
 
     `values` are distinct and ascending, `counts` above 0 and need not be whole; `Counts.of` makes
-    both. Raises `ParameterError` for values that are not finite and counts not above 0.
+    both.
     """
 
     values: tuple[float, ...]
     counts: tuple[float, ...]
 
-    def __post_init__(self) -> None:
-        for value in self.values:
-            if not isfinite(value):
-                raise ParameterError(f"must be finite numbers, got {value!r}", "values")
-        for count in self.counts:
-            if not 0 < count < inf:
-                raise ParameterError(f"must be above 0, got {count!r}", "counts")
-
     @classmethod
-    def of(cls, values: Iterable[float] | Mapping[float, float]) -> Counts:
-        """Return the counts of `values`, in any order, or of a mapping from value to count."""
-        counted = values if isinstance(values, Mapping) else Counter(values)
-        return cls(
-            tuple(sorted(map(float, counted))), tuple(counted[value] for value in sorted(counted))
-        )
+    def of(cls, values: ArrayLike, counts: ArrayLike | None = None) -> Counts:
+        """Return the counts of `values`, in any order, each once or as often as `counts` has it."""
+        distinct, position = np.unique(np.asarray(values, np.float64), return_inverse=True)
+        frequencies = np.bincount(position.ravel(), weights=counts, minlength=len(distinct))
+        present = frequencies > 0
+        frequencies = frequencies[present].astype(float)
+        return cls(tuple(distinct[present].tolist()), tuple(frequencies.tolist()))
 
     @cached_property
     def size(self) -> float:
@@ -170,7 +162,7 @@ def bracketed(values: Floats, counts: Floats | None = None, *, least: float) -> 
     Both are exact for at most `MOST_VALUES` distinct values. More are rounded outwards to the
     finest multiples of a power of 2 that leave no more, in [`least`, 1].
     """
-    exact = _counted(values, counts)
+    exact = Counts.of(values, counts)
     if len(exact.values) <= MOST_VALUES:
         return Bracket(exact, exact, least)
     distinct, frequencies = np.array(exact.values), np.array(exact.counts)
@@ -183,15 +175,7 @@ def bracketed(values: Floats, counts: Floats | None = None, *, least: float) -> 
     low = np.floor(distinct * 2.0**bits) / 2.0**bits
     high = np.minimum(low + 2.0**-bits, 1.0)
     low = np.maximum(low, least)
-    return Bracket(_counted(low, frequencies), _counted(high, frequencies), least)
-
-
-def _counted(values: Floats, counts: Floats | None) -> Counts:
-    distinct, position = np.unique(values, return_inverse=True)
-    frequencies = np.bincount(position.ravel(), weights=counts, minlength=len(distinct))
-    present = frequencies > 0
-    frequencies = frequencies[present].astype(float)
-    return Counts(tuple(distinct[present].tolist()), tuple(frequencies.tolist()))
+    return Bracket(Counts.of(low, frequencies), Counts.of(high, frequencies), least)
 
 
 def mean_above(counts: Counts, mean: float, *, least: float = 0.0) -> float:
@@ -218,10 +202,9 @@ def lower_bound(counts: Counts, alpha: float, *, least: float = 0.0) -> float:
     """Return the m with K(m) = `alpha`: the true mean is below it with probability `alpha` at most.
 
     It lies from `least`, which it is without values, to the largest value. Raises `ParameterError`
-    for values below `least` and an `alpha` that is not between 0 and 1.
+    for values below `least`.
     """
     _check_range(counts, least=least)
-    _check_alpha(alpha)
     if not counts.values or counts.values[-1] <= least:
         return least
     return _inverted(counts, alpha, least)
@@ -236,9 +219,10 @@ def _inverted(counts: Counts, alpha: float, least: float) -> float:
     def beyond(mean: float) -> float:
         return target - sqrt(-_log_k(counts, mean, least))
 
+    start = counts.mean - target / sqrt(2 * counts.size)  # Hoeffding's bound
     # At the mean of the values K is about 1/2.
     at_the_mean = (counts.mean, target - sqrt(log(2)))
-    return root(beyond, least, counts.values[-1], _normal_bound(counts, alpha), at_the_mean)
+    return root(beyond, least, counts.values[-1], start, at_the_mean)
 
 
 def upper_bound(counts: Counts, alpha: float, *, most: float = 1.0) -> float:
@@ -260,7 +244,6 @@ def groups_needed(
     and without values.
     """
     _check_range(counts, least=least, most=most)
-    _check_alpha(alpha)
     if counts.values and counts.mean < threshold:
         counts, threshold, least = counts.mirrored, -threshold, -most
     target, share = sqrt(-log(alpha)), 1 / counts.size if counts.values else 1.0
@@ -313,16 +296,6 @@ def _log_k(counts: Counts, mean: float, least: float) -> float:
     return log_probability_below_zero(weights, shapes)
 
 
-def _normal_bound(counts: Counts, alpha: float) -> float:
-    """Return a normal approximation of the lower bound, with one value more."""
-    mean, size = counts.mean, counts.size
-    squares = fsum(
-        count * (value - mean) ** 2
-        for value, count in zip(counts.values, counts.counts, strict=True)
-    )
-    return mean + NormalDist().inv_cdf(alpha) * sqrt(squares + 1) / size
-
-
 def root(
     function: Callable[[float], float],
     low: float,
@@ -348,11 +321,6 @@ def root(
         if value == 0 or (steps and step <= _ROOT_DIGITS * max(1.0, abs(point))):
             break
     return other[0] if value == 0 else point
-
-
-def _check_alpha(alpha: float) -> None:
-    if not 0 < alpha < 1:
-        raise ParameterError(f"must be between 0 and 1, got {alpha!r}", "alpha")
 
 
 def _check_range(counts: Counts, *, least: float = -inf, most: float = inf) -> None:
