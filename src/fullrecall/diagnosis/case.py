@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from fullrecall.diagnosis.corpus import MIN_RUN, Corpus, Held
 from fullrecall.diagnosis.ids.evidence import Alias, IdEvidence
-from fullrecall.diagnosis.likeness import difference, duplicates, similarity
+from fullrecall.diagnosis.likeness import difference, similarity
 from fullrecall.measures.findings import Finding
 from fullrecall.run.drivers import Inquiry
 from fullrecall.samples.context import Context
@@ -111,11 +111,6 @@ class Examined:
     def by_label(self) -> Mapping[str, Context]:
         """The reference contexts by the labels of their passages, as scorers name targets."""
         return {Passage.of(context).label: context for context in self.references}
-
-    @cached_property
-    def repeated(self) -> frozenset[int]:
-        """The 0-based indices of duplicates in the list."""
-        return duplicates(self.retrieved)
 
     @cached_property
     def deeper(self) -> Sequence[Context] | None:

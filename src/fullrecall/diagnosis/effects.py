@@ -3,22 +3,28 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
+from functools import partial
+from itertools import chain, islice
+from math import isnan
 from typing import Any, NamedTuple, TypeAlias
 
-from fullrecall.diagnosis.rescoring import Rescore
 from fullrecall.measures import CutBudget, Measure, Recall
-from fullrecall.measures.budgets import Cut, budgets_to
-from fullrecall.measures.costs import CHARACTERS_PER_TOKEN, Costs
+from fullrecall.measures.budgets import Cut, Unit
+from fullrecall.measures.costs import Costs, tokens_of
 from fullrecall.samples.context import Context
 from fullrecall.samples.sample import Sample
-from fullrecall.scorers.result import Method
+from fullrecall.scorers import IdRecall
+from fullrecall.scorers.derived import rebuilt
+from fullrecall.scorers.result import Method, Status
+from fullrecall.scorers.scorer import DeterministicScorer
 from fullrecall.show.text import outward
 from fullrecall.stats.bounds import CONFIDENCE, Interval
 from fullrecall.stats.evaluation import Evaluation
 from fullrecall.stats.plain import plain_of
+from fullrecall.stats.smallest_k import cuts_of
 from fullrecall.stats.totals import Totals
 from fullrecall.table.row import Row
 
@@ -43,7 +49,7 @@ class ChangeKind(StrEnum):
 class Cost(NamedTuple):
     """Contexts per question before and after a change, in mean, and their tokens.
 
-    Tokens are characters / 4; None where a text is not known.
+    Tokens are those that contexts name, else characters / 4; None where a text is not known.
     """
 
     contexts_before: float
@@ -164,6 +170,13 @@ class Proposal:
     lists: Iterable[Sequence[Context] | None] | None = None
 
 
+_CHECKED = 20
+"""A rebuilt scorer must reproduce the scores of this many recorded samples."""
+
+Rescore: TypeAlias = Callable[[Row, Sequence[Context]], "float | None"]
+"""Returns recall of a row's sample over a whole list, None where it is unknown."""
+
+
 class Baseline:
     """Recall of every row as recorded, from which changes are measured.
 
@@ -172,11 +185,11 @@ class Baseline:
     `rescored` has the function that scores another list, by the index of each score that has one.
     """
 
-    def __init__(self, report: Evaluation, k: Cut | None, rescored: Mapping[int, Rescore]) -> None:
+    def __init__(self, report: Evaluation, k: Cut | None) -> None:
         self.rows: Sequence[Row] = report.rows
         self.methods: Sequence[Method] = report.methods
         self.k = k
-        self.rescored = rescored
+        self.rescored = _rescoring(report)
         self.labels = {
             score_index: method.label(recall_at(k))
             for score_index, method in enumerate(report.methods)
@@ -217,15 +230,10 @@ class Baseline:
             contexts = row.sample.contexts
             yield None if contexts is None else _within(contexts, row.sample, k)
 
-    def budgets_beyond(self, budget: CutBudget) -> list[CutBudget]:
-        """Return larger budgets of the same unit, up to the first that pays for all contexts."""
-        import numpy as np
-
-        costs = (getattr(part.costs, budget.unit) for part in self._table.parts)
-        most = float(np.nanmax(np.concatenate([np.zeros(1), *costs])))
-        if most <= budget.amount:
-            return []
-        return [each for each in budgets_to(budget.unit, most) if each.amount > budget.amount]
+    def cuts(self, unit: Unit | None) -> list[Cut]:
+        """Return each k, or budget of a unit, up to one that holds all retrieved contexts."""
+        cuts = (cuts_of(self._table, score_index, unit) for score_index in self.labels)
+        return max(cuts, key=len, default=[])
 
     def changes(self, proposals: Sequence[Proposal]) -> tuple[Change, ...]:
         """Return the proposals with a gain that is shown, by their gain for their cost.
@@ -308,8 +316,50 @@ def recall_at(k: Cut | None) -> Measure:
 
 
 def _size(lists: Sequence[Sequence[Context]]) -> tuple[float, float | None]:
-    """Return the mean contexts of lists, and their mean tokens; None where a text is not known."""
-    texts = [context.text for contexts in lists for context in contexts]
-    lengths = [len(text) for text in texts if text is not None]
-    tokens = sum(lengths) / max(len(lists), 1) / CHARACTERS_PER_TOKEN
-    return len(texts) / max(len(lists), 1), tokens if len(lengths) == len(texts) else None
+    """Return the mean contexts of lists, and their mean tokens; None where they are not known."""
+    contexts, count = [*chain.from_iterable(lists)], max(len(lists), 1)
+    tokens = sum(map(tokens_of, contexts)) / count
+    return len(contexts) / count, None if isnan(tokens) else tokens
+
+
+def _rescoring(report: Evaluation) -> dict[int, Rescore]:
+    """Return the function that scores another list, by the index of each score that has one.
+
+    A saved report names its scorers and their parameters. Deterministic scorers are rebuilt from
+    these, and trusted if they reproduce the scores of recorded samples. Recall by ID is counted
+    from the targets. Scores by a judge are not computed again.
+    """
+    rescored: dict[int, Rescore] = {}
+    for score_index, method in enumerate(report.methods):
+        scorer = rebuilt(method)
+        if method.headline != Recall or not isinstance(scorer, DeterministicScorer):
+            continue
+        rows = (row for row in report.rows if row.results[score_index].status is Status.SCORED)
+        # A scorer that does not reproduce the saved scores gives no gain.
+        if all(
+            _by_scorer(scorer, row, None) == row.results[score_index].score
+            for row in islice(rows, _CHECKED)
+        ):
+            by_id = partial(_by_ids, score_index)
+            rescored[score_index] = (
+                by_id if isinstance(scorer, IdRecall) else partial(_by_scorer, scorer)
+            )
+    return rescored
+
+
+def _by_ids(score_index: int, row: Row, contexts: Sequence[Context]) -> float | None:
+    """Return the share of targets with an ID among the contexts' IDs; None without any ID."""
+    ids = {context.id for context in contexts}
+    if ids == {None}:
+        return None
+    targets = row.results[score_index].targets
+    return sum(not ids.isdisjoint(target.any_of) for target in targets) / len(targets)
+
+
+def _by_scorer(
+    scorer: DeterministicScorer, row: Row, contexts: Sequence[Context] | None
+) -> float | None:
+    """Return recall by a deterministic scorer, over the recorded list if `contexts` is None."""
+    sample = row.sample if contexts is None else row.sample.with_retrieval(contexts)
+    result = scorer.score(sample)
+    return result[Recall] if result.status is Status.SCORED else None

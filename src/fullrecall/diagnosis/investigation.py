@@ -18,7 +18,6 @@ from fullrecall.diagnosis.indexing import (
     with_unsearched,
 )
 from fullrecall.diagnosis.proposals import proposals
-from fullrecall.diagnosis.rescoring import rescoring
 from fullrecall.diagnosis.rules import beyond_budget, explained
 from fullrecall.measures import CutBudget
 from fullrecall.measures.budgets import Cut, check_cut
@@ -78,7 +77,7 @@ def diagnose(
         deep_k,
         id_evidence(report, indexed),
     )
-    baseline = Baseline(report, k, rescoring(report))
+    baseline = Baseline(report, k)
     search.texts = change_of_texts(indexed, baseline.lists)
     misses = list(_misses(baseline, search))
     if search.retriever is not None:

@@ -44,18 +44,11 @@ def _larger_k(baseline: Baseline) -> Iterator[Proposal]:
 def _from(baseline: Baseline) -> list[Cut]:
     """Return k and larger ks, up to one that holds all retrieved contexts."""
     k = baseline.k
-    if k is None:
-        return []
     if isinstance(k, CutBudget):
-        larger = baseline.budgets_beyond(k)
-        first = next((n for n, each in enumerate(larger) if each.amount >= 2 * k.amount), -1)
-        return [k, *larger[first:]]
-    depths = (
-        row.results[score_index].retrieved
-        for row in baseline.rows
-        for score_index in baseline.values
-    )
-    return [*_doubled(k, max(depths, default=0))]
+        cuts = [cut for cut in baseline.cuts(k.unit) if isinstance(cut, CutBudget)]
+        larger = [cut for cut in cuts if cut.amount > k.amount]
+        return [k, *([cut for cut in larger if cut.amount >= 2 * k.amount] or larger[-1:])]
+    return [] if k is None else [*_doubled(k, len(baseline.cuts(None)))]
 
 
 def _retrieving_more(baseline: Baseline, deep_lists: DeepLists) -> Iterator[Proposal]:

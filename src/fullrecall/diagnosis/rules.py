@@ -7,14 +7,14 @@ that only the corpus or another search can show.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TypeAlias
 
 from fullrecall._util.counts import counted
 from fullrecall._util.naming import parameter
-from fullrecall.diagnosis.case import Alike, Case
+from fullrecall.diagnosis.case import Case
 from fullrecall.diagnosis.causes import Cause, Explained
-from fullrecall.diagnosis.likeness import NEAR_DUPLICATE
+from fullrecall.diagnosis.likeness import NEAR_DUPLICATE, duplicates
 from fullrecall.judge.evidence import locate
 from fullrecall.measures import CutBudget
 from fullrecall.measures.costs import Costs
@@ -58,21 +58,33 @@ def reference_abstains(case: Case) -> Explained | None:
 
 def ranked_too_low(case: Case) -> Explained | None:
     """The list has it beyond k: behind duplicates, moved down by a stage, or otherwise."""
-    rank, k = case.finding.rank, case.k
+    rank, k, sample = case.finding.rank, case.k, case.examined.row.sample
     if rank is None or k is None:
         return None
     detail = f"at rank {rank} of the list, beyond k = {k}"
-    if case.examined.row.sample.ranks is None:  # in united lists a rank is no position
-        before = sum(index < rank - 1 for index in case.examined.repeated)
-        if before and rank - before <= k:
-            detail += f"; {before} of the contexts before it are duplicates of others"
-            return Explained(Cause.CROWDED_OUT, detail, rank)
-    for stage in case.examined.row.sample.stages:
+    found = Explained(Cause.BEYOND_K, detail, rank)
+    if sample.ranks is None:  # in united lists a rank is no position
+        found = _behind_copies(case, found, case.examined.retrieved)
+    for stage in sample.stages if found.cause is Cause.BEYOND_K else ():
         stage_rank = case.wanted.rank_in(stage.contexts)
         if stage_rank is not None and stage_rank <= k:
             detail = f"{stage.name} had it at rank {stage_rank}; now it is {detail}"
             return Explained(Cause.DEMOTED_BY_STAGE, detail, rank)
-    return Explained(Cause.BEYOND_K, detail, rank)
+    return found
+
+
+def _behind_copies(case: Case, found: Explained, contexts: Sequence[Context]) -> Explained:
+    """Return the cause of an item beyond k, with the duplicates before it, if there are any.
+
+    If it would be within k without them, they are the cause: to drop them costs no context, and a
+    larger k does.
+    """
+    rank = found.rank or 0
+    before = len(duplicates(contexts[: rank - 1]))
+    is_crowded = 0 < rank - before <= len(case.within_k)
+    detail = f"{found.detail}; {before} of the contexts before it are duplicates of others"
+    cause = Cause.CROWDED_OUT if is_crowded else found.cause
+    return found._replace(cause=cause, detail=detail) if before else found
 
 
 def beyond_budget(finding: Finding, sample: Sample, budget: CutBudget) -> Explained:
@@ -177,25 +189,21 @@ def _other_version(case: Case, context: Context) -> str:
 
 def near_duplicate(case: Case) -> Explained | None:
     """A text that says the same, nearly in the item's own words, was retrieved within k."""
-    alike = case.alike
-    if alike is None or alike.difference:
+    found = _alike(case)
+    return found if found is not None and found.cause is Cause.NEAR_DUPLICATE else None
+
+
+def _alike(case: Case) -> Explained | None:
+    """A text like the item's was retrieved within k: a near duplicate, or with another fact."""
+    if case.alike is None:
         return None
-    detail = f"{_twin(case, alike)} has nearly its text (similarity {alike.similarity:.2f})"
-    return Explained(Cause.NEAR_DUPLICATE, detail, alike.rank)
-
-
-def lookalike(case: Case) -> Explained | None:
-    """A text like the item's, with another fact in it, was retrieved within k."""
-    alike = case.alike
-    if alike is None or not alike.difference:
-        return None
-    likeness = f"looks like it (similarity {alike.similarity:.2f}) and differs: {alike.difference}"
-    return Explained(Cause.LOOKALIKE, f"{_twin(case, alike)} {likeness}", alike.rank)
-
-
-def _twin(case: Case, alike: Alike) -> str:
-    own_id = case.within_k[alike.rank - 1].id
-    return f"the context {own_id!r} at rank {alike.rank}".replace(" None", "")
+    difference, similarity, rank = case.alike
+    named = f"the context {case.within_k[rank - 1].id!r} at rank {rank}".replace(" None", "")
+    like = f"(similarity {similarity:.2f})"
+    if difference:
+        detail = f"{named} looks like it {like} and differs: {difference}"
+        return Explained(Cause.LOOKALIKE, detail, rank)
+    return Explained(Cause.NEAR_DUPLICATE, f"{named} has nearly its text {like}", rank)
 
 
 def split_across_chunks(case: Case) -> Explained | None:
@@ -295,7 +303,8 @@ def searched(case: Case) -> Explained | None:
     rank = case.deep_rank
     if rank is not None:
         detail = f"at rank {rank} when retrieving {case.examined.search.deep_k}"
-        return Explained(Cause.BEYOND_K, detail, rank)
+        found = Explained(Cause.BEYOND_K, detail, rank)
+        return _behind_copies(case, found, case.examined.deeper or ())
     problem = case.examined.problem
     return Explained(Cause.FAILED_CALL, problem) if problem else None
 
@@ -355,7 +364,7 @@ RULES: tuple[CauseRule, ...] = (
     nothing_retrieved,
     texts_changed,
     searched,
-    lookalike,
+    _alike,
     in_the_corpus,
     unknown,
 )

@@ -112,7 +112,7 @@ def smallest_k(
     """
     check_share(target, "target")
     check_share(confidence, "confidence", whole=False)
-    cuts = _cuts(table, score, check_unit(unit))
+    cuts = cuts_of(table, score, check_unit(unit))
     if may_fall(measure, unit):
         raise ParameterError(
             f"{measure.whole.name} may be smaller at a larger k, so that no search finds the "
@@ -169,8 +169,8 @@ def may_fall(measure: Measure, unit: Unit | None = None) -> bool:
     return type(measure) not in rising or getattr(measure, "denominator", None) == "k"
 
 
-def _cuts(table: Table, score: int, unit: Unit | None) -> list[Cut]:
-    """Return each k to be tested, ascending, up to one that holds all retrieved contexts."""
+def cuts_of(table: Table, score: int, unit: Unit | None) -> list[Cut]:
+    """Return each k, or budget of a unit, ascending, up to one that holds all contexts."""
     if unit is None:
         columns = [part.columns(score) for part in table.parts]
         depths = [each.retrieved[each.status == SCORED].max(initial=1) for each in columns]
