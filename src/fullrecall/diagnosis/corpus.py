@@ -46,6 +46,7 @@ class Corpus:
             if passage.source is not None:
                 self._by_source.setdefault(passage.source, []).append(number)
         self._min_run = min_run
+        self._blocks: _Blocks | None = None
         self.has_texts = any(passage.characters for passage in self._passages)
 
     @cached_property
@@ -60,10 +61,6 @@ class Corpus:
         ids = self._by_text.get(letters_of(text), ()) if text else ()
         return ids[0] if len(ids) == 1 else None
 
-    @cached_property
-    def _blocks(self) -> _Blocks:
-        return _Blocks([passage.characters for passage in self._passages], self._min_run)
-
     def holders(self, passage: Passage) -> list[Held]:
         """Return contexts that together hold all parts of a passage that the corpus has.
 
@@ -77,6 +74,8 @@ class Corpus:
         search = _PassageSearch(passage, self._passages, self._min_run)
         search.look(self._by_source.get(passage.source or "", ()))
         if passage.characters and not search.is_complete:
+            if self._blocks is None:
+                self._blocks = _Blocks([each.characters for each in self._passages], self._min_run)
             search.look_where_shared(self._blocks.sharing(passage.characters))
         # Chunks are mostly in their document's order: a part cut off by a border is in a neighbor.
         numbers = range(len(self.contexts))
@@ -152,15 +151,13 @@ class _Blocks:
     def __init__(self, texts: Sequence[str], min_run: int) -> None:
         self._texts = texts
         # A third, as the shortest run that counts at a border: a longer block would miss it.
-        self._size = size = max(1, min_run // 3)
+        self._size = max(1, min_run // 3)
+        self._sizes: set[int] = set()
         self._numbers: dict[int, list[int]] = {}
-        self._short: dict[int, dict[str, list[int]]] = {}
         for number, text in enumerate(texts):
-            if len(text) < size:
-                if text:
-                    self._short.setdefault(len(text), {}).setdefault(text, []).append(number)
-                continue
-            for at in {*range(0, len(text) - size + 1, size), len(text) - size}:
+            size = min(len(text), self._size)  # a short text is one block
+            for at in {*range(0, len(text) - size + 1, size), len(text) - size} if size else ():
+                self._sizes.add(size)
                 numbers = self._numbers.setdefault(hash(text[at : at + size]), [])
                 if not numbers or numbers[-1] != number:
                     numbers.append(number)
@@ -168,13 +165,9 @@ class _Blocks:
     def sharing(self, characters: str) -> dict[int, list[CharacterRange]]:
         """Return which texts may share a run that counts, and all blocks that show it."""
         intervals: dict[int, list[CharacterRange]] = {}
-        for at in range(len(characters)):
-            block = characters[at : at + self._size]
-            if len(block) == self._size:
-                for number in self._numbers.get(hash(block), ()):
-                    intervals.setdefault(number, []).append((at, at + self._size))
-            for size, texts in self._short.items():
-                for number in texts.get(characters[at : at + size], ()):
+        for size in sorted(self._sizes):
+            for at in range(len(characters) - size + 1):
+                for number in self._numbers.get(hash(characters[at : at + size]), ()):
                     intervals.setdefault(number, []).append((at, at + size))
         if len(characters) < 2 * self._size:  # a text may hold it between two blocks
             for number, text in enumerate(self._texts):

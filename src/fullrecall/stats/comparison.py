@@ -172,19 +172,22 @@ class Comparison(NoTruth, Shown, ByName[ScoreComparison]):
     @property
     def drift(self) -> tuple[str, ...]:
         """A sentence for each difference beside the retriever: corpus, view, references."""
-        before, after = self.before, self.after
-        beside = "what changed is not the retriever alone; evaluate"
+        old, new = self.before, self.after
         sentences = []
-        if None not in (before.corpus, after.corpus) and before.corpus != after.corpus:
-            sentences.append(
-                f"the corpora differ: {before.corpus} before, {after.corpus} after: {beside} the "
-                "one before again on the other's corpus"
-            )
-        if before.view != after.view:
-            sentences.append(
-                f"the lists differ: view={before.view} before, {after.view} after: {beside} one "
-                "of them again"
-            )
+        for what, before, after, way in (
+            (
+                "corpora differ: ",
+                old.corpus,
+                new.corpus,
+                "the one before again on the other's corpus",
+            ),
+            ("lists differ: view=", old.view, new.view, "one of them again"),
+        ):
+            if before != after and None not in (before, after):
+                sentences.append(
+                    f"the {what}{before} before, {after} after: what changed is not the retriever "
+                    f"alone; evaluate {way}"
+                )
         for score in self:
             changed = score.differing + score.unpaired["no_common_targets"]
             if changed:
@@ -197,14 +200,14 @@ class Comparison(NoTruth, Shown, ByName[ScoreComparison]):
     @property
     def sentences(self) -> tuple[str, ...]:
         """The result: each requested change, the cost, and the drift."""
-        return tuple(comparison_sentences(self))
-
-    @property
-    def tokenizers(self) -> tuple[list[str], list[str]]:
-        """The tokenizers before and after; empty where no measure has a budget of tokens."""
-        if not any(measure.unit == "tokens" for score in self for measure in score):
-            return [], []
-        return self.before.table.tokenizers, self.after.table.tokenizers
+        verdicts = [
+            f"{verdict_of(each).text}: {change_sentence(score.method.label(each.measure), each)}"
+            for score in self
+            for each in score.values()
+            if each.p_adjusted is not None or (each is score.main and not each.samples)
+        ]
+        cost = cost_change(*self.costs)
+        return (*verdicts, *([f"A question costs {cost}"] if cost else []), *self.drift)
 
     @property
     def only_before(self) -> Sequence[str]:
@@ -314,47 +317,31 @@ def page_written(comparison: Comparison, path: str | Path | None, **parts: objec
     return written(page_of(comparison, **parts), path)
 
 
-def comparison_sentences(comparison: Comparison) -> list[str]:
-    """Return the sentences of a comparison: each requested change, the cost, then the drift."""
-    verdicts = [
-        f"{verdict_of(each).text}: {change_sentence(score.method.label(each.measure), each)}"
-        for score in comparison
-        for each in score.values()
-        if each.p_adjusted is not None or (each is score.main and not each.samples)
-    ]
-    cost = cost_change(*comparison.costs)
-    costs = [f"A question costs {cost}"] if cost else []
-    return [*verdicts, *costs, *comparison.drift]
-
-
 def comparison_sheet(comparison: Comparison) -> Sheet:
     """Return a comparison: for each measure the means, their difference, its interval, p."""
     sections = [
-        Section(
-            score.name,
-            [
-                Line(label, difference_cells(score[measure]))
-                for label, (measure,) in measure_lines([score])
-                if measure is not None and score[measure].difference is not None
-            ],
-        )
+        _section(score.name, ((label, score[m]) for label, (m,) in measure_lines([score]) if m))
         for score in comparison
     ]
-    heads = difference_heads(comparison.confidence)
-    lead = comparison_sentences(comparison)
-    return Sheet(heads, sections, comparison_notes(comparison), lead=lead)
+    heads, notes = difference_heads(comparison.confidence), comparison_notes(comparison)
+    return Sheet(heads, sections, notes, lead=list(comparison.sentences))
+
+
+def _section(title: str, changes: Iterable[tuple[str, Difference]]) -> Section:
+    """Return a line for each change that has samples."""
+    known = ((label, change) for label, change in changes if change.difference is not None)
+    return Section(title, [Line(label, difference_cells(change)) for label, change in known])
 
 
 def slices_sheet(comparison: Comparison) -> Sheet:
     """Return the change of each slice, for the requested measures of each score."""
     sections = [
-        Section(
+        _section(
             score.method.label(measure),
-            [
-                Line(one_line(value, 60), difference_cells(part[score.name][measure]))
+            (
+                (one_line(value, 60), part[score.name][measure])
                 for value, part in comparison.slices.items()
-                if part[score.name][measure].difference is not None
-            ],
+            ),
         )
         for score in comparison
         for measure in (score if comparison.measures else (score.main.measure,))
@@ -379,7 +366,9 @@ def comparison_notes(comparison: Comparison) -> list[str]:
         if report.stopped is not None:
             count = f"the report {side} has {counted(len(report), 'sample')}"
             notes.append(partial(count, report.stopped))
-    before, after = comparison.tokenizers
+    counts_tokens = any(measure.unit == "tokens" for score in comparison for measure in score)
+    reports = (comparison.before, comparison.after)
+    before, after = (each.table.tokenizers if counts_tokens else [] for each in reports)
     if set(before) != set(after) or len(before) > 1:
         notes.append(
             f"tokens were counted by {', '.join(before) or 'nobody'} before, "
