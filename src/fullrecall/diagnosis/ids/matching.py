@@ -79,7 +79,6 @@ _RULES = [
     *_either([(PATH, ""), ("", CHUNK), (PATH, CHUNK)], 1),
     _RewriteRule(by="letters", fewest=FEWEST),
     _RewriteRule(by="any order", fewest=FEWEST),
-    _RewriteRule(("", EXTENSION), ("", EXTENSION), fewest=FEWEST),
     *_either([("", EXTENSION), (PATH, ""), (PATH, EXTENSION), ("", NUMBER)], FEWEST),
 ]
 """The more certain first: one ID proves a certain rule, since no other document has that name."""

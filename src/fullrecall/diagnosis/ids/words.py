@@ -172,12 +172,11 @@ class Template(NamedTuple):
     """The words that all IDs of one side have, and hardly any ID of the other side.
 
     They belong to a template, not to a name. `first` and `last` are the places, counted from either
-    end, where all IDs have the same word; `words` are those that all IDs have anywhere.
+    end, where all IDs have the same word.
     """
 
     first: Places = frozenset()
     last: Places = frozenset()
-    words: frozenset[str] = frozenset()
 
     @classmethod
     def of(cls, ours: Iterable[str], theirs: Iterable[str]) -> Template:
@@ -203,9 +202,7 @@ class Template(NamedTuple):
             )
 
         backwards = [keys[::-1] for keys in own], [keys[::-1] for keys in other]
-        shared = frozenset.intersection(*map(frozenset, own))
-        everywhere = frozenset(w for w in shared if not w.isdigit() and not is_theirs(w))
-        return cls(fixed(own, other), fixed(*backwards), everywhere)
+        return cls(fixed(own, other), fixed(*backwards))
 
     def left_out(self, words: Words) -> Words:
         """Return an ID without these words; the whole ID if no word would remain."""
@@ -220,4 +217,4 @@ class Template(NamedTuple):
     def _has(self, key: str, at: int, size: int) -> bool:
         if at == size - 1 and key.isdigit():
             return False  # the number of a part, even if it is the same in all
-        return (at, key) in self.first or (size - 1 - at, key) in self.last or key in self.words
+        return (at, key) in self.first or (size - 1 - at, key) in self.last
