@@ -22,8 +22,7 @@ if TYPE_CHECKING:
     from _pytest.terminal import TerminalReporter
 
     from fullrecall.report import Report
-    from fullrecall.stats.gate import Rule
-    from fullrecall.stats.outcome import GateResult
+    from fullrecall.stats.gate import GateResult, Rule
 
 _OPTION = "--recall-cannot-tell"
 _PROPERTY = "recall_gate"

@@ -31,7 +31,7 @@ from fullrecall.measures.budgets import Unit, budgets_to
 from fullrecall.measures.findings import CreditStep, Finding, Target
 from fullrecall.samples.calls import Call
 from fullrecall.scorers.result import Method, Result, Status
-from fullrecall.stats.change_sheets import verdict_of
+from fullrecall.stats.change import verdict_of
 
 _MEASURES = (Recall, Precision, F1, Hit, AllFound, RR, AP, nDCG)
 _RISING = (Recall, Hit, AllFound)

@@ -26,7 +26,7 @@ from fullrecall.judge.models.scripted import ScriptedChatModel
 from fullrecall.measures import Leak, Recall, parse
 from fullrecall.samples.calls import Call
 from fullrecall.scorers.result import Result, Status
-from fullrecall.stats.change_sheets import verdict_of
+from fullrecall.stats.change import verdict_of
 
 
 def _score(**fields: Any) -> Result:

@@ -10,7 +10,7 @@ from fullrecall import IdRecall, Report, Sample, compare, evaluate
 from fullrecall.measures import Recall
 from fullrecall.show import html, markdown, terminal
 from fullrecall.show.sheet import Cell, Line, Section, Sheet
-from fullrecall.stats.change_sheets import verdict_of
+from fullrecall.stats.change import verdict_of
 
 HOSTILE = "<b>x</b> [a](b) \x1b[31m |"
 

@@ -15,8 +15,8 @@ from fullrecall.report import Comparison, Report
 from fullrecall.report import compare as comparison_of
 from fullrecall.show import markdown as markdown_writer
 from fullrecall.show import terminal
+from fullrecall.stats.change import flips_sheet
 from fullrecall.stats.comparisons import Comparisons
-from fullrecall.stats.score_comparison import flips_sheet
 
 
 def compare(

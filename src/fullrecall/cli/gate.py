@@ -14,8 +14,7 @@ from fullrecall.cli.console import show_result
 from fullrecall.cli.outputs import append
 from fullrecall.measures import Measure, Recall, Threshold
 from fullrecall.report import Report
-from fullrecall.stats.gate import Gate
-from fullrecall.stats.outcome import outcome_lines
+from fullrecall.stats.gate import Gate, outcome_lines
 
 CODES = {"pass": 0, "fail": 1, "cannot_tell": 3}
 """The exit code of each outcome; 2 is wrong usage or input."""

@@ -18,7 +18,7 @@ from fullrecall.page.tables import tables
 from fullrecall.show.sheet import Cell, Line, Sheet
 from fullrecall.show.text import between, shown
 from fullrecall.stats.bounds import CONFIDENCE
-from fullrecall.stats.change_sheets import change_sentence, verdict_of
+from fullrecall.stats.change import change_sentence, verdict_of
 from fullrecall.stats.comparison import Comparison, comparison_notes
 from fullrecall.stats.estimates import Estimate
 from fullrecall.stats.evaluation import Evaluation

@@ -13,8 +13,7 @@ from fullrecall.page.readings import Misses, SampleReading, misses_of
 from fullrecall.show.sheet import Bar, Cell, Line, Section, Sheet
 from fullrecall.show.text import NOTHING, between, shown
 from fullrecall.stats.bounds import CONFIDENCE, Interval
-from fullrecall.stats.change import Difference
-from fullrecall.stats.change_sheets import difference_cells, difference_heads
+from fullrecall.stats.change import Difference, difference_cells, difference_heads
 from fullrecall.stats.comparison import Comparison
 from fullrecall.stats.estimates import Estimate, ScoreSummary
 from fullrecall.stats.score_sheets import mean_cell

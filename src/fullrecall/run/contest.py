@@ -27,9 +27,8 @@ from fullrecall.scorers.result import Status
 from fullrecall.scorers.scorer import Scorer
 from fullrecall.stats.accounts import Accounts
 from fullrecall.stats.bounds import CONFIDENCE, alpha_of
-from fullrecall.stats.choice import Choice
 from fullrecall.stats.evaluation import Evaluation
-from fullrecall.stats.race import QuestionValue, Race, RaceRecord, question_key
+from fullrecall.stats.race import Choice, QuestionValue, Race, RaceRecord, question_key
 from fullrecall.table.row import Row
 
 if TYPE_CHECKING:

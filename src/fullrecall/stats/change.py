@@ -1,4 +1,4 @@
-"""How a mean changed from one report to another: one interval, and the outcome it shows.
+"""How the means of one score changed: one interval each, the outcome it shows, and sentences.
 
 The interval is Gaffke's, two-sided, of paired differences (`fullrecall.stats.bounds`): it holds
 for every distribution of the differences and every number of independent groups. A change is called
@@ -8,20 +8,28 @@ likely: an approximation, which errs where losses are rare and large.
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from functools import cached_property
+from itertools import chain
 from math import sqrt
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
+from fullrecall._util.counts import counted
 from fullrecall._util.truth import NoTruth
+from fullrecall.errors import ParameterError
 from fullrecall.measures import Measure
 from fullrecall.measures.lists import Floats
-from fullrecall.stats.bounds import Interval, alpha_of
+from fullrecall.scorers.result import Method
+from fullrecall.show.sheet import Cell, CellLike, Line, Section, Sheet
+from fullrecall.show.text import chance, first_of, one_line, shown, signed, signed_between
+from fullrecall.stats.bounds import Interval, alpha_of, holm
+from fullrecall.stats.named import ByMeasure
 from fullrecall.stats.pairs import ScorePairs, changes, gained_and_lost
-from fullrecall.stats.plain import plain_of
+from fullrecall.stats.plain import plain, plain_of
 from fullrecall.stats.special import t_tails
 from fullrecall.stats.totals import Totals
 
@@ -212,3 +220,213 @@ def _t_test(totals: Totals, mean: float) -> float | None:
     if df + 1 < FEWEST_LIKELY or not squares:
         return None
     return t_tails(df, mean / sqrt(squares / df / (df + 1)))
+
+
+_VERDICTS: Mapping[Direction, Cell] = {
+    Direction.BETTER: Cell("Better", "good"),
+    Direction.WORSE: Cell("Worse", "bad"),
+    Direction.SAME: Cell("Unchanged", "unsure"),
+    Direction.NOT_WORSE: Cell("Not worse", "good"),
+    Direction.CANNOT_TELL: Cell("CANNOT TELL", "unsure"),
+}
+
+_FACTS: Mapping[Direction, str] = {
+    Direction.SAME: "all lists are the same",
+    Direction.NOT_WORSE: "every list after begins with the one before",
+}
+
+LIKELY_NOTE = (
+    "likely: by Student's t-test, an approximation that errs more often than it says where losses "
+    "are rare and large; no gate decides by it"
+)
+"""The note on "likely better"."""
+
+
+def verdict_of(difference: Difference) -> Cell:
+    """Return better or worse as the outcome has it; unchanged where no sample changed."""
+    if difference.samples and not difference.wins and not difference.losses:
+        return _VERDICTS[Direction.SAME]
+    if difference.likely is not None:
+        likely = f"likely {difference.likely} (t-test, approximate)"
+        return Cell(f"CANNOT TELL for every law; {likely}", "unsure")
+    return _VERDICTS[difference.outcome]
+
+
+def change_sentence(label: str, difference: Difference) -> str:
+    """Return how a mean changed, with its interval, and how many samples would settle it."""
+    change, interval = difference.difference, difference.interval
+    if change is None or interval is None:
+        return f"{label}: no sample was compared"
+    sure = f"{100 * interval.confidence:g}% interval"
+    way = "rose" if change > 0 else "fell" if change < 0 else "stayed"
+    text = (
+        f"{label} {way} from {shown(difference.before)} to {shown(difference.after)}: "
+        f"{signed(change)} ({sure} {signed_between(interval)}, "
+        f"{counted(difference.samples, 'sample')})"
+    )
+    return f"{text}{_addition(difference, interval)}"
+
+
+def _addition(difference: Difference, interval: Interval) -> str:
+    """Return the fact that decides a change, or the samples to settle it; "" where it is shown."""
+    if difference.outcome in _FACTS:
+        return f"; by fact: {_FACTS[difference.outcome]}"
+    is_unchanged = verdict_of(difference) is _VERDICTS[Direction.SAME]
+    if is_unchanged or difference.outcome is not Direction.CANNOT_TELL:
+        return ""
+    # The interval is at its own confidence, the outcome at one error rate for all measures.
+    if not interval.low <= 0 <= interval.high:
+        return "; not shown at one error rate for all that was compared (Holm)"
+    if difference.needed is None:
+        return "; more samples with this mean change would not settle it"
+    return f"; about {counted(difference.needed, 'sample')} with these changes would settle it"
+
+
+def difference_heads(confidence: float) -> list[str]:
+    """Return the heads of `difference_cells`."""
+    interval = f"{100 * confidence:g}% interval"
+    return ["before", "after", "difference", interval, "p", "better/\nsame/worse"]
+
+
+def difference_cells(compared: Difference) -> list[Cell]:
+    """Return the cells of a difference in a comparison, with the p-value that decides."""
+    # Corrected where several measures were asked for, or it would contradict the verdict.
+    p = compared.p if compared.p_adjusted is None else compared.p_adjusted
+    return [
+        Cell(shown(compared.before)),
+        Cell(shown(compared.after)),
+        Cell(signed(compared.difference), "strong"),
+        Cell(signed_between(compared.interval)),
+        Cell(chance(p)),
+        Cell(f"{compared.wins:,}/{compared.ties:,}/{compared.losses:,}"),
+    ]
+
+
+def change_cells(change: Difference | None) -> list[CellLike]:
+    """Return the change, its interval and the verdict; empty cells for the baseline."""
+    if change is None:
+        return ["", "", ""]
+    return [signed(change.difference), signed_between(change.interval), verdict_of(change)]
+
+
+NAMED = 5
+"""How many samples or targets a sentence names of many."""
+
+
+@dataclass(frozen=True, repr=False)
+class ScoreComparison(NoTruth, ByMeasure[Difference]):
+    """One score in both reports: `score[Recall @ 5].difference`.
+
+    `unpaired` counts the samples that are not compared: those that only one report has, and those
+    without a score in one or both: `unscored` in any, else `undefined_in_one`, `undefined` or
+    `unjudged` in both, or `no_common_targets`. `differing` counts the compared samples with other
+    targets in one report: only the common targets count.
+    """
+
+    kind: ClassVar[str] = "comparison"
+
+    method: Method
+    measured: Mapping[Measure, Difference]
+    unpaired: Mapping[str, int]
+    differing: int
+
+    def __repr__(self) -> str:
+        main = self.main
+        sentence = change_sentence(self.method.label(main.measure), main)
+        return f"ScoreComparison({sentence})"
+
+    @property
+    def outcome(self) -> Direction:
+        """The outcome of `main`."""
+        return self.main.outcome
+
+    @property
+    def gaps(self) -> int:
+        """How many samples that should have a score in both reports are not compared.
+
+        Samples that only the report `after` has are new, and those without targets in both have
+        no recall: neither counts.
+        """
+        kinds = ("only_before", "unscored", "undefined_in_one", "no_common_targets")
+        return sum(self.unpaired[kind] for kind in kinds)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain JSON values."""
+        differences = plain(tuple(self.values()))
+        return {**plain_of(self, "name", "unpaired", "differing"), "differences": differences}
+
+
+def adjusted(scores: Sequence[ScoreComparison], *, all_asked: bool) -> tuple[ScoreComparison, ...]:
+    """Return the comparisons with one error rate for all requested measures, or each main one.
+
+    By Holm's method, the probability that any is wrongly called better or worse is
+    1 - confidence at most, for any dependence between them. Each interval remains its own.
+    """
+    tested = [list(score.values()) if all_asked else [score.main] for score in scores]
+    every = list(chain(*tested))
+    p_values = zip(
+        holm([1.0 if each.p is None else each.p for each in every]),
+        holm([1.0 if each.p_t is None else each.p_t for each in every]),
+        strict=True,
+    )
+    return tuple(
+        replace(
+            score,
+            measured={
+                **score.measured,
+                **{each.measure: each.corrected(*next(p_values)) for each in differences},
+            },
+        )
+        for score, differences in zip(scores, tested, strict=True)
+    )
+
+
+_UNPAIRED = {
+    "no_common_targets": "no target in common",
+    "unscored": "unscored in one report or both",
+    "undefined_in_one": "without reference items in one report",
+    "undefined": "without reference items",
+    "unjudged": "without a relevance judgment",
+}
+
+
+def unpaired_notes(score: ScoreComparison) -> Iterator[str]:
+    """Yield how many samples changed, and how many were not compared, with the reason."""
+    main = score.main
+    in_groups = f" in {counted(main.groups, 'group')}" if main.groups < main.samples else ""
+    yield (
+        f"{score.method.label(main.measure)}: {main.wins:,} better, {main.ties:,} the same, "
+        f"{main.losses:,} worse, of {main.samples:,}{in_groups}"
+    )
+    for kind, why in _UNPAIRED.items():
+        if score.unpaired[kind]:
+            yield f"{score.unpaired[kind]:,} not compared in {score.name}: {why}"
+
+
+def flips_sheet(score: ScoreComparison, limit: int) -> Sheet:
+    """Return the `limit` samples whose score changed most, with the targets that made it.
+
+    Raises `ParameterError` for a limit below 0.
+    """
+    if limit < 0:
+        raise ParameterError(f"must be at least 0, got {limit}", "flips")
+    changed = score.main.flips if limit else ()
+    most = "largest change" if limit == 1 else f"{limit:,} largest changes"
+    first = f", the {most}" if len(changed) > limit else ""
+    lines = []
+    for flip in changed[:limit]:
+        values = f"{shown(flip.before)} → {shown(flip.after)}"
+        cells: list[CellLike] = [
+            one_line(flip.question or "", 200),
+            Cell(values, "good" if flip.change > 0 else "bad"),
+            *(first_of(labels, NAMED, 120) for labels in (flip.gained, flip.lost)),
+        ]
+        lines.append(Line(one_line(flip.sample, 60), cells))
+    label = score.method.label(score.main.measure)
+    return Sheet(
+        ["question", "score", "found now", "lost"],
+        [Section("", lines)],
+        title=f"{counted(len(changed), 'sample')} changed in {label}{first}:",
+        corner="sample",
+        sides="ltrtt",
+    )

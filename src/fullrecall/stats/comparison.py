@@ -24,12 +24,19 @@ from fullrecall.show.sheet import Line, Section, Sheet
 from fullrecall.show.shown import Shown
 from fullrecall.show.text import first_of, one_line
 from fullrecall.stats.bounds import CONFIDENCE
-from fullrecall.stats.change import Difference, Direction, difference
-from fullrecall.stats.change_sheets import (
+from fullrecall.stats.change import (
     LIKELY_NOTE,
+    NAMED,
+    Difference,
+    Direction,
+    ScoreComparison,
+    adjusted,
     change_sentence,
+    difference,
     difference_cells,
     difference_heads,
+    flips_sheet,
+    unpaired_notes,
     verdict_of,
 )
 from fullrecall.stats.estimates import default_measures
@@ -38,13 +45,6 @@ from fullrecall.stats.named import ByName, index_of
 from fullrecall.stats.pairs import ScorePairs, check_questions, paired, same_methods
 from fullrecall.stats.plain import plain, plain_of
 from fullrecall.stats.question_cost import QuestionCost, cost_change, question_cost
-from fullrecall.stats.score_comparison import (
-    NAMED,
-    ScoreComparison,
-    adjusted,
-    flips_sheet,
-    unpaired_notes,
-)
 from fullrecall.stats.score_sheets import measure_lines, partial
 from fullrecall.stats.smallest_k import may_fall
 from fullrecall.table.groups import codes_of

@@ -14,14 +14,19 @@ from fullrecall.show.sheet import CellLike, Line, Section, Sheet
 from fullrecall.show.shown import Shown
 from fullrecall.show.text import NOTHING, one_line, shown
 from fullrecall.stats.bounds import CONFIDENCE
-from fullrecall.stats.change import Difference
-from fullrecall.stats.change_sheets import LIKELY_NOTE, change_cells, change_sentence, verdict_of
+from fullrecall.stats.change import (
+    LIKELY_NOTE,
+    Difference,
+    adjusted,
+    change_cells,
+    change_sentence,
+    verdict_of,
+)
 from fullrecall.stats.comparison import Comparison, page_written
 from fullrecall.stats.evaluation import Evaluation
 from fullrecall.stats.named import ByName
 from fullrecall.stats.plain import plain, plain_of
 from fullrecall.stats.question_cost import question_cost
-from fullrecall.stats.score_comparison import adjusted
 
 
 class Comparisons(NoTruth, Shown, ByName[Comparison]):

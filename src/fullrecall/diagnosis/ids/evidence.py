@@ -15,9 +15,8 @@ from fullrecall._util.naming import parameter
 from fullrecall.diagnosis.causes import Cause, Explained
 from fullrecall.diagnosis.corpus import Corpus
 from fullrecall.diagnosis.effects import Baseline, ChangeKind, Proposal
-from fullrecall.diagnosis.ids.differences import IdMatch, differences
 from fullrecall.diagnosis.ids.fields import id_fields, is_telling
-from fullrecall.diagnosis.ids.matching import matches_of
+from fullrecall.diagnosis.ids.matching import IdMatch, differences, matches_of
 from fullrecall.samples.context import Context
 from fullrecall.scorers import IdRecall
 from fullrecall.stats.evaluation import Evaluation

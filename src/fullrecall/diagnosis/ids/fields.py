@@ -10,8 +10,7 @@ from itertools import chain
 from typing import Any, NamedTuple
 
 from fullrecall._util.naming import parameter
-from fullrecall.diagnosis.ids.differences import differences
-from fullrecall.diagnosis.ids.matching import CHANCE, Groups, matches_of, tail
+from fullrecall.diagnosis.ids.matching import CHANCE, Groups, differences, matches_of, tail
 from fullrecall.samples.context import ID, Context
 from fullrecall.samples.identifiers import as_id
 from fullrecall.samples.retrieval import Retrieval
