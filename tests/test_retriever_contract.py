@@ -276,7 +276,6 @@ def test_every_taker_reads_every_result(taker: str, result: str) -> None:
     assert TAKERS[taker](lambda _: RESULTS[result]()) == Outcome(IDS)
 
 
-@pytest.mark.filterwarnings("ignore::fullrecall.diagnosis.ids.fields.IdLevelWarning")
 @pytest.mark.parametrize("taker", TAKERS)
 @pytest.mark.parametrize("form", FORMS)
 def test_every_taker_asks_every_form(taker: str, form: str) -> None:
@@ -296,7 +295,6 @@ def failing(question: str) -> Any:
     raise ConnectionError("index is down")
 
 
-@pytest.mark.filterwarnings("ignore::fullrecall.diagnosis.ids.fields.IdLevelWarning")
 @pytest.mark.parametrize("taker", TAKERS)
 @pytest.mark.parametrize("form", FORMS)
 def test_a_failure_is_a_state(taker: str, form: str) -> None:

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import warnings
 from typing import Any
 
 import pytest
 
-from fullrecall import Context, Retrieval, Sample
-from fullrecall.diagnosis.ids.fields import IdLevelWarning, IdWatch, id_hint
+from fullrecall import Context, Sample
+from fullrecall.diagnosis.ids.fields import id_hint
 
 
 def sample(references: Any, *retrieved: Context) -> Sample:
@@ -59,23 +58,3 @@ def test_misses_alone_are_no_wrong_level() -> None:
     assert id_hint(sample(["doc-1"], chunk(None, source="x"))) == (
         "the documents' metadata has 'source'"
     )
-
-
-def test_a_run_is_warned_once_there_is_evidence() -> None:
-    """Metadata that hold the references are evidence enough; once is enough."""
-    watch, wanted = IdWatch(), Sample(reference_context_ids=["doc-1"])
-    watch.look(Sample(), Retrieval([chunk("7f3a")]))
-    watch.look(wanted, Retrieval([chunk("7f3a", source="x")]))
-    far = Retrieval([chunk("7f3a", source="doc-1")])
-    with pytest.warns(IdLevelWarning, match="id_key='source' would find them"):
-        watch.look(wanted, far)
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        watch.look(wanted, far)
-
-
-def test_a_reference_that_was_found_ends_the_watch() -> None:
-    """The level is right, whatever other samples miss."""
-    watch, wanted = IdWatch(), Sample(reference_context_ids=["doc-1"])
-    watch.look(wanted, Retrieval([chunk("doc-1")]))
-    watch.look(wanted, Retrieval([chunk("7f3a", source="doc-1")]))

@@ -186,7 +186,6 @@ def listed(found: Retrieval) -> str:
     return "unscored" if found.error else " ".join(str(c.id) for c in found.contexts or ())
 
 
-@pytest.mark.filterwarnings("ignore::fullrecall.diagnosis.ids.fields.IdLevelWarning")  # asked often
 @pytest.mark.parametrize("name", SHAPES)
 def test_observed_is_what_was_handed_on(name: str, runs: int) -> None:
     """Asked one by one, in threads, and awaited, with collections at random."""

@@ -13,7 +13,6 @@ if TYPE_CHECKING:  # the list of all exports: `lazy` reads it too
     from fullrecall.diagnosis.effects import Change as Change
     from fullrecall.diagnosis.effects import ChangeKind as ChangeKind
     from fullrecall.diagnosis.effects import Cost as Cost
-    from fullrecall.diagnosis.ids.fields import IdWatch as IdWatch
     from fullrecall.diagnosis.ids.fields import id_hint as id_hint
     from fullrecall.diagnosis.ids.fields import rewrite_of as rewrite_of
     from fullrecall.diagnosis.investigation import diagnose as diagnose

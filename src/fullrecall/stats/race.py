@@ -1,6 +1,7 @@
 """A race of retrievers: the choice it leads to, and the state that `choose` continues from.
 
-How it decides is in `fullrecall.stats.accounts`. The file of the state is JSON. It holds no text: questions are digests of their IDs, so that none counts twice.
+How it decides is in `fullrecall.stats.accounts`. The file of the state is JSON. It holds no text:
+questions are digests of their IDs, so that none counts twice.
 """
 
 from __future__ import annotations

@@ -14,7 +14,6 @@ from langchain_core.runnables.config import merge_configs
 
 from fullrecall import Context, Retrieval, Sample
 from fullrecall._util.values import shown
-from fullrecall.diagnosis import IdWatch
 from fullrecall.errors import InputError, ParameterError
 from fullrecall.observe import ROOT, ToolDocuments, brief, joined
 from fullrecall.observe.messages import answer_of
@@ -115,7 +114,6 @@ class ObservedLangChainRetriever:
         self._is_search = _is_search(runnable)
         function = getattr(runnable, "func", None) or getattr(runnable, "afunc", None)
         self._takes_history = function is not None and takes_history(function)
-        self._watch = IdWatch()
         self.asynchronous = isinstance(runnable, RunnableLambda) and not hasattr(runnable, "func")
 
     def __repr__(self) -> str:
@@ -200,7 +198,6 @@ class ObservedLangChainRetriever:
             return Retrieval(error=str(problem))
         if error is not None:
             return Retrieval(calls=retrieval.calls, error=brief(error))
-        self._watch.look(sample, retrieval)
         return retrieval
 
 

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import warnings
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from itertools import chain
 from typing import Any, NamedTuple
@@ -13,7 +12,6 @@ from fullrecall._util.naming import parameter
 from fullrecall.diagnosis.ids.matching import CHANCE, Groups, differences, matches_of, tail
 from fullrecall.samples.context import ID, Context
 from fullrecall.samples.identifiers import as_id
-from fullrecall.samples.retrieval import Retrieval
 from fullrecall.samples.sample import Sample
 from fullrecall.stats.estimates import Rewrite
 
@@ -25,10 +23,6 @@ _FEW_WORDS = 5
 
 _LONG_NUMBER = 5
 """Digits from which on a number alone names a document."""
-
-
-class IdLevelWarning(UserWarning):
-    """Warns that references are in another field of the retrieved contexts than the ID."""
 
 
 def id_hint(
@@ -61,35 +55,6 @@ def id_hint(
     # Where only some contexts have no ID, the scorer's own reason counts them.
     names = {} if any(ids) else dict.fromkeys(key for each in contexts for key in each.metadata)
     return f"the documents' metadata has {', '.join(map(repr, names))}" if names else ""
-
-
-class IdWatch:
-    """Warns, once in a run, if references name something else than the documents' IDs.
-
-    The usual reason is that references name sources and documents carry the IDs of chunks, or
-    the random IDs that a store made up. A reference that was found ends the watch.
-    """
-
-    def __init__(self) -> None:
-        self._is_done = False
-
-    def look(
-        self,
-        sample: Sample,
-        retrieval: Retrieval,
-        other_ids: Callable[[], Mapping[str, Iterable[ID | None]]] = dict,
-    ) -> None:
-        """Look at the retrieval of a sample; `other_ids` returns those of `id_hint`."""
-        if self._is_done or not sample.reference_context_ids:
-            return
-        hint = id_hint(sample.with_retrieval(retrieval), other_ids())
-        self._is_done = hint != ""
-        if hint:
-            warnings.warn(
-                f"no reference ID is among the retrieved documents' IDs: {hint}",
-                IdLevelWarning,
-                stacklevel=2,
-            )
 
 
 def id_fields(context: Context) -> Iterator[tuple[str, str]]:

@@ -22,12 +22,10 @@ from llama_index.core.storage.docstore.types import BaseDocumentStore
 from llama_index.core.workflow import StartEvent, Workflow
 
 from fullrecall import Context, Retrieval, Sample
-from fullrecall.diagnosis import IdWatch
 from fullrecall.errors import InputError, ParameterError
 from fullrecall.observe import ROOT, ToolDocuments, joined
 from fullrecall.observe.messages import message_of
 from fullrecall.run.retrievers import as_retrieval, history_of, takes_history
-from fullrecall.samples.context import ID
 from fullrecall.samples.hits import IdKey
 from fullrecall.samples.identifiers import is_texts
 from fullrecall.samples.retrieval import FailedCalls
@@ -36,7 +34,7 @@ from llama_index.evaluation.fullrecall.depth import deeper
 from llama_index.evaluation.fullrecall.inputs import RetrievalWithNodes, found_in
 from llama_index.evaluation.fullrecall.listening import recording, unrecorded
 from llama_index.evaluation.fullrecall.nodes import got
-from llama_index.evaluation.fullrecall.record import UNSEEN, LlamaIndexReading, nodes_in, reading_of
+from llama_index.evaluation.fullrecall.record import UNSEEN, LlamaIndexReading, reading_of
 from llama_index.evaluation.fullrecall.recorder import LlamaIndexRecorder
 from llama_index.evaluation.fullrecall.responses import is_response
 from llama_index.evaluation.fullrecall.selfcheck import broken
@@ -126,7 +124,6 @@ class ObservedLlamaIndexRetriever:
         self._retriever = retriever
         self._ways = ways
         self._reading = reading
-        self._watch = IdWatch()
         self.asynchronous = ways.ask is None
 
     def __repr__(self) -> str:
@@ -180,15 +177,9 @@ class ObservedLlamaIndexRetriever:
         return self._reading.reader.contexts(nodes)[:k]
 
     def _read(self, sample: Sample, answer: object, recorder: LlamaIndexRecorder) -> Retrieval:
-        answered = self._answered(sample, answer, recorder)
-        retrieval = answered.retrieval
+        retrieval = self._answered(sample, answer, recorder).retrieval
         if retrieval is None:
             raise InputError(f"nothing was retrieved that can be read, {got(answer)}")
-
-        def other_ids() -> dict[str, list[ID | None]]:
-            return self._reading.reader.other_ids(answered.nodes or nodes_in(recorder.steps))
-
-        self._watch.look(sample, retrieval, other_ids)
         return retrieval
 
     def _answered(
