@@ -45,6 +45,7 @@ class Diagnosis:
 
     misses: tuple[Diagnosed, ...]
     changes: tuple[Any, ...] = ()
+    of: str = ""
 
     @property
     def fixes(self) -> dict[str, str]:

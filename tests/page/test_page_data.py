@@ -9,7 +9,8 @@ from typing import Any
 import pytest
 from tests.page.page_source import Parsed, block, cells_of, items_of, rows_of
 
-from fullrecall import Context, IdRecall, Report, Retrieval, Sample, compare, evaluate
+from fullrecall import Context, IdRecall, Report, Retrieval, Sample, compare, diagnose, evaluate
+from fullrecall.errors import ReportError
 from fullrecall.measures import RR, Measure, Precision, Recall, nDCG
 from fullrecall.measures.findings import Findings
 from fullrecall.scorers.result import Status
@@ -180,6 +181,15 @@ def test_a_page_opens_with_the_measure_that_was_diagnosed(report: Report, diagno
         page = report.to_html(diagnosis=told)
         assert choices[block(page, "index")["first"]] == shown
         assert [n for n, _ in rows_of(page) if "hidden" not in n] == [str(choices.index(shown))]
+
+
+def test_a_diagnosis_of_another_report_is_refused(report: Report, after: Report) -> None:
+    """The error names both reports, and a comparison takes the diagnosis of the one after."""
+    found = diagnose(report)
+    assert report.to_html(diagnosis=found)
+    for page in (after, compare(report, after)):
+        with pytest.raises(ReportError, match=r"is of report .*, and the page of report .*"):
+            page.to_html(diagnosis=found)
 
 
 def test_where_targets_are_lost() -> None:

@@ -10,6 +10,7 @@ if TYPE_CHECKING:  # the list of all exports: `lazy` reads it too
     from fullrecall.diagnosis.causes import Cause as Cause
     from fullrecall.diagnosis.causes import Diagnosed as Diagnosed
     from fullrecall.diagnosis.diagnosis import Diagnosis as Diagnosis
+    from fullrecall.diagnosis.diagnosis import described as described
     from fullrecall.diagnosis.effects import Change as Change
     from fullrecall.diagnosis.effects import ChangeKind as ChangeKind
     from fullrecall.diagnosis.effects import Cost as Cost

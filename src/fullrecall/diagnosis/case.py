@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import NamedTuple
@@ -63,14 +63,6 @@ class Wanted(NamedTuple):
         return total(covered(length, parts)) / length if length else 0.0
 
 
-class Alike(NamedTuple):
-    """A retrieved text like the item's, with the difference, the similarity, and the rank."""
-
-    difference: str
-    similarity: float
-    rank: int
-
-
 @dataclass
 class SearchScope:
     """The sources that a diagnosis searches.
@@ -106,11 +98,6 @@ class Examined:
         """The reference contexts, those of any-of groups one by one."""
         groups = self.row.sample.reference_contexts or ()
         return [context for group in groups for context in group]
-
-    @cached_property
-    def by_label(self) -> Mapping[str, Context]:
-        """The reference contexts by the labels of their passages, as scorers name targets."""
-        return {Passage.of(context).label: context for context in self.references}
 
     @cached_property
     def deeper(self) -> Sequence[Context] | None:
@@ -158,12 +145,6 @@ class Case:
         in_list = ids.in_lists.get((self.examined.position, expected_id))
         return in_list or ids.in_corpus.get(expected_id)
 
-    @property
-    def deep_rank(self) -> int | None:
-        """The item's rank in the deeper list; None where it is not in it."""
-        contexts = self.examined.deeper
-        return None if contexts is None else self.wanted.rank_in(contexts)
-
     @cached_property
     def holders(self) -> list[Held]:
         """The contexts of the corpus that hold the item's text, or parts of it."""
@@ -187,20 +168,19 @@ class Case:
         return self.examined.retrieved[: self.k]
 
     @cached_property
-    def alike(self) -> Alike | None:
+    def alike(self) -> tuple[str, float, int] | None:
         """The retrieved text within k that is most like the item's; one without a difference first.
 
-        None without a text that has as many letters in common as a near duplicate.
+        Its difference, its similarity, and its rank; None without a text that has as many letters
+        in common as a near duplicate.
         """
         text = self.wanted.text
         if not text.strip():
             return None
         # Letters first, as RapidFuzz stops early at them; facts only of the few that pass.
         candidates = [
-            Alike(difference(text, other), alike, rank)
+            (difference(text, other), alike, rank)
             for rank, other in enumerate((context.text or "" for context in self.within_k), start=1)
             if (alike := similarity(text, other))
         ]
-        return max(
-            candidates, key=lambda each: (not each.difference, each.similarity), default=None
-        )
+        return max(candidates, key=lambda each: (not each[0], each[1]), default=None)

@@ -5,7 +5,8 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +20,8 @@ from fullrecall.show import spreadsheet
 from fullrecall.show.output import written
 from fullrecall.show.sheet import Line, Section, Sheet
 from fullrecall.show.shown import Shown
-from fullrecall.show.text import NOTHING, one_line
+from fullrecall.show.text import NOTHING, one_line, shown
+from fullrecall.stats.evaluation import Evaluation
 from fullrecall.stats.plain import plain, plain_of
 
 
@@ -37,6 +39,8 @@ class Diagnosis(Shown):
     samples: int
     changes: Sequence[Change] = ()
     drawn_from: int | None = None
+    of: str = field(default="", compare=False)
+    """The report that was diagnosed, as `described` names it."""
 
     def __iter__(self) -> Iterator[Diagnosed]:
         return iter(self.misses)
@@ -120,6 +124,20 @@ class Diagnosis(Shown):
     def __repr__(self) -> str:
         missed = f"{counted(len(self.misses), 'target')} missed"
         return f"Diagnosis({missed} in {counted(self.samples, 'sample')})\n{self}"
+
+
+def described(report: Evaluation) -> str:
+    """Return the number of samples and the mean scores of a report, with a digest of its scores."""
+    import numpy as np
+
+    digest, means = sha256(repr(report.table.ids).encode("utf-8", "backslashreplace")), []
+    for method in report.methods:
+        values = report.values(method.headline, score=method.name)
+        scored = values[~np.isnan(values)]
+        digest.update(values.tobytes())
+        means.append(f"{method.name} {shown(scored.mean() if len(scored) else None)}")
+    samples = counted(len(report), "sample")
+    return f"report {digest.hexdigest()[:8]} ({', '.join([samples, *means])})"
 
 
 def examples(diagnosis: Diagnosis, most: int) -> Sheet:

@@ -8,7 +8,7 @@ from fullrecall._util.parameters import check_k
 from fullrecall.diagnosis.case import Case, Examined, SearchScope, Wanted
 from fullrecall.diagnosis.causes import Cause, Diagnosed, Explained
 from fullrecall.diagnosis.corpus import Corpus, IndexedContexts
-from fullrecall.diagnosis.diagnosis import Diagnosis
+from fullrecall.diagnosis.diagnosis import Diagnosis, described
 from fullrecall.diagnosis.effects import Baseline, recall_at
 from fullrecall.diagnosis.ids.evidence import id_evidence, id_proposals
 from fullrecall.diagnosis.indexing import (
@@ -66,7 +66,7 @@ def diagnose(
     if k is not None:
         check_cut(k)
     check_k(deep_k, "deep_k")
-    size = len(report)
+    size, of = len(report), described(report)
     # Causes are shares, which a sample of 20,000 gives to 0.7 points (95%).
     if size > _MOST:
         report = report.drawn(_MOST)
@@ -89,11 +89,11 @@ def diagnose(
     misses = with_unsearched(misses, absent)
     proposed = [
         *proposals(baseline, search.deep_lists),
-        *id_proposals(baseline, search.ids),
+        *id_proposals(baseline, search.ids, indexed),
         *index_proposals(baseline, misses, absent),
     ]
     scores = tuple(baseline.labels.values())
-    return Diagnosis(tuple(misses), scores, len(report), baseline.changes(proposed), size)
+    return Diagnosis(tuple(misses), scores, len(report), baseline.changes(proposed), size, of)
 
 
 _MOST = 20_000
@@ -144,7 +144,8 @@ def _wanted(finding: Finding, examined: Examined, *, judged: bool) -> list[Wante
     """Return the items that would have matched a target; for a claim, only its label."""
     if judged:
         return [Wanted(finding.target.label)]
-    names, by_label = finding.target.any_of, examined.by_label
+    names = finding.target.any_of
+    by_label = {Passage.of(context).label: context for context in examined.references}
     groups = {reference.any_of for reference in examined.row.sample.reference_context_ids or ()}
     if names in groups and by_label.keys().isdisjoint(names):
         return [_by_id(own_id, examined) for own_id in names]

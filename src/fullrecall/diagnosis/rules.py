@@ -287,7 +287,8 @@ def nothing_retrieved(case: Case) -> Explained | None:
     if case.examined.retrieved:
         return None
     detail = "the retriever returned an empty list"
-    return Explained(Cause.NOTHING_RETRIEVED, detail, case.deep_rank)
+    rank = case.wanted.rank_in(case.examined.deeper or ())
+    return Explained(Cause.NOTHING_RETRIEVED, detail, rank)
 
 
 def texts_changed(case: Case) -> Explained | None:
@@ -300,11 +301,12 @@ def texts_changed(case: Case) -> Explained | None:
 
 def searched(case: Case) -> Explained | None:
     """The deeper list has it at a rank, or the retriever failed."""
-    rank = case.deep_rank
+    deeper = case.examined.deeper or ()
+    rank = case.wanted.rank_in(deeper)
     if rank is not None:
         detail = f"at rank {rank} when retrieving {case.examined.search.deep_k}"
         found = Explained(Cause.BEYOND_K, detail, rank)
-        return _behind_copies(case, found, case.examined.deeper or ())
+        return _behind_copies(case, found, deeper)
     problem = case.examined.problem
     return Explained(Cause.FAILED_CALL, problem) if problem else None
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Literal
 
 from fullrecall._util.counts import counted
-from fullrecall.diagnosis import Diagnosis, diagnose
+from fullrecall.diagnosis import Diagnosis, described, diagnose
 from fullrecall.errors import ReportError
 from fullrecall.measures import Measure
 from fullrecall.page.causes import Causes
@@ -169,6 +169,11 @@ def _page(
     *,
     among: Sheet | None = None,
 ) -> str:
+    last = described([*subject.reports.values()][-1])
+    if diagnosis is not None and diagnosis.of not in ("", last):
+        raise ReportError(
+            f"the diagnosis is of {diagnosis.of}, and the page of {last}: diagnose this one"
+        )
     causes = Causes(diagnosis, subject.columns)
     first = subject.first_shown(causes.labels.values())
     # Read once for all choices: each pass over a report on disk builds its rows again.

@@ -269,12 +269,6 @@ def _ends(before: Floats, after: Floats) -> tuple[Floats, Floats]:
     return low, high
 
 
-def _row_by_row(by: PairedBy, count: int) -> Pairing:
-    """Return the pairing of tables that have the same samples in the same rows."""
-    rows = np.arange(count)
-    return Pairing(by, rows, rows, rows[:0], rows[:0])
-
-
 def paired(before: Table, after: Table) -> Pairing:
     """Return the rows of two tables side by side.
 
@@ -295,7 +289,7 @@ def paired(before: Table, after: Table) -> Pairing:
                 f"{counted(len(before), 'sample')} before and {len(after):,} after, none with an "
                 "ID, and questions are missing or repeated: give each sample an id"
             )
-        return _row_by_row("position", len(before))
+        return _joined("position", range(len(before)), range(len(before)))
     for name, names in ids.items():
         if without[name]:
             raise ReportError(
@@ -311,10 +305,11 @@ def paired(before: Table, after: Table) -> Pairing:
     return _joined("id", before.ids, after.ids)
 
 
-def _joined(by: PairedBy, old: Sequence[str | None], new: Sequence[str | None]) -> Pairing:
+def _joined(by: PairedBy, old: Sequence[object], new: Sequence[object]) -> Pairing:
     """Return the pairing of the rows with the same ID or question, each unique in its table."""
     if old == new:  # the common case, without a dictionary of a million IDs
-        return _row_by_row(by, len(old))
+        rows = np.arange(len(old))
+        return Pairing(by, rows, rows, rows[:0], rows[:0])
     row_of = {key: row for row, key in enumerate(new)}
     others = np.fromiter((row_of.get(key, -1) for key in old), np.int64, len(old))
     both = others >= 0

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from hashlib import sha256
 from math import ceil, log
 from pathlib import Path
+from statistics import fmean
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -120,9 +121,8 @@ class Choice(NoTruth, Shown):
             elif self.needed is None:
                 way = f"{left} are left, and no number of questions would settle their order"
             else:
-                way = (
-                    f"{left} are left; about {self.needed:,} more would settle it if the lead stays"
-                )
+                more = f"about {self.needed:,} more would settle it if the lead stays"
+                way = f"{left} are left; {more}"
             near = f" within {self.within:g}" if self.within else ""
             return f"CANNOT TELL which has the best {self.label}{near} after {questions}: {way}"
         winner = self[self.winner]
@@ -137,9 +137,7 @@ class Choice(NoTruth, Shown):
                 f"no other is better by more than {self.within:g} in {self.label} ({sure}, at "
                 "however many looks)"
             )
-        of = ""
-        if len(self.winners) > 1:
-            of = f"the cheapest, {winner.name}: "
+        of = f"the cheapest, {winner.name}: " if len(self.winners) > 1 else ""
         return (
             f"{', '.join(self.winners)}: {claim}; {of}{self.label} "
             f"{_between(winner.interval)}{cost and f', {cost}'}"
@@ -203,7 +201,7 @@ def _between(interval: Interval | None) -> str:
 LOOKS = 16
 """Looks in each call, evenly spread: only then a retriever may be dropped."""
 
-_FORMAT = "fullrecall choice 4"
+_FORMAT = "fullrecall choice 5"
 
 
 class QuestionValue(NamedTuple):
@@ -221,20 +219,19 @@ class QuestionValue(NamedTuple):
 class RaceRecord:
     """The state of one retriever beside its account.
 
-    `identity` says whether it is the same at the next call. `total` is the sum over the `scored`
-    questions, `low` and `high` have a value for each question: all of the last call that asked it.
+    `identity` says whether it is the same at the next call. `means` has the mean of each scored
+    question, `low` and `high` a value for each question: all of the last call that asked it.
     `pending` holds the answers since the last look, None for a question without any target.
     """
 
     identity: str
     questions: int = 0
-    scored: int = 0
     unscored: int = 0
-    total: float = 0.0
     reason: str = ""
     tokens: float = 0.0
     with_tokens: int = 0
     seconds: list[float] = field(default_factory=list)
+    means: list[float] = field(default_factory=list)
     low: list[float] = field(default_factory=list)
     high: list[float] = field(default_factory=list)
     pending: dict[str, QuestionValue | None] = field(default_factory=dict)
@@ -247,15 +244,13 @@ class RaceRecord:
         """Count the answer to one question."""
         self.questions += 1
         if answer.values:
-            self.scored += 1
-            self.total += sum(answer.values) / len(answer.values)
+            self.means.append(fmean(answer.values))
         self.low.append(answer.low)
         self.high.append(answer.high)
 
     def forget(self) -> None:
         """Drop the values of earlier calls: an interval needs questions fixed beforehand."""
-        self.scored, self.total = 0, 0.0
-        for collection in (self.pending, self.low, self.high):
+        for collection in (self.pending, self.means, self.low, self.high):
             collection.clear()
 
 
@@ -365,7 +360,7 @@ class Race:
             interval = values.interval(confidence)
         return Standing(
             name,
-            record.total / record.scored if record.scored else None,
+            fmean(record.means) if record.means else None,
             interval,
             record.questions,
             record.unscored,

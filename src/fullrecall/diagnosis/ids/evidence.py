@@ -40,14 +40,12 @@ class IdEvidence(NamedTuple):
 
     `in_lists` has the aliases by the position of the row and the expected ID, `in_corpus` by the
     expected ID where only the corpus has it, `matches` the matches of each expected ID anywhere.
-    `of_text` returns the ID that the corpus has for a text. `is_foreign` is true if the corpus
-    has none of many expected IDs: it was chunked or named anew.
+    `is_foreign` is true if the corpus has none of many expected IDs: it was chunked or named anew.
     """
 
     in_lists: Mapping[tuple[int, str], Alias]
     in_corpus: Mapping[str, Alias]
     matches: Mapping[str, Sequence[IdMatch]]
-    of_text: Callable[[str | None], str | None]
     is_foreign: bool
 
 
@@ -57,11 +55,9 @@ def _alias(origin: IdMatch | str | None, other_id: str | None, rank: int | None 
     `rank` is the context's rank in the list, None where only the corpus has it.
     """
     context = f"the context at rank {rank}" if rank else "a context of the corpus"
+    cause = Cause.ID_MISMATCH
     if origin is None:
-        cause, detail = (
-            Cause.ID_MISMATCH,
-            f"{context} has exactly its text, and the ID {other_id!r}",
-        )
+        detail = f"{context} has exactly its text, and the ID {other_id!r}"
     elif isinstance(origin, str):
         cause = Cause.WRONG_ID_LEVEL if origin == "source" else Cause.ID_MISMATCH
         field = "as its source" if origin == "source" else f"at {parameter('id_key', origin)}"
@@ -107,7 +103,7 @@ def id_evidence(report: Evaluation, corpus: Corpus) -> IdEvidence:
     in_corpus = _in_corpus(unindexed_ids, corpus, matches, levels_meet=levels_meet)
     expected = set(chain.from_iterable(chain.from_iterable(references)))
     is_foreign = len(expected) >= _MANY and expected.isdisjoint(corpus.by_id)
-    return IdEvidence(in_lists, in_corpus, matches, corpus.of_text, is_foreign)
+    return IdEvidence(in_lists, in_corpus, matches, is_foreign)
 
 
 _MANY = 10
@@ -193,7 +189,7 @@ IdNames: TypeAlias = Callable[[Row, Context], Iterable[str]]
 """The IDs that a context of a row has after a change."""
 
 
-def id_proposals(baseline: Baseline, ids: IdEvidence) -> Iterator[Proposal]:
+def id_proposals(baseline: Baseline, ids: IdEvidence, corpus: Corpus) -> Iterator[Proposal]:
     """Yield the proposals: IDs written in one way, IDs of another field, IDs of documents."""
     written: dict[str, list[str]] = defaultdict(list)
     document_of: dict[str, str] = {}  # as far as the matches show it
@@ -218,7 +214,7 @@ def id_proposals(baseline: Baseline, ids: IdEvidence) -> Iterator[Proposal]:
     matches = [origin for origin in origins if isinstance(origin, IdMatch)]
     if None in origins:
         action = "give texts the IDs that the corpus has for them: they have new ones"
-        names: IdNames = lambda _, context: filter(None, [ids.of_text(context.text)])  # noqa: E731
+        names: IdNames = lambda _, context: filter(None, [corpus.of_text(context.text)])  # noqa: E731
         yield from _renaming(baseline, ChangeKind.NORMALIZE_IDS, action, names)
     same = [match for match in matches if match.part is None]
     if same:
