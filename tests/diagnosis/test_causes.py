@@ -461,3 +461,20 @@ def test_a_number_alone_names_parts_where_several_ids_show_it() -> None:
     assert {miss.cause for miss in found} == {Cause.WRONG_ID_LEVEL}
     assert found.changes[0].kind == "id_level"
     assert found.changes[0].gain == pytest.approx(1.0)
+
+
+def test_copies_within_a_short_list_crowd_out_a_target_of_the_deeper_list() -> None:
+    """Dropping the copies costs nothing, so it is the cause where it is enough; k elsewhere."""
+    copies = [Context(TEXT, id=own_id) for own_id in ("a", "b", "c")]
+    others = [Context(f"Page {n} has other words: {n * 7}.", id=f"d{n}") for n in range(6)]
+    samples = [
+        Sample(user_input=f"{n}?", expected_ids=[f"d{n}"], retrieved_contexts=copies)
+        for n in (1, 2)
+    ]
+    found = diagnose(report_of(IdRecall(), *samples), retriever=lambda _: [*copies, *others])
+    assert [(miss.cause, miss.rank) for miss in found] == [
+        (Cause.CROWDED_OUT, 5),
+        (Cause.BEYOND_K, 6),
+    ]
+    copied = "2 of the contexts before it are duplicates of others"
+    assert all(miss.detail.endswith(copied) for miss in found)

@@ -1,0 +1,198 @@
+"""What a summary advises where no reference ID was retrieved."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from random import Random
+from typing import Any
+
+import pytest
+from tests.diagnosis.spelled_ids import KINDS, RIVERS, known, report_of, samples
+
+from fullrecall import IdRecall, Report, Sample, evaluate
+from fullrecall._util import naming
+from fullrecall.samples.hits import contexts_of
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_summary_without_any_match_names_the_rewrite(kind: str) -> None:
+    """What differs is named, once per score, with the recall of the targets that were there."""
+    reference, retrieved, name = KINDS[kind]
+    lists, references = samples(reference, retrieved)
+    truth, wanted = samples(lambda w, n: f"{w} {n}", lambda w, n: f"{w} {n}")
+    share = sum(one[0] in found for found, one in zip(truth, wanted, strict=True)) / 40
+    report = report_of(lists, references)
+    (score,) = report.summary()
+    assert score.rewrite is not None
+    assert name in score.rewrite.sentence
+    assert score.rewrite.gain == pytest.approx(share)
+    assert "was retrieved as" in score.rewrite.sentence
+    shown = "".join(str(report.summary()).split())
+    assert shown.count("".join(f"id_recall: {score.rewrite.sentence}".split())) == 1
+    assert report.summary().to_dict()["scores"][0]["rewrite"] == score.rewrite.sentence
+
+
+def test_a_summary_with_a_match_names_no_rewrite() -> None:
+    """One target that is found as it is shows that the spelling is not what is wrong."""
+    lists, references = samples(*KINDS["suffix .md"][:2])
+    (score,) = report_of([*lists, ["a"]], [*references, ["a"]]).summary()
+    assert score.rewrite is None
+
+
+def test_a_rewrite_is_looked_for_in_some_thousand_ids() -> None:
+    """However many samples there are, and however long one is, the first IDs tell."""
+    lists, references = samples(*KINDS["upper case"][:2])
+    assert report_of(lists * 200, references * 200).summary()[0].rewrite is not None
+    endless = [str(n) for n in range(100_000)]
+    assert known(report_of([endless], [["0000"]]).summary()[0].rewrite) is None
+
+
+@pytest.mark.parametrize("count", [1, 2, 4])
+def test_of_few_samples_the_hint_speaks_where_all_match(count: int) -> None:
+    """Of one to four references all must fit; of five, half."""
+    lists = [[f"/srv/docs/{river}.md", "/srv/docs/x.md"] for river in RIVERS[:count]]
+    references = [[f"docs/{river}.md"] for river in RIVERS[:count]]
+    (score,) = report_of(lists, references).summary()
+    assert score.rewrite is not None
+    assert "directory '/srv/'" in score.rewrite.sentence
+    (score,) = report_of([*lists, ["y"]], [*references, ["z"]]).summary()
+    assert (known(score.rewrite) is None) is (count < 4)
+    (score,) = report_of([["007"]] * count, [["7"]] * count).summary()
+    assert score.rewrite is not None
+    assert score.rewrite.gain is None
+    assert "no reference is among the 1 retrieved IDs: retrieved '007', needed '7'" in str(
+        score.rewrite.sentence
+    )
+
+
+def fields_report(count: int, metadata: Callable[[int], dict[str, object]]) -> Report:
+    """Return a report whose contexts have IDs of a store, and what is wanted in their metadata."""
+    rows = [
+        {
+            "expected_ids": [f"{RIVERS[n % 9]}-{n}"],
+            "retrieved_contexts": [
+                {"id": f"{Random(m).getrandbits(64):x}", "text": "t", "metadata": metadata(m)}
+                for m in (n + 1, n)
+            ],
+        }
+        for n in range(count)
+    ]
+    return evaluate(rows, IdRecall(), progress=False)
+
+
+@pytest.mark.parametrize("count", [1, 40])
+def test_a_summary_names_the_field_that_has_the_references(count: int) -> None:
+    """A recall of 0 whose references are in metadata names `id_key=`, with the gain."""
+    report = fields_report(
+        count, lambda m: {"page": m % 3, "origin": {"doc": f"{RIVERS[m % 9]}-{m}"}}
+    )
+    (score,) = report.summary()
+    assert score.rewrite is not None
+    assert score.rewrite.gain == 1
+    assert f"id_key='origin.doc' finds {count} of {count} (recall +1.000)" in score.rewrite.sentence
+    assert "id_key='origin.doc'" in " ".join(str(report.summary()).split())
+
+
+def test_a_field_that_fits_by_chance_is_not_named() -> None:
+    """Pages and years are in many fields, and are among many references."""
+    rows = [
+        {
+            "expected_ids": [str(n % 7)],
+            "retrieved_contexts": [{"id": f"u{n}", "text": "t", "metadata": {"page": n % 5}}],
+        }
+        for n in range(60)
+    ]
+    assert known(evaluate(rows, IdRecall(), progress=False).summary()[0].rewrite) is None
+
+
+def test_the_command_line_names_its_own_option() -> None:
+    """A hint names a parameter in Python, and the option of `evaluate` on the command line."""
+    reports = {
+        "with --id-key": report_of(*samples(*KINDS["suffix .md"][:2])),
+        "--id-key doc finds": fields_report(5, lambda m: {"doc": f"{RIVERS[m % 9]}-{m}"}),
+    }
+    for option, report in reports.items():
+        assert "id_key=" in str(report.summary()[0].rewrite)
+        with naming.options():
+            hint = str(report.summary()[0].rewrite)
+        assert option in hint
+        assert "id_key=" not in hint
+
+
+def test_deep_lists_of_long_urls_have_a_hint_too() -> None:
+    """The IDs of one sample have more characters than are looked at: of each the first are read."""
+    wiki = f"https://wiki.example.org/{'handbook/' * 20}"
+    lists = [[f"{wiki}page{n}-{m}.html" for m in range(200)] for n in range(30)]
+    (score,) = report_of(lists, [[f"page{n}-1"] for n in range(30)]).summary()
+    assert score.rewrite is not None
+    assert "URL" in score.rewrite.sentence
+    assert len(repr(score.rewrite)) < 1_000
+
+
+def shifted(n: int, depth: int, share: float, seed: int, form: str) -> Report:
+    """Return a report of a store that made IDs of its own, with the documents' in a field.
+
+    `share` is the recall of its lists by these; `form` says what the documents' IDs look like.
+    """
+    rng = Random(seed)
+    names = {
+        "slug": lambda m: f"{RIVERS[m % 9]}-page-{m}",
+        "number": lambda m: str(100 + 4 * m),
+        "suffix": lambda m: f"{RIVERS[m % 9]}-page-{m}",
+    }[form]
+    rows = []
+    for wanted in range(n):
+        found = rng.sample([m for m in range(depth) if m != wanted], 4)
+        if rng.random() < share:
+            found[rng.randrange(4)] = wanted
+        hits: list[dict[str, Any]] = [{"id": m + 1, "doc": names(m), "text": "t"} for m in found]
+        if form == "suffix":
+            hits = [{"id": f"{names(m)}.md", "text": "t"} for m in found]
+        rows.append({"expected_ids": [names(wanted)], "hits": contexts_of(hits)})
+    samples = [
+        Sample(expected_ids=row["expected_ids"], retrieved_contexts=row["hits"]) for row in rows
+    ]
+    return evaluate(samples, IdRecall(), progress=False)
+
+
+@pytest.mark.parametrize("form", ["slug", "number", "suffix"])
+@pytest.mark.parametrize(("n", "depth", "share"), [(5, 12, 0.5), (14, 16, 0.8), (20, 30, 0.5)])
+def test_few_questions_get_the_hint(n: int, depth: int, share: float, form: str) -> None:
+    """Both sides are IDs of the same documents, however the retriever ranks them."""
+    for seed in range(5):
+        found = shifted(n, depth, share, seed, form).summary()[0].rewrite
+        assert found is not None
+        if form != "number" or n > 5:  # five numbers below 150 may be anything
+            assert found.gain is not None
+
+
+UNRELATED: dict[str, Callable[[int, Random], tuple[str, dict[str, Any]]]] = {
+    "page": lambda n, rng: (str(n + 1), {"id": f"u{n}", "page": rng.randrange(1, 40)}),
+    "year": lambda n, rng: (str(1990 + n), {"id": f"u{n}", "year": rng.randrange(1980, 2026)}),
+    "tokens": lambda n, rng: (str(100 + n), {"id": f"u{n}", "tokens": rng.randrange(50, 600)}),
+    "language": lambda n, rng: (f"{RIVERS[n % 9]}-{n}", {"id": n, "lang": rng.choice("abc")}),
+    "row": lambda n, rng: (f"q{n}", {"id": f"{rng.getrandbits(64):x}", "row": n}),
+    "uuid": lambda n, rng: (f"doc-{n}", {"id": f"{rng.getrandbits(64):x}"}),
+    "other names": lambda n, rng: (f"{RIVERS[n % 9]}-{n}", {"id": f"{RIVERS[-1 - n % 9]}/{n}"}),
+    "numbers": lambda n, rng: (f"{7 * n + 3}", {"id": rng.randrange(10**6)}),
+    "author": lambda n, rng: (f"faq/{n}.md", {"id": 7 * n + 501, "author": rng.choice(RIVERS)}),
+    "rank": lambda n, rng: (str(n % 5), {"id": f"u{n}", "rank": n % 4}),
+}
+
+
+@pytest.mark.parametrize("name", UNRELATED)
+def test_unrelated_fields_are_not_named(name: str) -> None:
+    """Without evidence an ID of each side is shown, and no field or rewrite is advised."""
+    for count in (5, 14, 30):
+        rng = Random(count)
+        rows = [UNRELATED[name](n, rng) for n in range(count)]
+        samples = [
+            Sample(
+                expected_ids=[reference],
+                retrieved_contexts=contexts_of(
+                    [{**hit, "text": "t"}, {**rows[n - 1][1], "text": "u"}]
+                ),
+            )
+            for n, (reference, hit) in enumerate(rows)
+        ]
+        assert known(evaluate(samples, IdRecall(), progress=False).summary()[0].rewrite) is None
