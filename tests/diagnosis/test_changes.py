@@ -58,7 +58,7 @@ def test_a_larger_k_and_its_interval() -> None:
     assert (most.action, double.action) == ("raise k from 2 to 8", "raise k from 2 to 4")
     assert (most.gain, double.gain) == (0.5, 0.25)
     assert (double.before, double.after, double.samples) == (0.5, 0.75, 40)
-    gains = Counts.of({0.0: 30, 1.0: 10})
+    gains = Counts.of([0.0, 1.0], [30, 10])
     assert double.interval.low == pytest.approx(lower_bound(gains, 0.0125))
     assert double.interval.high == pytest.approx(upper_bound(gains, 0.0125))
     assert double.interval.confidence == 0.975
