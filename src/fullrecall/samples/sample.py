@@ -3,31 +3,22 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias
 
 from fullrecall._util.values import shown
 from fullrecall.errors import InputError
 from fullrecall.samples.calls import Stage
-from fullrecall.samples.context import ID, Context, ContextLike, as_metadata, listed
-from fullrecall.samples.hits import recorded_contexts
-from fullrecall.samples.identifiers import as_id, as_listed_ids
+from fullrecall.samples.context import ID, Context, ContextLike
+from fullrecall.samples.fields import SAMPLE_FIELDS, translated
 from fullrecall.samples.references import (
     Claim,
     Reference,
     ReferenceIds,
     SingleIds,
-    as_claims,
-    as_entities,
-    as_forbidden_contexts,
-    as_forbidden_ids,
-    as_reference_contexts,
     as_reference_ids,
-    as_superseded,
-    plain_claims,
-    plain_references,
 )
 from fullrecall.samples.retrieval import Retrieval, View, by_id
 
@@ -125,18 +116,18 @@ class Sample:
     else:
 
         def __init__(self, /, **arguments: Any) -> None:
-            if not arguments.keys() <= _FIELDS.keys():
-                arguments = _translated(arguments)
+            if not arguments.keys() <= SAMPLE_FIELDS.keys():
+                arguments = translated(arguments)
             values = self.__dict__  # a frozen instance has no other way; the class has defaults
             problems: dict[str, str] = {}
             for name, value in arguments.items():
                 if value is not None:
                     try:
-                        values[name] = _FIELDS[name].convert(value)
+                        values[name] = SAMPLE_FIELDS[name].convert(value)
                     except ValueError as error:
                         problems[name] = str(error)
             if problems:
-                named = [name for name in _FIELDS if name in problems]
+                named = [name for name in SAMPLE_FIELDS if name in problems]
                 problem = "; ".join(f"{name}: {problems[name]}" for name in named)
                 raise InputError(problem, field=named[0])
             if "metadata" not in values:
@@ -212,7 +203,7 @@ class Sample:
     @classmethod
     def names(cls) -> dict[str, tuple[str, ...]]:
         """Return each field with the other names under which `Sample` takes it."""
-        return {name: field.other_names for name, field in _FIELDS.items()}
+        return {name: field.other_names for name, field in SAMPLE_FIELDS.items()}
 
     def with_retrieval(self, retrieval: Retrieval | Iterable[ContextLike]) -> Sample:
         """Return this sample with another retrieval, or with the contexts of one.
@@ -295,7 +286,7 @@ class Sample:
     def to_dict(self) -> dict[str, Any]:
         """Return the fields that are given as plain JSON values; `Sample(**these)` is equal."""
         fields: dict[str, Any] = {}
-        for name, field in _FIELDS.items():
+        for name, field in SAMPLE_FIELDS.items():
             value = getattr(self, name)
             if value is None or value == {}:
                 continue
@@ -342,84 +333,6 @@ def _in_both(name: str, field: str) -> InputError:
     return InputError(problem, field=field)
 
 
-def _truth(value: object) -> bool:
-    if isinstance(value, str) and value.strip().lower() in ("true", "false"):
-        return value.strip().lower() == "true"  # a cell of a CSV file
-    if type(value).__name__ in ("bool", "bool_") or (type(value) is int and value in (0, 1)):
-        return bool(value)
-    raise ValueError(f"expected true or false, got {shown(value)}")
-
-
-def _retrieval(value: object) -> Retrieval:
-    if isinstance(value, Retrieval):
-        return value
-    if isinstance(value, Mapping):
-        return Retrieval.from_dict(value)
-    raise ValueError(f"expected a Retrieval or a mapping with its fields, got {shown(value)}")
-
-
-def _one_text(value: object) -> str:
-    if isinstance(value, str):
-        return value
-    if isinstance(value, Sequence) and len(value) == 1 and isinstance(value[0], str):
-        return value[0]  # ragas's old `ground_truths` is a list of one
-    several = isinstance(value, Sequence) and len(value) > 1
-    hint = ": several samples, written by columns, are one Sample for each row" if several else ""
-    raise ValueError(f"expected one str, got {type(value).__name__} {shown(value)}{hint}")
-
-
-def _plain_contexts(contexts: Iterable[Context]) -> list[dict[str, Any]]:
-    return [context.to_dict() for context in contexts]
-
-
-class _Field(NamedTuple):
-    """The declaration of a sample's field.
-
-    - `convert`: the function that brings a user's value into its one form.
-    - `other_names`: those of ragas (old), LangChain, LlamaIndex, deepeval, TREC.
-    - `to_json`: the function that makes plain JSON values of it, if it does not consist of them.
-    """
-
-    convert: Callable[[Any], object]
-    other_names: tuple[str, ...] = ()
-    to_json: Callable[[Any], object] | None = None
-
-
-_FIELDS: dict[str, _Field] = {
-    "id": _Field(as_id, ("sample_id", "query_id", "qid")),
-    "user_input": _Field(_one_text, ("question", "query", "input")),
-    "retrieved_contexts": _Field(
-        recorded_contexts,
-        ("contexts", "documents", "retrieved_documents", "source_documents", "retrieval_context"),
-        _plain_contexts,
-    ),
-    "retrieved_context_ids": _Field(as_listed_ids, ("retrieved_ids",)),
-    "reference": _Field(
-        _one_text, ("ground_truth", "ground_truths", "reference_answer", "expected_output")
-    ),
-    "reference_contexts": _Field(
-        as_reference_contexts,
-        ("expected_texts",),
-        lambda groups: [_plain_contexts(group) for group in groups],
-    ),
-    "reference_context_ids": _Field(
-        as_reference_ids, ("expected_ids", "reference_ids"), plain_references
-    ),
-    "reference_claims": _Field(as_claims, to_json=plain_claims),
-    "reference_entities": _Field(as_entities),
-    "forbidden_ids": _Field(as_forbidden_ids),
-    "forbidden_contexts": _Field(as_forbidden_contexts, to_json=_plain_contexts),
-    "superseded": _Field(as_superseded),
-    "answerable": _Field(_truth),
-    "judged": _Field(_truth),
-    "response": _Field(_one_text, ("answer", "prediction", "output", "actual_output")),
-    "group": _Field(as_id),
-    "retrieval": _Field(_retrieval, to_json=Retrieval.to_dict),
-    "metadata": _Field(as_metadata),
-}
-"""Each field of a `Sample`, once."""
-
-_OTHER_NAMES = {other: name for name, field in _FIELDS.items() for other in field.other_names}
 ID_FIELDS = frozenset(
     {"id", "user_input", "group", "retrieved_context_ids", "reference_context_ids"}
 )
@@ -431,60 +344,6 @@ _ONLY_IDS = ID_FIELDS | {"single_ids", "metadata"}
 def has_only_ids(sample: Sample) -> bool:
     """Return whether a sample has only its IDs, a question, and a group."""
     return vars(sample).keys() <= _ONLY_IDS and not sample.metadata
-
-
-_CARRIED = frozenset(
-    {
-        "multi_responses",
-        "rubrics",
-        "persona_name",
-        "query_style",
-        "query_length",
-        "synthesizer_name",
-        "evolution_type",
-        "episode_done",
-        "query_by",
-        "reference_answer_by",
-    }
-)
-"""Columns of ragas and LlamaIndex data sets that no scorer uses: kept in `metadata`."""
-
-
-def _translated(arguments: Mapping[str, Any]) -> dict[str, Any]:
-    """Return fields by their own names; raise `InputError` for unknown or contradicting names."""
-    known = (_FIELDS, _OTHER_NAMES, _CARRIED)
-    unknown = [name for name in arguments if not any(name in names for names in known)]
-    if unknown:
-        raise _unknown(unknown)
-    fields = {name: value for name, value in arguments.items() if name in _FIELDS}
-    for name, value in arguments.items():
-        if value is None or name in _FIELDS:
-            continue
-        if name in _CARRIED:
-            fields["metadata"] = {**(fields.get("metadata") or {}), name: value}
-            continue
-        field = _OTHER_NAMES[name]
-        own_field = fields.get(field)
-        if own_field is not None and own_field is not value and own_field != value:
-            raise InputError(
-                f"{name} means {field}, which has another value: pass one of them",
-                field=name,
-            )
-        fields[field] = value
-    return fields
-
-
-def _unknown(names: list[str]) -> InputError:
-    from difflib import get_close_matches
-
-    first = min(names)
-    near = get_close_matches(first, [*_FIELDS, *_OTHER_NAMES], n=1)
-    meant = f" (did you mean {near[0]!r}?)" if near else ""
-    return InputError(
-        f"unknown field {listed(names)}{meant}. A sample takes {', '.join(_FIELDS)}; and for "
-        f"these the names {', '.join(_OTHER_NAMES)}. Anything else belongs in metadata",
-        field=first,
-    )
 
 
 def _identified(contexts: tuple[Context, ...], ids: tuple[str | None, ...]) -> tuple[Context, ...]:
