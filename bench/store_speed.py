@@ -55,7 +55,7 @@ def kept(path: Path, calls: int, in_flight: int) -> tuple[float, float, float]:
         writing = time.perf_counter() - began
         began = time.perf_counter()
         for number in range(calls):
-            completion_of(store.get(f"{number}").value or "")
+            completion_of(store.get(f"{number}") or "")
         reading = time.perf_counter() - began
     return calls / writing, calls / reading, sorted(stalls)[int(len(stalls) * 0.99)]
 

@@ -367,6 +367,20 @@ def test_the_engine_s_table_is_made_in_one_run(
     assert all(float(figure) > 0 for row in rows[2:] for figure in row[2:])
 
 
+@with_script("ends")
+def test_ends_are_timed(
+    script: Any, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Each end has its cell, in a process of its own."""
+    monkeypatch.setattr(
+        sys, "argv", ["ends.py", "--after", "0.1", "--kinds", "an iterator that waits"]
+    )
+    script.main()
+    row = capsys.readouterr().out.splitlines()[-1]
+    assert "s, incomplete" in row
+    assert "s, interrupted" in row
+
+
 @with_script("verdicts")
 def test_verdicts_are_counted(script: Any, capsys: pytest.CaptureFixture[str]) -> None:
     """Every law and every race makes a row, at tiny size."""

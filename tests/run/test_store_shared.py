@@ -24,6 +24,7 @@ from fullrecall.run.account import spent_of
 from fullrecall.run.address import Address
 from fullrecall.run.ledger import LEASE_SECONDS
 from fullrecall.run.sqlite import SQLiteLedger
+from fullrecall.table.row import Row
 
 posix = pytest.mark.skipif(sys.platform == "win32", reason="forks and signals as on POSIX systems")
 
@@ -130,6 +131,39 @@ def test_a_child_that_forks_in_the_middle_of_a_run_waits_for_nobody(tmp_path: Pa
         assert codes == [0]
         assert not store.problem
     assert len(answers_in(tmp_path / "s")) == 5
+
+
+def forks_in_a_run(folder: Path, chance: random.Random) -> int:
+    """Return how often a run was forked; parent and children ask for the same, on one store."""
+    folder.mkdir()
+    model, numbers, codes = Paid(folder / "p", lambda _: asyncio.sleep(0.01)), list(range(12)), []
+    moments = chance.sample(range(1, 13), 3)
+    with SQLiteLedger(folder / "s") as store:
+
+        def child() -> None:
+            mine = [*chance.sample(numbers, 12), 12 + chance.randrange(5)]
+            report = judge(mine, model, store)
+            assert [row.results[0].score for row in report] == [0.0] * 13
+
+        def fork(row: Row) -> None:
+            if row.position in moments:
+                codes.append(exits(child))
+
+        report = judge(numbers, model, store, max_concurrency=4, sink=fork)
+        assert [row.results[0].score for row in report] == [0.0] * 12
+        assert (codes, store.problem) == ([0, 0, 0], "")
+    paid = model.paid()
+    assert paid.keys() >= set(numbers)
+    assert set(paid.values()) == {1}
+    return len(codes)
+
+
+@posix
+@pytest.mark.long
+def test_two_hundred_forks_pay_nothing_twice(tmp_path: Path) -> None:
+    """At random moments of runs, while requests are in flight."""
+    chance = random.Random(51)
+    assert sum(forks_in_a_run(tmp_path / str(number), chance) for number in range(67)) > 200
 
 
 # --- the budget that the workers of a machine share
