@@ -58,6 +58,10 @@ class SingleIds(NamedTuple):
         return tuple([Reference((name,), grade) for name, grade in pairs])
 
 
+_PIECE = 50_000
+"""IDs that are compared in one call of C, which Ctrl-C cannot interrupt."""
+
+
 def as_reference_ids(value: object) -> SingleIds | tuple[Reference, ...]:
     """Return distinct references, without blank ones, each with its highest grade.
 
@@ -69,7 +73,9 @@ def as_reference_ids(value: object) -> SingleIds | tuple[Reference, ...]:
         items = _one_or_many(value)
         texts = as_texts(items)
         if texts is not None:  # nearly always, and told soonest
-            names = dict.fromkeys(texts)
+            names = dict.fromkeys(texts[:_PIECE])
+            for start in range(_PIECE, len(texts), _PIECE):
+                names.update(dict.fromkeys(texts[start : start + _PIECE]))
             names.pop("", None)
             return SingleIds(tuple(names))
         references = each_of(items, _reference)
