@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from html import unescape
+from typing import TypeAlias
 
 from fullrecall.observe.step import DocumentCopy, Step
 from fullrecall.observe.words import words_of
@@ -253,34 +254,37 @@ class StepDocuments:
         Documents that another one of them contains are left out.
         """
         words = _spaced_words(text) if self.passages else ""
-        inside = {
-            own: document
+        inside = [
+            (own, document)
             for own, document in self._alike(words)
             if _NO_CHANCE <= len(own) < len(words) and own in words
-        }
-        outermost = [
-            own for own in inside if not any(own != other and own in other for other in inside)
         ]
         if not inside and self._wider is not None:
             return self._wider.standing_in(text)
-        return list(dict.fromkeys(inside[own] for own in sorted(outermost, key=words.index)))
+        outermost = dict(_outermost(inside, words))
+        return list(dict.fromkeys(outermost[own] for own in sorted(outermost, key=words.index)))
 
     def overlapping(self, text: str) -> TrackedDocument | None:
-        """Return the first document in view whose text contains this text, or is part of it."""
+        """Return the first document in view whose text contains this text, or is part of it.
+
+        A view that is certain has none if there are several, except those inside another one that
+        is a part of this text.
+        """
         if self._whole:
             return None
         words = _spaced_words(text) if self.passages else ""
-        overlapping = (each for own, each in self._alike(words) if _contains(words, own))
-        # Two are enough to know that the first is not alone: each is a search in its text.
-        first = next(overlapping, None)
-        second = next((each for each in overlapping if each is not first), None)
-        in_view = None if self._certain and second is not None else first
+        alike = ((own, each) for own, each in self._alike(words) if _contains(words, own))
+        if self._certain:
+            documents = {document for _, document in _outermost(list(alike), words)}
+            in_view = documents.pop() if len(documents) == 1 else None
+        else:
+            in_view = next((document for _, document in alike), None)
         return in_view if in_view or self._wider is None else self._wider.overlapping(text)
 
     @cached_property
-    def _variants(self) -> list[tuple[str, TrackedDocument]]:
+    def _variants(self) -> list[_Variant]:
         """The words of each text in view, and of the document that it is a copy of."""
-        variants: dict[tuple[str, TrackedDocument], None] = {}
+        variants: dict[_Variant, None] = {}
         for passage in self.passages:
             variants[passage.document.spaced_words, passage.document] = None
             if passage.text != passage.document.text:
@@ -302,7 +306,7 @@ class StepDocuments:
                 every.setdefault(run, []).append(number)
         return inner, every, short
 
-    def _alike(self, words: str) -> Iterator[tuple[str, TrackedDocument]]:
+    def _alike(self, words: str) -> Iterator[_Variant]:
         """Yield the variants that may contain these words, or be part of them, in their order.
 
         The larger text has each run inside the smaller one, even if the smaller one begins and ends
@@ -318,6 +322,8 @@ class StepDocuments:
         yield from (self._variants[number] for number in sorted(numbers))
 
 
+_Variant: TypeAlias = tuple[str, TrackedDocument]
+
 _RUN = 3
 """Words of a run."""
 
@@ -331,6 +337,16 @@ def _runs_of(words: str) -> list[str]:
 def _spaced_words(text: str) -> str:
     """Return the words of a text, one space between them, without the escapes of markup."""
     return " ".join(words_of(unescape(text) if "&" in text else text))
+
+
+def _outermost(texts: Sequence[_Variant], words: str) -> list[_Variant]:
+    """Return the texts that no other one of them contains which is a part of these words."""
+    parts = [own for own, _ in texts if own in words]
+    return [
+        (own, document)
+        for own, document in texts
+        if not any(own != part and own in part for part in parts)
+    ]
 
 
 def _contains(first: str, second: str) -> bool:

@@ -160,8 +160,16 @@ def users_in(prompt: object) -> tuple[str, ...]:
 
 
 def hands_over(output: Any) -> bool:
-    """Return whether the output of a tool sends the run to another node: LangGraph's hand-off."""
+    """Return whether the output of a tool sends the run to another node, or another agent.
+
+    LangGraph's hand-offs do the former, LlamaIndex's, in a trace, the latter.
+    """
     if isinstance(output, Mapping):
+        asked = output.get("raw_input")
+        given = asked.get("kwargs") if isinstance(asked, Mapping) else None
+        is_handoff = output.get("tool_name") == "handoff" and isinstance(given, Mapping)
+        if is_handoff and given.keys() == {"to_agent", "reason"}:
+            return True
         return {"update", "goto"} <= output.keys() and bool(output["goto"])
     return type(output).__name__ == "Command" and bool(getattr(output, "goto", None))
 
