@@ -51,15 +51,9 @@ class GivenLists:
         known_list = state.read_lists.get(id(listed))
         if known_list is not None:
             return known_list[1]
-        if not (
-            listed.certain
-            or state.has_texts_of(listed)
-            or (
-                self._answers
-                and all(self._certain.overlapping(copy.text) for copy in listed.documents)
-            )
-        ):
-            return None
+        if not (listed.certain or state.has_texts_of(listed)):
+            quoted = state.passages_in(copy.text for copy in listed.documents)
+            return tuple(quoted) or None if self._answers else None
         passages = tuple(
             passage
             for copy, nth in state.numbered(listed, self._step, self._before)

@@ -63,10 +63,10 @@ class ModelPrompts:
         shown: dict[TrackedDocument, None] = {}
         for index, piece in enumerate(prompt):
             # A conversation grows at its end: earlier messages do not change.
-            for document in self._state.standing_in(piece, again=index == len(prompt) - 1):
-                if document.origin is not None:
-                    shown[document] = None
-                    document.read_in[piece] = None
+            for passage in self._state.passages_in([piece], again=index == len(prompt) - 1):
+                if passage.document.origin is not None:
+                    shown[passage.document] = None
+                    passage.document.read_in[piece] = None
         return shown
 
 

@@ -117,11 +117,18 @@ class FlowState:
 
     def shown_in(self, texts: Iterable[str]) -> KeysView[TrackedDocument]:
         """Return the documents that any of these texts contains."""
-        return dict.fromkeys(each for text in texts for each in self.standing_in(text)).keys()
+        return dict.fromkeys(each.document for each in self.passages_in(texts)).keys()
 
-    def standing_in(self, text: str, *, again: bool = True) -> Iterator[TrackedDocument]:
-        """Yield the documents that a text contains; see `PassageIndex.found_in`."""
+    def passages_in(self, texts: Iterable[str], *, again: bool = True) -> list[DocumentText]:
+        """Return a passage of each document that any of these texts contains, in their order.
+
+        See `PassageIndex.found_in`, also for `again`.
+        """
         passages = self.documents.passages
         for passage in passages[len(self._index) :]:
             self._index.add(passage.text)
-        return (passages[number].document for number in self._index.found_in(text, again=again))
+        first: dict[TrackedDocument, DocumentText] = {}
+        for text in texts:
+            for number in self._index.found_in(text, again=again):
+                first.setdefault(passages[number].document, passages[number])
+        return list(first.values())
