@@ -10,7 +10,7 @@ from html import unescape
 from typing import TypeAlias
 
 from fullrecall.observe.step import DocumentCopy, Step
-from fullrecall.observe.words import words_of
+from fullrecall.observe.words import PassageIndex, words_of
 
 _MADE = re.compile(r"[0-9a-f]{8}(-?[0-9a-f]{4}){3}-?[0-9a-f]{12}", re.IGNORECASE)
 """An ID that frameworks give to a document that has no ID of its own."""
@@ -97,6 +97,14 @@ class TrackedDocuments:
         self._by_text: dict[str, TrackedDocument] = {}
         self._passages: dict[tuple[int, str], DocumentText] = {}
         self._first: dict[TrackedDocument, DocumentText] = {}
+        self._index = PassageIndex()
+
+    @property
+    def index(self) -> PassageIndex:
+        """The index of all passages until now, by their numbers."""
+        for passage in self.passages[len(self._index) :]:
+            self._index.add(passage.text)
+        return self._index
 
     def passage(self, copy: DocumentCopy, view: StepDocuments, nth: int = 0) -> DocumentText:
         """Return the passage that this is a copy of; `view` has the documents it may be made of.
@@ -151,7 +159,11 @@ class TrackedDocuments:
         is_whole = copy.text == passage.document.text and (copy.id is None or any(named))
         if all(named) or not is_whole:
             return (passage,)
-        return tuple(self._first[part] for part in parts)
+        return tuple(map(self.first, parts))
+
+    def first(self, document: TrackedDocument) -> DocumentText:
+        """Return the first passage of a document."""
+        return self._first[document]
 
     def is_known(self, copy: DocumentCopy) -> bool:
         """Return whether a copy is of an object that was seen before."""
@@ -191,12 +203,14 @@ class StepDocuments:
 
     def __init__(
         self,
+        known: TrackedDocuments,
         passages: Iterable[DocumentText] = (),
         wider: StepDocuments | None = None,
         *,
         certain: bool = False,
         whole: bool = False,
     ) -> None:
+        self._known = known
         self._source = passages
         self._wider = wider
         self._certain = certain
@@ -253,10 +267,10 @@ class StepDocuments:
 
         Documents that another one of them contains are left out.
         """
-        words = _spaced_words(text) if self.passages else ""
+        words = _spaced_words(text)
         inside = [
             (own, document)
-            for own, document in self._alike(words)
+            for own, document in self._alike(text)
             if _NO_CHANCE <= len(own) < len(words) and own in words
         ]
         if not inside and self._wider is not None:
@@ -272,66 +286,33 @@ class StepDocuments:
         """
         if self._whole:
             return None
-        words = _spaced_words(text) if self.passages else ""
-        alike = ((own, each) for own, each in self._alike(words) if _contains(words, own))
+        words = _spaced_words(text)
+        alike = [(own, each) for own, each in self._alike(text) if _contains(words, own)]
         if self._certain:
-            documents = {document for _, document in _outermost(list(alike), words)}
+            documents = {document for _, document in _outermost(alike, words)}
             in_view = documents.pop() if len(documents) == 1 else None
         else:
-            in_view = next((document for _, document in alike), None)
+            in_view = alike[0][1] if alike else None
         return in_view if in_view or self._wider is None else self._wider.overlapping(text)
 
-    @cached_property
-    def _variants(self) -> list[_Variant]:
-        """The words of each text in view, and of the document that it is a copy of."""
-        variants: dict[_Variant, None] = {}
-        for passage in self.passages:
-            variants[passage.document.spaced_words, passage.document] = None
-            if passage.text != passage.document.text:
-                variants[passage.spaced_words, passage.document] = None
-        return list(variants)
+    def _alike(self, text: str) -> list[_Variant]:
+        """Return the words of the passages in view that share a run of words with a text."""
+        if not (text and self.passages):
+            return []
+        sharing = sorted(self._numbers.intersection(self._known.index.sharing(text)))
+        alike = map(self._known.passages.__getitem__, sharing)
+        return [(each.spaced_words, each.document) for each in alike]
 
     @cached_property
-    def _runs(self) -> tuple[dict[str, list[int]], dict[str, list[int]], list[int]]:
-        """The variants by a run of words inside them, by every run, and those without any."""
-        inner: dict[str, list[int]] = {}
-        every: dict[str, list[int]] = {}
-        short: list[int] = []
-        for number, (words, _) in enumerate(self._variants):
-            runs = _runs_of(words)
-            short += [] if runs[1:-1] else [number]
-            for run in runs[1:-1][:1]:
-                inner.setdefault(run, []).append(number)
-            for run in dict.fromkeys(runs):
-                every.setdefault(run, []).append(number)
-        return inner, every, short
-
-    def _alike(self, words: str) -> Iterator[_Variant]:
-        """Yield the variants that may contain these words, or be part of them, in their order.
-
-        The larger text has each run inside the smaller one, even if the smaller one begins and ends
-        within a word. So variants without a shared run are skipped, unless a text is too short.
-        """
-        runs = _runs_of(words)
-        if not runs[1:-1]:
-            yield from self._variants
-            return
-        inner, every, short = self._runs
-        numbers = {*short, *every.get(runs[1], ())}
-        numbers.update(number for run in dict.fromkeys(runs) for number in inner.get(run, ()))
-        yield from (self._variants[number] for number in sorted(numbers))
+    def _numbers(self) -> set[int]:
+        """The numbers of the passages in view, and of those that their documents had first."""
+        first = self._known.first
+        return {
+            number for each in self.passages for number in (each.number, first(each.document).number)
+        }
 
 
 _Variant: TypeAlias = tuple[str, TrackedDocument]
-
-_RUN = 3
-"""Words of a run."""
-
-
-def _runs_of(words: str) -> list[str]:
-    """Return each run of words, one space between them."""
-    listed = words.split(" ")
-    return [" ".join(listed[at : at + _RUN]) for at in range(len(listed) - _RUN + 1)]
 
 
 def _spaced_words(text: str) -> str:

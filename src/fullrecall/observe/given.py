@@ -23,8 +23,10 @@ class GivenLists:
         self._is_reader = self._answers and not any(over.retrieves for over in above)
         # Generators: few steps are given a copy that needs a view, and agents have many lists.
         in_use = (handed for handed in scope.lists() if not handed.replaced)
-        self._before = StepDocuments(passages_of(in_use), StepDocuments(passages_of(scope.lists())))
-        self._certain = StepDocuments(passages_of(scope.lists()), certain=True)
+        known, all_lists = state.documents, scope.lists
+        wider = StepDocuments(known, passages_of(all_lists()))
+        self._before = StepDocuments(known, passages_of(in_use), wider)
+        self._certain = StepDocuments(known, passages_of(all_lists()), certain=True)
 
     def lists(self, caller: OpenStep | None) -> list[TrackedList]:
         """Return the lists after all passes; `caller` is the caller as it is now."""

@@ -21,11 +21,12 @@ class ReturnedLists:
         self._bucket = opened.bucket
         self._idle = idle
         given, inside = list(passages_of(opened.given)), list(passages_of(opened.bucket.lists))
-        self._view = StepDocuments([*given, *inside])
+        self._view = StepDocuments(state.documents, [*given, *inside])
         self._given = {*documents_in(given)}
         self._handled = self._given.union(documents_in(inside))
         # Texts that were retrieved before may have been stored again, and got new IDs there.
-        self._stored = StepDocuments(passages_of(scope.lists()), whole=True)
+        known = state.documents
+        self._stored = StepDocuments(known, passages_of(scope.lists()), whole=True)
         self._is_search = state.stores and step.retrieves and not self._view.passages
 
     def lists(self) -> Iterator[TrackedList]:

@@ -16,7 +16,6 @@ from fullrecall.observe.documents import (
 from fullrecall.observe.handed import Bucket, HandedList, Signature
 from fullrecall.observe.step import DocumentCopy, DocumentList, Step
 from fullrecall.observe.tree import Tree
-from fullrecall.observe.words import PassageIndex
 
 LinksOf: TypeAlias = Callable[[DocumentCopy], Collection[str]]
 """Returns the IDs of other documents that a document names."""
@@ -46,7 +45,6 @@ class FlowState:
         self.united: set[Signature] = set()
         self.read_lists: dict[int, tuple[DocumentList, tuple[DocumentText, ...]]] = {}
         self._links_of = links_of
-        self._index = PassageIndex()
 
     def put(self, handed: HandedList, bucket: Bucket) -> None:
         """Lay down a list that was made now."""
@@ -124,11 +122,9 @@ class FlowState:
 
         See `PassageIndex.found_in`, also for `again`.
         """
-        passages = self.documents.passages
-        for passage in passages[len(self._index) :]:
-            self._index.add(passage.text)
+        index, passages = self.documents.index, self.documents.passages
         first: dict[TrackedDocument, DocumentText] = {}
         for text in texts:
-            for number in self._index.found_in(text, again=again):
+            for number in index.found_in(text, again=again):
                 first.setdefault(passages[number].document, passages[number])
         return list(first.values())

@@ -72,6 +72,17 @@ class PassageIndex:
         self._found[text] = (len(self), tuple(numbers))
         return tuple(numbers)
 
+    def sharing(self, text: str) -> Iterable[int]:
+        """Return the numbers of the passages of which a text contains a window.
+
+        A part of a passage contains one if it is twice as long; shorter texts share any passage.
+        """
+        forms = [words_of(form) for form in (text, *unescaped(text))]
+        if len(forms[0]) < 2 * _window(forms[0]):
+            return range(len(self))
+        windows = {window for words in forms for _, window in self._matches(words)}
+        return {number for window in windows for number in self._windows[window]}
+
     def _standing_in(self, text: str) -> Iterator[int]:
         words = words_of(text)
         first: dict[tuple[str, ...], int] = {}
