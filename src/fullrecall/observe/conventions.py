@@ -46,7 +46,6 @@ OUTPUT = (
     "output.value",
     "mlflow.spanOutputs",
     "langfuse.observation.output",
-    "weave.output",
 )
 QUERY = ("reranker.query", "gen_ai.retrieval.query.text")
 TOOL = ("tool.name", "gen_ai.tool.name")

@@ -38,11 +38,6 @@ class TrackedDocument:
         self.from_outside = False
         self.read_in: dict[str, None] = {}
 
-    @cached_property
-    def spaced_words(self) -> str:
-        """Its words, one space between them."""
-        return _spaced_words(self.text)
-
     def also_known_as(self, copy: DocumentCopy) -> None:
         """Note another ID: the first ID is shown, unless this copy's text is longer."""
         if copy.id is None or copy.id in self.ids:
@@ -179,7 +174,7 @@ class TrackedDocuments:
         if document is not None and (
             copy.text == document.text
             or copy.id in document.ids
-            or _contains(_spaced_words(copy.text), document.spaced_words)
+            or _contains(*map(_spaced_words, (copy.text, document.text)))
         ):
             return document
         if copy.id is not None:

@@ -11,7 +11,7 @@ from typing import Any
 from fullrecall._util.dataframes import is_missing, plain_value
 from fullrecall._util.values import shown
 from fullrecall.errors import InputError
-from fullrecall.observe.span import Span, error_of, flat, of_sdk, parsed
+from fullrecall.observe.span import Span, below, error_of, flat, of_sdk, parsed
 
 RESOURCE_SPANS = "resourceSpans"
 """The key by which an object of OTLP JSON is known."""
@@ -39,9 +39,14 @@ _TIME = ("{}_time_unix_nano", "{}TimeUnixNano", "{}_time_ns", "{}Time", "{}ed_at
 _STATUS = ("status_code", "status.code", "level", "status")
 _MESSAGE = ("status_message", "status.message", "statusMessage", "exception")
 
-_LANGFUSE = {f"langfuse.observation.{name}": name for name in ("type", "input", "output")}
-_WEAVE = {"weave.inputs": "inputs", "weave.output": "output"}
-"""Attributes of rows that are not spans of OpenTelemetry, each with its column's name."""
+_COLUMNS = {
+    "span_kind": "openinference.span.kind",
+    "type": "langfuse.observation.type",
+    "input": "langfuse.observation.input",
+    "inputs": "weave.inputs",
+    "output": "langfuse.observation.output",
+}
+"""Columns of Phoenix, Langfuse and Weave, by the attribute that has the same in other spans."""
 
 _LANGFUSE_TYPES = frozenset(
     "agent chain embedding evaluator event generation guardrail retriever span tool".split()
@@ -80,7 +85,7 @@ def is_span_row(row: object) -> bool:
         or ("context" in row and "attributes" in row)
         or _spans_inside(row) is not None
         or _is_observation(row)
-        or _is_call(row)
+        or {"op_name", "id", "trace_id", "inputs"} <= row.keys()  # a call of Weave
     )
 
 
@@ -106,79 +111,54 @@ def _is_observation(row: Mapping[Any, Any]) -> bool:
     return is_known and all(isinstance(each, str) for each in ids)
 
 
-def _is_call(row: Mapping[Any, Any]) -> bool:
-    """Return whether a row is a call of Weave: an op, its ID, that of its trace, and its inputs."""
-    names = ("op_name", "id", "trace_id")
-    return "inputs" in row and all(isinstance(row.get(name), str) for name in names)
-
-
 def _span_of(item: Mapping[Any, Any]) -> Span:
     """Return one row or object as a span; raise `InputError` for one without the IDs of one."""
     row = {str(name): value for name, value in item.items()}
     for holder in ("context", "status"):
         if isinstance(nested := row.get(holder), Mapping):
             row |= {f"{holder}.{name}": value for name, value in nested.items()}
-    own_columns: Mapping[str, str] = {}
-    if _is_observation(row):
-        own_columns = _LANGFUSE
-    elif _is_call(row):
-        own_columns, row = _WEAVE, _named_call(row)
-    elif not any(name in row for name in _SPAN_ID[:3]):
+    if not (is_span_row(row) or any(name in row for name in _SPAN_ID[:3])):
         names = ", ".join(map(repr, list(row)[:8])) or "nothing"
         raise InputError(f"{_FORMS}, got an object with {names}")
     events = tuple(
         (str(event.get("name", "")), _key_values(event.get("attributes")))
         for event in _mappings(plain_value(row.get("events")))
     )
+    name = str(_first(row, _NAME) or "span")
+    if name.startswith(_OP):
+        name = name.rpartition("/")[2].partition(":")[0]
     parent, flags = _first(row, _PARENT_ID), _whole(row.get("flags"))
     code = str(_first(row, _STATUS)).upper().rpartition("_")[2]
-    raised = own_columns is _WEAVE and not is_missing(row.get("exception"))
-    failed = raised or code in ("ERROR", "2")
+    failed = code in ("ERROR", "2") or not is_missing(row.get("exception"))
     return Span(
         trace_id=_own_id(_first(row, _TRACE_ID)),
         span_id=_own_id(_first(row, _SPAN_ID)),
         parent_id=_own_id(parent) if parent else None,
         remote_parent=bool(flags & _KNOWS_REMOTE and flags & _REMOTE),
-        name=str(_first(row, _NAME) or "span"),
-        attributes=_attributes(row, own_columns),
+        name=name,
+        attributes=_attributes(row),
         events=events,
-        error=error_of(_first(row, _MESSAGE), events) if failed else None,
+        error=error_of(parsed(_first(row, _MESSAGE)), events) if failed else None,
         start=_nanoseconds(row, "start"),
         end=_nanoseconds(row, "end"),
         dropped=_whole(row.get("droppedAttributesCount")),
     )
 
 
-def _named_call(row: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a call of Weave: its op without the address, its exception in a line."""
-    output, problem = plain_value(row.get("output")), parsed(row.get("exception"))
-    if isinstance(output, Mapping) and isinstance(output.get("outputs"), Mapping):
-        output = output["outputs"]  # a run of LangChain
-    if isinstance(problem, Mapping):
-        parts = (problem.get(name) for name in ("type", "message"))
-        problem = ": ".join(str(part) for part in parts if part)
-    name = str(_first(row, _NAME)).rpartition("/")[2].partition(":")[0]
-    return {**row, "output": output, "exception": problem, "display_name": name}
+_OP = "weave:///"
+"""The beginning of the address of an op of Weave, which ends with its name and its version."""
 
 
-def _attributes(row: Mapping[str, Any], own_columns: Mapping[str, str]) -> dict[str, Any]:
+def _attributes(row: Mapping[str, Any]) -> dict[str, Any]:
     """Return the attributes of a row under dotted names, those in columns of their own too."""
-    payload = parsed(_first(row, ("attributes", "metadata") if own_columns else ("attributes",)))
-    attributes = flat(_key_values(payload))
-    columns = {
-        name.removeprefix("attributes."): plain_value(value)
-        for name, value in row.items()
-        if name.startswith("attributes.") and not is_missing(value)
-    }
-    attributes |= flat(columns)
-    for attribute, name in own_columns.items():
-        value = plain_value(row.get(name))
-        if not is_missing(value):
-            text = value if isinstance(value, str) else json.dumps(value, default=str)
-            attributes[attribute] = text
-    if isinstance(row.get("span_kind"), str):
-        attributes.setdefault("openinference.span.kind", row["span_kind"])
-    return attributes
+    attributes = flat(_key_values(parsed(_first(row, ("attributes", "metadata")))))
+    values = {n: plain_value(value) for n, value in row.items() if not is_missing(value)}
+    attributes |= flat(dict(below(values, "attributes")))
+    output = values.get("output")
+    if isinstance(output, Mapping) and isinstance(output.get("outputs"), Mapping):
+        values["output"] = output["outputs"]  # a run of LangChain, in Weave
+    own = {attribute: values[name] for name, attribute in _COLUMNS.items() if name in values}
+    return {**own, **attributes}
 
 
 def _first(row: Mapping[Any, Any], names: Sequence[str]) -> Any:

@@ -67,13 +67,14 @@ def of_sdk(span: Any) -> Span:
 
 
 def error_of(description: object, events: Iterable[tuple[str, Mapping[str, Any]]]) -> str:
-    """Return why a span failed, in one line."""
+    """Return why a span failed, in one line; `description` may be an exception with its type."""
     from fullrecall.observe import brief  # a file of samples needs no more than this module's names
 
     text = description if isinstance(description, str) else ""
     if not text.strip():
         raised = next((fields for name, fields in events if name == "exception"), {})
-        parts = (raised.get("exception.type"), raised.get("exception.message"))
+        fields = description if isinstance(description, Mapping) else dict(below(raised, "exception"))
+        parts = (fields.get("type"), fields.get("message"))
         text = ": ".join(str(part) for part in parts if part) or "the span failed"
     return brief(text)
 
@@ -128,3 +129,14 @@ def below(attributes: Mapping[str, Any], prefix: str) -> Iterator[tuple[str, Any
     for name, value in attributes.items():
         if name.startswith(start):
             yield name[len(start) :], value
+
+
+def numbered(attributes: Mapping[str, Any], prefix: str, kind: str) -> dict[int, dict[str, Any]]:
+    """Return the fields of attributes such as `PREFIX.0.KIND.id`, by their numbers, in order."""
+    fields: dict[int, dict[str, Any]] = {}
+    for name, value in below(attributes, prefix):
+        position, _, field_name = name.partition(".")
+        if position.isdigit():
+            own = fields.setdefault(int(position), {})
+            own[field_name.removeprefix(f"{kind}.")] = value
+    return dict(sorted(fields.items()))

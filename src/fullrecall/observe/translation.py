@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from math import isfinite
 from typing import Any
 
 from fullrecall.observe import (
@@ -25,10 +24,10 @@ from fullrecall.observe.messages import (
     question_of,
     users_in,
 )
-from fullrecall.observe.span import Span, below, left_early, parsed
+from fullrecall.observe.span import Span, below, left_early, numbered, parsed
 from fullrecall.observe.values import NO_CONTENTS
 from fullrecall.samples.context import Context
-from fullrecall.samples.hits import contexts_of
+from fullrecall.samples.hits import context_of, contexts_of
 from fullrecall.samples.identifiers import as_id
 
 # The SDK's default is 128: LangChain's spans of 63 documents lose every ID, without a word.
@@ -192,10 +191,7 @@ class _Translation:
 
     def _asked(self) -> tuple[str, ...]:
         """Return the messages of users that a model was sent."""
-        messages: dict[str, dict[str, Any]] = {}
-        for name, value in below(self._span.attributes, conventions.INPUT_MESSAGES):
-            position, _, field = name.partition(".")
-            messages.setdefault(position, {})[field.removeprefix("message.")] = value
+        messages = numbered(self._span.attributes, conventions.INPUT_MESSAGES, "message")
         return users_in([*messages.values()])
 
     # Output
@@ -277,35 +273,26 @@ def _single_documents(
     span: Span, prefix: str
 ) -> tuple[tuple[DocumentCopy, ...] | None, str | None]:
     """Return the documents in attributes of their own, and why they are not all."""
-    fields: dict[int, dict[str, Any]] = {}
-    for name, value in below(span.attributes, prefix):
-        position, _, field = name.partition(".")
-        if position.isdigit():
-            fields.setdefault(int(position), {})[field.removeprefix("document.")] = value
+    fields = numbered(span.attributes, prefix, "document")
     if not fields:
         empty = span.attributes.get(prefix)
         return (() if isinstance(empty, (list, tuple)) and not empty else None), None
-    copies = tuple(
-        copy
-        for position in sorted(fields)
-        if (copy := _single_document(fields[position])) is not None
-    )
+    copies = tuple(copy for each in fields.values() if (copy := _single_document(each)) is not None)
     if len(copies) != max(fields) + 1:
         return copies, f"some of its {max(fields) + 1} documents are missing: {_COUNT_LIMIT}"
     return copies, None
 
 
 def _single_document(fields: Mapping[str, Any]) -> DocumentCopy | None:
-    text, own_id, score = (fields.get(name) for name in ("content", "id", "score"))
     metadata = parsed(fields.get("metadata"))
     if not isinstance(metadata, Mapping):
         metadata = dict(below(fields, "metadata"))  # Phoenix keeps it as a struct
-    document_id, text = _as_id(own_id), text if isinstance(text, str) else None
-    if document_id is None and text is None:
+    row = {name: fields.get(name) for name in ("content", "score")}
+    try:
+        context = context_of({**row, "id": _as_id(fields.get("id")), "metadata": metadata})
+    except ValueError:
         return None
-    is_score = isinstance(score, (int, float)) and not isinstance(score, bool) and isfinite(score)
-    context = Context(text, id=document_id, score=score if is_score else None, metadata=metadata)
-    return DocumentCopy(0, document_id, text or "", context)
+    return DocumentCopy(0, context.id, context.text or "", context)
 
 
 def _united(copy: DocumentCopy, other: DocumentCopy) -> DocumentCopy:
