@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import json
 from typing import Any
 
@@ -510,24 +509,6 @@ def test_a_record_comes_back_from_a_file(program: Any, docs: Any) -> None:
     plain = json.loads(json.dumps(record.to_dict()))
     assert Retrieval.from_dict(plain) == record
     assert [context["id"] for context in plain["dropped"]] == ["b"]
-
-
-@pytest.mark.parametrize("rooted", [True, False])
-def test_one_retriever_is_the_general_way_made_short(
-    program: Any, docs: Any, *, rooted: bool
-) -> None:
-    """A step beside it without output takes the general way, which gives the same record."""
-    records = []
-    for beside in (False, True):
-        each = type(program)()
-        with each.call() if rooted else contextlib.nullcontext() as call:
-            if beside:
-                each.function("note", "q", None)
-            found = each.retrieve(docs["b"], docs["a"], docs["c"])
-            if rooted:
-                call.returns(found)
-        records.append(each.retrieval(response="x"))
-    assert records[0] == records[1]
 
 
 def test_a_reference_may_name_any_id_of_a_document(program: Any, docs: Any) -> None:

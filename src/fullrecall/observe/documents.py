@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from html import unescape
@@ -303,7 +303,9 @@ class StepDocuments:
         """The numbers of the passages in view, and of those that their documents had first."""
         first = self._known.first
         return {
-            number for each in self.passages for number in (each.number, first(each.document).number)
+            number
+            for each in self.passages
+            for number in (each.number, first(each.document).number)
         }
 
 

@@ -76,21 +76,21 @@ class _DocumentFlow:
         """Follow the end of a step."""
         opened = self._opened.pop(step.id)
         scope = self._scope(step)
-        if opened.bucket.lists:
+        if opened.lists:
             self.state.touched.add(step.id)
         if step.task is not None:
             self._attempts[step.task] = [
-                handed for handed in opened.bucket.lists if not self._in_inner_task(handed, step)
+                handed for handed in opened.lists if not self._in_inner_task(handed, step)
             ]
         if step.id in self._lost:
-            for handed in opened.bucket.lists:
+            for handed in opened.lists:
                 handed.replaced = True
         else:
             lists = []
             if step.returned:
                 lists = [*ReturnedLists(self.state, opened, scope, self._idle).lists()]
             HandingOn(self.state, opened, lists, scope).settle()
-        scope.buckets[0].take_over(opened.bucket)
+        (self._caller(step) or self.state.outermost).take_over(opened)
 
     def _in_inner_task(self, handed: HandedList, step: Step) -> bool:
         """Return whether a task of a graph within a task made a list; it may outlast the attempt.
@@ -103,7 +103,7 @@ class _DocumentFlow:
     def leave_open(self) -> None:
         """Hand on the lists of the steps that have not ended."""
         for opened in self._opened.values():
-            self.state.bucket.take_over(opened.bucket)
+            self.state.outermost.take_over(opened)
 
     def _caller(self, step: Step) -> OpenStep | None:
         caller = self.state.tree.parent(step)
@@ -111,4 +111,5 @@ class _DocumentFlow:
 
     def _scope(self, step: Step) -> Scope:
         opened = (self._opened.get(over.id) for over in self.state.tree.above(step))
-        return Scope([*(each.bucket for each in opened if each is not None), self.state.bucket])
+        holders = [*(each for each in opened if each is not None), self.state.outermost]
+        return Scope(holders, self.state.lists)

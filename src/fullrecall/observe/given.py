@@ -79,8 +79,7 @@ class GivenLists:
                 if passage.document.origin is None:
                     self._state.retrieve(passage, caller.step)
             if each.passages:
-                handed = HandedList(each.passages, caller.step, each.path)
-                self._state.put(handed, self._scope.buckets[0])
+                self._scope.put(HandedList(each.passages, caller.step, each.path))
 
     def _note_outside(self, listed: TrackedList) -> None:
         """Note documents that are answered from and that no step returned: a store had them."""
@@ -126,7 +125,7 @@ class GivenLists:
         ):
             united = HandedList(own.passages, self._step, own.path)
             united.take(parts)
-            state.put(united, self._scope.buckets[0])
+            self._scope.put(united)
 
     def _tool_around(self, step: Step) -> Step | None:
         """Return the tool that a step is, or that called it."""

@@ -46,6 +46,7 @@ class HandedList:
     - `unexplained`: it took no list's place, though its step retrieves no documents: the lists that
       it was made of went past the record.
     - `beside`: the ID of the last step that returned it, alone or beside other lists.
+    - `holder`: the innermost open step that it was made in or below.
     """
 
     passages: tuple[DocumentText, ...]
@@ -58,6 +59,7 @@ class HandedList:
     taken: list[HandedList] = field(default_factory=list)
     answered_in: list[Hashable] = field(default_factory=list)
     beside: Hashable = None
+    holder: OpenStep | None = None
     documents: frozenset[TrackedDocument] = field(init=False)
     signature: Signature = field(init=False)
 
@@ -89,41 +91,41 @@ def sourced(passages: Iterable[DocumentText]) -> tuple[DocumentText, ...]:
     return tuple(passage for passage in passages if passage.document.origin is not None)
 
 
-class Bucket:
-    """The lists made at or below one step that is still open, in the order of their making."""
+@dataclass(slots=True, eq=False)
+class OpenStep:
+    """A step that has begun: the lists that it was given, and those made inside of it so far."""
+
+    step: Step
+    given: list[TrackedList] = field(default_factory=list)
+    lists: list[HandedList] = field(default_factory=list)
+
+    def take_over(self, other: OpenStep) -> None:
+        """Lay down all lists of a step that has ended."""
+        for handed in other.lists:
+            handed.holder = self
+        self.lists += other.lists
+
+
+class ListsByDocument:
+    """The lists of a record by each document that they have; `signatures` are those of all."""
 
     def __init__(self) -> None:
-        self.lists: list[HandedList] = []
+        self.signatures: set[Signature] = set()
         self._in_use: dict[TrackedDocument, list[HandedList]] = {}
         self._replaced: dict[TrackedDocument, list[HandedList]] = {}
 
-    def put(self, handed: HandedList) -> None:
-        """Lay down a list."""
-        self.lists.append(handed)
-        self._note(handed)
-
-    def _note(self, handed: HandedList) -> None:
+    def add(self, handed: HandedList) -> None:
+        """Add a list that is in use."""
+        self.signatures.add(handed.signature)
         for document in handed.documents:
             self._in_use.setdefault(document, []).append(handed)
 
-    def take_over(self, other: Bucket) -> None:
-        """Lay down all lists of the bucket of a step that has ended."""
-        if not self.lists:
-            self.lists, self._in_use, self._replaced = other.lists, other._in_use, other._replaced
-            return
-        self.lists.extend(other.lists)
-        for own, new in ((self._in_use, other._in_use), (self._replaced, other._replaced)):
-            for document, lists in new.items():
-                own.setdefault(document, []).extend(lists)
-
     def in_use(self, document: TrackedDocument) -> list[HandedList]:
         """Return the lists with this document that are not replaced."""
-        lists = self._in_use.get(document)
-        if not lists:
-            return []
-        if any(handed.replaced for handed in lists):
+        lists = self._in_use.get(document, [])
+        gone = [handed for handed in lists if handed.replaced]
+        if gone:
             # Looked at no more: a graph that loops replaces its list at each step.
-            gone = [handed for handed in lists if handed.replaced]
             lists = [handed for handed in lists if not handed.replaced]
             self._in_use[document] = lists
             self._replaced.setdefault(document, []).extend(gone)
@@ -134,39 +136,42 @@ class Bucket:
         self.in_use(document)
         return [handed for handed in self._replaced.get(document, ()) if handed.replaced]
 
-    def revive(self, handed: HandedList) -> None:
-        """Bring a replaced list back into use."""
-        handed.replaced = handed.set_aside = False
-        self._note(handed)
-
-
-@dataclass(slots=True)
-class OpenStep:
-    """A step that has begun: the lists that it was given, and those made inside of it so far."""
-
-    step: Step
-    given: list[TrackedList]
-    bucket: Bucket = field(default_factory=Bucket)
-
 
 class Scope:
-    """The buckets that a step can reach: its own, its caller's, and so on outward."""
+    """The lists that a step can reach: those of its caller, of the caller's caller, and so on."""
 
-    def __init__(self, buckets: Sequence[Bucket]) -> None:
-        self.buckets = buckets
+    def __init__(self, holders: Sequence[OpenStep], known: ListsByDocument) -> None:
+        self._holders = holders
+        self._known = known
 
     def lists(self) -> Iterator[HandedList]:
         """Yield every list in reach."""
-        for bucket in self.buckets:
-            yield from bucket.lists
+        return (handed for holder in self._holders for handed in holder.lists)
+
+    def put(self, handed: HandedList, holder: OpenStep | None = None) -> None:
+        """Lay down a list that was made now: in this step, by default in the nearest caller."""
+        handed.holder = holder or self._holders[0]
+        handed.holder.lists.append(handed)
+        self._known.add(handed)
 
     def nearest(self, document: TrackedDocument) -> list[HandedList]:
         """Return the lists in use with this document, of the nearest caller that has any."""
-        for bucket in self.buckets:
-            lists = bucket.in_use(document)
+        in_use = self._known.in_use(document)
+        for holder in self._holders if in_use else ():
+            lists = [handed for handed in in_use if handed.holder is holder]
             if lists:
                 return lists
         return []
+
+    def replaced(self, document: TrackedDocument) -> list[HandedList]:
+        """Return the lists in reach with this document that another one replaced."""
+        lists = self._known.replaced(document)
+        return [each for holder in self._holders for each in lists if each.holder is holder]
+
+    def revive(self, handed: HandedList) -> None:
+        """Bring a replaced list back into use."""
+        handed.replaced = handed.set_aside = False
+        self._known.add(handed)
 
     def nearest_of_all(self, documents: Iterable[TrackedDocument]) -> Iterator[HandedList]:
         """Yield the nearest lists in use of each document, each list once."""
@@ -187,7 +192,6 @@ class Scope:
         for document in documents:
             if signature is None and self.nearest(document):
                 continue
-            for bucket in self.buckets:
-                for handed in bucket.replaced(document):
-                    if handed.set_aside and signature in (None, handed.signature):
-                        bucket.revive(handed)
+            for handed in self.replaced(document):
+                if handed.set_aside and signature in (None, handed.signature):
+                    self.revive(handed)

@@ -30,10 +30,10 @@ class HandingOn:
     ) -> None:
         self._state = state
         self._step = opened.step
-        self._bucket = opened.bucket
+        self._opened = opened
         self._groups = groups
         self._scope = scope
-        self._inside = [handed for handed in opened.bucket.lists if not handed.replaced]
+        self._inside = [handed for handed in opened.lists if not handed.replaced]
         self._given = [TrackedList(g.path, sourced(g.passages)) for g in opened.given]
 
     def settle(self) -> None:
@@ -74,10 +74,10 @@ class HandingOn:
                     fresh[signature] = group
             elif signature in inside:
                 fresh[signature] = group  # a retriever of retrievers is a stage of its own
-            elif signature in signatures and signature in self._state.signatures:
+            elif signature in signatures and signature in self._state.lists.signatures:
                 carried = True  # a graph's state: a node returns keys that it did not touch
                 self._scope.take_up([group.passages[0].document], signature)
-            elif signature in self._state.signatures:
+            elif signature in self._state.lists.signatures:
                 if self._is_in_use(group):
                     carried = True  # it went past the record, as in a state that steps share
                 else:
@@ -203,7 +203,7 @@ class HandingOn:
             rest = HandedList(tuple(left), self._step, ())
             rest.take([handed])
             if left:
-                self._state.put(rest, self._bucket)
+                self._scope.put(rest, self._opened)
 
     def _set_aside_unanswered(self, lists: list[HandedList]) -> None:
         """Set aside the lists that no step answered from, no model read, and no text quotes."""
@@ -219,7 +219,7 @@ class HandingOn:
                 each for each in replaced if not handed.documents.isdisjoint(each.documents)
             )
             handed.unexplained = not (handed.taken or handed.step.kind in SOURCES)
-            self._state.put(handed, self._bucket)
+            self._scope.put(handed, self._opened)
         gone = set(replaced)
         heirs = new_lists or [
             each for each in self._inside if not each.replaced and each not in gone

@@ -167,9 +167,8 @@ def hands_over(output: Any) -> bool:
     if isinstance(output, Mapping):
         asked = output.get("raw_input")
         given = asked.get("kwargs") if isinstance(asked, Mapping) else None
-        is_handoff = output.get("tool_name") == "handoff" and isinstance(given, Mapping)
-        if is_handoff and given.keys() == {"to_agent", "reason"}:
-            return True
+        if output.get("tool_name") == "handoff" and isinstance(given, Mapping):
+            return given.keys() == {"to_agent", "reason"}
         return {"update", "goto"} <= output.keys() and bool(output["goto"])
     return type(output).__name__ == "Command" and bool(getattr(output, "goto", None))
 

@@ -74,15 +74,10 @@ def _revive(
     missing: dict[TrackedDocument, None], shown: dict[TrackedDocument, None], scope: Scope
 ) -> None:
     """Bring replaced lists that a prompt shows back into use, the largest shown share first."""
-    candidates = {
-        handed: bucket
-        for bucket in scope.buckets
-        for document in missing
-        for handed in bucket.replaced(document)
-    }
+    candidates = dict.fromkeys(each for document in missing for each in scope.replaced(document))
     left = set(missing)
     for handed in sorted(candidates, key=lambda each: -each.share_of(shown)):
         if not left.isdisjoint(handed.documents):
-            candidates[handed].revive(handed)
+            scope.revive(handed)
             handed.read = True
             left -= handed.documents

@@ -38,36 +38,6 @@ _DEPTH = 100
 """Stages that took one another; deeper stages are left out."""
 
 
-def of_one_retriever(
-    steps: Sequence[Step], root: Hashable | None, response: str | None, make: ContextMaker
-) -> Retrieval | None:
-    """Return the retrieval of one retriever, if the call handed on just its list; else None.
-
-    It equals the retrieval of `Record`, at a third of the cost: most calls are of this kind.
-    """
-    if not 0 < len(steps) < 3 or (len(steps) == 2) != (steps[0].id == root):  # noqa: PLR2004
-        return None
-    step = steps[-1]
-    for each in steps:
-        if each.given or each.error or each.ended is None or len(each.returned) != 1:
-            return None
-    ((path, copies, certain, _),) = step.returned
-    first_path, first, *_ = steps[0].returned[0]
-    if not step.retrieves or not certain or path or first_path or first != copies:
-        return None
-    if len({(copy.id, copy.text) for copy in copies}) < len(copies):
-        return None
-    contexts = tuple([make(copy, copy.id) for copy in copies])
-    return Retrieval(
-        contexts,
-        calls=(Call(step.name, step.query, contexts),),
-        response=response,
-        retrieved=contexts,
-        call_numbers=(1,) * len(contexts),
-        seconds=(step.seconds,) * len(contexts),
-    )
-
-
 class Record:
     """The retrieved, kept, and read contexts of one call, from its steps."""
 
@@ -95,7 +65,7 @@ class Record:
         self._contexts: dict[int, Context] = {}
         kept = [
             each
-            for each in self._flow.bucket.lists
+            for each in self._flow.outermost.lists
             if (not each.replaced if answering is None else answering in each.answered_in)
         ]
         self._parts: dict[Hashable, list[HandedList]] = {}

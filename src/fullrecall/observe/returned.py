@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Hashable, Iterator, Sequence
 
 from fullrecall.observe.documents import DocumentText, StepDocuments, documents_in, is_made
-from fullrecall.observe.handed import Bucket, OpenStep, Scope, TrackedList, passages_of, sourced
+from fullrecall.observe.handed import HandedList, OpenStep, Scope, TrackedList, passages_of, sourced
 from fullrecall.observe.state import FlowState
 from fullrecall.observe.step import HITS, ROWS, DocumentCopy, DocumentList
 
@@ -18,9 +18,9 @@ class ReturnedLists:
     ) -> None:
         self._state = state
         self._step = step = opened.step
-        self._bucket = opened.bucket
+        self._inside = opened.lists
         self._idle = idle
-        given, inside = list(passages_of(opened.given)), list(passages_of(opened.bucket.lists))
+        given, inside = list(passages_of(opened.given)), list(passages_of(opened.lists))
         self._view = StepDocuments(state.documents, [*given, *inside])
         self._given = {*documents_in(given)}
         self._handled = self._given.union(documents_in(inside))
@@ -44,7 +44,7 @@ class ReturnedLists:
             stored_again = self._is_search and bool(passages) and not are_new
             if passages:
                 self._state.touched.add(self._step.id)
-            for each in _answers(passages, self._bucket) if listed.hits else [passages]:
+            for each in _answers(passages, self._inside) if listed.hits else [passages]:
                 if each or not listed.documents:
                     yield TrackedList(() if rows else listed.path, each, stored_again=stored_again)
 
@@ -118,7 +118,9 @@ class ReturnedLists:
         )
 
 
-def _answers(hits: tuple[DocumentText, ...], bucket: Bucket) -> Sequence[tuple[DocumentText, ...]]:
+def _answers(
+    hits: tuple[DocumentText, ...], inside: Sequence[HandedList]
+) -> Sequence[tuple[DocumentText, ...]]:
     """Return hits as one list; each alone if each was returned so, for several queries."""
-    returned = {handed.signature for handed in bucket.lists}
+    returned = {handed.signature for handed in inside}
     return [(hit,) for hit in hits] if {(hit.number,) for hit in hits} <= returned else [hits]

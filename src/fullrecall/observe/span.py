@@ -73,7 +73,9 @@ def error_of(description: object, events: Iterable[tuple[str, Mapping[str, Any]]
     text = description if isinstance(description, str) else ""
     if not text.strip():
         raised = next((fields for name, fields in events if name == "exception"), {})
-        fields = description if isinstance(description, Mapping) else dict(below(raised, "exception"))
+        fields = (
+            description if isinstance(description, Mapping) else dict(below(raised, "exception"))
+        )
         parts = (fields.get("type"), fields.get("message"))
         text = ": ".join(str(part) for part in parts if part) or "the span failed"
     return brief(text)

@@ -13,7 +13,7 @@ from fullrecall.observe.documents import (
     TrackedDocuments,
     is_made,
 )
-from fullrecall.observe.handed import Bucket, HandedList, Signature
+from fullrecall.observe.handed import ListsByDocument, OpenStep, Signature
 from fullrecall.observe.step import DocumentCopy, DocumentList, Step
 from fullrecall.observe.tree import Tree
 
@@ -24,32 +24,28 @@ LinksOf: TypeAlias = Callable[[DocumentCopy], Collection[str]]
 class FlowState:
     """The state of a record at one moment.
 
-    - `bucket`: every list that was handed out of the outermost steps, replaced ones too.
+    - `outermost`: holds every list that was handed out of the outermost steps, replaced ones too.
+    - `lists`: all lists by their documents.
     - `retrieved`: the passages that sources returned, in the order in which they came.
     - `touched`: the IDs of the steps that documents passed through.
     - `doubt`: why it is unknown which documents some step had; None without a doubt.
     - `stores`: whether texts were cut for a new store, whose searches find them under new IDs.
-    - `signatures`: those of all lists that were handed on; `united`: those looked at in inputs.
+    - `united`: the signatures of the lists that were looked at in inputs.
     - `read_lists`: by its identity, each list that was given to a step, and its passages.
     """
 
     def __init__(self, tree: Tree, links_of: LinksOf) -> None:
         self.tree = tree
-        self.bucket = Bucket()
+        self.outermost = OpenStep(Step(None, None, "chain", "record"))
+        self.lists = ListsByDocument()
         self.documents = TrackedDocuments()
         self.retrieved: list[DocumentText] = []
         self.touched: set[Hashable] = set()
         self.doubt: str | None = None
         self.stores = False
-        self.signatures: set[Signature] = set()
         self.united: set[Signature] = set()
         self.read_lists: dict[int, tuple[DocumentList, tuple[DocumentText, ...]]] = {}
         self._links_of = links_of
-
-    def put(self, handed: HandedList, bucket: Bucket) -> None:
-        """Lay down a list that was made now."""
-        self.signatures.add(handed.signature)
-        bucket.put(handed)
 
     def retrieve(self, passage: DocumentText, step: Step) -> None:
         """Note the step that a document comes from."""
