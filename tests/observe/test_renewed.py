@@ -158,3 +158,23 @@ def test_a_text_that_was_cut_within_words_is_its_document(program: Any, docs: An
     program.function("cut", found, [Context(found[1].text[7:-9], id=made(1))], kind="reranker")
     record = program.retrieval()
     assert (recall(record, "b"), recall(record, "a")) == (1.0, 0.0)
+
+
+def test_a_merged_document_that_is_numbered_is_the_merged_one(program: Any, docs: Any) -> None:
+    """Its parts are in its text as well: it is one document, and not a new one from outside."""
+    found = program.retrieve(docs["a"], docs["b"], docs["c"])
+    merged = Context(f"{found[0].text}\n{found[1].text}", id=made(1))
+    program.function("merge", found, [merged, found[2]])
+    numbered = Context(f"[1] {merged.text}", id=made(2))
+    program.function("answer", [numbered], "x", answers=True)
+    record = program.retrieval()
+    assert [context.text for context in record.contexts] == [numbered.text]
+    assert set(record.part_ids.popitem()[1]) >= {"a", "b"}
+
+
+def test_a_cut_text_to_answer_from_is_the_document_that_it_quotes(program: Any, docs: Any) -> None:
+    """Also with words around it: neither text contains the other."""
+    found = program.retrieve(docs["a"], docs["b"])
+    cut = f"<source>{str(found[1].text)[:60]}"
+    program.function("answer", [cut], "x", answers=True)
+    assert program.ids() == ["b"]

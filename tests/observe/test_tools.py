@@ -9,6 +9,7 @@ import pytest
 
 from fullrecall.errors import ParameterError
 from fullrecall.observe import StepReading
+from fullrecall.observe.messages import hands_over
 from fullrecall.observe.tools import hits_in
 
 A, B = {"id": "a", "text": "About a."}, {"id": "b", "text": "About b."}
@@ -118,3 +119,23 @@ def test_a_tool_that_searches_nothing_may_fail(program: Any, docs: Any) -> None:
     program.fail("weather", kind="tool")
     assert program.ids() is None
     assert program.ids(other_tools=["weather"]) == ["a"]
+
+
+@pytest.mark.parametrize("used", [True, False])
+def test_a_tool_that_withholds_what_it_retrieved(program: Any, docs: Any, *, used: bool) -> None:
+    """A human may have refused: the documents count only if a model is sent them later."""
+    with program.call() as call:
+        program.retrieve(docs["a"])
+        with program.step("tool", "search") as tool:
+            program.retrieve(docs["b"])
+            tool.returns("No.")
+        call.returns(program.ask(f"{docs['a'].text} {docs['b'].text if used else 'No.'}"))
+    error = program.retrieval().error
+    assert error is None if used else "search returned a text without the documents" in error
+
+
+def test_a_hand_off_of_llama_index_in_a_trace() -> None:
+    """It is known by its own arguments, whatever the tool of that name says."""
+    handoff = {"tool_name": "handoff", "raw_input": {"kwargs": {"to_agent": "b", "reason": "c"}}}
+    assert hands_over(handoff)
+    assert not hands_over({**handoff, "raw_input": {"kwargs": {"query": "b"}}})

@@ -402,13 +402,15 @@ class Random:
         return graph.compile()
 
     def approved_agent(self) -> Any:
-        """An agent whose search waits for a human, who may reject it."""
+        """An agent whose search waits for a human, who may reject it, also after it retrieved."""
         approves, inner = self.random.random() < 0.7, self.search_tool("inner")
+        late = self.random.random() < 0.5
 
         @tool
         def search(query: str) -> Any:
             """Search, if a human says yes."""
-            return inner.func(query) if interrupt(query) else "No."
+            found = inner.func(query) if late else None
+            return (found or inner.func(query)) if interrupt(query) else "No."
 
         builder, last = self.using([self.search_tool("search0"), search])
         builder.add_node("say", self.say)

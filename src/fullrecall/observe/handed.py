@@ -46,6 +46,7 @@ class HandedList:
     - `unexplained`: it took no list's place, though its step retrieves no documents: the lists that
       it was made of went past the record.
     - `beside`: the ID of the last step that returned it, alone or beside other lists.
+    - `unquoted_by`: the tool that returned a text instead of it, without any of its documents.
     - `holder`: the innermost open step that it was made in or below.
     """
 
@@ -59,6 +60,7 @@ class HandedList:
     taken: list[HandedList] = field(default_factory=list)
     answered_in: list[Hashable] = field(default_factory=list)
     beside: Hashable = None
+    unquoted_by: Step | None = None
     holder: OpenStep | None = None
     documents: frozenset[TrackedDocument] = field(init=False)
     signature: Signature = field(init=False)

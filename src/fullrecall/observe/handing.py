@@ -192,6 +192,8 @@ class HandingOn:
         quoted = self._quoted
         self._scope.take_up(quoted)
         if all(quoted.isdisjoint(handed.documents) for handed in lists):
+            for handed in self._inside if self._step.kind == "tool" else ():
+                handed.unquoted_by = None if handed.answered_in else self._step
             return
         for handed in lists:
             left = [passage for passage in handed.passages if passage.document in quoted]

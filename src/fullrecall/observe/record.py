@@ -178,9 +178,15 @@ class Record:
     def _ambiguous(self) -> str | None:
         """Return why it is unknown whether a list or a part of it was handed on; else None.
 
-        The step that returned both does not say which one counts; a prompt may.
+        A step that returned both does not say which one counts, nor does a tool whose text quotes
+        no document, such as a refusal; a prompt may.
         """
         for whole in self._kept:
+            if whole.unquoted_by and not all(document.read_in for document in whole.documents):
+                return (
+                    f"{whole.unquoted_by.name} returned a text without the documents that it "
+                    "retrieved: whether any of them was used is unknown"
+                )
             for part in self._parts_of(whole):
                 if part.documents and not any(d.read_in for d in part.documents):
                     keys = " and ".join(sorted({_key(part), _key(whole)}))

@@ -220,7 +220,7 @@ class Program:
     def approved(self) -> Any:
         """An agent whose tool asks a human, who may refuse, before it searches; or after it did."""
         retriever, late = self._retriever(1), self.chance.random() < 0.5
-        human = "yes" if late else self.chance.choice(["yes", "yes", "no"])
+        human = self.chance.choice(["yes", "yes", "no"])
 
         async def search(context: Context, input: str) -> str:  # noqa: A002 - LlamaIndex's name
             """Search."""

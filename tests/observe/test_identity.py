@@ -1,0 +1,131 @@
+"""Which document a copy is: by its object, its ID, its text, or a part of its text."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+from tests.observe.prompting import joined
+
+from fullrecall import Context, IdRecall, Retrieval, Sample
+
+
+def test_lost_ids_are_repaired(program: Any, docs: Any) -> None:
+    """A reranker that drops IDs returns the same documents."""
+    found = program.retrieve(docs["a"], docs["b"])
+    program.function("rerank", found, [Context(found[1].text)])
+    assert program.ids() == ["b"]
+
+
+def test_minted_ids_and_cut_texts(program: Any, docs: Any) -> None:
+    """A compressor that mints IDs and shortens texts returns the same documents, shortened."""
+    found = program.retrieve(docs["a"], docs["b"])
+    short = str(found[0].text)[:40]
+    program.function("compress", found, [Context(short, id="new-1")])
+    assert program.ids() == ["a"]
+    assert program.retrieval().contexts[0].text == short
+
+
+def test_a_parent_has_its_own_id(program: Any, docs: Any) -> None:
+    """If a larger text replaces a part of it, the larger text's ID is shown."""
+    child = program.retrieve(docs["a"])
+    whole = Context(f"Chapter one. {child[0].text} And more.", id="parent")
+    program.function("parents", child, [whole])
+    assert program.ids() == ["parent"]
+
+
+def test_shortening_without_a_new_order(program: Any, docs: Any) -> None:
+    """A compressor that keeps every document hands on the shortened texts."""
+    found = program.retrieve(docs["a"], docs["b"])
+    short = [Context(str(each.text)[:30], id=each.id) for each in found]
+    program.function("compress", found, short)
+    assert [context.text for context in program.retrieval().contexts] == [s.text for s in short]
+
+
+@pytest.mark.parametrize("shared", [4, 6, 8])
+def test_a_chunk_of_which_a_neighbour_has_most_was_not_sent(program: Any, shared: int) -> None:
+    """A chunk is in a prompt only if its own words are, for any number of shared words."""
+    words = [f"word{number}" for number in range(100)]
+    first = Context(" ".join(words[:50]), id="first")
+    second = Context(" ".join(words[50 - 5 * shared : 100 - 5 * shared]), id="second")
+    with program.call() as call:
+        found = program.retrieve(first, second)
+        program.function("rerank", found, [first])
+        call.returns(program.ask(joined([first])))
+    assert program.ids() == ["first"]
+
+
+def test_chunks_that_overlap_are_two(program: Any) -> None:
+    """A dropped chunk is not revived by the words that it shares with the one in the prompt."""
+    shared = "and then the committee adjourned until the following Thursday at nine in the morning"
+    first = Context(
+        f"The session opened late with a long debate on tolls, bridges, {shared}", id="1"
+    )
+    second = Context(
+        f"{shared}, when the vote on the harbor was taken without any more words", id="2"
+    )
+    with program.call() as call:
+        found = program.retrieve(first, second)
+        kept = program.function("rerank", found, [first])
+        call.returns(program.ask(joined(kept)))
+    assert program.ids() == ["1"]
+
+
+def test_a_reference_may_name_any_id_of_a_document(program: Any, docs: Any) -> None:
+    """A chunk and the parent that takes its place are one document under two IDs."""
+    child = program.retrieve(docs["a"])
+    whole = Context(f"Chapter one. {child[0].text} And more.", id="parent")
+    program.function("parents", child, [whole])
+    record = program.retrieval()
+    assert record.other_ids == {"parent": ("a",)}
+    assert Retrieval.from_dict(json.loads(json.dumps(record.to_dict()))) == record
+    for reference in ("a", "parent", "z"):
+        sample = Sample(reference_context_ids=[reference]).with_retrieval(record)
+        assert IdRecall().score(sample).score == (0.0 if reference == "z" else 1.0)
+
+
+def test_equal_texts_are_told_apart_by_their_order(program: Any) -> None:
+    """If all documents of one text lose their IDs, their order gives the IDs."""
+    found = program.retrieve(Context("Yes.", id="x"), Context("Yes.", id="y"))
+    program.function("number", found, [Context("Yes."), Context("Yes.")])
+    assert program.ids() == ["x", "y"]
+
+
+def test_some_of_several_equal_texts_are_unscored(program: Any) -> None:
+    """If only some of them are left, their IDs are unknown."""
+    found = program.retrieve(Context("Yes.", id="x"), Context("Yes.", id="y"))
+    program.function("drop IDs", found, [Context("Yes.")])
+    assert "which of them they are is unknown" in str(program.retrieval().error)
+
+
+def test_of_equal_texts_those_in_use_are_meant(program: Any) -> None:
+    """Documents that a step has dropped do not count as candidates."""
+    found = program.retrieve(Context("Yes.", id="x"), Context("Yes.", id="y"))
+    kept = program.function("keep the last", found, found[1:])
+    program.function("number", [Context("Yes.")], "Source 1", answers=True)
+    assert kept
+    assert program.ids() == ["y"]
+
+
+def test_a_document_of_an_equal_text_and_another_id_is_another(program: Any) -> None:
+    """A document that no step returned is not the known document with the same text."""
+    with program.call():
+        program.retrieve(Context("Yes.", id="x"))
+        program.function("rerank", [Context("Yes.", id="y")], None)
+    record = program.retrieval()
+    assert [context.id for context in record.contexts] == ["x"]
+    assert record.other_ids == {}
+
+
+def test_joined_chunks_of_one_id_are_one_document(program: Any) -> None:
+    """At the rank of the first of them, as `id_key` of a source has them."""
+    chunks = [
+        Context("The last boat leaves at ten past four in winter.", id="times"),
+        Context("A bicycle costs three crowns on deck.", id="bicycles"),
+        Context("The timetable changes on the first of April.", id="times"),
+    ]
+    with program.call() as call:
+        first, second, third = program.retrieve(*chunks)
+        call.returns([Context(f"{first.text}\n{third.text}", id="times"), second])
+    assert program.ids() == ["times", "bicycles"]
