@@ -45,7 +45,6 @@ class HandedList:
     - `set_aside`: a step that was given it returned other lists, and none of its documents.
     - `unexplained`: it took no list's place, though its step retrieves no documents: the lists that
       it was made of went past the record.
-    - `beside`: the ID of the last step that returned it, alone or beside other lists.
     - `unquoted_by`: the tool that returned a text instead of it, without any of its documents.
     - `holder`: the innermost open step that it was made in or below.
     """
@@ -59,7 +58,6 @@ class HandedList:
     unexplained: bool = False
     taken: list[HandedList] = field(default_factory=list)
     answered_in: list[Hashable] = field(default_factory=list)
-    beside: Hashable = None
     unquoted_by: Step | None = None
     holder: OpenStep | None = None
     documents: frozenset[TrackedDocument] = field(init=False)
@@ -68,7 +66,6 @@ class HandedList:
     def __post_init__(self) -> None:
         self.documents = frozenset(documents_in(self.passages))
         self.signature = signature_of(self.passages)
-        self.beside = self.step.id
 
     def take(self, others: Iterable[HandedList]) -> None:
         """Take the place of other lists."""
@@ -192,8 +189,7 @@ class Scope:
         These are the list of this signature, or the lists with documents that no list in use has.
         """
         for document in documents:
-            if signature is None and self.nearest(document):
-                continue
-            for handed in self.replaced(document):
+            in_use = signature is None and self.nearest(document)
+            for handed in () if in_use else self.replaced(document):
                 if handed.set_aside and signature in (None, handed.signature):
                     self.revive(handed)

@@ -39,13 +39,9 @@ class HandingOn:
     def settle(self) -> None:
         """Let the lists that the step returned take the places of those that it handled."""
         if not self._groups:
-            is_model = self._step.kind == "llm"  # it is given none to hand on
-            self._cut_by_text(self._inside or ([] if is_model else self._whole_lists_given()))
+            self._cut_by_text(self._inside or self._whole_lists_given())
             return
         fresh, passed = self._new_and_passed_on()
-        for handed in self._inside:
-            if handed.signature in passed:
-                handed.beside = self._step.id
         handed_lists = [HandedList(g.passages, self._step, g.path) for g in fresh]
         replaced = self._replaced_outside(handed_lists)
         self._set_aside_others(handed_lists)
@@ -59,7 +55,7 @@ class HandingOn:
 
     def _new_and_passed_on(self) -> tuple[list[TrackedList], set[Signature]]:
         """Return the lists that are new here, and those that a step inside returned as they are."""
-        signatures = {group.signature for group in self._given}
+        given = {group.signature for group in self._given}
         inside = {handed.signature for handed in self._inside}
         fresh: dict[Signature, TrackedList] = {}
         replaced_before: dict[Signature, TrackedList] = {}
@@ -72,9 +68,7 @@ class HandingOn:
             elif not signature:
                 if self._is_a_result(group):
                     fresh[signature] = group
-            elif signature in inside:
-                fresh[signature] = group  # a retriever of retrievers is a stage of its own
-            elif signature in signatures and signature in self._state.lists.signatures:
+            elif signature in given and signature in self._state.lists.signatures:
                 carried = True  # a graph's state: a node returns keys that it did not touch
                 self._scope.take_up([group.passages[0].document], signature)
             elif signature in self._state.lists.signatures:
@@ -123,8 +117,6 @@ class HandingOn:
             if (group.passages or empty_counts) and (group.path, group.signature) not in as_given
         }
         keys = self._keys()
-        if not new_lists and not placed & keys:
-            return []
         returned = {group.signature for group in self._groups}
         used = {document for handed in new_lists for document in handed.documents}
         documents_by_path = [(g.path, {*documents_in(g.passages)}) for g in self._given]

@@ -71,7 +71,7 @@ class Record:
         self._parts: dict[Hashable, list[HandedList]] = {}
         for each in kept if len(kept) > 1 else ():
             if not each.step.retrieves:
-                beside = _ANYWHERE if each.unexplained else each.beside
+                beside = _ANYWHERE if each.unexplained else each.step.id
                 self._parts.setdefault(beside, []).append(each)
         self._kept = self._in_order(each for each in kept if not self._is_unread(each))
 
@@ -162,7 +162,7 @@ class Record:
 
         A step returned them beside it, or made them of lists that went past the record.
         """
-        for beside in (whole.beside, _ANYWHERE) if self._parts else ():
+        for beside in (whole.step.id, _ANYWHERE) if self._parts else ():
             for part in self._parts.get(beside, ()):
                 if part.documents < whole.documents:
                     yield part
