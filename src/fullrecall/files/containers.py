@@ -17,7 +17,8 @@ from fullrecall._util.extras import pyarrow
 from fullrecall._util.naming import parameter
 from fullrecall.errors import InputError
 from fullrecall.files import text_files
-from fullrecall.files.rows import RowNumber, as_mapping, placed
+from fullrecall.files.row_paths import RowNumber
+from fullrecall.files.rows import as_mapping, placed
 from fullrecall.files.strict_json import array_items, parsed
 from fullrecall.files.text_files import (
     STANDARD_INPUT,

@@ -70,7 +70,8 @@ class _Guess(ReferencesPlan):
         for field, alternatives in paths.items():
             for path in alternatives.split(" | "):
                 own = condition_of(path).path if field in TRUTHS else path_of(path)
-                if any(has_value(own.value(row)) for row in self.rows[:HEAD]):
+                is_given = path in self.given.fields.values()  # for another field
+                if not is_given and any(has_value(own.value(row)) for row in self.rows[:HEAD]):
                     self.put(field, path)
                     break
 

@@ -52,7 +52,8 @@ class JudgmentTable(NamedTuple):
             return None
         table = cls(query, own, None)
         repeats = len({row[query] for row in records}) < len(records)
-        for grade in (name for each, name in names.items() if _is_grade(each)):
+        grades = [name for each, name in names.items() if _is_grade(each)]
+        for grade in (name for name in grades if name not in (query, own)):
             values = [row.get(grade) for row in records]
             numbers = list(map(_number, values))
             labels = [*Counter(map(str, values))]

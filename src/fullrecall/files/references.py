@@ -48,6 +48,7 @@ class ReferencesPlan(PartialPlan):
         known = {*FIELDS, *usual.ANSWERS, "context"}
         used = frozenset().union(*(columns_at(*pair) for pair in self.fields.items()))
         near = [each for each in self.free() if each.name not in known | used]
+        near = [each for each in near if not each.words & (usual.OTHERS - {"retrieved"})]
         for column in near:
             from difflib import get_close_matches  # few files need it
 

@@ -1,19 +1,24 @@
-"""The path of a file's rows: the records with a question each."""
+"""The rows of a file: the path of the records with a question each, and the rows there."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple
+from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
+from typing import Any, NamedTuple, TypeAlias
 
 from fullrecall._util.naming import parameter
 from fullrecall.errors import InputError
 from fullrecall.files.cells import is_parallel, items_of, opened
 from fullrecall.files.columns import asks, form_of, is_number, looks_gold
-from fullrecall.files.formats import FORMATS, RawRow, format_of
-from fullrecall.files.paths import quoted
+from fullrecall.files.formats import FORMATS, Format, RawRow, format_of
+from fullrecall.files.paths import Each, path_of, quoted
 from fullrecall.files.plans import FIELDS, roles_of, snake
 from fullrecall.files.usual_names import usual
 from fullrecall.samples.identifiers import is_texts
+
+RowNumber: TypeAlias = int | str
+"""The line on which a row begins, its number in Parquet, or another label for its errors."""
+
+NumberedRows: TypeAlias = Iterable[tuple[RowNumber, object]]
 
 _DEEPEST = 4
 """Lists within lists among which rows are looked for."""
@@ -152,3 +157,71 @@ def _is_role(name: object) -> bool:
 def _are_questions(row: RawRow) -> bool:
     """Return whether a record has a question, with its references, by each ID."""
     return bool(row) and all(isinstance(v, Mapping) and _has_question(v) for v in row.values())
+
+
+def spread_rows(
+    records: Iterable[tuple[RowNumber, object]],
+    path: str | None,
+    form: Format | None,
+    source: object,
+) -> Generator[tuple[RowNumber, object], None, None]:
+    """Yield the rows at a path of each record, with the columns of the records above them.
+
+    `form` is the format of the first record. It may split each record into rows.
+    """
+    spread = None if form is None else form.spread
+    try:
+        for number, record in records:
+            if spread is not None and isinstance(record, Mapping):
+                yield from ((f"{number}, {n}", row) for n, row in enumerate(spread(record), 1))
+            elif path is None:
+                yield number, record
+            else:
+                place = f"item {number}" if isinstance(number, int) else number
+                for n, row in enumerate(rows_at(record, path), start=1):
+                    yield f"{place}, {path} {n}", row
+    finally:
+        if isinstance(source, Generator):  # the file is closed with the rows
+            source.close()
+
+
+def rows_at(record: object, path: str) -> Iterator[object]:
+    """Yield the rows of a record at a path, each with the plain columns of the records above it.
+
+    `*` is each value of a mapping or, where some values are lists of objects, each object of
+    these; the column `key` has the key.
+    """
+    if path == "*":
+        values = record if isinstance(record, Mapping) else {}
+        lists = {key: value for key, value in values.items() if _are_objects(value)}
+        for key, row in ((key, row) for key, value in lists.items() for row in value):
+            yield {"key": key, **row}
+        for key, value in values.items() if not lists else ():
+            is_row = isinstance(value, Mapping) and not all(
+                isinstance(grade, (int, float)) for grade in value.values()
+            )
+            yield {"key": key, **value} if is_row else {"key": key, "value": value}
+        return
+    yield from _below(record, path_of(path).steps, {})
+
+
+def _are_objects(value: object) -> bool:
+    return isinstance(value, list) and bool(value) and isinstance(value[0], Mapping)
+
+
+def _below(value: Any, steps: Sequence[Any], above: Mapping[str, Any]) -> Iterator[object]:
+    if not steps:
+        yield RowBelow(above, value) if isinstance(value, Mapping) else value
+        return
+    step, rest = steps[0], steps[1:]
+    if isinstance(step, Each):
+        for item in value if isinstance(value, list) else [value]:
+            if step.condition is None or step.condition.holds(item):
+                yield from _below(item, rest, above)
+    elif isinstance(value, Mapping) and value.get(step) is not None:
+        plain = {
+            k: v for k, v in value.items() if isinstance(v, (str, int, float, bool)) and k != step
+        }
+        yield from _below(value[step], rest, {**above, **plain})
+    elif isinstance(value, list) and isinstance(step, int) and -len(value) <= step < len(value):
+        yield from _below(value[step], rest, above)

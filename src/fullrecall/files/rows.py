@@ -12,7 +12,7 @@ from fullrecall._util.values import shown
 from fullrecall.errors import InputError
 from fullrecall.files.cells import TRUTHS
 from fullrecall.files.columns import looks_gold
-from fullrecall.files.formats import FORMATS, Format, RawRow, format_of
+from fullrecall.files.formats import FORMATS, RawRow, format_of
 from fullrecall.files.guess import guessed
 from fullrecall.files.judgments import JudgmentTable
 from fullrecall.files.paths import MISSING, Each, condition_of, path_of
@@ -25,17 +25,12 @@ from fullrecall.files.plans import (
     doubtful,
     snake,
 )
-from fullrecall.files.row_paths import RowBelow, records_of, rows_in
+from fullrecall.files.row_paths import NumberedRows, RowNumber, records_of, rows_in, spread_rows
 from fullrecall.samples.hits import IdKey, check_id_key
 from fullrecall.samples.identifiers import is_texts
 from fullrecall.samples.sample import ID_FIELDS, Sample
 
 T = TypeVar("T")
-
-RowNumber: TypeAlias = int | str
-"""The line on which a row begins, its number in Parquet, or another label for its errors."""
-
-NumberedRows: TypeAlias = Iterable[tuple[RowNumber, object]]
 
 Rename: TypeAlias = Mapping[str, str | None]
 """The user's column with the field that it holds; None leaves the column out."""
@@ -144,7 +139,7 @@ class PlannedRows:
         name = format_of(first) if isinstance(first, Mapping) else None
         form = None if name is None else FORMATS[name]
         whole = chain(head, _raised(stopped), iterator)
-        rows: Iterator[Any] = _spread(whole, self._rows, form, records)
+        rows: Iterator[Any] = spread_rows(whole, self._rows, form, records)
         head, stopped, is_all = _head(rows)
         self._judged = JudgmentTable.of([row for _, row in head], self._given.fields)
         if self._judged is not None:
@@ -301,74 +296,6 @@ def _raised(error: InputError | None) -> Iterator[tuple[RowNumber, object]]:
     yield from ()
     if error is not None:
         raise error
-
-
-def _spread(
-    records: Iterable[tuple[RowNumber, object]],
-    path: str | None,
-    form: Format | None,
-    source: object,
-) -> Generator[tuple[RowNumber, object], None, None]:
-    """Yield the rows at a path of each record, with the columns of the records above them.
-
-    `form` is the format of the first record. It may split each record into rows.
-    """
-    spread = None if form is None else form.spread
-    try:
-        for number, record in records:
-            if spread is not None and isinstance(record, Mapping):
-                yield from ((f"{number}, {n}", row) for n, row in enumerate(spread(record), 1))
-            elif path is None:
-                yield number, record
-            else:
-                place = f"item {number}" if isinstance(number, int) else number
-                for n, row in enumerate(rows_at(record, path), start=1):
-                    yield f"{place}, {path} {n}", row
-    finally:
-        if isinstance(source, Generator):  # the file is closed with the rows
-            source.close()
-
-
-def rows_at(record: object, path: str) -> Iterator[object]:
-    """Yield the rows of a record at a path, each with the plain columns of the records above it.
-
-    `*` is each value of a mapping or, where some values are lists of objects, each object of
-    these; the column `key` has the key.
-    """
-    if path == "*":
-        values = record if isinstance(record, Mapping) else {}
-        lists = {key: value for key, value in values.items() if _are_objects(value)}
-        for key, row in ((key, row) for key, value in lists.items() for row in value):
-            yield {"key": key, **row}
-        for key, value in values.items() if not lists else ():
-            is_row = isinstance(value, Mapping) and not all(
-                isinstance(grade, (int, float)) for grade in value.values()
-            )
-            yield {"key": key, **value} if is_row else {"key": key, "value": value}
-        return
-    yield from _below(record, path_of(path).steps, {})
-
-
-def _are_objects(value: object) -> bool:
-    return isinstance(value, list) and bool(value) and isinstance(value[0], Mapping)
-
-
-def _below(value: Any, steps: Sequence[Any], above: Mapping[str, Any]) -> Iterator[object]:
-    if not steps:
-        yield RowBelow(above, value) if isinstance(value, Mapping) else value
-        return
-    step, rest = steps[0], steps[1:]
-    if isinstance(step, Each):
-        for item in value if isinstance(value, list) else [value]:
-            if step.condition is None or step.condition.holds(item):
-                yield from _below(item, rest, above)
-    elif isinstance(value, Mapping) and value.get(step) is not None:
-        plain = {
-            k: v for k, v in value.items() if isinstance(v, (str, int, float, bool)) and k != step
-        }
-        yield from _below(value[step], rest, {**above, **plain})
-    elif isinstance(value, list) and isinstance(step, int) and -len(value) <= step < len(value):
-        yield from _below(value[step], rest, above)
 
 
 def placed(error: InputError, number: RowNumber) -> InputError:

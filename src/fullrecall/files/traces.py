@@ -12,7 +12,8 @@ from fullrecall._util.values import shown
 from fullrecall.errors import InputError
 from fullrecall.files.containers import kind_of, rows_of_file
 from fullrecall.files.frames import rows_of
-from fullrecall.files.rows import NumberedRows, each_row, in_file
+from fullrecall.files.row_paths import NumberedRows
+from fullrecall.files.rows import each_row, in_file
 from fullrecall.files.text_files import existing_file
 from fullrecall.observe.reading import ToolDocuments
 from fullrecall.observe.sources import spans_in
