@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from datetime import date
 
-from fullrecall.files.cells import TRUTHS
+from fullrecall.files.cells import TRUTHS, has_mark
 from fullrecall.files.columns import ASKING, ColumnValues, asks, has_value, is_pair, looks_gold
 from fullrecall.files.formats import FORMATS, RawRow, format_of
 from fullrecall.files.objects import IDS, TEXTS
@@ -109,6 +109,8 @@ class _Guess(ReferencesPlan):
         """Return whether a column named as the question or the answer holds objects or IDs."""
         if field == "user_input":
             return column.is_all(Mapping) and all(isinstance(v, Mapping) for v in column.values)
+        if field == "retrieved_contexts" and column.name.endswith("documents"):
+            return column.is_all(str) and all(map(has_mark, column.items))
         is_object = any(isinstance(value, Mapping) for value in column.items)
         is_ids = field == "reference" and self.may_be_ids(column)
         return is_ids or (is_object and field in ("reference", "response", *TRUTHS))

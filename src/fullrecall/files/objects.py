@@ -9,7 +9,7 @@ from typing import Any
 from fullrecall.files.columns import ColumnValues, is_number
 from fullrecall.files.paths import path_of, quoted
 from fullrecall.files.plans import roles_of, snake
-from fullrecall.files.usual_names import usual
+from fullrecall.files.usual_names import singular, usual
 
 IDS, TEXTS = "reference_context_ids", "reference_contexts"
 
@@ -46,6 +46,7 @@ def of_objects(column: ColumnValues) -> dict[str, str]:
 
     key = named(_id_keys(names), (str, int))
     text = named(usual.TEXT_KEYS, str)
+    text = text or named((n for n in names if n.rpartition("_")[2] in usual.TEXT_KEYS[:-1]), str)
     ends = [named(usual.STARTS), named(usual.ENDS)]
     if isinstance(first.get("span"), list):
         ends = ["span[0]", "span[1]"]
@@ -69,6 +70,9 @@ def _id_keys(names: Iterable[str]) -> Iterator[str]:
     """Yield the names of keys that may hold an ID, the surest first."""
     *sure, title, source, source_id, name, ref = usual.ID_KEYS
     yield from sure
+    for each in names:  # `page_url`
+        if each.rpartition("_")[2] in ("url", "uri", "link", "file", "filename", "path"):
+            yield each
     for each in names:  # `wikipedia_id`, `kb_id`
         words = roles_of(each)
         if each.endswith("_id") and not words & (usual.PLACES | usual.OTHERS | usual.PEOPLE):
@@ -84,7 +88,7 @@ def _with_place(key: str, column: ColumnValues) -> str:
     places = [
         part
         for part in column.parts()
-        if _is_place(part.words) and not part.name.endswith(("text", "title", "_full_page"))
+        if _is_place(part) and not part.name.endswith(("text", "title", "_full_page"))
         and not any(" " in str(item).strip() or "::" in str(item) for item in part.items)
     ]  # fmt: skip
     if not places or key in ("chunk_id", "passage_id", "node_id", "url", "link"):
@@ -96,6 +100,9 @@ def _with_place(key: str, column: ColumnValues) -> str:
 _FLAGS = frozenset({"true", "false", "0", "1"})
 
 
-def _is_place(words: frozenset[str]) -> bool:
-    """Return whether a name is a place's: `page`, `evidence_page_num`, not `endOffsetInSection`."""
-    return bool(words & usual.PLACES) and not words & usual.OFFSETS
+def _is_place(column: ColumnValues) -> bool:
+    """Return whether a name is a place's: `page`, `evidence_page_num`, not `page_title`."""
+    *_, last = column.name.split("_")
+    is_number = last in ("num", "number", "id", "no", "index", "idx")
+    is_place = bool(column.words & usual.PLACES) and not column.words & usual.OFFSETS
+    return is_place and (is_number or singular(last) in usual.PLACES)

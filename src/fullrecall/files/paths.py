@@ -156,6 +156,7 @@ def _joined(template: Sequence[str | RowPath], item: object) -> Iterator[str]:
 def _listed(value: Any) -> list[Any]:
     if value is MISSING:
         return []
+    value = opened(value)
     return value if isinstance(value, list) else [value]
 
 

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from fullrecall.files.cells import has_mark, items_of
-from fullrecall.files.columns import ColumnValues, are_numbered, form_of, is_id_like, is_pair
+from fullrecall.files.columns import ColumnValues, are_numbered, asks, form_of, is_id_like, is_pair
 from fullrecall.files.objects import IDS, TEXTS, are_judged, of_objects
 from fullrecall.files.partial_plan import PartialPlan, columns_at
 from fullrecall.files.paths import MISSING, path_of
@@ -15,6 +15,8 @@ from fullrecall.files.plans import FIELDS, REFERENCES, snake
 from fullrecall.files.usual_names import usual
 
 CLAIMS = "reference_claims"
+_WEAK = ("title", "source", "source_id", "name", "ref")
+"""The last names of `usual.ID_KEYS`, which may hold a remark."""
 
 
 class ReferencesPlan(PartialPlan):
@@ -67,13 +69,15 @@ class ReferencesPlan(PartialPlan):
 
     def _left(self) -> None:
         """Doubt the references where only columns of lists or objects may hold them."""
-        if self.doubts or not {*REFERENCES, "answerable"}.isdisjoint(self.fields):
+        if self.doubts or TEXTS in self.fields:
             return
+        is_known = not {*REFERENCES, "answerable"}.isdisjoint(self.fields)
         lists = [
             each
             for each in self.free()
             if (each.has_lists or each.is_all(Mapping)) and not each.words & usual.OTHERS
             if each.name not in (*usual.TURNS, *usual.INPUTS, "metadata", "meta", "tags")
+            if not is_known or (each.above is None and each.has_lists and _are_documents(each))
         ]
         paths = [
             path for each in lists if each.is_all(Mapping) for path in of_objects(each).values()
@@ -112,12 +116,14 @@ class ReferencesPlan(PartialPlan):
     def _context(self, column: ColumnValues) -> None:
         """Take `context` as a reference where it cannot be a retrieval; else doubt it.
 
-        That is in generated test sets, where several questions share it, and where answers are
-        given by their places in it.
+        It is one in generated test sets, where several questions share it, and where answers are
+        given by their places in it. Beside a generated answer and the expected one it is retrieved.
         """
         has_offsets = any(each.name == "answer_start" for each in self.parts)
         if self.is_test_set() or column.path in self.above or has_offsets:
             self.put(TEXTS, column.path)
+        elif {"response", "reference"} <= self.fields.keys():
+            self.put("retrieved_contexts", f"{column.path}[]")
         else:
             self._doubt_side(column, f"{column.path} may be what was retrieved, or what should be")
 
@@ -130,11 +136,14 @@ class ReferencesPlan(PartialPlan):
     def _retrieved(self, columns: Sequence[ColumnValues]) -> None:
         """Take the columns of the retrieved contexts or IDs."""
         for column in columns:
-            if column.words & {"retrieved", "hit"} and not column.words & (usual.GOLD | {"gt"}):
+            is_result = "result" in column.words and column.has_lists and _are_documents(column)
+            is_named = column.words & {"retrieved", "hit"} or is_result
+            if is_named and not column.words & (usual.GOLD | {"gt"}):
+                found = of_objects(column) if column.is_all(Mapping) else {}
                 if column.form == "ids":
                     self.put("retrieved_context_ids", column.path)
-                elif column.is_all(Mapping) and of_objects(column).keys() == {IDS}:
-                    self.put("retrieved_context_ids", of_objects(column)[IDS])
+                elif IDS in found and (is_result or TEXTS not in found):
+                    self.put("retrieved_context_ids", found[IDS])
                 elif column.form == "texts" or column.is_all(Mapping):
                     self.put("retrieved_contexts", column.path)
 
@@ -161,7 +170,8 @@ class ReferencesPlan(PartialPlan):
                 documents = [each for each in documents if each.name != "title"]
             ids = self._of_documents(documents, texts, unclear, is_placed=bool(places))
         if places and is_alone:
-            self._placed(places, ids)
+            named = [each for each in (*told, *documents) if each.form == "ids"]
+            self._placed(places[0], [each for each in named if not each.has_lists])
             ids = []
         known = {IDS, TEXTS} & self.fields.keys()
         if not (ids or texts or unclear or known) and is_alone:
@@ -220,7 +230,7 @@ class ReferencesPlan(PartialPlan):
             return False
         if column.above is not None and "answer" in column.words:
             return False
-        if column.are_flags or (column.is_all(float)):
+        if column.are_flags or column.is_all(float) or asks(column.name.partition("_")[0]):
             return False
         return column.is_gold or bool(column.words & usual.DOCUMENTS) or are_judged(column)
 
@@ -238,7 +248,7 @@ class ReferencesPlan(PartialPlan):
         elif column.is_all((list, tuple)):
             self.sort_lists(column, ids, unclear)
         elif column.are_numbers and not any(isinstance(value, list) for value in column.values):
-            known = {"id", "ids", "doc", "chunk", "source"}
+            known = {"id", "ids", "doc", "docid", "chunk", "source"}
             if column.words & known or column.is_gold:
                 (ids if column.words & known else unclear).append(column.path)
         elif column.items:
@@ -259,15 +269,16 @@ class ReferencesPlan(PartialPlan):
         else:
             unclear.append(column.path)
 
-    def _placed(self, places: list[ColumnValues], ids: list[str]) -> None:
-        """Join a page with its document."""
-        place = places[0]
-        named = [path for path in ids if path_of(path).template is None]
-        if len(named) == 1 and "[" not in named[0] + place.path:
-            self.put(IDS, f"{{{named[0]}}}#{{{place.path}[]}}")
+    def _placed(self, place: ColumnValues, documents: list[ColumnValues]) -> None:
+        """Join a page with its document: the only one, or the only one that is surely an ID."""
+        documents = [each for each in documents if "[" not in each.path]
+        sure = [each for each in documents if each.name in usual.ID_KEYS[: -len(_WEAK)]]
+        sure = [each for each in sure or documents if self._is_sure(each)] or sure
+        joined = [f"{{{each.path}}}#{{{place.path}[]}}" for each in sure or documents]
+        if len(joined) == 1 and "[" not in place.path:
+            self.put(IDS, joined[0])
         else:
-            why = f"{place.path} means nothing without its document"
-            self.doubt(IDS, why, *(f"{{{path}}}#{{{place.path}[]}}" for path in named))
+            self.doubt(IDS, f"{place.path} means nothing without its document", *joined)
 
     def _settle(self, field: str, paths: list[str], unclear: list[str]) -> None:
         """Take the only path for a field, or doubt it."""
@@ -310,3 +321,7 @@ def _is_like_id(item: object) -> bool:
     """Return whether an item has the marks of a file, or digits, as IDs do."""
     has_mark = re.search(r"\d|\.\w", str(item)) or is_id_like(item)
     return form_of(item) == "ids" and bool(has_mark)
+
+
+def _are_documents(column: ColumnValues) -> bool:
+    return column.is_all(Mapping) and IDS in of_objects(column)

@@ -47,15 +47,30 @@ def rows_in(records: Sequence[Any]) -> str | None:
     lists = _lists(first)
     asked = [each for each in lists if _has_question(each.row) or format_of(each.row)]
     asked = asked or [each for each in lists if not each.row.keys().isdisjoint(usual.CLAIMS)]
-    if not asked:
-        is_only = len(lists) == 1 and (len(records) == 1 or snake(lists[0].name) in usual.TURNS)
-        return lists[0].path if is_only else None
-    beside = [each.path for each in asked if each.above == asked[0].above]
-    if len(beside) == 1:
-        return asked[0].path
-    if not asked[0].above and len(records) == 1:
+    asked = asked or [each for each in lists if roles_of(each.name) & usual.ROWS]
+    if asked:
+        return _path_of_rows(asked, first if len(records) == 1 else {})
+    is_only = len(lists) == 1 and (len(records) == 1 or snake(lists[0].name) in usual.TURNS)
+    return lists[0].path if is_only else None
+
+
+def _path_of_rows(asked: Sequence[_List], whole: RawRow) -> str:
+    """Return the path of the upper ones of lists with questions; `whole` is the only record.
+
+    Raises `InputError` where several lists are beside each other in one that is not the whole.
+    """
+    found = asked[0]
+    same = [each.path for each in asked if each.depth == found.depth and each.name == found.name]
+    beside = [each.path for each in asked if each.above == found.above]
+    if len(beside) == len(same) == 1:
+        return found.path
+    key = "".join(f"{quoted(str(name))}." for name in list(whole)[:1])
+    if key and found.above.startswith(key) and len(same) == len(asked):
+        return f"*.{found.path.removeprefix(key)}"
+    if whole and not found.above:
         return "*"
-    raise InputError(f"rows may lie at {' or '.join(beside)}: pass {parameter('rows')}")
+    listed = " or ".join(beside if len(beside) > 1 else same)
+    raise InputError(f"rows may lie at {listed}: pass {parameter('rows')}")
 
 
 def records_of(record: object) -> list[dict[str, Any]]:
@@ -83,8 +98,8 @@ def _has_question(row: RawRow) -> bool:
     names = {
         name
         for name, value in named.items()
-        if name not in usual.TURNS
-        or (isinstance(opened(value), list) and not _have_references(opened(value)))
+        if (name not in usual.TURNS or isinstance(opened(value), list))
+        and not (_are_objects(value) and any(map(_is_row, value)))
     }
     parts = (row[name] for name in row if isinstance(name, str) and snake(name) in usual.INPUTS)
     nested = any(isinstance(opened(part), Mapping) and part for part in parts)
@@ -94,11 +109,15 @@ def _has_question(row: RawRow) -> bool:
     return nested or not names.isdisjoint(usual.QUESTIONS) or any(map(asks, texts))
 
 
-def _have_references(turns: list[Any]) -> bool:
-    """Return whether each turn of a conversation has references, so that it is a row."""
-    return any(
-        looks_gold(str(name)) for turn in turns if isinstance(turn, Mapping) for name in turn
-    )
+def _is_row(turn: Any) -> bool:
+    """Return whether an object of a list is a row, not a turn of a conversation.
+
+    It has no speaker, or references of its own.
+    """
+    if not isinstance(turn, Mapping):
+        return False
+    is_turn = not turn.keys().isdisjoint(("role", "speaker", "type", "content"))
+    return not is_turn or any(looks_gold(str(name)) for name in turn)
 
 
 class _List(NamedTuple):
@@ -111,6 +130,10 @@ class _List(NamedTuple):
     @property
     def path(self) -> str:
         return f"{self.above}{quoted(self.name)}[]"
+
+    @property
+    def depth(self) -> int:
+        return len(path_of(self.path).steps)
 
 
 def _lists(row: RawRow) -> list[_List]:
@@ -189,8 +212,12 @@ def rows_at(record: object, path: str) -> Iterator[object]:
     """Yield the rows of a record at a path, each with the plain columns of the records above it.
 
     `*` is each value of a mapping or, where some values are lists of objects, each object of
-    these; the column `key` has the key.
+    these; the column `key` has the key. `*.qas[]` are the rows at `qas[]` of each value.
     """
+    if path.startswith("*."):
+        for key, value in record.items() if isinstance(record, Mapping) else ():
+            yield from _below(value, path_of(path[2:]).steps, {"key": key})
+        return
     if path == "*":
         values = record if isinstance(record, Mapping) else {}
         lists = {key: value for key, value in values.items() if _are_objects(value)}

@@ -49,14 +49,15 @@ ENDS: end end_char end_index char_end stop end_offset
 # GOLD: references, never a retrieval. DOCUMENTS: perhaps references. OTHERS: never references.
 # BARE: words that do not tell answers from IDs; NOUNS, with DOCUMENTS, do. PLACES: a place in a
 # document, unless an OFFSETS word is beside it. TITLES: short texts are IDs, even with blanks.
-# ANSWER_WORDS: objects that are not documents. PEOPLE: IDs that are not a document's.
+# ANSWER_WORDS: objects that are not documents. ROWS: lists of rows. PEOPLE: IDs that are not a
+# document's.
 _WORDS = """
 ASKED: prompt query question
 GOLD: answer citation cite cited correct evidence expect expected gold golden gt judged
   judgement judgment pos positive provenance qrel reference relevant required support supporting
   target truth
-DOCUMENTS: article chunk context ctx doc document file filename link page paragraph passage pdf
-  quote section snippet source sourcefile title url
+DOCUMENTS: article chunk context ctx doc docid document file filename link page paragraph passage
+  pdf quote section snippet source sourcefile title url
 OTHERS: adversarial alias aliases author behavior behaviour by category confidence contains count
   dataset date difficulty distractor excluded flag forbidden generated haystack idx index k
   keyword kind label lang language length max min model n neg negative note num number persona
@@ -68,6 +69,7 @@ OFFSETS: begin count end length of offset size start total
 CLAIM_WORDS: claim fact nugget
 TEXT_WORDS: content context excerpt passage quote sentence snippet text
 ANSWER_WORDS: answer expectation input output target
+ROWS: question query case test example item qa sample row
 PEOPLE: annotation annotator author conversation query question run sample session user worker
 NOUNS: citation claim evidence fact id ids judged judgement judgment node pos positive qrel
   reference retrieval session support supporting
