@@ -108,7 +108,8 @@ class _Guess(ReferencesPlan):
     def _is_other_than(self, column: ColumnValues, field: str) -> bool:
         """Return whether a column named as the question or the answer holds objects or IDs."""
         if field == "user_input":
-            return column.is_all(Mapping) and all(isinstance(v, Mapping) for v in column.values)
+            is_objects = column.is_all(Mapping) and column.are_objects
+            return is_objects or (column.are_numbers and len(self.top) > 1)
         if field == "retrieved_contexts" and column.name.endswith("documents"):
             return column.is_all(str) and all(map(has_mark, column.items))
         is_object = any(isinstance(value, Mapping) for value in column.items)
@@ -131,12 +132,14 @@ class _Guess(ReferencesPlan):
         free = [each for each in self.free() if "[" not in each.path]
         inputs = [each for each in free if each.above and each.above.name in usual.INPUTS]
         texts = [each for each in inputs if each.name in ("text", "content")]
-        alone = [each for each in inputs if len(each.above.parts()) == 1]  # type: ignore[union-attr]
+        alone = [each for each in free if each.is_all(str) and _top(each).name in usual.INPUTS]
+        alone = alone if len(alone) == 1 else []
         named = [each for name in usual.QUESTIONS for each in free if each.name == name]
         like = [each for each in free if each.is_all(str) and asks(each.name)]
         asked = [each for each in free if _are_asked(each) and each.name not in usual.ANSWERS]
         claims = [each for each in free if each.name in usual.CLAIMS and each.is_all(str)]
         exact = [each for each in named if not each.are_objects]
+        exact = [each for each in exact if not each.are_numbers] or exact[-1:]
         for found in (exact[:1], texts[:1], alone[:1], like, asked, claims):
             if len(found) == 1:
                 self.put("user_input", found[0].path)
@@ -156,8 +159,9 @@ class _Guess(ReferencesPlan):
         if self.fields and not texts:
             return
         asked = [each.path for each in texts if any(i.rstrip().endswith("?") for i in each.items)]
+        asked = asked or [each.path for each in texts if each.form == "texts"]
         self.doubt("user_input", "no column has the name of a question", *asked[:3])
-        if not any(map(looks_gold, self.names)):
+        if not any(map(looks_gold, self.names)) and IDS not in self.fields:
             known = [each.path for each in texts if each.form == "ids" and self._is_sure(each)]
             self.doubt(IDS, "no column has the name of references", *known[:3])
 
@@ -221,6 +225,10 @@ class _Guess(ReferencesPlan):
             if all(isinstance(value, (str, int)) for value in own if value is not None):
                 self.put("id", column.path)
                 return
+
+
+def _top(column: ColumnValues) -> ColumnValues:
+    return column if column.above is None else _top(column.above)
 
 
 def _is_answer(column: ColumnValues, *, has_sides: bool) -> bool:

@@ -95,13 +95,15 @@ def _opened(column: ColumnValues, deepest: int = 3) -> Iterator[ColumnValues]:
     if is_closed or not column.is_all(Mapping):
         return
     parts, found = column.parts(), of_objects(column)
-    if column.words.isdisjoint(usual.ANSWER_WORDS):
-        is_closed = column.is_by_id or bool(found)
+    has_question = any(asks(part.name) for part in parts)
+    if column.has_lists:
+        is_answer = not column.words.isdisjoint(usual.ANSWER_WORDS)
+        is_closed = has_question or IDS in found or (bool(found) and not is_answer)
     else:
-        is_closed = column.has_lists and IDS in found
+        words = column.words | (column.above.words if column.above is not None else frozenset())
+        has_fields = has_question or words & (usual.ANSWER_WORDS | usual.ASKED)
+        is_closed = not has_fields and (column.is_by_id or bool(found))
     if is_closed:
-        return
-    if column.has_lists and any(asks(part.name) for part in parts):
         return
     for part in parts:
         yield part

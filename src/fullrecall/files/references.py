@@ -60,7 +60,7 @@ class ReferencesPlan(PartialPlan):
         if IDS not in self.fields and not any(each.field == IDS for each in self.doubts):
             self._left()
             for column in self.columns.values():
-                if column.name != "metadata":
+                if column.name not in ("metadata", "meta"):
                     continue
                 named = [part for part in column.parts() if self._is_reference(part)]
                 parts = [part for part in named if part.form == "ids"]
@@ -226,8 +226,8 @@ class ReferencesPlan(PartialPlan):
         return all(has_mark(str(item)) for item in column.items) or column.is_all(Mapping)
 
     def _is_reference(self, column: ColumnValues) -> bool:
-        if column.words & usual.OTHERS and not {"gt", "truth"} & column.words:
-            return False
+        if column.words & usual.OTHERS and not ({"gt", "truth"} & column.words):
+            return are_judged(column)
         if column.above is not None and "answer" in column.words:
             return False
         if column.are_flags or column.is_all(float) or asks(column.name.partition("_")[0]):
@@ -242,6 +242,9 @@ class ReferencesPlan(PartialPlan):
             self.put(CLAIMS, column.path)
         elif column.is_all(Mapping):
             found = of_objects(column)
+            if column.words & usual.CLAIM_WORDS and found.keys() == {TEXTS}:
+                self.put(CLAIMS, found.pop(TEXTS))
+                return
             ids += [found[IDS]] if IDS in found else []
             texts += [found[TEXTS]] if TEXTS in found else []
             unclear += [] if found or ids else [column.path]

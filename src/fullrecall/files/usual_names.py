@@ -54,8 +54,8 @@ ENDS: end end_char end_index char_end stop end_offset
 _WORDS = """
 ASKED: prompt query question
 GOLD: answer citation cite cited correct evidence expect expected gold golden gt judged
-  judgement judgment pos positive provenance qrel reference relevant required support supporting
-  target truth
+  judgement judgment nugget pos positive provenance qrel reference relevant required support
+  supporting target truth
 DOCUMENTS: article chunk context ctx doc docid document file filename link page paragraph passage
   pdf quote section snippet source sourcefile title url
 OTHERS: adversarial alias aliases author behavior behaviour by category confidence contains count
