@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any, NamedTuple, TypeAlias
@@ -47,206 +49,158 @@ def _pairs(record: RawRow) -> Iterator[RawRow]:
         yield {"id": name, "user_input": question, "expected_ids": judged.get(name, [])}
 
 
-_CONVERSATION = "conversationTurns[0]"
-_PASSAGES = f"{_CONVERSATION}.output.retrievedPassages"
-_JUDGED = "{id: document_id, grade: query_relevance_label}"
-_BEDROCK = {
-    "user_input": f"{_CONVERSATION}.prompt.content[0].text",
-    "reference": f"{_CONVERSATION}.referenceResponses[0].content[0].text",
-    "response": f"{_CONVERSATION}.output.text",
-    "retrieved_contexts": f"{_PASSAGES}.retrievalResults[].content.text",
-    "reference_contexts": f"{_CONVERSATION}.referenceContexts[].content[].text",
-}
-_AUTORAG = {"id": "qid", "user_input": "query", "reference_context_ids": "retrieval_gt"}
-_RAGAS_01 = {
-    "user_input": "question",
-    "reference": "ground_truth",
-    "reference_contexts": "contexts",
-}
-_RAGAS = (
-    *("user_input", "reference", "reference_contexts", "reference_context_ids"),
-    *("retrieved_contexts", "retrieved_context_ids", "response"),
-)
-_OWN = (*_RAGAS[1:4], "reference_claims", "reference_entities", "forbidden_ids", "superseded")
-_MLFLOW = {
-    "reference": "expectations.expected_response",
-    "reference_claims": "expectations.expected_facts",
-    "reference_context_ids": "expectations.expected_retrieved_context[].doc_uri",
-}
-_REQUESTS = {
-    "id": "request_id",
-    "reference": "expected_response",
-    "reference_claims": "expected_facts",
-    "reference_context_ids": "expected_retrieved_context[].doc_uri",
-}
-_AZURE = {
-    "user_input": "query",
-    "response": "response",
-    "reference": "ground_truth",
-    "reference_context_ids": f"retrieval_ground_truth[].{_JUDGED}",
-    "retrieved_context_ids": "retrieved_documents[].document_id",
-}
-_TRULENS = {"id": "query_id", "user_input": "query", "reference": "expected_response"}
-_DEEPEVAL = {
-    "id": "name",
-    "user_input": "input",
-    "reference": "expected_output",
-    "response": "actual_output",
-    "reference_contexts": "context",
-    "retrieved_contexts": "retrieval_context",
-}
-_SPAN = "{text: answer, source: file_path, start: span[0], end: span[1]}"
+_TABLE = """
+hotpotqa: question supporting_facts context
+  id < _id | id
+  user_input < question
+  reference < answer
+  reference_context_ids < supporting_facts.title | supporting_facts[][0]
+  left_out: context evidences
+musique: question question_decomposition paragraphs
+  id < id
+  user_input < question
+  reference < answer
+  answerable < answerable
+  reference_context_ids < paragraphs[is_supporting].title
+  left_out: paragraphs
+locomo: sample_id conversation qa
+  user_input < question
+  reference < answer
+  reference_context_ids < evidence
+  rows: qa[]
+longmemeval: question answer_session_ids haystack_sessions
+  id < question_id
+  user_input < question
+  reference < answer
+  reference_context_ids < answer_session_ids
+  answerable < question_id!=*_abs
+  left_out: haystack_sessions haystack_session_ids haystack_dates
+financebench: financebench_id question evidence
+  id < financebench_id
+  user_input < question
+  reference < answer
+  reference_context_ids < evidence[].{doc_name}#{evidence_page_num}
+  reference_contexts < evidence[].evidence_text
+multihop_rag: query evidence_list question_type
+  user_input < query
+  reference < answer
+  reference_context_ids < evidence_list[].url
+  reference_contexts < evidence_list[].fact
+legalbench_rag: query snippets
+  user_input = query
+  reference_contexts = snippets[].{text: answer, source: file_path, start: span[0], end: span[1]}
+autorag: qid query retrieval_gt generation_gt
+  id = qid
+  user_input = query
+  reference_context_ids = retrieval_gt
+  reference = generation_gt[0]
+  constants: {"generation_gt": []}
+  groups: yes
+ragas_0.1: question contexts ground_truth evolution_type
+  user_input = question
+  reference = ground_truth
+  reference_contexts = contexts
+  constants: {"evolution_type": "simple", "ground_truth": "", "contexts": []}
+mlflow: inputs expectations
+  user_input = inputs.question | inputs.query | inputs.messages | inputs
+  reference = expectations.expected_response
+  reference_claims = expectations.expected_facts
+  reference_context_ids = expectations.expected_retrieved_context[].doc_uri
+  constants: {"expectations": {}}
+mlflow_requests: request expected_response|expected_retrieved_context|expected_facts
+  user_input < request.messages | request
+  user_input > request
+  id = request_id
+  reference = expected_response
+  reference_claims = expected_facts
+  reference_context_ids = expected_retrieved_context[].doc_uri
+langfuse: input expectedOutput|expected_output datasetId|datasetName|sourceTraceId
+  id > id
+  user_input > input.question
+  reference reference_contexts reference_context_ids reference_claims > expectedOutput.*
+  reference_entities forbidden_ids superseded > expectedOutput.*
+  metadata > metadata
+  left_out: status datasetId datasetName sourceTraceId sourceObservationId createdAt updatedAt
+  constants: {"datasetName": "fullrecall", "expectedOutput": {}}
+  groups: yes
+bedrock: conversationTurns
+  user_input = conversationTurns[0].prompt.content[0].text
+  reference = conversationTurns[0].referenceResponses[0].content[0].text
+  response = conversationTurns[0].output.text
+  retrieved_contexts = conversationTurns[0].output.retrievedPassages.retrievalResults[].content.text
+  reference_contexts = conversationTurns[0].referenceContexts[].content[].text
+azure: retrieval_ground_truth retrieved_documents
+  user_input = query
+  response = response
+  reference = ground_truth
+  reference_context_ids = retrieval_ground_truth[].{id: document_id, grade: query_relevance_label}
+  retrieved_context_ids = retrieved_documents[].document_id
+trulens: query expected_chunks
+  id = query_id
+  user_input = query
+  reference = expected_response
+  reference_contexts = expected_chunks[].text | expected_chunks
+  constants: {"expected_chunks": []}
+promptfoo: vars assert
+  user_input = vars.query | vars.question | vars.input | vars.prompt
+  reference = assert[type=context-recall].value
+  metadata > metadata
+deepeval: input expected_output|actual_output context|retrieval_context|additional_metadata
+  id = name
+  user_input = input
+  reference = expected_output
+  response = actual_output
+  reference_contexts = context
+  retrieved_contexts = retrieval_context
+  metadata < metadata | additional_metadata
+  metadata > additional_metadata
+  left_out: tools_called expected_tools comments custom_column_key_values source_file
+  constants: {"expected_output": null, "context": []}
+langsmith: inputs outputs
+  user_input > inputs.question
+  reference reference_contexts reference_context_ids reference_claims > outputs.*
+  reference_entities forbidden_ids superseded > outputs.*
+  metadata > metadata
+  constants: {"outputs": {}}
+  groups: yes
+ragas: user_input synthesizer_name
+  user_input reference reference_contexts reference_context_ids > *
+  retrieved_contexts retrieved_context_ids response > *
+llama_index_pairs: queries corpus relevant_docs|qrels
+"""
+"""A format's name and `needs`, then its lines: paths that are read (<), written (>) or both (=),
+where `*` is the field's name, and its other parts (:). Rows are looked at in this order."""
+
+
+def _format(name: str, needs: str, lines: str) -> Format:
+    """Return the format that a block of the table describes."""
+    read: dict[str, str] = {}
+    written: dict[str, str] = {}
+    others: dict[str, str] = {}
+    for names, kind, path in re.findall(r"^  ([\w ]+?) ?([<>=:]) (.+)$", lines, re.MULTILINE):
+        for field in names.split():
+            if kind in "<=":
+                read[field] = path
+            if kind in ">=":
+                written[field] = path.partition(" | ")[0].replace("*", field)
+            if kind == ":":
+                others[field] = path
+    return Format(
+        needs,
+        read,
+        left_out=tuple(others.get("left_out", "").split()),
+        rows=others.get("rows"),
+        spread=_pairs if name == "llama_index_pairs" else None,
+        writes=written or None,
+        constants=json.loads(others.get("constants", "{}")),
+        groups="groups" in others,
+    )
+
 
 FORMATS: Mapping[str, Format] = MappingProxyType(
     {
-        "hotpotqa": Format(
-            "question supporting_facts context",
-            {
-                "id": "_id | id",
-                "user_input": "question",
-                "reference": "answer",
-                "reference_context_ids": "supporting_facts.title | supporting_facts[][0]",
-            },
-            left_out=("context", "evidences"),
-        ),
-        "musique": Format(
-            "question question_decomposition paragraphs",
-            {
-                "id": "id",
-                "user_input": "question",
-                "reference": "answer",
-                "answerable": "answerable",
-                "reference_context_ids": "paragraphs[is_supporting].title",
-            },
-            left_out=("paragraphs",),
-        ),
-        "locomo": Format(
-            "sample_id conversation qa",
-            {"user_input": "question", "reference": "answer", "reference_context_ids": "evidence"},
-            rows="qa[]",
-        ),
-        "longmemeval": Format(
-            "question answer_session_ids haystack_sessions",
-            {
-                "id": "question_id",
-                "user_input": "question",
-                "reference": "answer",
-                "reference_context_ids": "answer_session_ids",
-                "answerable": "question_id!=*_abs",
-            },
-            left_out=("haystack_sessions", "haystack_session_ids", "haystack_dates"),
-        ),
-        "financebench": Format(
-            "financebench_id question evidence",
-            {
-                "id": "financebench_id",
-                "user_input": "question",
-                "reference": "answer",
-                "reference_context_ids": "evidence[].{doc_name}#{evidence_page_num}",
-                "reference_contexts": "evidence[].evidence_text",
-            },
-        ),
-        "multihop_rag": Format(
-            "query evidence_list question_type",
-            {
-                "user_input": "query",
-                "reference": "answer",
-                "reference_context_ids": "evidence_list[].url",
-                "reference_contexts": "evidence_list[].fact",
-            },
-        ),
-        "legalbench_rag": Format(
-            "query snippets",
-            {"user_input": "query", "reference_contexts": f"snippets[].{_SPAN}"},
-            writes={"user_input": "query", "reference_contexts": f"snippets[].{_SPAN}"},
-        ),
-        "autorag": Format(
-            "qid query retrieval_gt generation_gt",
-            {**_AUTORAG, "reference": "generation_gt[0]"},
-            writes={**_AUTORAG, "reference": "generation_gt[0]"},
-            constants={"generation_gt": []},
-            groups=True,
-        ),
-        "ragas_0.1": Format(  # generated test sets: there `contexts` are the references
-            "question contexts ground_truth evolution_type",
-            _RAGAS_01,
-            writes=_RAGAS_01,
-            constants={"evolution_type": "simple", "ground_truth": "", "contexts": []},
-        ),
-        "mlflow": Format(
-            "inputs expectations",
-            {
-                "user_input": "inputs.question | inputs.query | inputs.messages | inputs",
-                **_MLFLOW,
-            },
-            writes={"user_input": "inputs.question", **_MLFLOW},
-            constants={"expectations": {}},
-        ),
-        "mlflow_requests": Format(
-            "request expected_response|expected_retrieved_context|expected_facts",
-            {"user_input": "request.messages | request", **_REQUESTS},
-            writes={"user_input": "request", **_REQUESTS},
-        ),
-        "langfuse": Format(
-            "input expectedOutput|expected_output datasetId|datasetName|sourceTraceId",
-            left_out=(
-                *("status", "datasetId", "datasetName", "sourceTraceId"),
-                *("sourceObservationId", "createdAt", "updatedAt"),
-            ),
-            writes={
-                "id": "id",
-                "user_input": "input.question",
-                **{name: f"expectedOutput.{name}" for name in _OWN},
-                "metadata": "metadata",
-            },
-            constants={"datasetName": "fullrecall", "expectedOutput": {}},
-            groups=True,
-        ),
-        "bedrock": Format("conversationTurns", _BEDROCK, writes=_BEDROCK),
-        "azure": Format("retrieval_ground_truth retrieved_documents", _AZURE, writes=_AZURE),
-        "trulens": Format(
-            "query expected_chunks",
-            {**_TRULENS, "reference_contexts": "expected_chunks[].text | expected_chunks"},
-            writes={**_TRULENS, "reference_contexts": "expected_chunks[].text"},
-            constants={"expected_chunks": []},
-        ),
-        "promptfoo": Format(
-            "vars assert",
-            {
-                "user_input": "vars.query | vars.question | vars.input | vars.prompt",
-                "reference": "assert[type=context-recall].value",
-            },
-            writes={
-                "user_input": "vars.query",
-                "reference": "assert[type=context-recall].value",
-                "metadata": "metadata",
-            },
-        ),
-        "deepeval": Format(
-            "input expected_output|actual_output context|retrieval_context|additional_metadata",
-            {**_DEEPEVAL, "metadata": "metadata | additional_metadata"},
-            left_out=(
-                "tools_called",
-                "expected_tools",
-                "comments",
-                "custom_column_key_values",
-                "source_file",
-            ),
-            writes={**_DEEPEVAL, "metadata": "additional_metadata"},
-            constants={"expected_output": None, "context": []},
-        ),
-        "langsmith": Format(
-            "inputs outputs",
-            writes={
-                "user_input": "inputs.question",
-                **{name: f"outputs.{name}" for name in _OWN},
-                "metadata": "metadata",
-            },
-            constants={"outputs": {}},
-            groups=True,
-        ),
-        "ragas": Format("user_input synthesizer_name", writes={name: name for name in _RAGAS}),
-        "llama_index_pairs": Format("queries corpus relevant_docs|qrels", spread=_pairs),
+        name: _format(name, needs, lines)
+        for name, needs, lines in re.findall(r"^(\S+): (.+)\n((?:  .+\n)*)", _TABLE, re.MULTILINE)
     }
 )
 """The formats by name, in the order in which a row is looked at."""

@@ -68,7 +68,8 @@ def read(
     doubt, the error shows the plan. `rows` and `fields` settle it:
 
     - `rows`: the path of the rows in the file: `questions[]`, `data[].paragraphs[].qas[]`; `*` for
-      the values of a mapping, each with its key in `key`.
+      the values of a mapping, each with its key in `key`; `*.qas[]` for a list in each;
+      `[label=E]` for the rows with a value.
     - `fields`: the path of each field in a row; None for a field that the file does not have.
       `a.b` is a key within another, `a[]` each item of a list, `a[0]` one item, `a[flag]` the items
       that have a flag, `a[type=x]` those with a value. `evidence[].{doc_id}#{page}` joins values
@@ -102,18 +103,13 @@ def read(
 
         if is_beir(Path(name)):
             return FileSamples(in_file(name, read_beir(Path(name), format or "test")))
-    _check_format(format)
     if format is None and is_report(name):
         _check_columns(given, "is a saved report")
         from fullrecall.files.reports.saved import open_report
         from fullrecall.stats.evaluation import Evaluation
 
         return FileSamples(row.sample for row in open_report(name, Evaluation))
-    name, kind = _container(path, format)
-    cell = without_gaps if kind == "parquet" else None
-    is_table = kind in ("csv", "tsv", "parquet")
-    planned = PlannedRows(given, id_key=id_key, cell=cell, file=name, is_table=is_table)
-    opened = rows_of_file(name, kind, given.left_out)
+    name, opened, planned = _opened(path, format, given, id_key)
     tools = {"other_tools": other_tools, "tool_documents": tool_documents}
     return FileSamples(in_file(name, _samples(opened, given, planned, id_key, tools)), planned)
 
@@ -138,27 +134,21 @@ def planned_head(
     path: FilePath, *, id_key: IdKey | None = None, **options: Any
 ) -> tuple[ReadPlan, Callable[[], Sample]]:
     """Return the plan of a file, and a function that reads its first sample."""
-    kind = options.pop("format")
     given = Given.of(options["rows"], options["fields"], options.get("rename"))
-    _check_format(kind)
-    name, kind = _container(path, kind)
-    cell = without_gaps if kind == "parquet" else None
-    is_table = kind in ("csv", "tsv", "parquet")
-    planned = PlannedRows(given, id_key=id_key, cell=cell, file=name, is_table=is_table)
+    name, opened, planned = _opened(path, options["format"], given, id_key)
     try:
-        plan, values = planned.planned(rows_of_file(name, kind, given.left_out))
+        plan, values = planned.planned(opened)
     except InputError as error:
         raise error.at(path=name) from None
     return plan, lambda: plan.sample(values[0], id_key)
 
 
-def _check_format(name: str | None) -> None:
-    if name is not None and name not in KINDS:
-        raise ParameterError(f"must be one of {', '.join(KINDS)}, got {name!r}", "format")
-
-
-def _container(path: FilePath, kind: str | None) -> tuple[str, str]:
-    """Return a file's name and its kind."""
+def _opened(
+    path: FilePath, kind: str | None, given: Given, id_key: IdKey | None
+) -> tuple[str, FileRows, PlannedRows]:
+    """Return a file's name, its rows, and the reader that plans them."""
+    if kind is not None and kind not in KINDS:
+        raise ParameterError(f"must be one of {', '.join(KINDS)}, got {kind!r}", "format")
     name = existing_file(path)
     kind = kind or ("jsonl" if name == STANDARD_INPUT else kind_of(name))
     if kind is None:
@@ -168,7 +158,10 @@ def _container(path: FilePath, kind: str | None) -> tuple[str, str]:
             "command line with --run)",
             path=name,
         )
-    return name, kind
+    cell = without_gaps if kind == "parquet" else None
+    is_table = kind in ("csv", "tsv", "parquet")
+    planned = PlannedRows(given, id_key=id_key, cell=cell, file=name, is_table=is_table)
+    return name, rows_of_file(name, kind, given.left_out), planned
 
 
 def _check_columns(given: Given, holds: str) -> None:
