@@ -66,7 +66,7 @@ def test_each_message_proposes_a_call_that_reads_or_asks_further(tmp_path: Path)
 def test_each_command_that_a_message_proposes_runs(tmp_path: Path) -> None:
     """`fullrecall read` of an open structure proposes a command, which shows a sample or asks."""
     shown = 0
-    for path in [each for each in variants(tmp_path) if each.suffix != ".parquet"][::9]:
+    for path in [each for each in variants(tmp_path) if each.suffix != ".parquet"][::4]:
         result = run("read", path)
         if result.exit_code != 3:
             continue

@@ -116,7 +116,6 @@ class TestJsonArrays:
         ("text", "says"),
         [
             ('{"rows": [], "x": 1}', "columns: rows, x"),
-            ('{"question": {"0": "q"}}', "user_input: expected one str"),
             ('{"question": ["q"], "contexts": [["a"]]}', "retrieved_contexts: item 0"),
             ('{"retrieved_ids": [["a"]], "expected_ids": [["a"]]}', "['a'] is not an ID"),
             ('{"retrieved_ids": {"0": ["a"]}}', "expected a list, got dict"),

@@ -24,6 +24,24 @@ class ReferencesPlan(PartialPlan):
 
     def references(self) -> None:
         """Take the columns of references and of the retrieved contexts, or doubt them."""
+        aside = self._contexts()
+        free = [
+            each
+            for each in self.free()
+            if each not in aside and each.name not in (*usual.IDS, "metadata")
+        ]
+        self._retrieved(free)
+        free = [each for each in free if each.path not in self.taken()]
+        if IDS in self.fields and TEXTS in self.fields:
+            return
+        self.take(free, is_alone=not any(name in self.fields for name in REFERENCES[:2]))
+        self._mistyped()
+        if IDS not in self.fields and not any(each.field == IDS for each in self.doubts):
+            self._left()
+            self._in_metadata()
+
+    def _contexts(self) -> list[ColumnValues]:
+        """Return `context` and `contexts`, taken as the side that they are of, or doubted."""
         names = {snake(name) for name in self.names}
         answer = self.fields.get("reference", "outputs.answer")
         has_answer = "." not in answer or path_of(answer).columns.isdisjoint(usual.OUTPUTS)
@@ -36,32 +54,28 @@ class ReferencesPlan(PartialPlan):
         contexts = [each for each in self.free() if each.name == "context" and each.items]
         for column in contexts:
             self._context(column)
-        contexts += [self.columns["contexts"]] if is_open and "contexts" in self.columns else []
-        free = [
-            each
-            for each in self.free()
-            if each not in contexts and each.name not in (*usual.IDS, "metadata")
-        ]
-        self._retrieved(free)
-        free = [each for each in free if each.path not in self.taken()]
-        if IDS in self.fields and TEXTS in self.fields:
-            return
-        self.take(free, is_alone=not any(name in self.fields for name in REFERENCES[:2]))
+        if is_open and "contexts" in self.columns:
+            contexts.append(self.columns["contexts"])
+        return contexts
+
+    def _mistyped(self) -> None:
+        """Doubt the fields that a column with nearly their name may hold."""
+        from difflib import get_close_matches  # few files need it
+
         known = {*FIELDS, *usual.ANSWERS, "context"}
         used = frozenset().union(*(columns_at(*pair) for pair in self.fields.items()))
         near = [each for each in self.free() if each.name not in known | used]
-        near = [each for each in near if not each.words & (usual.OTHERS - {"retrieved"})]
         for column in near:
-            from difflib import get_close_matches  # few files need it
-
             meant = get_close_matches(column.name, FIELDS, n=1, cutoff=0.85)
-            if meant and f"{column.name}s" not in meant and FIELDS[meant[0]] not in self.fields:
+            if column.words & (usual.OTHERS - {"retrieved"}) or not meant:
+                continue
+            if f"{column.name}s" not in meant and FIELDS[meant[0]] not in self.fields:
                 self.doubt(FIELDS[meant[0]], f"{column.path} may be mistyped", column.path)
-        if IDS not in self.fields and not any(each.field == IDS for each in self.doubts):
-            self._left()
-            for column in self.columns.values():
-                if column.name not in ("metadata", "meta"):
-                    continue
+
+    def _in_metadata(self) -> None:
+        """Doubt the references if the metadata has one part with IDs and such a name."""
+        for column in self.columns.values():
+            if column.name in ("metadata", "meta"):
                 named = [part for part in column.parts() if self._is_reference(part)]
                 parts = [part for part in named if part.form == "ids"]
                 if len(parts) == 1:

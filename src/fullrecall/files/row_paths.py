@@ -88,7 +88,7 @@ def records_of(record: object) -> list[dict[str, Any]]:
         return items_of(record)
     keys = [list(value) if isinstance(value, Mapping) else [] for value in record.values()]
     is_numbered = isinstance(asked, Mapping) and bool(asked) and all(map(is_number, asked))
-    if is_numbered and len(keys) > 1 and all(each == keys[0] for each in keys):
+    if is_numbered and all(each == keys[0] for each in keys):
         return [{name: values[key] for name, values in record.items()} for key in keys[0]]
     return []
 
