@@ -82,11 +82,19 @@ class ColumnValues:
         return bool(self.values) and all(isinstance(value, Mapping) for value in self.values)
 
     @property
+    def are_grades(self) -> bool:
+        """Whether its values are objects of numbers: the grades of documents by their IDs."""
+        if not self.are_objects:
+            return False
+        grades = [grade for value in self.values for grade in value.values()]
+        return bool(grades) and all(map(is_number, grades))
+
+    @property
     def is_by_id(self) -> bool:
         """Whether its objects have IDs as keys: no two of them share a key."""
         keys = [key for value in self.values if isinstance(value, Mapping) for key in value]
         numbered = bool(keys) and all(map(is_number, keys))
-        return numbered or (1 < len(self.values) <= len(keys) == len(set(keys)))
+        return numbered or self.are_grades or (1 < len(self.values) <= len(keys) == len(set(keys)))
 
     def parts(self) -> list[ColumnValues]:
         """Return the keys of its objects as columns."""

@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 from typing import Any, NamedTuple, TypeAlias
-
-from fullrecall.errors import InputError
 
 RawRow: TypeAlias = Mapping[str, Any]
 
@@ -20,7 +18,6 @@ class Format(NamedTuple):
     - `fields`: the path of each field; of several with ` | ` between them, the first in the row.
     - `left_out`: columns that are not kept as metadata, such as all paragraphs of a haystack.
     - `rows`: the path of the rows, if they are not the file's own rows.
-    - `spread`: returns the rows of a record, for a file that paths cannot describe.
     - `writes`: the path at which `write` puts each field; None where the tool reads no such file.
     - `constants`: columns that each written row has.
     - `groups`: whether `writes` puts reference IDs as lists of alternatives.
@@ -30,7 +27,6 @@ class Format(NamedTuple):
     fields: Mapping[str, str] = MappingProxyType({})
     left_out: Sequence[str] = ()
     rows: str | None = None
-    spread: Callable[[RawRow], Iterator[RawRow]] | None = None
     writes: Mapping[str, str] | None = None
     constants: RawRow = MappingProxyType({})
     groups: bool = False
@@ -38,15 +34,6 @@ class Format(NamedTuple):
     def knows(self, row: RawRow) -> bool:
         """Return whether a row is of this format, by its columns."""
         return all(any(name in row for name in each.split("|")) for each in self.needs.split())
-
-
-def _pairs(record: RawRow) -> Iterator[RawRow]:
-    """Yield the questions of mappings by ID: those of LlamaIndex's pairs, or of BEIR's loader."""
-    queries, judged = record["queries"], record.get("relevant_docs", record.get("qrels"))
-    if not isinstance(queries, Mapping) or not isinstance(judged, Mapping):
-        raise InputError("queries and their documents must be objects by ID", field="queries")
-    for name, question in queries.items():
-        yield {"id": name, "user_input": question, "expected_ids": judged.get(name, [])}
 
 
 _TABLE = """
@@ -166,13 +153,12 @@ langsmith: inputs outputs
 ragas: user_input synthesizer_name
   user_input reference reference_contexts reference_context_ids > *
   retrieved_contexts retrieved_context_ids response > *
-llama_index_pairs: queries corpus relevant_docs|qrels
 """
 """A format's name and `needs`, then its lines: paths that are read (<), written (>) or both (=),
 where `*` is the field's name, and its other parts (:). Rows are looked at in this order."""
 
 
-def _format(name: str, needs: str, lines: str) -> Format:
+def _format(needs: str, lines: str) -> Format:
     """Return the format that a block of the table describes."""
     read: dict[str, str] = {}
     written: dict[str, str] = {}
@@ -190,7 +176,6 @@ def _format(name: str, needs: str, lines: str) -> Format:
         read,
         left_out=tuple(others.get("left_out", "").split()),
         rows=others.get("rows"),
-        spread=_pairs if name == "llama_index_pairs" else None,
         writes=written or None,
         constants=json.loads(others.get("constants", "{}")),
         groups="groups" in others,
@@ -199,7 +184,7 @@ def _format(name: str, needs: str, lines: str) -> Format:
 
 FORMATS: Mapping[str, Format] = MappingProxyType(
     {
-        name: _format(name, needs, lines)
+        name: _format(needs, lines)
         for name, needs, lines in re.findall(r"^(\S+): (.+)\n((?:  .+\n)*)", _TABLE, re.MULTILINE)
     }
 )

@@ -101,7 +101,8 @@ def _opened(column: ColumnValues, deepest: int = 3) -> Iterator[ColumnValues]:
         is_closed = has_question or IDS in found or (bool(found) and not is_answer)
     else:
         words = column.words | (column.above.words if column.above is not None else frozenset())
-        has_fields = has_question or words & (usual.ANSWER_WORDS | usual.ASKED)
+        is_named = column.name in usual.ANSWERS or words & (usual.ANSWER_WORDS | usual.ASKED)
+        has_fields = has_question or is_named
         is_closed = not has_fields and (column.is_by_id or bool(found))
     if is_closed:
         return

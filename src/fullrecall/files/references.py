@@ -254,6 +254,8 @@ class ReferencesPlan(PartialPlan):
         """Add the paths of a column to those of IDs, of texts, or of unclear columns."""
         if column.words & usual.CLAIM_WORDS and column.is_all(str):
             self.put(CLAIMS, column.path)
+        elif column.are_grades and column.is_gold:
+            ids.append(column.path)
         elif column.is_all(Mapping):
             found = of_objects(column)
             if column.words & usual.CLAIM_WORDS and found.keys() == {TEXTS}:

@@ -9,7 +9,7 @@ from fullrecall._util.naming import parameter
 from fullrecall.errors import InputError
 from fullrecall.files.cells import is_parallel, items_of, opened
 from fullrecall.files.columns import asks, form_of, is_number, looks_gold
-from fullrecall.files.formats import FORMATS, Format, RawRow, format_of
+from fullrecall.files.formats import FORMATS, RawRow, format_of
 from fullrecall.files.paths import Each, path_of, quoted
 from fullrecall.files.plans import FIELDS, roles_of, snake
 from fullrecall.files.usual_names import usual
@@ -47,7 +47,7 @@ def rows_in(records: Sequence[Any]) -> str | None:
     lists = _lists(first)
     asked = [each for each in lists if _has_question(each.row) or format_of(each.row)]
     asked = asked or [each for each in lists if not each.row.keys().isdisjoint(usual.CLAIMS)]
-    asked = asked or [each for each in lists if roles_of(each.name) & usual.ROWS]
+    asked = asked or [each for each in lists if roles_of(each.name) <= usual.ROWS]
     if asked:
         return _path_of_rows(asked, first if len(records) == 1 else {})
     is_only = len(lists) == 1 and (len(records) == 1 or snake(lists[0].name) in usual.TURNS)
@@ -74,23 +74,30 @@ def _path_of_rows(asked: Sequence[_List], whole: RawRow) -> str:
 
 
 def records_of(record: object) -> list[dict[str, Any]]:
-    """Return the rows that a record has as columns: a list, or an object by number, in each.
+    """Return the rows that a record has as columns: a list, or an object by number or ID, in each.
 
-    So pandas, Hugging Face and the examples of ragas write a table. Empty for other records.
+    So pandas, Hugging Face, LlamaIndex and the examples of ragas write a table. Empty for other
+    records.
     """
     if not isinstance(record, Mapping):
         return []
-    if {"columns", "data"} <= record.keys() and isinstance(record["columns"], list):
-        columns = record["columns"]
-        return [dict(zip(columns, cells, strict=False)) for cells in record["data"]]
+    header, cells = record.get("columns"), record.get("data")
+    if isinstance(header, list) and isinstance(cells, list) and is_texts(header):
+        return [dict(zip(header, each, strict=False)) for each in cells if isinstance(each, list)]
     asked = next((value for name, value in record.items() if asks(str(name))), None)
     if is_parallel(record) and isinstance(asked, list) and is_texts(asked):
         return items_of(record)
-    keys = [list(value) if isinstance(value, Mapping) else [] for value in record.values()]
-    is_numbered = isinstance(asked, Mapping) and bool(asked) and all(map(is_number, asked))
-    if is_numbered and all(each == keys[0] for each in keys):
-        return [{name: values[key] for name, values in record.items()} for key in keys[0]]
-    return []
+    if not isinstance(asked, Mapping) or not is_texts([*asked.values()]):
+        return []
+    own = {
+        name: values
+        for name, values in record.items()
+        if isinstance(values, Mapping) and values.keys() <= asked.keys()
+    }
+    if all(map(is_number, asked)):
+        return [{name: own[name].get(key) for name in own} for key in asked]
+    named = ({"id": key, **{name: own[name].get(key, []) for name in own}} for key in asked)
+    return [*named] if len(own) > 1 else []
 
 
 def _has_question(row: RawRow) -> bool:
@@ -185,18 +192,18 @@ def _are_questions(row: RawRow) -> bool:
 def spread_rows(
     records: Iterable[tuple[RowNumber, object]],
     path: str | None,
-    form: Format | None,
     source: object,
+    *,
+    by_columns: bool,
 ) -> Generator[tuple[RowNumber, object], None, None]:
     """Yield the rows at a path of each record, with the columns of the records above them.
 
-    `form` is the format of the first record. It may split each record into rows.
+    `by_columns` says that a record has its rows as columns.
     """
-    spread = None if form is None else form.spread
     try:
         for number, record in records:
-            if spread is not None and isinstance(record, Mapping):
-                yield from ((f"{number}, {n}", row) for n, row in enumerate(spread(record), 1))
+            if by_columns:
+                yield from ((f"{number}, {n}", row) for n, row in enumerate(records_of(record), 1))
             elif path is None:
                 yield number, record
             else:

@@ -12,7 +12,7 @@ from fullrecall._util.values import shown
 from fullrecall.errors import InputError
 from fullrecall.files.cells import TRUTHS
 from fullrecall.files.columns import looks_gold
-from fullrecall.files.formats import FORMATS, RawRow, format_of
+from fullrecall.files.formats import RawRow
 from fullrecall.files.guess import guessed
 from fullrecall.files.judgments import JudgmentTable
 from fullrecall.files.paths import MISSING, Each, condition_of, path_of
@@ -131,15 +131,12 @@ class PlannedRows:
     ) -> tuple[Iterator[tuple[RowNumber, object]], list[Any], InputError | None, bool]:
         """Return all rows, the first ones, the error that ended these, and whether they are all."""
         iterator = iter(records)
-        head, stopped, is_all = _head(iterator)
-        if is_all and len(head) == 1 and (table := records_of(head[0][1])):
-            head = [*enumerate(table, start=1)]
-        self._rows = self._given.rows or rows_in([record for _, record in head])
-        first = head[0][1] if head else None
-        name = format_of(first) if isinstance(first, Mapping) else None
-        form = None if name is None else FORMATS[name]
+        head, stopped, _ = _head(iterator)
+        by_columns = len(head) == 1 and bool(records_of(head[0][1]))
+        found = None if by_columns else rows_in([record for _, record in head])
+        self._rows = self._given.rows or found
         whole = chain(head, _raised(stopped), iterator)
-        rows: Iterator[Any] = spread_rows(whole, self._rows, form, records)
+        rows: Iterator[Any] = spread_rows(whole, self._rows, records, by_columns=by_columns)
         head, stopped, is_all = _head(rows)
         self._judged = JudgmentTable.of([row for _, row in head], self._given.fields)
         if self._judged is not None:

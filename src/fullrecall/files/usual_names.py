@@ -78,7 +78,9 @@ TITLES: article doc document file filename source sourcefile title url
 
 
 def singular(word: str) -> str:
-    """Return a word without the `s` of its plural."""
+    """Return a word without the ending of its plural."""
+    if word.endswith("ies"):
+        return f"{word[:-3]}y"
     is_plural = len(word) > len("ids") and re.search(r"[^aisu]s$", word)
     return word[:-1] if is_plural else word
 
