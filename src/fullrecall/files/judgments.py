@@ -25,6 +25,7 @@ _OF_RUNS = frozenset({"rank", "tag", "run", "similarity", "distance"})
 _FLAGS = {"true": 1.0, "yes": 1.0, "false": 0.0, "no": 0.0}
 _POSITIVE = ("relevant", "highly relevant", "exact", "positive", "perfect", "high", "e")
 _MOST_LABELS = 10
+_SCALARS = (str, int, float)
 
 
 class JudgmentTable(NamedTuple):
@@ -68,11 +69,8 @@ class JudgmentTable(NamedTuple):
     def _are_pairs(self, rows: Sequence[Mapping[str, Any]]) -> bool:
         """Return whether rows of one query differ in their document alone."""
         first: dict[Any, Mapping[str, Any]] = {}
-        return all(
-            {**row, self.document: None}
-            == {**first.setdefault(row[self.query], row), self.document: None}
-            for row in rows
-        )
+        varied = [_varied(first.setdefault(row[self.query], row), row) for row in rows]
+        return all(names <= {self.document} for names in varied)
 
     def given(self, given: Given) -> Given:
         """Return the given parts of a plan with the columns of this table."""
@@ -98,18 +96,19 @@ class JudgmentTable(NamedTuple):
         """
         queries: dict[Any, tuple[Any, dict[str, Any]]] = {}
         graded: dict[Any, dict[Any, float]] = {}
-        for number, row in rows:
+        for number, each in rows:
+            row = each if isinstance(each, Mapping) else {}
             query, document = row.get(self.query), row.get(self.document)
             amount = 1.0 if self.grade is None else _number(row.get(self.grade))
             line = number if isinstance(number, int) else None
-            if query is None or document is None or amount is None:
+            is_read = isinstance(query, _SCALARS) and isinstance(document, _SCALARS)
+            if not is_read or amount is None:
                 raise InputError(
-                    f"expected a query, a document and a grade, got {shown(row)}", line=line
+                    f"expected a query, a document and a grade, got {shown(each)}", line=line
                 )
             others = {name: value for name, value in row.items() if name != self.grade}
             _, merged = queries.setdefault(query, (number, others))
-            varied = [name for name in merged if merged[name] != others.get(name)]
-            for name in varied:
+            for name in _varied(merged, others):
                 if not asks(name):
                     del merged[name]
             grades = graded.setdefault(query, {})
@@ -129,6 +128,18 @@ def _are_scalar(rows: Sequence[Mapping[str, Any]], query: str, document: str) ->
     return all(isinstance(cell, (str, int)) for cell in cells) and all(
         form_of(row[document]) == "ids" for row in rows
     )
+
+
+def _varied(row: Mapping[str, Any], other: Mapping[str, Any]) -> set[str]:
+    """Return the columns whose values differ; arrays, which have no one answer, count as such."""
+
+    def differs(name: str) -> bool:
+        try:
+            return bool(row[name] != other.get(name))
+        except ValueError:
+            return True
+
+    return set(filter(differs, row))
 
 
 def _is_grade(name: str) -> bool:
