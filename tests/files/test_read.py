@@ -116,7 +116,6 @@ class TestJsonArrays:
         ("text", "says"),
         [
             ('{"rows": [], "x": 1}', "columns: rows, x"),
-            ('{"question": ["q"], "contexts": [["a"]]}', "retrieved_contexts: item 0"),
             ('{"retrieved_ids": [["a"]], "expected_ids": [["a"]]}', "['a'] is not an ID"),
             ('{"retrieved_ids": {"0": ["a"]}}', "expected a list, got dict"),
             ('{"question": ["q", "r"], "contexts": [["a"]]}', "user_input: expected one str"),
