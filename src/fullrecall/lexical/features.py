@@ -90,7 +90,7 @@ def differing_detail(claim: ParsedText, contexts: Sequence[ParsedText], match: C
 def _has_absent_number(claim: str, contexts: Sequence[str]) -> bool:
     """Whether no context has a number in digits, with its unit and scale, or a month of the claim.
 
-    A rounded number, or the number of a decade, counts as the claim's number.
+    A rounded number counts as the claim's number.
     """
     named = months(claim)
     if named and not named <= {month for context in contexts for month in months(context)}:

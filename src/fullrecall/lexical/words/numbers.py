@@ -1,4 +1,4 @@
-"""Find the numbers of an English text, with their units: 1.5 million dollars, 10-15 km, 1980s.
+"""Find the numbers of an English text, with their units: 1.5 million dollars, 10-15 km.
 
 Numbers are found in digits and in words ("twenty-five", "two hundred thousand"). Citations such as
 [2,4,5], the numbers of list items, and digits within a word (H2O) are left out.
@@ -56,16 +56,15 @@ _TOKEN = re.compile(
 _MARKER = re.compile(r"(?:^|(?<=\n))[ \t]*+\(?\d{1,3}+[.)](?=\s)")
 _GROUPED = re.compile(r"\d{1,3}+(?:,\d{3})++(?:\.\d++)?+|\d{1,3}+(?:\.\d{3}){2,}+")
 _YEARS = range(1000, 2101)
+_TWENTY = 20
 _ROUNDED = 0.05  # the relative tolerance between two scales: 1.3 million for 1,312,000
-_DECADE, _CENTURY = 10, 100
 
 
 class Number(NamedTuple):
     """A number of a text.
 
     - `text`, `start`, `end`: as written, with its scale and unit, and its half-open offsets.
-    - `value`, `high`: the number times its scale; for a decade or a century the lowest and the
-      highest year, else equal. A version ("1.2.3"), a time or a date in digits has value None.
+    - `value`: the number times its scale; None for a version ("1.2.3"), a time or a date in digits.
     - `unit`: canonical ("km", "dollar", "percent"), "" without one; `scale`: the word that
       multiplied the number ("million"), "" without one.
     - `sort`: "year", "ordinal", "code" (value None), the unit's sort ("length", "money", "time",
@@ -76,7 +75,6 @@ class Number(NamedTuple):
     start: int
     end: int
     value: float | None
-    high: float | None
     unit: str = ""
     scale: str = ""
     sort: str = "count"
@@ -110,7 +108,7 @@ def numbers(text: str) -> tuple[Number, ...]:
 def may_stand_for(claimed: Number, stated: Iterable[Number]) -> bool:
     """Whether one of the stated numbers may mean the claimed number.
 
-    It is equal, in the claimed decade, or within 5% if rounded to another scale. Different units of
+    It is equal, or within 5% if rounded to another scale. Different units of
     one sort must give equal amounts.
     """
     return any(_may_be(claimed, other) for other in stated)
@@ -118,7 +116,7 @@ def may_stand_for(claimed: Number, stated: Iterable[Number]) -> bool:
 
 def is_equal(number: Number, other: Number) -> bool:
     """Whether two numbers are the same quantity: 10 km and 10,000 m, but not 10."""
-    if number.value is None or other.value is None or number.high is None or other.high is None:
+    if number.value is None or other.value is None:
         return False
     factors = [1.0, 1.0]
     if number.unit != other.unit:
@@ -127,8 +125,7 @@ def is_equal(number: Number, other: Number) -> bool:
     may_differ = number.unit == other.unit == "" and not is_ordinal  # a year is written as a count
     if number.sort != other.sort and not may_differ:
         return False
-    lows, highs = (number.value, other.value), (number.high, other.high)
-    return all(math.isclose(a * factors[0], b * factors[1]) for a, b in (lows, highs))
+    return math.isclose(number.value * factors[0], other.value * factors[1])
 
 
 def excludes(claimed: Number, stated: Number) -> bool:
@@ -166,11 +163,8 @@ def _may_be(claimed: Number, stated: Number) -> bool:
     if claimed.unit != stated.unit and claimed.sort == stated.sort and claimed.unit and stated.unit:
         factors = [_FACTORS.get(number.unit, math.nan) for number in (claimed, stated)]
         return math.isclose(claimed.value * factors[0], stated.value * factors[1])
-    low, other_low = claimed.value, stated.value
-    if low <= other_low and (stated.high or other_low) <= (claimed.high or low):
-        return True
     near = _ROUNDED if claimed.scale != stated.scale else 0.0
-    return abs(other_low - low) <= near * max(abs(low), abs(other_low))
+    return math.isclose(claimed.value, stated.value, rel_tol=near)
 
 
 def _unit(word: str) -> tuple[str, str] | None:
@@ -211,20 +205,14 @@ class _NumberReader:
         token = self._tokens[at]
         value = value_of(token.text)
         if value is None:
-            return Number(*token[1:], None, None, sort="code")
-        end, high, sort = at + 1, value, ""
+            return Number(*token[1:], None, sort="code")
         after = self._get(at + 1)
         ending = after.lower if after.kind == "word" and after.start == token.end else ""
         if ending in ("st", "nd", "rd", "th"):
-            end, sort = end + 1, "ordinal"
-        elif ending in ("s", "'s", "’s") and value % _DECADE == 0:
-            width = _CENTURY if value % _CENTURY == 0 and value >= _YEARS.start else _DECADE
-            # The 30s may belong to any century.
-            sort = "decade" if value < _CENTURY else "year"
-            end, high = end + 1, value + width - 1
-        elif ending and ending not in _MONEY_SCALES and _unit(ending) is None:
-            return None  # 3D, 4x4
-        return self._measured(at, end, value, high, sort)
+            return self._measured(at, at + 2, value, "ordinal")
+        if ending and ending not in _MONEY_SCALES and _unit(ending) is None:
+            return None  # 3D, 4x4, 1930s
+        return self._measured(at, at + 1, value, "")
 
     def _in_words(self, at: int) -> Number | None:
         """Return the number that a word begins; None if it begins no number.
@@ -235,18 +223,18 @@ class _NumberReader:
         before, word, after = self._get(at - 1), self._tokens[at].lower, self._get(at + 1)
         follows_number = before.kind == "digits" or before.lower in _CARDINALS
         if word in _ORDINALS and not follows_number:  # two thirds, 5 seconds
-            return self._measured(at, at + 1, _ORDINALS[word], _ORDINALS[word], "ordinal")
+            return self._measured(at, at + 1, _ORDINALS[word], "ordinal")
         if word not in _CARDINALS:
             return None
         value, end = float(_CARDINALS[word]), at + 1
         unit = _CARDINALS.get(self._get(at + 2).lower, 0)
-        if after.kind == "dash" and value >= 2 * _DECADE > unit > 0:
+        if after.kind == "dash" and value >= _TWENTY > unit > 0:
             value, end = value + unit, at + 3
         elif word == "one" and after.lower not in _SCALES and not _unit(after.text):
             return None  # a pronoun, more often than a number
-        return self._measured(at, end, value, value, "")
+        return self._measured(at, end, value, "")
 
-    def _measured(self, at: int, end: int, value: float, high: float, sort: str) -> Number:
+    def _measured(self, at: int, end: int, value: float, sort: str) -> Number:
         """Return a number with its scale and unit."""
         before, after = self._get(at - 1), self._get(end)
         sign = _unit(before.text) if before.text in _CURRENCIES else None
@@ -260,16 +248,8 @@ class _NumberReader:
             sort = kind or ("year" if self._is_year(at, end, value, scale) else "count")
         start = before.start if sign else self._tokens[at].start
         last = self._tokens[end - 1].end
-        return Number(
-            self._text[start:last],
-            start,
-            last,
-            value * factor,
-            high * factor,
-            unit,
-            scale,
-            sort,
-        )
+        text = self._text[start:last]
+        return Number(text, start, last, value * factor, unit, scale, sort)
 
     def _unit_at(self, end: int) -> tuple[str, str, int]:
         """Return the unit after a number, its sort, and the index of the token after it."""
