@@ -74,12 +74,8 @@ class Guard:
         trusted: list[dict[int, Verdict]] = []
         left_out: list[int] = []
         requests = 0
-        while waiting:
-            # Bounded: a corpus full of instructions must not cost a request for each context.
-            windows = waiting[: _MOST_REQUESTS - requests]
-            if not windows:
-                left_out += [number for contexts in waiting for number in contexts]
-                break
+        # Bounded: a corpus full of instructions must not cost a request for each context.
+        while windows := waiting[: _MOST_REQUESTS - requests]:
             waiting = waiting[len(windows) :]
             requests += len(windows)
             judged = yield from side_by_side(
@@ -92,6 +88,7 @@ class Guard:
                     left_out += contexts
                 else:
                     waiting += _smaller(contexts)
+        left_out += [number for contexts in waiting for number in contexts]
         self.left_out.update(left_out)
         shown = ", ".join(map(str, sorted(left_out)))
         which = f"context {shown} moves" if len(left_out) == 1 else f"contexts {shown} move"

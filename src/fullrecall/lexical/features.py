@@ -33,7 +33,7 @@ def features(claim: ParsedText, match: ClaimMatch) -> dict[str, float]:
     units = range(len(match.units))
     rarest = sorted(match.telling, key=lambda unit: -match.units[unit].weight)[:3]
     named = {key for name in names(claim.text) for key in name.keys}
-    missing = [1 - match.found[unit] for unit in units if match.units[unit].key in named]
+    missing = [1 - match.found.get(unit, 0.0) for unit in units if match.units[unit].key in named]
     return {
         "coverage": match.weigh(units, match.found),
         "coverage_region": match.weigh(units, match.region),

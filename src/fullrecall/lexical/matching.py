@@ -117,8 +117,8 @@ class ClaimMatch(NamedTuple):
     units: tuple[Word, ...]
     telling: tuple[int, ...]  # the units that are not function words
     total: float  # weight of all units
-    found: tuple[float, ...]  # for each unit, its best credit anywhere
-    region: tuple[float, ...]  # for each unit, its best credit in the region
+    found: Cover  # the best credit of each unit that occurs anywhere
+    region: Cover  # the best credit of each unit that occurs in the region
     places: tuple[Mapping[int, Sequence[int]], ...]  # for each context: unit to word positions
     best: Sentence | None  # the middle of the best window
     evidence: tuple[int, int]  # sentences, first and last, of the best context
@@ -126,14 +126,14 @@ class ClaimMatch(NamedTuple):
     @property
     def weight(self) -> float:
         """The weight that all contexts cover."""
-        return sum(u.weight * credit for u, credit in zip(self.units, self.found, strict=True))
+        return sum(self.units[unit].weight * credit for unit, credit in self.found.items())
 
-    def weigh(self, units: Iterable[int], credit: Sequence[float]) -> float:
+    def weigh(self, units: Iterable[int], credit: Cover) -> float:
         """Return the share of the units' weight that `credit` covers; 1.0 without units."""
         weight = covered = 0.0
         for unit in units:
             weight += self.units[unit].weight
-            covered += self.units[unit].weight * credit[unit]
+            covered += self.units[unit].weight * credit.get(unit, 0.0)
         return covered / weight if weight else 1.0
 
 
@@ -156,8 +156,8 @@ def match_of(claim: ParsedText, contexts: Sequence[ParsedText]) -> ClaimMatch:
         units,
         tuple(index for index, unit in enumerate(units) if unit.tells),
         sum(weights),
-        _listed(_join(*covers.values()), units),
-        _listed(region, units),
+        _join(*covers.values()),
+        region,
         tuple(positions),
         best,
         evidence,
@@ -220,7 +220,3 @@ def _join(*covers: Cover) -> dict[int, float]:
             if credit > joined.get(unit, 0.0):
                 joined[unit] = credit
     return joined
-
-
-def _listed(cover: Cover, units: Sequence[Word]) -> tuple[float, ...]:
-    return tuple(cover.get(unit, 0.0) for unit in range(len(units)))

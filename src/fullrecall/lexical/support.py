@@ -98,7 +98,7 @@ def _lacks_end(match: ClaimMatch) -> bool:
 
     A long claim may have the same meaning in other words.
     """
-    are_found = [match.found[unit] > 0 for unit in match.telling]
+    are_found = [unit in match.found for unit in match.telling]
     rest = are_found[len(list(takewhile(bool, are_found))) :]
     return len(match.units) <= _SHORT and len(rest) > 1 and not any(rest)
 
@@ -133,9 +133,9 @@ def _joint_weight(match: ClaimMatch, other: ClaimMatch) -> float:
     0.0 if they share no name or rare word of the claim, or if one of them adds too little.
     """
     # By their keys: each context may have the claim in its own words ("not available").
-    found = dict(zip((unit.key for unit in other.units), other.found, strict=True))
+    found = {other.units[unit].key: credit for unit, credit in other.found.items()}
     covered = [
-        (u, own, found.get(u.key, 0.0)) for u, own in zip(match.units, match.found, strict=True)
+        (u, match.found.get(n, 0.0), found.get(u.key, 0.0)) for n, u in enumerate(match.units)
     ]
     if not any(unit.weight >= _LINKING and own and joined for unit, own, joined in covered):
         return 0.0
