@@ -33,6 +33,7 @@ def only(text: str) -> Number:
         ("one mile", 1, "mile", "length"),
         ("one of nine children", 9, "", "count"),
         ("a 5-mile run", 5, "mile", "length"),
+        ("after 30s", 30, "second", "time"),
         ("45%", 45, "percent", "share"),
         ("7 per cent", 7, "percent", "share"),
         ("in 1984", 1984, "", "year"),
@@ -54,7 +55,15 @@ def test_numbers_have_values_units_and_sorts(
 
 
 @pytest.mark.parametrize(
-    "text", ["He won.[2,4,5] She lost [12].", "1. Turn it on.", "H2O in 3D", "One came late.", ""]
+    "text",
+    [
+        "He won.[2,4,5] She lost [12].",
+        "1. Turn it on.",
+        "H2O in 3D",
+        "the 1930s",
+        "One came late.",
+        "",
+    ],
 )
 def test_what_is_no_number(text: str) -> None:
     """Citations, list markers, digits within words, and the pronoun."""

@@ -210,8 +210,9 @@ class _NumberReader:
         ending = after.lower if after.kind == "word" and after.start == token.end else ""
         if ending in ("st", "nd", "rd", "th"):
             return self._measured(at, at + 2, value, "ordinal")
-        if ending and ending not in _MONEY_SCALES and _unit(ending) is None:
-            return None  # 3D, 4x4, 1930s
+        is_decade = ending == "s" and value in _YEARS  # 1930s
+        if is_decade or (ending and ending not in _MONEY_SCALES and _unit(ending) is None):
+            return None  # 3D, 4x4
         return self._measured(at, at + 1, value, "")
 
     def _in_words(self, at: int) -> Number | None:
