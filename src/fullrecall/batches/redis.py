@@ -161,7 +161,6 @@ class RedisLedger(Ledger):
     def __init__(self, url: str, job: str = "") -> None:
         self._url = url
         client = self._client = _client(url, os.getpid())
-        self._steps = {each: client.register_script(each) for each in (_LEASE, _FORGET, _KEEP)}
         self._spending = ""
         super().__init__(public_url(url), job)
         try:
@@ -185,7 +184,8 @@ class RedisLedger(Ledger):
         return str(self._step(_KEEP, key, value))
 
     def _step(self, script: str, key: str, *arguments: object) -> Any:
-        return self._steps[script](keys=_names(key, "lease"), args=arguments)
+        # Sent with its text, not by its digest: a server that restarts at any time forgets scripts.
+        return self._client.eval(script, 2, *_names(key, "lease"), *arguments)
 
     def _open_account(self, owner: str) -> None:
         name = name_of(self.account_key)
