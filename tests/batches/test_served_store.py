@@ -89,6 +89,24 @@ class TestStore:
                 assert store.lease(KEY)[1].result()
             assert way.dropped == 1
 
+    def test_a_server_that_forgets_its_scripts(
+        self, redis_url: str, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        """As one that is restarted before each command."""
+        with RedisLedger(redis_url) as store:
+            execute = store._client.execute_command
+
+            def forgetful(*command: Any, **options: Any) -> Any:
+                execute("SCRIPT FLUSH")
+                return execute(*command, **options)
+
+            monkeypatch.setattr(store._client, "execute_command", forgetful)
+            token, granted = store.lease(KEY)
+            assert granted.result()
+            assert store.put(KEY, "an answer", token).result() == "an answer"
+            assert store.get(KEY) == "an answer"
+            assert not store.problem
+
     def test_a_server_that_is_not_there(self) -> None:
         """The error comes at once, and has no password."""
         with pytest.raises(StoreError, match=r"redis://127.0.0.1:9/0 cannot be reached"):
