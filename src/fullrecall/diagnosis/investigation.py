@@ -9,7 +9,7 @@ from fullrecall.diagnosis.case import Case, Examined, SearchScope, Wanted
 from fullrecall.diagnosis.causes import Cause, Diagnosed, Explained
 from fullrecall.diagnosis.corpus import Corpus, IndexedContexts
 from fullrecall.diagnosis.diagnosis import Diagnosis, described
-from fullrecall.diagnosis.effects import Baseline, recall_at
+from fullrecall.diagnosis.effects import Baseline, proposals, recall_at
 from fullrecall.diagnosis.ids.evidence import id_evidence, id_proposals
 from fullrecall.diagnosis.indexing import (
     change_of_texts,
@@ -17,7 +17,6 @@ from fullrecall.diagnosis.indexing import (
     not_searched,
     with_unsearched,
 )
-from fullrecall.diagnosis.proposals import proposals
 from fullrecall.diagnosis.rules import beyond_budget, explained
 from fullrecall.measures import CutBudget
 from fullrecall.measures.budgets import Cut, check_cut
