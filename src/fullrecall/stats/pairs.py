@@ -171,22 +171,26 @@ class ScorePairs:
         a score after may have dropped to 0 or risen to 1; one without a score before may have been
         at 0 or 1; where both are missing, the change may be -1 or 1.
         """
-        low = changes(*self.values(measure))
-        high = low.copy()
         is_open = ~np.isin(self._gaps, _CLOSED)
+        change = changes(*self.values(measure))
         if measure.of_sample:
             old = self.before.gaps(self.scores[0], measure)[self.pairing.before]
             new = self.after.gaps(self.scores[1], measure)[self.pairing.after]
-            is_open = np.isnan(low) & (old | new)
+            is_open = np.isnan(change) & (old | new)
         before, after = self._own_values(measure)
-        low[is_open], high[is_open] = _ends(before[is_open], after[is_open])
         alone = self.pairing.only_before
-        values = self.before.values(self.scores[0], measure)[alone]
-        least, most = _ends(values, np.full(len(values), np.nan))
-        empty = np.isin(self.before.status(self.scores[0])[alone], _EMPTY)
-        least[empty] = most[empty] = np.nan
-        worst = self.totals(np.concatenate([low, least])).counts(least=-1.0)
-        best = self.totals(np.concatenate([high, most])).counts(least=-1.0)
+        none = np.full(len(alone), np.nan)
+        is_empty = np.isin(self.before.status(self.scores[0])[alone], _EMPTY)
+        is_open = np.concatenate([is_open, ~is_empty])
+        before = np.concatenate([before, self.before.values(self.scores[0], measure)[alone]])
+        after = np.concatenate([after, none])
+        unlike = ~np.isnan(before) & ~np.isnan(after)  # of other targets
+        before[unlike] = after[unlike] = np.nan
+        low = np.concatenate([change, none])
+        high = low.copy()
+        low[is_open] = (np.nan_to_num(after, nan=0.0) - np.nan_to_num(before, nan=1.0))[is_open]
+        high[is_open] = (np.nan_to_num(after, nan=1.0) - np.nan_to_num(before, nan=0.0))[is_open]
+        worst, best = (self.totals(values).counts(least=-1.0) for values in (low, high))
         return worst._replace(high=best.high)
 
     def _own_values(self, measure: Measure) -> tuple[Floats, Floats]:
@@ -258,15 +262,6 @@ def same_methods(
                     "one way, or pass another name= to one"
                 )
     return common, tuple(sorted(old_indices.keys() ^ new_indices.keys()))
-
-
-def _ends(before: Floats, after: Floats) -> tuple[Floats, Floats]:
-    """Return the least and the largest change where not both values can be compared."""
-    only_before = ~np.isnan(before) & np.isnan(after)
-    only_after = np.isnan(before) & ~np.isnan(after)
-    low = np.select([only_before, only_after], [-before, after - 1.0], -1.0)
-    high = np.select([only_before, only_after], [1.0 - before, after], 1.0)
-    return low, high
 
 
 def paired(before: Table, after: Table) -> Pairing:
