@@ -158,7 +158,8 @@ class Report(Evaluation):
         alone, at the k of the measure that the page opens with; False leaves it out. A file of
         that name is replaced once all is written.
 
-        Raises `ReportError` for a report of more than 10,000 samples.
+        Raises `ReportError` for a report of more than 10,000 samples, and for the diagnosis of
+        another report.
         """
         from fullrecall.page import report_page
 
