@@ -232,6 +232,8 @@ def test_pairs_of_a_question_and_a_document_are_one_sample() -> None:
     rows = [{"question": query, "gold_doc": document} for query, document, _ in LONG]
     first, _ = from_rows(rows, fields={"reference_context_ids": "gold_doc"})
     assert [each.any_of[0] for each in first.reference_context_ids] == ["d12", "d13"]
+    guessed, _ = from_rows([{"query": query, "positive_id": doc} for query, doc, _ in LONG])
+    assert [each.any_of[0] for each in guessed.reference_context_ids] == ["d12", "d13"]
     dated = [{**row, "n": n} for n, row in enumerate(rows)]
     assert len(list(from_rows(dated, fields={"reference_context_ids": "gold_doc"}))) == 3
 

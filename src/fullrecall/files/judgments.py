@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 from fullrecall._util.values import shown
 from fullrecall.errors import InputError
-from fullrecall.files.columns import asks, form_of
+from fullrecall.files.columns import asks, form_of, looks_gold
 from fullrecall.files.objects import IDS
 from fullrecall.files.paths import path_of, quoted
 from fullrecall.files.plans import FIELDS, Doubt, Given, roles_of, snake
@@ -48,7 +48,7 @@ class JudgmentTable(NamedTuple):
             return None
         names = {snake(name): name for name in records[0] if isinstance(name, str)}
         query = _named(names, _QUERIES) or next((names[each] for each in names if asks(each)), None)
-        own = path_of(given[IDS]).column if IDS in given else _named(names, _DOCUMENTS)
+        own = path_of(given[IDS]).column if IDS in given else _document(names)
         if not query or not own or _OF_RUNS & names.keys() or not _are_scalar(records, query, own):
             return None
         table = cls(query, own, None)
@@ -120,6 +120,13 @@ class JudgmentTable(NamedTuple):
 
 def _named(names: Mapping[str, str], choices: Sequence[str]) -> str | None:
     return next((names[name] for name in choices if name in names), None)
+
+
+def _document(names: Mapping[str, str]) -> str | None:
+    """Return the column with a usual name of documents, else the first of relevant ones."""
+    nouns = usual.NOUNS | usual.DOCUMENTS
+    relevant = (names[name] for name in names if looks_gold(name) and roles_of(name) & nouns)
+    return _named(names, _DOCUMENTS) or next(relevant, None)
 
 
 def _are_scalar(rows: Sequence[Mapping[str, Any]], query: str, document: str) -> bool:
