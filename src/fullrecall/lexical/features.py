@@ -25,6 +25,7 @@ from fullrecall.lexical.words.tokens import read_words
 _CODE = re.compile("`([^`]++)`")
 _NEAR = 12  # words: the distance over which closeness fades to 1/e
 _PLACES = 12  # of a word, in the calculation of distances
+_ABOUT = 0.3  # of the claim's weight that one sentence covers, to be about the same
 _HALF = 0.5  # of the words that a sentence denies
 
 
@@ -80,7 +81,7 @@ def differing_detail(claim: ParsedText, contexts: Sequence[ParsedText], match: C
         return True
     if _has_absent_number(claim.text, [passage.text for passage in contexts]):
         return True
-    if match.best is None:
+    if match.best is None or match.covered < _ABOUT * match.total:
         return False
     sentence = contexts[match.best.context].sentence(match.best.number)
     differs = states_opposite, states_other_amount, states_other_word

@@ -121,6 +121,7 @@ class ClaimMatch(NamedTuple):
     region: Cover  # the best credit of each unit that occurs in the region
     places: tuple[Mapping[int, Sequence[int]], ...]  # for each context: unit to word positions
     best: Sentence | None  # the middle of the best window
+    covered: float  # the weight that the best single sentence covers
     evidence: tuple[int, int]  # sentences, first and last, of the best context
 
     @property
@@ -160,6 +161,7 @@ def match_of(claim: ParsedText, contexts: Sequence[ParsedText]) -> ClaimMatch:
         region,
         tuple(positions),
         best,
+        max((_weigh(cover, weights) for cover in covers.values()), default=0.0),
         evidence,
     )
 
