@@ -250,7 +250,7 @@ def test_more_text_than_a_record_may_keep_is_unscored(monkeypatch: pytest.Monkey
 def test_an_unknown_version_is_unscored(monkeypatch: pytest.MonkeyPatch) -> None:
     """Where runs are not reported as they must be, the reason names the versions."""
     selfcheck.broken.cache_clear()
-    monkeypatch.setattr(recorder, "_FALLBACKS", frozenset())
+    monkeypatch.setattr(recorder, "FALLBACKS", "")
     try:
         found = observed(Store()).retrieve(Sample(user_input="q"))
         assert "langchain-core" in (found.error or "")

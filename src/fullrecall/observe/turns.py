@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Sequence
 
 from fullrecall.observe.step import Step
 from fullrecall.observe.tree import Tree
@@ -41,24 +41,21 @@ def of_turn(steps: Sequence[Step], question: str | None, root: Hashable | None) 
     return _without(steps, tree, [*runs, *searches])
 
 
-def of_question(
-    steps: Sequence[Step], queries: Mapping[Hashable, str | None], question: str | None
-) -> list[Step]:
+def of_question(steps: Sequence[Step], question: str | None) -> list[Step]:
     """Return the steps of the runs of a block that asked this question, or served one that did.
 
-    `queries` are the questions of the outermost runs, None for a run that continued another run.
-    A run serves a later run that has its answer beside its question in a prompt; or that has its
-    documents, and does not retrieve itself.
+    Runs are the outermost steps; one without a query continued another run. A run serves a later
+    run that has its answer beside its question in a prompt; or that has its documents, and does not
+    retrieve itself.
     """
-    if question is None or question not in queries.values():
-        return list(steps)
     tree = Tree(steps)
-    runs = [step for step in tree.steps if step.id in queries]
+    runs = [step for step in tree.steps if step.parent is None]
+    if question is None or all(run.query != question for run in runs):
+        return list(steps)
     kept: list[Step] = []
     for run in reversed(runs):
-        query = queries[run.id]
         later = [tree.below(each) for each in kept if run.ended and each.began > run.ended]
-        if query in (None, question) or any(_serves(run, query, [*own]) for own in later):
+        if run.query in (None, question) or any(_serves(run, [*own]) for own in later):
             kept.append(run)
     return _without(steps, tree, [run for run in runs if run not in kept])
 
@@ -69,9 +66,10 @@ def _without(steps: Iterable[Step], tree: Tree, runs: Iterable[Step]) -> list[St
     return [step for step in steps if step.id not in gone]
 
 
-def _serves(run: Step, query: str | None, later: Sequence[Step]) -> bool:
+def _serves(run: Step, later: Sequence[Step]) -> bool:
     prompts = [text for step in later for text in step.prompt or ()]
     answers = [text for text in run.texts if text]
+    query = run.query
     if answers and any(query and query in each and answers[-1] in each for each in prompts):
         return True
     if any(step.retrieves for step in later):

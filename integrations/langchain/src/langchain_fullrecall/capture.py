@@ -35,7 +35,7 @@ class LangChainCapture(Captured):
         documents that cannot be read.
         """
         recorder = self._recorder
-        steps = of_question(recorder.log.steps, recorder.questions, question)
+        steps = of_question(recorder.log.steps, question)
         present = {step.id for step in steps}
         responses = [text for run, text in recorder.answered.items() if run in present]
         return self._reading.retrieval(

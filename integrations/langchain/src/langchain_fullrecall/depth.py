@@ -25,21 +25,16 @@ def deeper(runnable: T, k: int) -> T:
     `k`, `top_k`, `depth` or `top_n`. The original is not changed. Raises `ParameterError` if no
     retriever inside has such a field.
     """
-    changed: list[str] = []
 
     def exchange(value: Any) -> Any:
         if isinstance(value, VectorStoreRetriever):
-            changed.append("search_kwargs")
             return _searching(value, k)
         fields = type(value).model_fields if isinstance(value, BaseRetriever) else {}
         name = next((name for name in _FIELDS if name in fields), None)
-        if name is None:
-            return value
-        changed.append(name)
-        return value.model_copy(update={name: k})
+        return value if name is None else value.model_copy(update={name: k})
 
     copied = rebuilt(runnable, exchange, is_runnable)
-    if not changed:
+    if copied is runnable:
         raise ParameterError(
             f"{type(runnable).__name__} has no field {' or '.join(_FIELDS)} for how many "
             "documents it returns: pass diagnose a function of a question and k"

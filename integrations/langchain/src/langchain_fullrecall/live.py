@@ -64,7 +64,10 @@ class _Experiments:
 
     def _recorder(self, trace: UUID) -> LangChainRecorder:
         with self._lock:
-            recorder = self._recorders.setdefault(trace, LangChainRecorder())
+            recorder = self._recorders.get(trace)
+            if recorder is None:
+                recorder = self._recorders[trace] = LangChainRecorder()
+                recorder.log.begin_call(None)
             size = sum(each.log.reader.size for each in self._recorders.values())
             while size > _MOST_BYTES and len(self._recorders) > 1:
                 _, oldest = self._recorders.popitem(last=False)
@@ -111,23 +114,10 @@ def live_run(run: Run) -> LiveRun | None:
     recorder = _experiments.recorder(run.id)
     if recorder is None:
         return None
-    steps, partial = recorder.log.steps, recorder.partial
-    last = max((step.ended or step.began for step in steps), default=0)
-    own_step = recorder.log.step(run.id.int)  # the target is a LangChain object: its own root
+    log = recorder.log
+    own_step = log.step(run.id.int)  # the target is a LangChain object: its own root
     if own_step is not None:
-        return LiveRun(steps, own_step.id, partial)
-    output = unwrapped(run.outputs or {})
-    contents = recorder.log.reader.read_result(output)
-    root = Step(
-        ROOT,
-        None,
-        "chain",
-        run.name or "call",
-        returned=contents.lists,
-        texts=contents.texts,
-        error=brief(run.error) if run.error else None,
-        outputs=recorder.log.reader.identities(output),
-        began=0,
-        ended=last + 1,
-    )
-    return LiveRun([root, *steps], ROOT, partial)
+        steps = [step for step in log.steps if step.id != ROOT]
+        return LiveRun(steps, own_step.id, recorder.partial)
+    log.end_call(unwrapped(run.outputs or {}), brief(run.error) if run.error else None)
+    return LiveRun(log.steps, ROOT, recorder.partial)

@@ -7,13 +7,11 @@ from collections.abc import Hashable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from contextvars import ContextVar
 from itertools import count
-from types import CodeType, FrameType
 from typing import Any
 from uuid import UUID
 
-from langchain_core.callbacks import AsyncCallbackManager, BaseCallbackHandler, CallbackManager
+from langchain_core.callbacks import BaseCallbackHandler
 from langchain_core.messages import BaseMessage, ToolMessage
-from langchain_core.runnables import RunnableWithFallbacks
 from langchain_core.runnables.config import var_child_runnable_config
 from langchain_core.tracers.context import register_configure_hook
 from langsmith.run_helpers import get_current_run_tree, trace
@@ -35,12 +33,15 @@ _TASK = "langgraph_checkpoint_ns"
 RETRIED = "retry:attempt:"
 """The tag that LangChain gives to an attempt after the first one."""
 
+FALLBACKS = "RunnableWithFallbacks"
+"""The name of a run with fallbacks, its only mark: a renamed run recovers no failure."""
+
 
 class LangChainRecorder(BaseCallbackHandler):
     """A callback handler that records each step below it.
 
-    `outer` is the recorder of the block around this one's, and gets the same steps. `questions`
-    and `answered` have the question and the answer of each outermost run.
+    `outer` is the recorder of the block around this one's, and gets the same steps. `answered` has
+    the answer of each outermost run.
     """
 
     # Called in the run's own task or thread, because only its context identifies the caller.
@@ -48,7 +49,6 @@ class LangChainRecorder(BaseCallbackHandler):
 
     def __init__(self, outer: LangChainRecorder | None = None) -> None:
         self.log = StepLog(LangChainReader())
-        self.questions: dict[Hashable, str | None] = {}
         self.answered: dict[Hashable, str] = {}
         self._mapped: dict[Hashable | None, dict[str | None, int]] = {}  # of `.map()`
         self._outer = outer
@@ -152,7 +152,7 @@ class LangChainRecorder(BaseCallbackHandler):
             given,
             task=graph_task(tags, metadata),
             closed=is_closed(tags, metadata),
-            tries=kind == "chain" and _starts_fallbacks(),
+            tries=name == FALLBACKS,
             group=group,
             branch=branch,
             labels=(tuple(tags), metadata),
@@ -160,21 +160,15 @@ class LangChainRecorder(BaseCallbackHandler):
         )
         if caller is not None and any(tag.startswith(RETRIED) for tag in tags):
             caller.tries = True
-        if parent is None:
-            self.questions[run_id.int] = step_fields.get("query")
         if self._outer is not None:
             self._outer.began(kind, serialized, given, run_id, fields, **step_fields)
 
     def reported(self, documents: object, query: str | None) -> None:
         """Write down documents that the application reports, in the block around this one too."""
-        own_id = f"record {next(_numbers)}"
-        parent = self._caller(None)
         try:
-            self.log.report(own_id, parent, documents, query)
+            self.log.report(f"record {next(_numbers)}", self._caller(None), documents, query)
         except InputError as error:
             self._problem = f"record() was passed what cannot be read: {error}"
-        if parent is None:
-            self.questions[own_id] = query
         if self._outer is not None:
             self._outer.reported(documents, query)
 
@@ -292,40 +286,6 @@ def _departure(error: BaseException) -> tuple[bool, Any]:
     if errors is None or not isinstance(error, errors.GraphBubbleUp):
         return isinstance(error, GeneratorExit), None
     return True, error.args[0] if isinstance(error, errors.ParentCommand) else None
-
-
-def _code_of(construct: type, *methods: str) -> list[CodeType]:
-    codes = (getattr(getattr(construct, method, None), "__code__", None) for method in methods)
-    return [code for code in codes if code is not None]
-
-
-_FALLBACKS = frozenset(
-    _code_of(RunnableWithFallbacks, "invoke", "ainvoke", "batch", "abatch", "stream", "astream")
-)
-_STARTS = frozenset(
-    [
-        *_code_of(CallbackManager, "on_chain_start"),
-        *_code_of(AsyncCallbackManager, "on_chain_start"),
-    ]
-)
-
-_NEAR = 8
-"""Frames between a run's start and its handler: those of LangChain's callback machinery."""
-
-
-def _starts_fallbacks() -> bool:
-    """Return whether the starting run has fallbacks, which LangChain tells no handler.
-
-    Reads the stack. If LangChain changes, this returns False, and samples with fallbacks are
-    unscored.
-    """
-    frame: FrameType | None = sys._getframe(3)  # noqa: SLF001 - no handler is told
-    for _ in range(_NEAR):
-        if frame is None or frame.f_code in _STARTS:
-            break
-        frame = frame.f_back
-    caller = None if frame is None else frame.f_back
-    return caller is not None and caller.f_code in _FALLBACKS
 
 
 def _open_recorders() -> Iterator[LangChainRecorder]:

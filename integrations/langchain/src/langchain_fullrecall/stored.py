@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterator, Mapping
+from collections.abc import Hashable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
+from operator import itemgetter
 from typing import TYPE_CHECKING, Any
 
 from fullrecall.observe import Contents, DocumentList, Step, StepKind, brief
@@ -11,17 +12,12 @@ from fullrecall.observe.messages import hands_over, message_of, question_of, use
 from fullrecall.observe.span import left_early
 from langchain_fullrecall.outputs import DOCUMENT_KEYS, held, tool_query, unwrapped
 from langchain_fullrecall.reader import LangChainReader, stored_update
-from langchain_fullrecall.recorder import RETRIED, branch_of, graph_task, is_closed
+from langchain_fullrecall.recorder import FALLBACKS, RETRIED, branch_of, graph_task, is_closed
 
 if TYPE_CHECKING:
     from langsmith.schemas import Run
 
 _KINDS: dict[str, StepKind] = {"retriever": "retriever", "tool": "tool", "llm": "llm"}
-
-_FALLBACKS = "RunnableWithFallbacks"
-"""The name of a stored run with fallbacks, its only mark: a renamed run recovers no failure."""
-
-_NO_TIME = datetime.min.replace(tzinfo=UTC)
 
 
 class StoredRun:
@@ -35,13 +31,11 @@ class StoredRun:
         self.root: Hashable = run.id
         self._reader = LangChainReader()
         walked = list(_walk(run))
-        self._runs = {each.id: each for each, _, _ in walked}
-        self._depths = {each.id: depth for each, _, depth in walked}
         self._at: dict[Hashable | None, Step] = {}
         for each, parent, _ in walked:
             self._at[each.id] = self._step(each, parent)
         self.steps = [*self._at.values()]
-        self._order()
+        self._order([(each, depth) for each, _, depth in walked])
         self._find_callers()
 
     def _step(self, run: Run, parent: Hashable | None) -> Step:
@@ -81,7 +75,7 @@ class StoredRun:
             callee=name if kind == "tool" else None,
             task=graph_task(tags, metadata),
             closed=is_closed(tags, metadata),
-            tries=name == _FALLBACKS,
+            tries=name == FALLBACKS,
             group=group,
             branch=branch,
             labels=(tags, metadata),
@@ -100,30 +94,22 @@ class StoredRun:
         lists = tuple(DocumentList((), each.documents) for each in contents.lists[:1])
         return Contents(lists, contents.texts)
 
-    def _order(self) -> None:
-        """Number the beginnings and ends by time, a caller's around those of its callees."""
+    def _order(self, runs: Sequence[tuple[Run, int]]) -> None:
+        """Number the beginnings and ends by time, a caller's around those of its callees.
+
+        `runs` are those of the steps, each with its depth.
+        """
         events = []
-        for step in self.steps:
-            run = self._runs[step.id]  # type: ignore[index]
-            began = run.start_time or _NO_TIME
-            ended = run.end_time or began
-            depth = self._depths[run.id]
-            events.append(((_aware(began), 1, depth, run.dotted_order), step, False))
+        start = min(_aware(run.start_time) for run, _ in runs)
+        for step, (run, depth) in zip(self.steps, runs, strict=True):
+            began, ended = _aware(run.start_time), _aware(run.end_time or run.start_time)
+            events.append(((began, 1, depth, run.dotted_order), step, "began"))
             if run.end_time is not None or run.error or run.outputs:
                 phase = 0 if ended > began else 2
-                events.append(((_aware(ended), phase, -depth, run.dotted_order), step, True))
-        for moment, (_, step, ends) in enumerate(sorted(events, key=lambda e: e[0]), start=1):
-            if ends:
-                step.ended = moment
-            else:
-                step.began = moment
-        start = min((self._time(step) for step in self.steps), default=_NO_TIME)
-        for step in self.steps:
-            end = self._runs[step.id].end_time  # type: ignore[index]
-            step.seconds = None if end is None else (_aware(end) - start).total_seconds()
-
-    def _time(self, step: Step) -> datetime:
-        return _aware(self._runs[step.id].start_time or _NO_TIME)  # type: ignore[index]
+                events.append(((ended, phase, -depth, run.dotted_order), step, "ended"))
+            step.seconds = None if run.end_time is None else (ended - start).total_seconds()
+        for moment, (_, step, name) in enumerate(sorted(events, key=itemgetter(0)), start=1):
+            setattr(step, name, moment)
 
     def _find_callers(self) -> None:
         """Move runs inside fallbacks and retrievers, stored beside their callers, below them."""
@@ -182,7 +168,9 @@ def _walk(run: Run) -> Iterator[tuple[Run, Hashable | None, int]]:
         stack.extend((child, current.id, depth + 1) for child in reversed(current.child_runs or ()))
 
 
-def _aware(moment: datetime) -> datetime:
+def _aware(moment: datetime | None) -> datetime:
+    if moment is None:
+        return datetime.min.replace(tzinfo=UTC)
     return moment if moment.tzinfo is not None else moment.replace(tzinfo=UTC)
 
 
