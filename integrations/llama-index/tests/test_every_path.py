@@ -218,7 +218,11 @@ def test_a_cache_changes_nothing() -> None:
 def test_a_version_that_reports_otherwise_is_unscored(monkeypatch: pytest.MonkeyPatch) -> None:
     """The reason names the versions."""
     selfcheck.broken.cache_clear()
-    monkeypatch.setattr(selfcheck, "_problem", lambda _: "spans have no callers")
+
+    def run() -> Any:
+        raise ValueError("spans have no callers")
+
+    monkeypatch.setattr(selfcheck, "_run", run)
     try:
         found = observed(Brings("a")).retrieve(SAMPLE)
     finally:

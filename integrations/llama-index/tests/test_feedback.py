@@ -21,7 +21,7 @@ def test_feedback_lists_what_was_missed_in_readable_length() -> None:
     assert answer.feedback is not None
     assert answer.feedback.startswith("0 of 15 found in 1 retrieved; missed: word word")
     assert answer.feedback.endswith(
-        "…, " + ", ".join(f"text number {n}" for n in range(9)) + " and 5 more"
+        "…, " + ", ".join(f"text number {n}" for n in range(9)) + ", … and 5 more"
     )
     assert len(answer.result.missed) == 15
     assert answer.result.missed[0] == long

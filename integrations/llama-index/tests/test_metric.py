@@ -74,13 +74,13 @@ def test_texts_are_compared_by_a_scorer_of_texts(scorer: Any) -> None:
     text = "The Eiffel Tower stands in Paris, on the Champ de Mars."
     got = metric.compute(expected_texts=[text], retrieved_texts=[text], expected_ids=["x"])
     assert (metric.metric_name, got.score) == (f"{scorer.method.name}@1", 1.0)
-    with pytest.raises(InputError, match="compares texts, and expected_texts is missing"):
+    with pytest.raises(InputError, match="needs expected_texts"):
         metric.compute(expected_ids=["x"], retrieved_ids=["x"], retrieved_texts=["x"])
 
 
 def test_what_cannot_work_is_refused() -> None:
     """Missing lists, texts for lists, judged scorers, unknown measures."""
-    with pytest.raises(InputError, match="recall compares ids, and expected_ids is missing"):
+    with pytest.raises(InputError, match="recall needs expected_ids"):
         RecallMetric().compute(retrieved_ids=["a"])
     with pytest.raises(InputError, match="list"):
         RecallMetric().compute(expected_ids=["a"], retrieved_ids="abc")

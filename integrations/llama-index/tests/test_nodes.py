@@ -119,7 +119,7 @@ def test_the_metadata_mode_chooses_the_text(mode: Any, expected: str) -> None:
 
 def test_an_unknown_metadata_mode_is_refused() -> None:
     """The error lists the modes."""
-    with pytest.raises(ParameterError, match=r"'all', 'embed', 'llm', 'none', got 'llms'"):
+    with pytest.raises(ParameterError, match=r"'all' or 'embed' or 'llm' or 'none', got 'llms'"):
         contexts([], metadata_mode="llms")
 
 

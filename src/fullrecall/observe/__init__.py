@@ -13,7 +13,6 @@ from fullrecall._util import lazy
 
 if TYPE_CHECKING:  # the list of all exports: `lazy` reads it too
     from fullrecall.observe.failures import brief as brief
-    from fullrecall.observe.failures import incompatible as incompatible
     from fullrecall.observe.log import ROOT as ROOT
     from fullrecall.observe.log import StepLog as StepLog
     from fullrecall.observe.processor import RetrievalProcessor as RetrievalProcessor
@@ -21,6 +20,7 @@ if TYPE_CHECKING:  # the list of all exports: `lazy` reads it too
     from fullrecall.observe.reading import StepReading as StepReading
     from fullrecall.observe.reading import ToolDocuments as ToolDocuments
     from fullrecall.observe.reported import on_record as on_record
+    from fullrecall.observe.selfcheck import incompatible as incompatible
     from fullrecall.observe.step import ITEM as ITEM
     from fullrecall.observe.step import DocumentCopy as DocumentCopy
     from fullrecall.observe.step import DocumentList as DocumentList

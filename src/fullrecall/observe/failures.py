@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Hashable
 from dataclasses import dataclass
-from importlib.metadata import version
 
 from fullrecall.observe.step import Step
 from fullrecall.observe.tree import Tree
@@ -112,9 +111,3 @@ def brief(error: BaseException | str, limit: int = 200) -> str:
 
 _RAISED = re.compile(r"(\w+)\((?:(['\"])(.*)\2)?\)")
 """An exception's repr."""
-
-
-def incompatible(difference: str, adapter: str, *packages: str) -> str:
-    """Return why the installed versions of a framework cannot be recorded by an adapter."""
-    versions = " and ".join(f"{name} {version(name)}" for name in packages)
-    return f"{versions} cannot be recorded by {adapter} {version(adapter)}: {difference}"

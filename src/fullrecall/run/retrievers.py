@@ -113,9 +113,7 @@ class FunctionRetriever:
         self._id_key = id_key
         self._more, self._named = _depth_arguments(function, k)
         self._takes_history = takes_history(function)
-        called = getattr(function, "func", function)  # functools.partial
-        kinds = (called, getattr(called, "__call__", None))  # noqa: B004 - of an instance
-        self.asynchronous = any(iscoroutinefunction(f) or isasyncgenfunction(f) for f in kinds)
+        self.asynchronous = is_awaited(function)
 
     def retrieve(self, sample: Sample) -> Retrieval:
         """Return the function's result for the sample's question, as a `Retrieval`."""
@@ -133,9 +131,22 @@ class FunctionRetriever:
         return as_retrieval(result, sample, self._id_key)
 
     def _called(self, sample: Sample) -> Any:
-        assert sample.user_input is not None  # noqa: S101 - samples without one are not asked
         named = {"history": history_of(sample)} if self._takes_history else {}
-        return self._function(sample.user_input, *self._more, **self._named, **named)
+        return self._function(asked_of(sample), *self._more, **self._named, **named)
+
+
+def is_awaited(function: Callable[..., Any]) -> bool:
+    """Return whether a function, or an object that can be called, is asynchronous."""
+    called = getattr(function, "func", function)  # functools.partial
+    kinds = (called, getattr(called, "__call__", None))  # noqa: B004 - of an instance
+    return any(iscoroutinefunction(each) or isasyncgenfunction(each) for each in kinds)
+
+
+def asked_of(sample: Sample) -> str:
+    """Return a sample's question; raise `InputError` for a sample without one."""
+    if sample.user_input is None:
+        raise InputError("the sample has no user_input to ask", field="user_input")
+    return sample.user_input
 
 
 def history_of(sample: Sample) -> list[Any]:

@@ -80,10 +80,10 @@ def one_line(text: str, limit: int) -> str:
     return line if len(line) <= limit else f"{line[: limit - 1].rstrip()}…"
 
 
-def first_of(texts: Sequence[str], most: int, limit: int) -> str:
+def first_of(texts: Sequence[str], most: int, limit: int, separator: str = "; ") -> str:
     """Return the first `most` texts, each in at most `limit` characters, and the number left."""
     more = [f"… and {len(texts) - most:,} more"] if len(texts) > most else []
-    return "; ".join([*(one_line(text, limit) for text in texts[:most]), *more])
+    return separator.join([*(one_line(text, limit) for text in texts[:most]), *more])
 
 
 def spelled(text: str) -> list[tuple[str, str]]:

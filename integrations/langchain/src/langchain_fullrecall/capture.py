@@ -6,14 +6,13 @@ from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager, suppress
 
 from fullrecall import Retrieval, Sample
-from fullrecall.observe import Step, ToolDocuments
+from fullrecall.observe import ToolDocuments
 from fullrecall.observe.captured import Captured
 from fullrecall.observe.turns import of_question
 from fullrecall.samples.retrieval import FailedCalls
 from langchain_fullrecall.documents import DocumentIdKey
-from langchain_fullrecall.record import LangChainReading
+from langchain_fullrecall.record import LangChainReading, Level
 from langchain_fullrecall.recorder import LangChainRecorder, capturing
-from langchain_fullrecall.selection import Level
 from langchain_fullrecall.selfcheck import broken
 
 
@@ -37,23 +36,18 @@ class LangChainCapture(Captured):
         recorder = self._recorder
         steps = of_question(recorder.log.steps, question)
         present = {step.id for step in steps}
+        errors = [step.error for step in steps if step.error and step.parent not in present]
         responses = [text for run, text in recorder.answered.items() if run in present]
         return self._reading.retrieval(
             steps,
             question=question,
             response=responses[-1] if len(responses) == 1 else None,
             partial=recorder.partial or broken(),
-            unseen=_failed(steps) or "no retriever was called",
+            unseen=f"the run failed: {errors[0]}" if errors else "no retriever was called",
         )
 
     def _retrieval_for(self, sample: Sample) -> Retrieval:
         return self.retrieval(sample.user_input)
-
-
-def _failed(steps: list[Step]) -> str | None:
-    present = {step.id for step in steps}
-    errors = [step.error for step in steps if step.error and step.parent not in present]
-    return f"the run failed: {errors[0]}" if errors else None
 
 
 @contextmanager

@@ -61,14 +61,14 @@ class LangChainChatModel:
 
     def complete(self, request: ChatRequest) -> Completion:
         """Return the model's answer."""
-        return _completion(self._model_for(request).invoke(_messages(request), self._config))
+        kinds = {"system": SystemMessage, "user": HumanMessage}
+        messages = [kinds[role](content) for role, content in request.messages]
+        model = self._uncached if request.again or request.sample else self._model
+        return _completion(model.invoke(messages, self._config))
 
     async def acomplete(self, request: ChatRequest) -> Completion:
         """Return the same without blocking the event loop."""
         return await in_thread(partial(self.complete, request))
-
-    def _model_for(self, request: ChatRequest) -> Runnable[Any, BaseMessage]:
-        return self._uncached if request.again or request.sample else self._model
 
     @cached_property
     def _uncached(self) -> Runnable[Any, BaseMessage]:
@@ -82,27 +82,17 @@ def _without_cache(value: Any) -> Any:
     return value.model_copy(update={"cache": False})
 
 
-def _messages(request: ChatRequest) -> list[BaseMessage]:
-    kinds = {"system": SystemMessage, "user": HumanMessage}
-    return [kinds[role](content) for role, content in request.messages]
-
-
 def _completion(reply: BaseMessage) -> Completion:
     about = reply.response_metadata
+    usage: Any = (reply.usage_metadata if isinstance(reply, AIMessage) else None) or {}
+    cached = usage.get("total_cost") == 0  # a reply from LangChain's cache
+    spent = {} if cached else usage
     return Completion.of(
         text_of(reply.content),  # thinking and tool calls left out
-        tokens=_spent(reply),
+        tokens=(spent.get("input_tokens", 0), spent.get("output_tokens", 0)),
         stop=about.get("finish_reason") or about.get("stop_reason") or about.get("done_reason"),
         refusal=reply.additional_kwargs.get("refusal"),
     )
-
-
-def _spent(reply: BaseMessage) -> tuple[int, int]:
-    """Return the tokens of prompt and answer; 0 for a reply from LangChain's cache."""
-    usage: Any = (reply.usage_metadata if isinstance(reply, AIMessage) else None) or {}
-    if usage.get("total_cost") == 0:
-        return 0, 0
-    return usage.get("input_tokens", 0), usage.get("output_tokens", 0)
 
 
 def _described(runnable: Runnable[Any, Any]) -> str:

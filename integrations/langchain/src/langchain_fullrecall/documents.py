@@ -74,45 +74,41 @@ class DocumentReader:
             items = as_list(documents, ordered=True)
         except ValueError as error:
             raise InputError(f"documents: {error}", field="retrieved_contexts") from None
-        return [self._context_at(position, item) for position, item in enumerate(items)]
-
-    def _context_at(self, position: int, item: object) -> Context:
-        try:
-            return self._context(item)
-        except ValueError as error:
-            message = f"document {position}: {error}"
-            raise InputError(message, field="retrieved_contexts") from error.__cause__
+        contexts = []
+        for position, item in enumerate(items):
+            try:
+                contexts.append(self._context(item))
+            except ValueError as error:
+                message = f"document {position}: {error}"
+                raise InputError(message, field="retrieved_contexts") from error.__cause__
+        return contexts
 
     def _context(self, item: object) -> Context:
         if isinstance(item, Context) and self.id_key is None:
             return item
-        text, own_id, score, metadata, span = parts_of(item)
-        own = Original(own_id, score, metadata, span)
-        return self.context(text, self._id(text, own_id, metadata), own)
+        text, own = parts_of(item)
+        return self.context(text, self._id(text, own), own)
 
-    def context(self, text: str | None, own_id: ID | None, original: Original) -> Context:
+    def context(self, text: str | None, own_id: ID | None, own: Original) -> Context:
         """Return a context of this text and ID, with the rest of a document."""
-        _, score, metadata, span = original
-        if not span:  # most have none, and each of them pays for keywords
-            return Context(text, id=own_id, score=score, metadata=metadata)
-        return Context(text, id=own_id, score=score, metadata=metadata, **span)
+        return Context(text, id=own_id, score=own.score, metadata=own.metadata, **own.place)
 
-    def id_of(self, text: str, original: Original) -> str | None:
+    def id_of(self, text: str, own: Original) -> str | None:
         """Return the ID that `id_key` names; raises `InputError` for a value that is not an ID."""
         try:
-            own_id = self._id(text, original.id, original.metadata)
+            own_id = self._id(text, own)
             return None if own_id is None else as_id(own_id) or None
         except ValueError as error:
             raise InputError(str(error), field="retrieved_contexts") from error.__cause__
 
-    def _id(self, text: str | None, own_id: ID | None, metadata: dict[str, Any]) -> Any:
+    def _id(self, text: str | None, own: Original) -> Any:
         if self.id_key is None:
-            return own_id
+            return own.id
         document = None
         if callable(self.id_key):
-            document_id = None if own_id is None else as_id(own_id)
-            document = Document(page_content=text or "", metadata=dict(metadata), id=document_id)
-        return id_by(self.id_key, document, lambda path: at_path(metadata, path))
+            own_id = None if own.id is None else as_id(own.id)
+            document = Document(page_content=text or "", metadata=dict(own.metadata), id=own_id)
+        return id_by(self.id_key, document, lambda path: at_path(own.metadata, path))
 
 
 def contexts(
@@ -160,15 +156,13 @@ def _finite(score: object) -> float | None:
     return float(score) if isinstance(score, Real) and isfinite(score) else None
 
 
-def parts_of(
-    item: object,
-) -> tuple[str | None, ID | None, float | None, dict[str, Any], dict[str, Any]]:
-    """Return the text, ID, score, metadata and place of one item."""
+def parts_of(item: object) -> tuple[str | None, Original]:
+    """Return the text of one item, and the rest of it."""
     item, score = _scored(item)
     if isinstance(item, Document):
-        return item.page_content, item.id, score, item.metadata, {}
+        return item.page_content, Original(item.id, score, item.metadata, {})
     if isinstance(item, str):
-        return item, None, score, {}, {}
+        return item, Original(None, score, {}, {})
     if isinstance(item, Context):
         item = item.to_dict()
     if not isinstance(item, Mapping):
@@ -186,7 +180,8 @@ def parts_of(
     placed = fields.get("start") is not None and fields.get("end") is not None
     span = {name: fields.pop(name, None) for name in _PLACE} if placed else {}
     # A plain mapping may have no metadata: `id_key` finds the key among its fields too.
-    return text, own_id, score if own_score is None else own_score, {**fields, **metadata}, span
+    own_score = score if own_score is None else own_score
+    return text, Original(own_id, own_score, {**fields, **metadata}, span)
 
 
 def _kwargs(dumped: Mapping[str, Any]) -> dict[str, Any]:

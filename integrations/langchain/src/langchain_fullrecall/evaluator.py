@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from copy import copy
 from dataclasses import replace
@@ -28,9 +28,9 @@ from fullrecall.scorers import Method, Result, Scorer
 from langchain_fullrecall.documents import DocumentIdKey, DocumentLike
 from langchain_fullrecall.feedback import comment, evaluator_info, feedback
 from langchain_fullrecall.live import live_run, watch
-from langchain_fullrecall.measurement import Measured, ObservedSample, ameasure, measure, unscored
+from langchain_fullrecall.measurement import Measured, ObservedSample, ameasure, measure
 from langchain_fullrecall.outputs import checked_key, held, separate_lists, unwrapped
-from langchain_fullrecall.record import LangChainReading, reason
+from langchain_fullrecall.record import LangChainReading, Level, reason
 from langchain_fullrecall.recorder import LangChainRecorder, conversation
 from langchain_fullrecall.references import example_fields, reference_fields
 from langchain_fullrecall.retriever import (
@@ -38,7 +38,6 @@ from langchain_fullrecall.retriever import (
     ObservedLangChainRetriever,
     runnable_of,
 )
-from langchain_fullrecall.selection import Level
 from langchain_fullrecall.selfcheck import broken
 from langchain_fullrecall.stored import StoredRun, unseen_in
 from langchain_fullrecall.summary import RecallSummary
@@ -83,6 +82,9 @@ class RecallStringEvaluator(RunEvaluator):
     serve many threads; it pickles if its scorer does. Raises `ParameterError`, naming the
     parameter, for values out of range.
     """
+
+    requires_reference = True  # without one there is no score
+    requires_input = True  # though only an evaluator with a `retriever` needs the question
 
     def __init__(
         self,
@@ -143,7 +145,11 @@ class RecallStringEvaluator(RunEvaluator):
     @property
     def feedback_keys(self) -> list[str]:
         """The keys of the feedback that this evaluator gives, one for each measure."""
-        return [self.method.label(each) for each in self.measures]
+        return [*self._keys]
+
+    @property
+    def _keys(self) -> dict[str, Measure]:
+        return {self.method.label(each): each for each in self.measures}
 
     @property
     def method(self) -> Method:
@@ -157,24 +163,12 @@ class RecallStringEvaluator(RunEvaluator):
         """The first of the keys."""
         return self.feedback_keys[0]
 
-    @property
-    def requires_reference(self) -> bool:
-        """True: without a reference there is no score."""
-        return True
-
-    @property
-    def requires_input(self) -> bool:
-        """True, though only an evaluator with a `retriever` needs the question."""
-        return True
-
     def each(self) -> list[RecallStringEvaluator]:
         """Return one evaluator for each measure, for the `evaluators` of `evaluate_comparative`."""
-        return [self._with(each) for each in self.measures]
-
-    def _with(self, single: Measure) -> RecallStringEvaluator:
-        evaluator = copy(self)
-        evaluator.__dict__.update(measures=(single,), _summary=None)
-        return evaluator
+        evaluators = [copy(self) for _ in self.measures]
+        for evaluator, single in zip(evaluators, self.measures, strict=True):
+            evaluator.__dict__.update(measures=(single,), _summary=None)
+        return evaluators
 
     @property
     def summary(self) -> RecallSummary:
@@ -184,7 +178,7 @@ class RecallStringEvaluator(RunEvaluator):
         From its first use on, the evaluator keeps every run's result for it.
         """
         if self._summary is None:
-            self._summary = RecallSummary(self.measure_run, self.measures, self.feedback_keys)
+            self._summary = RecallSummary(self.measure_run, self._keys)
         return self._summary
 
     def evaluate_run(
@@ -200,11 +194,9 @@ class RecallStringEvaluator(RunEvaluator):
     ) -> EvaluationResult | EvaluationResults:
         """Return the same as `evaluate_run`, without blocking."""
         with self._traced(run, evaluator_run_id) as source_run:
-            try:
-                measured = await ameasure(self._case_of(run, example), self.scorer, self._retriever)
-            except Exception as error:  # noqa: BLE001 - LangSmith drops the row of what raises
-                measured = unscored(self.scorer, reason(error))
-        return self._feedback(run, self._named(measured), source_run)
+            case = self._read(self._case_of, run, example)
+            measured = self._named(await ameasure(case, self.scorer, self._retriever))
+        return self._feedback(run, measured, source_run)
 
     @contextmanager
     def _traced(self, run: Run, run_id: UUID | None) -> Iterator[UUID | None]:
@@ -222,11 +214,15 @@ class RecallStringEvaluator(RunEvaluator):
 
     def measure_run(self, run: Run, example: Example | None) -> Measured:
         """Return a run's sample and result, with a hint about its IDs. Never raises."""
+        case = self._read(self._case_of, run, example)
+        return self._named(measure(case, self.scorer, self._retriever))
+
+    def _read(self, read: Callable[..., ObservedSample], *given: Any) -> ObservedSample:
+        """Return a sample as it was read, or with the reason why it cannot be read."""
         try:
-            measured = measure(self._case_of(run, example), self.scorer, self._retriever)
+            return read(*given)
         except Exception as error:  # noqa: BLE001 - LangSmith drops the row of what raises
-            measured = unscored(self.scorer, reason(error))
-        return self._named(measured)
+            return ObservedSample(Sample(), problem=reason(error))
 
     def __call__(
         self,
@@ -247,10 +243,11 @@ class RecallStringEvaluator(RunEvaluator):
         """
         if runs is not None:
             return self._compared(runs, example)
-        measured = self._measure_outputs(inputs, outputs, reference_outputs)
+        case = self._read(self._case_of_outputs, inputs, outputs, reference_outputs)
+        measured = measure(case, self.scorer, self._retriever)
         scores = [
             {"key": key, "score": measured.result[each], "comment": comment(measured, each)}
-            for key, each in zip(self.feedback_keys, self.measures, strict=True)
+            for key, each in self._keys.items()
         ]
         return scores[0] if len(scores) == 1 else scores
 
@@ -326,10 +323,9 @@ class RecallStringEvaluator(RunEvaluator):
     ) -> EvaluationResult | EvaluationResults:
         if self._summary is not None:
             self._summary.remember(run.id, measured)
-        pairs = zip(self.feedback_keys, self.measures, strict=True)
         results = [
             feedback(measured, key, each, whole=self._keep and position == 0, source_run=source_run)
-            for position, (key, each) in enumerate(pairs)
+            for position, (key, each) in enumerate(self._keys.items())
         ]
         return results[0] if len(results) == 1 else EvaluationResults(results=results)
 
@@ -342,7 +338,7 @@ class RecallStringEvaluator(RunEvaluator):
         measured = {run.id: self.measure_run(run, example) for run in runs}
         first = self.measures[0]
         return {
-            "key": self.feedback_keys[0],
+            "key": self.evaluation_name,
             "scores": {run_id: each.result[first] for run_id, each in measured.items()},
             "comment": {str(run_id): comment(each, first) for run_id, each in measured.items()},
         }
@@ -355,13 +351,12 @@ class RecallStringEvaluator(RunEvaluator):
             # LangChain's own chain passes every key to an EvaluationResult, with its own key and
             # comment: "reasoning", or any key that is not a field, would cost the score.
             return {"score": result[first], "evaluator_info": evaluator_info(measured)}
-        pairs = zip(self.feedback_keys, self.measures, strict=True)
         return {
-            "key": self.feedback_keys[0],
+            "key": self.evaluation_name,
             "score": result[first],
             "value": str(result.status),
             "reasoning": comment(measured, first),
-            "scores": {key: result[each] for key, each in pairs},
+            "scores": {key: result[each] for key, each in self._keys.items()},
             "result": result,
         }
 
@@ -428,11 +423,7 @@ class RecallStringEvaluator(RunEvaluator):
         return ObservedSample(sample, unseen if nothing else None, self._view, self._corpus)
 
     def _case_of_strings(
-        self,
-        prediction: object,
-        reference: object,
-        inputs: object,
-        documents: Iterable[DocumentLike] | None,
+        self, prediction: object, reference: object, inputs: object, documents: Any
     ) -> ObservedSample:
         reader = self._reading.reader
         fields = reference_fields(reference, self.scorer, reader)
@@ -443,17 +434,13 @@ class RecallStringEvaluator(RunEvaluator):
         checked_key(prediction, self._documents_key)
         return self._case_of_output(prediction, query, fields)
 
-    def _measure_outputs(self, inputs: Any, outputs: Any, references: Any) -> Measured:
-        try:
-            reader = self._reading.reader
-            if isinstance(references, Mapping):
-                fields = example_fields(references, self._reference_key, self.scorer, reader)
-            else:
-                fields = reference_fields(references, self.scorer, reader)
-            case = self._case_of_output(outputs, question_of(inputs, self._input_key), fields)
-            return measure(case, self.scorer, self._retriever)
-        except Exception as error:  # noqa: BLE001 - what fails is said in the comment
-            return unscored(self.scorer, reason(error))
+    def _case_of_outputs(self, inputs: Any, outputs: Any, references: Any) -> ObservedSample:
+        reader = self._reading.reader
+        if isinstance(references, Mapping):
+            fields = example_fields(references, self._reference_key, self.scorer, reader)
+        else:
+            fields = reference_fields(references, self.scorer, reader)
+        return self._case_of_output(outputs, question_of(inputs, self._input_key), fields)
 
 
 def _turned(query: str | None, output: object) -> str | None:

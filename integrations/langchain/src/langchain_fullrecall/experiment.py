@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Coroutine, Iterable, Iterator, Mapping
+from collections.abc import AsyncIterator, Coroutine, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 from fullrecall import Report, Sample
@@ -21,13 +21,8 @@ class _EvaluatedRun(NamedTuple):
     """One run of an experiment, with its example and the notes that evaluators left."""
 
     run: Run
-    example: Example | None
-    infos: list[Any]
-
-    @property
-    def example_id(self) -> Any:
-        """The ID of its example, which the run itself holds too."""
-        return self.run.reference_example_id if self.example is None else self.example.id
+    example: Example | None = None
+    infos: Sequence[Any] = ()
 
 
 def report_of(
@@ -49,7 +44,10 @@ def report_of(
     Raises `ReportError` if runs have no such results and no evaluator is given; `InputError` for
     anything but an experiment.
     """
-    evaluated_runs = list(_evaluated_runs(experiment, client))
+    # LangSmith returns runs in the order in which they ended.
+    evaluated_runs = sorted(
+        _evaluated_runs(experiment, client), key=lambda evaluated: evaluated.run.dotted_order
+    )
     scored = [
         _results(evaluated, evaluators, position)
         for position, evaluated in enumerate(evaluated_runs, start=1)
@@ -69,10 +67,10 @@ def report_of(
                 "gave the others"
             )
         first = each[methods[0]][1]
-        example = evaluated.example_id
-        sample = first.sample
-        if sample.id is None and example is not None:
-            sample = Sample(**{**sample.to_dict(), "id": str(example)})
+        run, example, sample = evaluated.run, evaluated.example, first.sample
+        example_id = run.reference_example_id if example is None else example.id
+        if sample.id is None and example_id is not None:
+            sample = Sample(**{**sample.to_dict(), "id": str(example_id)})
         results = tuple(each[name][1].results[0] for name in methods)
         rows.append(Row(position, sample, results))
     return Report.of([scored[0][name][0] for name in methods], rows)
@@ -101,7 +99,7 @@ def _evaluated_runs(experiment: Any, client: Client | None) -> Iterable[_Evaluat
         raise InputError(
             f"expected an experiment's results, its name, or runs, got {type(experiment).__name__}"
         )
-    return _in_order(_evaluated_run(entry) for entry in experiment)
+    return (_evaluated_run(entry) for entry in experiment)
 
 
 def _finished(results: AsyncIterator[Any]) -> Iterator[Any]:
@@ -131,15 +129,10 @@ def _evaluated_run(entry: Any) -> _EvaluatedRun:
             entry["run"], entry.get("example"), [each.evaluator_info for each in results]
         )
     if isinstance(entry, tuple) and len(entry) == 2:  # noqa: PLR2004 - a pair
-        return _EvaluatedRun(entry[0], entry[1], [])
+        return _EvaluatedRun(*entry)
     if hasattr(entry, "run_type"):
-        return _EvaluatedRun(entry, None, [])
+        return _EvaluatedRun(entry)
     raise InputError(f"expected a run, or a run with its example, got {type(entry).__name__}")
-
-
-def _in_order(evaluated_runs: Iterable[_EvaluatedRun]) -> list[_EvaluatedRun]:
-    """Sort the runs by their start: LangSmith returns them in the order in which they ended."""
-    return sorted(evaluated_runs, key=lambda evaluated: evaluated.run.dotted_order)
 
 
 def _stored(name: str, client: Client | None) -> Iterable[_EvaluatedRun]:
@@ -155,7 +148,7 @@ def _stored(name: str, client: Client | None) -> Iterable[_EvaluatedRun]:
     for run in trees.values():
         run.child_runs = []
     for run in runs:
-        parent = trees.get(run.parent_run_id) if run.parent_run_id is not None else None
+        parent = trees.get(run.parent_run_id)
         if parent is not None and parent.child_runs is not None:
             parent.child_runs.append(run)
     ids = [run.reference_example_id for run in roots if run.reference_example_id is not None]
@@ -164,7 +157,6 @@ def _stored(name: str, client: Client | None) -> Iterable[_EvaluatedRun]:
     for note in client.list_feedback(run_ids=[run.id for run in roots]):
         source = note.feedback_source
         infos.setdefault(note.run_id, []).append(None if source is None else source.metadata)
-    evaluated_runs = [
+    return [
         _EvaluatedRun(run, examples.get(run.reference_example_id), infos[run.id]) for run in roots
     ]
-    return _in_order(evaluated_runs)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -15,14 +15,15 @@ from fullrecall.files.reports.records import MethodRecord, plain_method, plain_r
 from fullrecall.measures import Measure, Recall
 from fullrecall.report import Row
 from fullrecall.scorers import Method, Result, Status
+from fullrecall.show.text import first_of
 
 if TYPE_CHECKING:
     from uuid import UUID
 
     from langchain_fullrecall.measurement import Measured
 
-_MOST_ITEMS = 10
-_LONGEST_ITEM = 80
+_LISTED = 10, 80, ", "
+"""The most items that a comment lists, and of their characters."""
 
 
 def feedback(
@@ -56,7 +57,7 @@ def evaluator_info(measured: Measured, *, whole: bool = True) -> dict[str, Any]:
         "status": str(result.status),
         "reason": result.reason,
         "method": plain_method(result.method),
-        "missed": _listed(result.missed),
+        "missed": list(result.missed[:10]),
     }
     if whole:
         info["row"] = plain_row(_kept(measured), [result], default=str)
@@ -95,12 +96,13 @@ def comment(measured: Measured, measure: Measure) -> str:
         parts = [f"{result.status}: {result.reason}"]
     else:
         parts = [_reason(result, measure)]
-        missed = _missed(result, measure)
+        findings = result.paid(measure)
+        missed = [each.target.label for each in findings if not each.found_at(measure.top)]
         if missed:
-            parts.append(f"missed: {', '.join(_listed(missed))}")
+            parts.append(f"missed: {first_of(missed, *_LISTED)}")
         if not result[Recall] and measured.retrieved:
             # The retrieved IDs show a reader whether they are random or those of chunks.
-            parts.append(f"retrieved: {', '.join(_listed(measured.retrieved))}")
+            parts.append(f"retrieved: {first_of(measured.retrieved, *_LISTED)}")
     if measured.hint:
         parts.append(measured.hint)
     return "; ".join(parts)
@@ -119,17 +121,3 @@ def _reason(result: Result, measure: Measure) -> str:
         scope = f"{sum(k is None or rank <= k for rank in ranks)} retrieved"
     sentence = f"{found_targets} of {len(findings)} found{' in full' if partly else ''} in {scope}"
     return f"{sentence}; {result.note}" if result.note else sentence
-
-
-def _missed(result: Result, measure: Measure) -> list[str]:
-    findings = result.paid(measure)
-    return [each.target.label for each in findings if not each.found_at(measure.top)]
-
-
-def _listed(items: Sequence[str]) -> list[str]:
-    shown = [
-        item if len(item) <= _LONGEST_ITEM else f"{item[: _LONGEST_ITEM - 1]}…"
-        for item in items[:_MOST_ITEMS]
-    ]
-    more = len(items) - len(shown)
-    return [*shown, f"and {more} more"] if more else shown

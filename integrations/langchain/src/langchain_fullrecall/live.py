@@ -87,17 +87,12 @@ class _Experiments:
 
 
 _experiments = _Experiments()
-_registering = Lock()
-_registered: list[bool] = []
+register_configure_hook(_experiments, inheritable=True)  # type: ignore[arg-type]
+hooks.append(_experiments)
 
 
 def watch(evaluator: object) -> None:
     """Have the runs of experiments recorded for as long as this evaluator exists."""
-    with _registering:
-        if not _registered:
-            register_configure_hook(_experiments, inheritable=True)  # type: ignore[arg-type]
-            hooks.append(_experiments)
-            _registered.append(True)
     _experiments.evaluators.add(evaluator)
 
 

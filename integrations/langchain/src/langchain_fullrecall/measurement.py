@@ -6,44 +6,36 @@ import asyncio
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from fullrecall import Sample
+from fullrecall import IdRecall, Sample
 from fullrecall.diagnosis import id_hint
 from fullrecall.run.retrievers import as_retrieval, failed, is_asynchronous
 from fullrecall.run.work import ascore_alone, score_alone
 from fullrecall.samples import CorpusIndex, Retrieval, Retriever
 from fullrecall.samples.retrieval import View
 from fullrecall.scorers import Result, Scorer, Status
-from langchain_fullrecall.references import reads_ids
 
 
 class ObservedSample(NamedTuple):
     """A sample to score, with its retrieval, or with the reason why none was observed.
 
     `view` is the scored list of its record, and `corpus` must contain its labels; see
-    `fullrecall.evaluate`.
+    `fullrecall.evaluate`. `problem` says why a sample cannot be read.
     """
 
     sample: Sample
     unseen: str | None = None
     view: View = "contexts"
     corpus: CorpusIndex | None = None
+    problem: str | None = None
 
     @property
-    def can_be_asked(self) -> bool:
+    def may_be_asked(self) -> bool:
         """Whether a retriever can be asked, because no retrieval was observed."""
         return self.unseen is not None and self.sample.user_input is not None
 
     def answered(self, retrieval: Retrieval) -> ObservedSample:
         """Return the case with a retriever's record."""
         return self._replace(sample=self.sample.with_retrieval(retrieval), unseen=None)
-
-    def problem(self, *, asks: bool) -> str | None:
-        """Return why the case cannot be scored, or None."""
-        if self.unseen is None:
-            return None
-        if asks:
-            return "no retrieval observed, and no question to retrieve with"
-        return f"no retrieval observed: {self.unseen}"
 
 
 class Measured(NamedTuple):
@@ -61,12 +53,19 @@ class Measured(NamedTuple):
 
 def measure(case: ObservedSample, scorer: Scorer, retriever: Retriever | None = None) -> Measured:
     """Return the result of a case; without an observed retrieval a `retriever` is asked."""
-    if retriever is not None and case.can_be_asked:
-        case = case.answered(_retrieved(retriever, case.sample))
-    problem = case.problem(asks=retriever is not None)
+    if retriever is not None and case.may_be_asked:
+        try:
+            found = (
+                asyncio.run(retriever.aretrieve(case.sample))
+                if is_asynchronous(retriever)
+                else retriever.retrieve(case.sample)
+            )
+            case = case.answered(as_retrieval(found))
+        except Exception as error:  # noqa: BLE001 - whatever a retriever raises: it failed
+            case = case.answered(failed(error))
+    if case.unseen or case.problem:
+        return _unscored(case, scorer, retriever)
     sample = case.sample.in_view(case.view)
-    if problem is not None:
-        return unscored(scorer, problem, case.sample)
     return _explained(scorer, sample, score_alone(scorer, sample, case.corpus))
 
 
@@ -74,36 +73,27 @@ async def ameasure(
     case: ObservedSample, scorer: Scorer, retriever: Retriever | None = None
 ) -> Measured:
     """Return the same as `measure`, without blocking."""
-    if retriever is not None and case.can_be_asked:
+    if retriever is not None and case.may_be_asked:
         try:
             case = case.answered(as_retrieval(await retriever.aretrieve(case.sample)))
         except Exception as error:  # noqa: BLE001 - whatever a retriever raises: it failed
             case = case.answered(failed(error))
-    problem = case.problem(asks=retriever is not None)
+    if case.unseen or case.problem:
+        return _unscored(case, scorer, retriever)
     sample = case.sample.in_view(case.view)
-    if problem is not None:
-        return unscored(scorer, problem, case.sample)
     return _explained(scorer, sample, await ascore_alone(scorer, sample, case.corpus))
 
 
-def unscored(scorer: Scorer, reason: str, sample: Sample | None = None) -> Measured:
+def _unscored(case: ObservedSample, scorer: Scorer, retriever: Retriever | None) -> Measured:
     """Return the result of a sample that could not be measured, with the reason."""
-    sample = sample or Sample()
-    result = Result(scorer.method, Status.UNSCORED, note=reason).asked_of(sample)
-    return Measured(sample, result)
-
-
-def _retrieved(retriever: Retriever, sample: Sample) -> Retrieval:
-    try:
-        if is_asynchronous(retriever):
-            return asyncio.run(retriever.aretrieve(sample))
-        return as_retrieval(retriever.retrieve(sample))
-    except Exception as error:  # noqa: BLE001 - whatever a retriever raises: it failed
-        return failed(error)
+    unseen = case.unseen if retriever is None else "no question to retrieve with"
+    note = case.problem or f"no retrieval observed: {unseen}"
+    result = Result(scorer.method, Status.UNSCORED, note=note).asked_of(case.sample)
+    return Measured(case.sample, result)
 
 
 def _explained(scorer: Scorer, sample: Sample, result: Result) -> Measured:
-    if not reads_ids(scorer):
+    if not isinstance(scorer, IdRecall):
         return Measured(sample, result)
     retrieved = tuple(own or "(no ID)" for own in sample.retrieved_context_ids or ())
     return Measured(sample, result, id_hint(sample) or "", by_id=True, retrieved=retrieved)

@@ -90,12 +90,6 @@ def separate_lists(output: object, log: StepLog) -> None:
             log.end(name, value)
 
 
-def declared_error(output: object) -> str | None:
-    """Return the error that an application declares for its retrieval, if any."""
-    error = output.get("retrieval_error") if isinstance(output, Mapping) else None
-    return error if isinstance(error, str) else None
-
-
 def held(output: object) -> str:
     """Return the keys or the type of an output, for a message."""
     if isinstance(output, Mapping):

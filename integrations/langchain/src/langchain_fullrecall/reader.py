@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from sys import getsizeof
+from collections.abc import Mapping
 from typing import Any
 
 from langchain_core.documents import Document
@@ -15,12 +14,8 @@ from langchain_core.vectorstores import VectorStore
 
 from fullrecall.observe import DocumentCopy, ValueReader
 from fullrecall.observe.messages import text_of
-from fullrecall.observe.values import COPY, Fields, are_equal
+from fullrecall.observe.values import Fields, are_equal
 from langchain_fullrecall.documents import Original, is_document, parts_of
-
-_NO_PLACE: dict[str, Any] = {}
-_make: Any = tuple.__new__
-"""Make a named tuple at half the cost of its class, once for each document read."""
 
 
 class LangChainReader(ValueReader):
@@ -34,32 +29,16 @@ class LangChainReader(ValueReader):
             return DocumentCopy(0, own_id, value.page_content, Original(own_id, None, metadata, {}))
         if not (isinstance(value, Mapping) and is_document(value)):
             return None
-        text, given_id, score, metadata, span = parts_of(value)
-        own_id = None if given_id is None else str(given_id)
-        return DocumentCopy(0, own_id, text or "", Original(given_id, score, metadata, span))
+        text, own = parts_of(value)
+        return DocumentCopy(0, None if own.id is None else str(own.id), text or "", own)
 
-    def copies(self, items: Sequence[Any]) -> list[DocumentCopy | None]:
-        """Return documents as copies; an unchanged document keeps its earlier copy."""
-        if set(map(type, items)) != {Document}:
-            return super().copies(items)
-        known, size = self._copies, 0
-        copied: list[DocumentCopy | None] = []
-        for document in items:
-            token, text = id(document), document.page_content
-            own_id, metadata = document.id, document.metadata
-            earlier = known.get(token)
-            if earlier is not None:
-                _, _, old_text, (old_id, _, old_metadata, _) = copy = earlier[1]
-                if text is old_text and own_id == old_id and are_equal(metadata, old_metadata):
-                    copied.append(copy)
-                    continue
-            detail = _make(Original, (own_id, None, dict(metadata), _NO_PLACE))
-            copy = _make(DocumentCopy, (token, own_id, text, detail))
-            known[token] = document, copy
-            size += COPY + getsizeof(text)
-            copied.append(copy)
-        self.spend(size)
-        return copied
+    def is_unchanged(self, value: Any, copy: DocumentCopy) -> bool:
+        """Return whether a document still has the copied text, ID and metadata."""
+        own = copy.detail
+        return super().is_unchanged(value, copy) and (
+            not (isinstance(value, Document) and isinstance(own, Original))
+            or are_equal(value.metadata, own.metadata)
+        )
 
     def message(self, value: Any) -> Fields | None:
         """Return the text of a message, and the artifact of a tool's message."""

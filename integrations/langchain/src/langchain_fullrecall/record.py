@@ -5,16 +5,21 @@ from __future__ import annotations
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, get_args
+from typing import Any, Literal, TypeAlias, get_args
 
 from fullrecall import Context, Retrieval
 from fullrecall._util.parameters import check_choice
 from fullrecall.errors import InputError, ParameterError
 from fullrecall.observe import DocumentCopy, Step, StepReading, ValueReader, brief
+from fullrecall.observe.failures import failures_of
+from fullrecall.observe.tree import Tree
 from fullrecall.observe.turns import of_turn
 from langchain_fullrecall.documents import DocumentIdKey, DocumentReader, Original
-from langchain_fullrecall.outputs import declared, declared_error
-from langchain_fullrecall.selection import Level, missing, selected
+from langchain_fullrecall.outputs import declared
+
+Level: TypeAlias = Literal["outermost", "innermost"]
+"""The nested retriever calls that count: the outer one, whose documents are merged or reranked
+already, or the calls without further calls inside."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -63,21 +68,25 @@ class LangChainReading(StepReading):
         error = final = None
         steps = of_turn(steps, question, root)
         if isinstance(output, Mapping):
-            error = declared_error(output)
+            error = output.get("retrieval_error")
             alone = all(step.id == root for step in steps)
             final = declared(output, self.reader, self.documents_key, alone=alone)
         if self.label and self.documents_key is None:
-            chosen = selected(self.which, self.names, steps)
-            unseen = missing(self.names, steps) if self.names else unseen
+            chosen = _selected(self.which, self.names, steps)
+            unseen = _missing(self.names, steps) if self.names else unseen
             steps, root = chosen, None
         elif final is not None and root is not None:
-            steps = [_declaring(step, final) if step.id == root else step for step in steps]
+            lists = ValueReader().read(final).lists
+            steps = [
+                replace(step, returned=lists, texts=()) if step.id == root else step
+                for step in steps
+            ]
         retrieval = self.record_of(
             steps, root=root, response=response, partial=partial, unseen=unseen
         )
-        if error is not None and not final:
+        if isinstance(error, str) and not final:
             return Retrieval(calls=retrieval.calls, error=error, response=response)
-        return self._collapsed(retrieval)
+        return retrieval.collapsed() if self.collapse else retrieval
 
     @property
     def label(self) -> str:
@@ -107,17 +116,38 @@ class LangChainReading(StepReading):
             return self.reader.context(copy.text, id, own)
         return super().context_of(copy, id)
 
-    def _collapsed(self, retrieval: Retrieval) -> Retrieval:
-        """Return a retrieval in which each ID counts once, if this reading collapses them."""
-        return retrieval.collapsed() if self.reader.collapse else retrieval
-
-
-def _declaring(root: Step, contexts: Sequence[Context]) -> Step:
-    """Return the root step with only the contexts that its output declares."""
-    reader = ValueReader()
-    return replace(root, returned=reader.read(list(contexts)).lists, texts=())
-
 
 def reason(error: Exception) -> str:
     """Return an error as a reason: the message of an `InputError`, any other with its type."""
     return str(error) if isinstance(error, InputError) else brief(error)
+
+
+def _selected(level: Level, names: Sequence[str], steps: Sequence[Step]) -> list[Step]:
+    """Return the selected calls, failed ones included, without parents or inputs.
+
+    Without names, calls of any name are selected.
+    """
+    tree = Tree(steps)
+    good = failures_of(tree).recovered
+    gone = {below.id for step in good for below in tree.below(step)}
+    calls = [s for s in _calls(steps) if s.id not in gone and (s.error or s.returned)]
+    meant = [step for step in calls if not names or step.name in names]
+    meant_ids = {step.id for step in meant}
+    if level == "outermost":
+        nested = {s.id for s in meant if any(over.id in meant_ids for over in tree.above(s))}
+    else:
+        nested = {over.id for step in meant for over in tree.above(step)}
+    return [replace(s, parent=None, given=()) for s in meant if s.id not in nested]
+
+
+def _missing(names: Sequence[str], steps: Sequence[Step]) -> str:
+    """Return why no call is selected: no retriever was called, or none has the name."""
+    called_names = dict.fromkeys(step.name for step in _calls(steps))
+    if not called_names:
+        return "no retriever was called"
+    chosen = " or ".join(map(repr, names))
+    return f"no retriever is named {chosen}: choose one of {', '.join(map(repr, called_names))}"
+
+
+def _calls(steps: Sequence[Step]) -> list[Step]:
+    return [step for step in steps if step.kind in ("retriever", "tool")]

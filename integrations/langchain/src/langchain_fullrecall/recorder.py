@@ -11,7 +11,7 @@ from typing import Any
 from uuid import UUID
 
 from langchain_core.callbacks import BaseCallbackHandler
-from langchain_core.messages import BaseMessage, ToolMessage
+from langchain_core.messages import ToolMessage
 from langchain_core.runnables.config import var_child_runnable_config
 from langchain_core.tracers.context import register_configure_hook
 from langsmith.run_helpers import get_current_run_tree, trace
@@ -89,22 +89,13 @@ class LangChainRecorder(BaseCallbackHandler):
             "tool", serialized, inputs, run_id, {**fields, "name": name}, query=query, callee=name
         )
 
-    def on_chat_model_start(
-        self,
-        serialized: dict[str, Any],
-        messages: list[list[BaseMessage]],
-        *,
-        run_id: UUID,
-        **fields: Any,
-    ) -> None:
-        """Write down the messages sent to a chat model."""
-        self.began("llm", serialized, None, run_id, fields, prompt=messages)
-
     def on_llm_start(
-        self, serialized: dict[str, Any], prompts: list[str], *, run_id: UUID, **fields: Any
+        self, serialized: dict[str, Any], prompts: Any, *, run_id: UUID, **fields: Any
     ) -> None:
-        """Write down the prompts sent to a model."""
+        """Write down the prompts or the messages sent to a model."""
         self.began("llm", serialized, None, run_id, fields, prompt=prompts)
+
+    on_chat_model_start = on_llm_start  # type: ignore[assignment]
 
     def on_chain_end(self, outputs: Any, *, run_id: UUID, **fields: Any) -> None:
         """Write down the output of a step; a tool that reports a failure failed.

@@ -100,11 +100,6 @@ def example_fields(
     return fields
 
 
-def reads_ids(scorer: Scorer) -> bool:
-    """Return whether a scorer compares IDs for every sample."""
-    return isinstance(scorer, IdRecall)
-
-
 def _bare_field(reference: object, scorer: Scorer) -> str:
     of_text = isinstance(reference, str)
     for kind in type(scorer).__mro__:

@@ -17,14 +17,13 @@ from fullrecall._util.values import shown
 from fullrecall.errors import InputError, ParameterError
 from fullrecall.observe import ROOT, ToolDocuments, brief, joined
 from fullrecall.observe.messages import answer_of
-from fullrecall.run.retrievers import history_of, takes_history
+from fullrecall.run.retrievers import asked_of, history_of, takes_history
 from fullrecall.samples.retrieval import FailedCalls
 from langchain_fullrecall.depth import deeper
 from langchain_fullrecall.documents import DocumentIdKey
 from langchain_fullrecall.outputs import checked_key, held
-from langchain_fullrecall.record import LangChainReading
+from langchain_fullrecall.record import LangChainReading, Level
 from langchain_fullrecall.recorder import LangChainRecorder
-from langchain_fullrecall.selection import Level
 from langchain_fullrecall.selfcheck import broken
 
 if TYPE_CHECKING:
@@ -157,7 +156,7 @@ class ObservedLangChainRetriever:
         return self._read(sample, recorder, output)
 
     def _call(self, sample: Sample) -> tuple[LangChainRecorder, dict[str, Any]]:
-        question, history = _question(sample), history_of(sample)
+        question, history = asked_of(sample), history_of(sample)
         if self._as_input is not None:
             inputs = self._as_input(question)
         else:
@@ -293,9 +292,3 @@ def _keys(runnable: Runnable[Any, Any]) -> list[str]:
     names = [name for name in properties if name != "root"]  # Pydantic's name for no field
     # An executor of langchain-classic does not tell its key.
     return names or (["input"] if hasattr(runnable, "input_keys") else [])
-
-
-def _question(sample: Sample) -> str:
-    if sample.user_input is None:
-        raise InputError("the sample has no user_input to ask", field="user_input")
-    return sample.user_input

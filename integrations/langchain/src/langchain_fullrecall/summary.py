@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING
 from uuid import UUID
 
@@ -37,17 +37,15 @@ class RecallSummary:
     def __init__(
         self,
         measured: Callable[[Run, Example | None], Measured],
-        measures: Sequence[Measure],
-        keys: Sequence[str],
+        keys: Mapping[str, Measure],
     ) -> None:
         self._measured = measured
-        self._measures = tuple(measures)
-        self._keys = tuple(keys)
+        self._keys = keys
         self._measured_runs: dict[UUID, Measured] = {}
-        self.__name__ = f"{keys[0]}.mean"  # LangSmith names the trace after it
+        self.__name__ = f"{next(iter(keys))}.mean"  # LangSmith names the trace after it
 
     def __repr__(self) -> str:
-        return f"{type(self).__name__}({self._keys[0]!r})"
+        return f"{type(self).__name__}({next(iter(self._keys))!r})"
 
     def remember(self, run_id: UUID, measured: Measured) -> None:
         """Keep the result of a run, without the sample and its texts."""
@@ -57,7 +55,10 @@ class RecallSummary:
         self, runs: Sequence[Run], examples: Sequence[Example]
     ) -> EvaluationResult | EvaluationResults:
         """Return the mean over these runs for each measure of the evaluator."""
-        measured = [self._of(run, example) for run, example in zip(runs, examples, strict=True)]
+        for run, example in zip(runs, examples, strict=True):
+            if run.id not in self._measured_runs:
+                self.remember(run.id, self._measured(run, example))
+        measured = [self._measured_runs[run.id] for run in runs]
         if not measured:
             return EvaluationResults(results=[])
         rows = (
@@ -65,17 +66,9 @@ class RecallSummary:
             for number, (each, example) in enumerate(zip(measured, examples, strict=True), start=1)
         )
         report = Report.of([measured[0].result.method], rows)
-        (score,) = report.summary(*self._measures)
-        means = [
-            _feedback(score, measure, key, measured)
-            for measure, key in zip(self._measures, self._keys, strict=True)
-        ]
+        (score,) = report.summary(*self._keys.values())
+        means = [_feedback(score, each, key, measured) for key, each in self._keys.items()]
         return means[0] if len(means) == 1 else EvaluationResults(results=means)
-
-    def _of(self, run: Run, example: Example | None) -> Measured:
-        if run.id not in self._measured_runs:
-            self.remember(run.id, self._measured(run, example))
-        return self._measured_runs[run.id]
 
 
 def _feedback(
@@ -100,15 +93,11 @@ def _feedback(
         comment="; ".join(parts),
         evaluator_info={
             "fullrecall": {
+                **summary.to_dict(),
                 "method": plain_method(summary.method),
                 "measure": measure.name,
                 "runs": len(measured),
-                "scored": summary.scored,
-                "undefined": summary.undefined,
-                "unscored": summary.unscored,
-                "unjudged": summary.unjudged,
-                "reasons": dict(summary.reasons),
-                "interval": None if estimate.interval is None else list(estimate.interval),
+                "interval": estimate.to_dict()["interval"],
             }
         },
     )

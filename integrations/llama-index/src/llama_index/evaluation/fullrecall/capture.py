@@ -19,7 +19,7 @@ from fullrecall.observe.documents import is_made
 from fullrecall.samples.hits import IdKey
 from fullrecall.samples.retrieval import FailedCalls
 from llama_index.evaluation.fullrecall.listening import recording
-from llama_index.evaluation.fullrecall.record import UNSEEN, LlamaIndexReading, nodes_in, reading_of
+from llama_index.evaluation.fullrecall.record import UNSEEN, LlamaIndexReading, nodes_in
 from llama_index.evaluation.fullrecall.recorder import LlamaIndexRecorder
 from llama_index.evaluation.fullrecall.responses import is_response, response_text
 from llama_index.evaluation.fullrecall.selfcheck import broken
@@ -79,16 +79,14 @@ class LlamaIndexCapture(Captured):
         """The exception that the call raised, as "TimeoutError: …"."""
         return self._recorder.error
 
-    def retrieval(self) -> Retrieval:
+    def retrieval(self, reading: LlamaIndexReading | None = None) -> Retrieval:
         """Return the record of the call: the contexts retrieved, kept, and in the model's prompt.
 
-        A call without an observed retrieval gives a record with an `error`. Raises `InputError`
-        for nodes that the options cannot read.
+        `reading` are the options, by default those of the block. A call without an observed
+        retrieval gives a record with an `error`. Raises `InputError` for nodes that the options
+        cannot read.
         """
-        return self.read(self._reading)
-
-    def read(self, reading: LlamaIndexReading) -> Retrieval:
-        """Return the record, read by other options."""
+        reading = reading or self._reading
         record = reading.record_of(
             self.steps,
             root=self._recorder.root,
@@ -145,7 +143,7 @@ def capture_retrievals(
     calls that begin after it are not captured. The options are those of `observed`; the evaluator
     reads captures by its own options.
     """
-    reading = reading_of(
+    reading = LlamaIndexReading(
         id_key=id_key,
         metadata_mode=metadata_mode,
         expand=expand,

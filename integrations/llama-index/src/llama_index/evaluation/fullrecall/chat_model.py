@@ -48,12 +48,14 @@ class LlamaIndexChatModel:
 
     def complete(self, request: ChatRequest) -> Completion:
         """Return the LLM's answer; no capture counts it among the application's prompts."""
-        llm, messages = self._llm, _messages(request)
+        llm = self._llm
+        messages = [ChatMessage(role=role, content=content) for role, content in request.messages]
         with unrecorded():
             if llm.metadata.is_chat_model:
                 reply = llm.chat(messages)
                 return _completion(reply.message.content, reply)
-            text = llm.complete(_prompt(llm, messages), formatted=True)
+            prompt = (llm.messages_to_prompt or messages_to_prompt)(messages)
+            text = llm.complete(prompt, formatted=True)
             return _completion(text.text, text)
 
     async def acomplete(self, request: ChatRequest) -> Completion:
@@ -73,29 +75,14 @@ class LlamaIndexChatModel:
         return llm
 
 
-def _temperature(llm: LLM) -> float | None:
-    more = getattr(llm, "additional_kwargs", None) or {}
-    temperature = more.get("temperature", getattr(llm, "temperature", None))
-    return temperature if isinstance(temperature, (int, float)) else None
-
-
 def _described(llm: LLM) -> str:
-    temperature = _temperature(llm)
-    sampled = "" if temperature is None else f",t={temperature}"
+    more = dict(getattr(llm, "additional_kwargs", None) or {})
+    temperature = more.pop("temperature", getattr(llm, "temperature", None))
+    sampled = f",t={temperature}" if isinstance(temperature, (int, float)) else ""
     urls = (getattr(llm, name, None) for name in ("api_base", "base_url"))
     address = next((f"@{public_url(url)}" for url in urls if isinstance(url, str)), "")
-    more = {**(getattr(llm, "additional_kwargs", None) or {})}
-    more.pop("temperature", None)
-    options = public_options(more)
-    return f"llama-index:{llm.class_name()}:{llm.metadata.model_name}{address}{sampled}{options}"
-
-
-def _messages(request: ChatRequest) -> list[ChatMessage]:
-    return [ChatMessage(role=role, content=content) for role, content in request.messages]
-
-
-def _prompt(llm: LLM, messages: list[ChatMessage]) -> str:
-    return (llm.messages_to_prompt or messages_to_prompt)(messages)
+    name = f"{llm.class_name()}:{llm.metadata.model_name}"
+    return f"llama-index:{name}{address}{sampled}{public_options(more)}"
 
 
 def _completion(text: str | None, reply: Any) -> Completion:

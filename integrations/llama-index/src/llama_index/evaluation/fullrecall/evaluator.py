@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
-from textwrap import shorten
 from typing import Any, TypeAlias, get_args
 
 from llama_index.core.evaluation.base import BaseEvaluator
@@ -23,16 +22,13 @@ from fullrecall.run.work import ascore_alone, score_alone
 from fullrecall.samples.hits import IdKey
 from fullrecall.samples.retrieval import FailedCalls, View
 from fullrecall.scorers import Result, Scorer, Status
+from fullrecall.show.text import first_of
 from llama_index.evaluation.fullrecall.inputs import CallInput, read_call, read_texts
-from llama_index.evaluation.fullrecall.record import reading_of
+from llama_index.evaluation.fullrecall.record import LlamaIndexReading
 from llama_index.evaluation.fullrecall.results import RecallEvaluationResult
 
-_MOST_LISTED = 10
-"""The most missed targets that the feedback lists; the result has them all."""
-
-_LABEL_WIDTH = 100
-"""The most characters of a missed target's text in the feedback."""
-
+_LISTED = 10, 100, ", "
+"""The most missed targets that the feedback lists, and of their characters; the result has all."""
 
 _ContextsKey: TypeAlias = tuple[tuple[str | None, str | None], ...] | None
 """The IDs and texts of a list of contexts: lists with the same key have the same score."""
@@ -114,7 +110,7 @@ class RecallEvaluator(BaseEvaluator):
         check_choice(view, "view", get_args(View))
         self._view = view
         self._corpus = corpus_index(corpus)
-        self._reading = reading_of(
+        self._reading = LlamaIndexReading(
             id_key=id_key,
             metadata_mode=metadata_mode,
             expand=expand,
@@ -152,17 +148,8 @@ class RecallEvaluator(BaseEvaluator):
         }
         return self._answer(call_input, results)
 
-    def evaluate_response(
-        self, query: str | QueryBundle | None = None, response: object = None, **fields: Any
-    ) -> RecallEvaluationResult:
-        """Return the result; the same as `evaluate`, which takes responses too."""
-        return self.evaluate(query, response, **fields)
-
-    async def aevaluate_response(
-        self, query: str | QueryBundle | None = None, response: object = None, **fields: Any
-    ) -> RecallEvaluationResult:
-        """Return the result; the same as `aevaluate`, which takes responses too."""
-        return await self.aevaluate(query, response, **fields)
+    evaluate_response = evaluate
+    aevaluate_response = aevaluate
 
     def _get_prompts(self) -> PromptDictType:
         return {}
@@ -242,7 +229,7 @@ def _key(contexts: Sequence[Context] | None) -> _ContextsKey:
 def _feedback(result: Result) -> Iterator[str]:
     yield result.reason
     if result.status is Status.SCORED and result.missed:
-        yield f"missed: {_listed(result.missed)}"
+        yield f"missed: {first_of(result.missed, *_LISTED)}"
 
 
 def _lost(result: Result, stages: Mapping[str, Result]) -> Iterator[str]:
@@ -252,10 +239,4 @@ def _lost(result: Result, stages: Mapping[str, Result]) -> Iterator[str]:
         return
     lost = [label for label in result.missed if any(label not in each.missed for each in before)]
     if lost:
-        yield f"retrieved, then dropped: {_listed(lost)}"
-
-
-def _listed(labels: Sequence[str]) -> str:
-    short = [shorten(label, _LABEL_WIDTH, placeholder="…") for label in labels[:_MOST_LISTED]]
-    more = len(labels) - _MOST_LISTED
-    return f"{', '.join(short)}{f' and {more} more' if more > 0 else ''}"
+        yield f"retrieved, then dropped: {first_of(lost, *_LISTED)}"

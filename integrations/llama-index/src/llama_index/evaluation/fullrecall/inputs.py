@@ -27,7 +27,6 @@ from llama_index.evaluation.fullrecall.responses import (
     is_response,
     response_text,
     says_that_nothing_was_retrieved,
-    source_nodes,
 )
 
 _SAMPLE_NAMES = {name for field, others in Sample.names().items() for name in (field, *others)}
@@ -110,8 +109,8 @@ def found_in(response: object, reading: LlamaIndexReading) -> RetrievalWithNodes
     """
     capture = capture_in(response)
     if capture is not None:
-        record = capture.read(reading)
-        own = source_nodes(response) if is_response(response) else None
+        record = capture.retrieval(reading)
+        own = response.source_nodes if is_response(response) else None
         if record.error != UNSEEN or not documents_among(own or ()):
             return RetrievalWithNodes(record, capture.nodes)
     if isinstance(response, AgentOutput):
@@ -139,9 +138,9 @@ def _found_in_value(value: object, reading: LlamaIndexReading) -> RetrievalWithN
 
 
 def _found_in_response(response: AnyResponse, reading: LlamaIndexReading) -> RetrievalWithNodes:
-    text, sources = response_text(response), source_nodes(response)
+    text, sources = response_text(response), response.source_nodes
     own = None if sources is None else documents_among(sources)
-    if reading.reader.id_key == "node_id" and any(map(has_number_and_new_id, own or ())):
+    if reading.id_key == "node_id" and any(map(has_number_and_new_id, own or ())):
         problem = (
             "the response's sources are numbered and have new IDs: ask it in "
             "`with capture_retrievals():`, or pass id_key='ref_doc_id'"

@@ -95,13 +95,9 @@ class _Spans(BaseSpanHandler[BaseSpan]):
         _end(id_, None, err or RuntimeError("no error was reported"))
 
     def new_span(self, *_: Any, **__: Any) -> None:
-        """Return None: steps are noted in recorders."""
-
-    def prepare_to_exit_span(self, *_: Any, **__: Any) -> None:
         """Do nothing: steps are noted in recorders."""
 
-    def prepare_to_drop_span(self, *_: Any, **__: Any) -> None:
-        """Do nothing: steps are noted in recorders."""
+    prepare_to_exit_span = prepare_to_drop_span = new_span
 
 
 class _Events(BaseEventHandler):

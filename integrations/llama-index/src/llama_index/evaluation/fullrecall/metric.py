@@ -118,13 +118,12 @@ class RecallMetric(BaseRetrievalMetric):
             return RetrievalMetricResult(
                 score=nan, metadata={"status": "unscored", "reason": NO_DOCUMENTS, "missed": []}
             )
-        fields = (
-            dict(zip(_IDS, self._both("ids", expected_ids, retrieved_ids), strict=True))
-            if isinstance(scorer, IdRecall)
-            else dict(
-                zip(_TEXTS, self._both("texts", expected_texts, retrieved_texts), strict=True)
-            )
-        )
+        if isinstance(scorer, IdRecall):
+            self._check(expected_ids=expected_ids, retrieved_ids=retrieved_ids)
+            fields = dict(zip(_IDS, (expected_ids, retrieved_ids), strict=True))
+        else:
+            self._check(expected_texts=expected_texts, retrieved_texts=retrieved_texts)
+            fields = dict(zip(_TEXTS, (expected_texts, retrieved_texts), strict=True))
         result: Result = scorer.score(**fields)
         value = result[self.measure]
         # LlamaIndex passes IDs alone: if a later step gave nodes new IDs, their targets are missed.
@@ -138,15 +137,10 @@ class RecallMetric(BaseRetrievalMetric):
             },
         )
 
-    def _both(self, what: str, expected: object, retrieved: object) -> tuple[object, object]:
-        for name, value in (("expected", expected), ("retrieved", retrieved)):
+    def _check(self, **lists: object) -> None:
+        for name, value in lists.items():
             if value is None:
-                raise InputError(
-                    f"{self.metric_name} compares {what}, and {name}_{what} is missing: "
-                    f"pass {name}_{what}=[…]",
-                    field=f"{name}_{what}",
-                )
-        return expected, retrieved
+                raise InputError(f"{self.metric_name} needs {name}: pass {name}=[…]", field=name)
 
 
 RecallMetric.register(*(measure @ k for measure in MEASURES.values() for k in DEFAULT_KS))

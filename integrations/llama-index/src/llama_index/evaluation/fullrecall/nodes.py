@@ -12,6 +12,7 @@ from llama_index.core.schema import BaseNode, MetadataMode, NodeWithScore, TextN
 from llama_index.core.storage.docstore.types import BaseDocumentStore
 
 from fullrecall import Context
+from fullrecall._util.parameters import check_choice
 from fullrecall.errors import InputError, ParameterError
 from fullrecall.samples.context import ID
 from fullrecall.samples.hits import IdKey, at_path, check_id_key, id_by
@@ -75,7 +76,8 @@ class NodeReader:
         self.id_key = id_key
         self.expand = expand
         self._get_id = _id_getter(id_key)
-        self._mode = _mode(metadata_mode)
+        check_choice(metadata_mode, "metadata_mode", [each.value for each in MetadataMode])
+        self._mode = MetadataMode(metadata_mode)
 
     def contexts(self, nodes: Iterable[NodeLike]) -> list[Context]:
         """Return `nodes` as contexts; raise `InputError` for items that are not nodes."""
@@ -163,16 +165,6 @@ def _several(nodes: object) -> Iterable[object]:
             f"response.source_nodes, got {type(nodes).__name__}"
         )
     return nodes
-
-
-def _mode(mode: object) -> MetadataMode:
-    try:
-        return MetadataMode(mode)
-    except ValueError:
-        names = ", ".join(repr(mode_.value) for mode_ in MetadataMode)
-        raise ParameterError(
-            f"must be a MetadataMode or one of {names}, got {mode!r}", "metadata_mode"
-        ) from None
 
 
 def _id_getter(id_key: IdKey) -> Callable[[BaseNode], ID | None]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Container, Iterable, Mapping, Sequence
+from copy import copy
 from hashlib import sha256
 from typing import Any, NamedTuple
 
@@ -174,19 +175,15 @@ def _picture(node: BaseNode) -> str:
 
 def _copied(node: BaseNode) -> BaseNode:
     """Return a copy of a node that later changes of the original do not reach."""
-    fields = dict(vars(node))
-    fields["metadata"] = dict(node.metadata)
-    fields["relationships"] = dict(node.relationships)
-    resource = fields.get("text_resource")
+    fields: dict[str, Any] = {
+        "metadata": dict(node.metadata),
+        "relationships": dict(node.relationships),
+    }
+    resource = getattr(node, "text_resource", None)
     if resource is not None:
         fields["text_resource"] = resource.model_copy()
-    # The same as `model_copy`, at a quarter of its cost, since it runs for every node.
-    own = type(node).__new__(type(node))
-    extra, private, put = node.__pydantic_extra__, node.__pydantic_private__, object.__setattr__
-    put(own, "__dict__", fields)
-    put(own, "__pydantic_fields_set__", node.__pydantic_fields_set__.copy())
-    put(own, "__pydantic_extra__", None if extra is None else extra.copy())
-    put(own, "__pydantic_private__", None if private is None else private.copy())
+    own = copy(node)
+    vars(own).update(fields)
     return own
 
 

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass
+from functools import cached_property
 
 from llama_index.core.schema import MetadataMode, NodeWithScore
 from llama_index.core.storage.docstore.types import BaseDocumentStore
 
 from fullrecall import Context
-from fullrecall.observe import DocumentCopy, Step, StepReading, ToolDocuments
+from fullrecall.observe import DocumentCopy, Step, StepReading
 from fullrecall.samples.hits import IdKey
-from fullrecall.samples.retrieval import FailedCalls
 from llama_index.evaluation.fullrecall.nodes import NodeReader
 from llama_index.evaluation.fullrecall.reader import NodeCopy
 
@@ -25,12 +25,23 @@ UNSEEN = (
 class LlamaIndexReading(StepReading):
     """How steps are read: the options that the evaluator, `observed` and captures share."""
 
-    reader: NodeReader
+    id_key: IdKey = "node_id"
+    metadata_mode: MetadataMode | str = MetadataMode.NONE
+    expand: BaseDocumentStore | None = None
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        assert self.reader  # noqa: S101 - made now, so that a wrong option raises
+
+    @cached_property
+    def reader(self) -> NodeReader:
+        """How a node is read as a context."""
+        return NodeReader(self.id_key, self.metadata_mode, expand=self.expand)
 
     @property
     def changes_documents(self) -> bool:
         """Whether nodes get other IDs than their own, or are replaced by their parts."""
-        return self.reader.id_key != "node_id" or self.reader.expand is not None
+        return self.id_key != "node_id" or self.expand is not None
 
     def documents_of(self, copy: DocumentCopy, rank: int) -> Iterable[DocumentCopy]:
         """Yield a node with the ID of the options, or the nodes that it was cut into."""
@@ -63,25 +74,6 @@ class LlamaIndexReading(StepReading):
         if isinstance(copy.detail, NodeCopy):
             return self.reader.context(copy.detail.node, copy.detail.score, id)
         return super().context_of(copy, id)
-
-
-def reading_of(
-    *,
-    id_key: IdKey,
-    metadata_mode: MetadataMode | str,
-    expand: BaseDocumentStore | None,
-    failed_calls: FailedCalls,
-    other_tools: Collection[str],
-    tool_documents: ToolDocuments,
-) -> LlamaIndexReading:
-    """Return the options as one value; raise `ParameterError`, naming an invalid option."""
-    reader = NodeReader(id_key, metadata_mode, expand=expand)
-    return LlamaIndexReading(
-        reader=reader,
-        failed_calls=failed_calls,
-        other_tools=other_tools,
-        tool_documents=tool_documents,
-    )
 
 
 def nodes_in(steps: Iterable[Step]) -> list[NodeWithScore]:

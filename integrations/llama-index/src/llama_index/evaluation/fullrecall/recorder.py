@@ -21,7 +21,7 @@ from llama_index.core.schema import QueryBundle
 from llama_index.core.tools.types import BaseTool, ToolOutput
 from llama_index.core.workflow import Event
 
-from fullrecall.observe import DocumentList, Step, StepKind, StepLog, brief
+from fullrecall.observe import Step, StepKind, StepLog, brief
 from llama_index.evaluation.fullrecall.reader import NodeValueReader, are_no_documents
 from llama_index.evaluation.fullrecall.responses import is_response, response_text
 
@@ -80,7 +80,7 @@ class LlamaIndexRecorder:
         self._inner: dict[str, tuple[int, ...]] = {}
         self._threads: dict[str | None, int] = {}
         self._silent: set[str] = set()
-        self._attempts: dict[tuple[str, int], tuple[Event, list[str]]] = {}
+        self._attempts: dict[tuple[str, int], tuple[Event, str]] = {}
         self._attempted: dict[str, tuple[str, int]] = {}
 
     def __getstate__(self) -> dict[str, Any]:
@@ -142,9 +142,7 @@ class LlamaIndexRecorder:
             return
         attempted = self._attempted.pop(id_, None)
         if attempted is not None and output is not None:
-            _, attempts = self._attempts.pop(attempted, (None, []))
-            if len(attempts) > 1:
-                _discard_repeated(self.log.steps, attempts)
+            self._attempts.pop(attempted, None)
         failure = None if error is None else brief(error)
         if isinstance(output, ToolOutput) and output.is_error:
             failure = brief(output.content or "the tool failed")
@@ -205,9 +203,8 @@ class LlamaIndexRecorder:
         if event is None:
             return None
         key = self._attempted[id_] = id_.partition("-")[0], id(event)
-        _, attempts = self._attempts.setdefault(key, (event, []))
-        attempts.append(id_)
-        return attempts[0]
+        _, first = self._attempts.setdefault(key, (event, id_))
+        return first
 
     def _caller(self, span: str | None) -> str | None:
         return self._same.get(span or "", (None, span))[1]
@@ -218,31 +215,6 @@ class LlamaIndexRecorder:
         id_ = f"event {next(_numbers)}"
         self.log.begin(id_, self._caller(span), kind, name, **fields)
         self.log.end(id_, output)
-
-
-def _discard_repeated(steps: list[Step], attempts: list[str]) -> None:
-    """Remove from a step's earlier attempts the documents that the last attempt retrieved."""
-    attempt_of = {id_: id_ for id_ in attempts}
-    for step in steps:  # callers come before those that they call
-        if step.parent in attempt_of:
-            attempt_of[str(step.id)] = attempt_of[str(step.parent)]
-    inside = [(step, attempt_of[str(step.id)]) for step in steps if step.id in attempt_of]
-    again = {
-        copy.text
-        for step, attempt in inside
-        if attempt == attempts[-1]
-        for listed in step.returned
-        for copy in listed.documents
-    }
-
-    def remaining(lists: tuple[DocumentList, ...]) -> tuple[DocumentList, ...]:
-        kept = [[copy for copy in each.documents if copy.text not in again] for each in lists]
-        pairs = zip(lists, kept, strict=True)
-        return tuple(each._replace(documents=tuple(rest)) for each, rest in pairs)
-
-    for step, attempt in inside:
-        if attempt != attempts[-1]:
-            step.given, step.returned = remaining(step.given), remaining(step.returned)
 
 
 def name_of(instance: Any, id_: str) -> str:

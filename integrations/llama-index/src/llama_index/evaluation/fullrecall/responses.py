@@ -5,7 +5,6 @@ Responses are recognized by `isinstance`: a `PydanticResponse` claims to have ev
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import TypeAlias, TypeGuard, get_args
 
 from llama_index.core.base.response.schema import (
@@ -15,7 +14,6 @@ from llama_index.core.base.response.schema import (
     StreamingResponse,
 )
 from llama_index.core.chat_engine.types import AgentChatResponse, StreamingAgentChatResponse
-from llama_index.core.schema import NodeWithScore
 
 AnyResponse: TypeAlias = (
     Response
@@ -33,12 +31,6 @@ RESPONSE_TYPES: tuple[type, ...] = get_args(AnyResponse)
 def is_response(value: object) -> TypeGuard[AnyResponse]:
     """Return whether `value` is a response of a query engine or a chat engine."""
     return isinstance(value, RESPONSE_TYPES)
-
-
-def source_nodes(response: AnyResponse) -> Sequence[NodeWithScore] | None:
-    """Return the nodes that the response was made from, or None for a response without a list."""
-    nodes: Sequence[NodeWithScore] | None = response.source_nodes
-    return nodes
 
 
 _NOTHING = "Empty Response"

@@ -26,10 +26,6 @@ def _validated(value: object) -> Result:
     raise ValueError(f"expected a fullrecall Result, got {type(value).__name__}")
 
 
-def _to_json(result: Result) -> dict[str, Any]:
-    return {"method": plain_method(result.method), **plain_result(result, result.score)}
-
-
 def _sample(value: object) -> Sample:
     if isinstance(value, Mapping):
         return Sample(**value)
@@ -39,7 +35,15 @@ def _sample(value: object) -> Sample:
 
 
 _Stored = Annotated[
-    Result, PlainValidator(_validated), PlainSerializer(_to_json, return_type=dict[str, Any])
+    Result,
+    PlainValidator(_validated),
+    PlainSerializer(
+        lambda result: {
+            "method": plain_method(result.method),
+            **plain_result(result, result.score),
+        },
+        return_type=dict[str, Any],
+    ),
 ]
 _StoredSample = Annotated[
     Sample, PlainValidator(_sample), PlainSerializer(Sample.to_dict, return_type=dict[str, Any])

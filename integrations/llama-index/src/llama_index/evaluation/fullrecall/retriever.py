@@ -6,7 +6,7 @@ from collections.abc import AsyncIterator, Callable, Collection, Iterator
 from contextlib import contextmanager
 from copy import copy
 from functools import partial
-from inspect import isasyncgenfunction, isawaitable, iscoroutinefunction
+from inspect import isawaitable
 from typing import Any, NamedTuple, TypeAlias
 
 from llama_index.core.agent.workflow import AgentOutput, AgentWorkflow, BaseWorkflowAgent
@@ -25,7 +25,7 @@ from fullrecall import Context, Retrieval, Sample
 from fullrecall.errors import InputError, ParameterError
 from fullrecall.observe import ROOT, ToolDocuments, joined
 from fullrecall.observe.messages import message_of
-from fullrecall.run.retrievers import as_retrieval, history_of, takes_history
+from fullrecall.run.retrievers import as_retrieval, asked_of, history_of, is_awaited, takes_history
 from fullrecall.samples.hits import IdKey
 from fullrecall.samples.identifiers import is_texts
 from fullrecall.samples.retrieval import FailedCalls
@@ -34,7 +34,7 @@ from llama_index.evaluation.fullrecall.depth import deeper
 from llama_index.evaluation.fullrecall.inputs import RetrievalWithNodes, found_in
 from llama_index.evaluation.fullrecall.listening import recording, unrecorded
 from llama_index.evaluation.fullrecall.nodes import got
-from llama_index.evaluation.fullrecall.record import UNSEEN, LlamaIndexReading, reading_of
+from llama_index.evaluation.fullrecall.record import UNSEEN, LlamaIndexReading
 from llama_index.evaluation.fullrecall.recorder import LlamaIndexRecorder
 from llama_index.evaluation.fullrecall.responses import is_response
 from llama_index.evaluation.fullrecall.selfcheck import broken
@@ -102,7 +102,7 @@ def observed(
         raise ParameterError(f"expected a retriever, an engine or an agent, {got(retriever)}")
     if isinstance(retriever, BaseIndex):
         retriever = retriever.as_retriever()
-    reading = reading_of(
+    reading = LlamaIndexReading(
         id_key=id_key,
         metadata_mode=metadata_mode,
         expand=expand,
@@ -135,7 +135,7 @@ class ObservedLlamaIndexRetriever:
         if self._ways.ask is None:
             retrieval: Retrieval = asyncio_run(self.aretrieve(sample))
             return retrieval
-        question = _question(sample)
+        question = asked_of(sample)
         history = _before(sample, self._ways.history)
         with self._recording(question) as recorder:
             answer = _read_out(self._ways.ask(question, **history))
@@ -144,7 +144,7 @@ class ObservedLlamaIndexRetriever:
 
     async def aretrieve(self, sample: Sample, /) -> Retrieval:
         """Return the same as `retrieve`, without blocking unless the wrapped object blocks."""
-        question = _question(sample)
+        question = asked_of(sample)
         history = _before(sample, self._ways.history)
         with self._recording(question) as recorder:
             answer = self._ways.aask(question, **history)
@@ -224,45 +224,24 @@ def _ways(retriever: object, argument: str | None) -> _Ways:
     if isinstance(retriever, BaseQueryEngine):
         return _Ways(retriever.query, retriever.aquery)
     if isinstance(retriever, BaseChatEngine):
-        return _Ways(partial(_chat, retriever), partial(_achat, retriever), _CHAT_HISTORY)
+        return _Ways(
+            lambda question, **history: _alone(retriever).chat(question, **history),
+            lambda question, **history: _alone(retriever).achat(question, **history),
+            _CHAT_HISTORY,
+        )
     if isinstance(retriever, Workflow):
         return _Ways(None, partial(_run, retriever, argument), _history_field(retriever))
     if callable(retriever):
-        call = getattr(retriever, "func", retriever)  # functools.partial
-        own = getattr(type(call), "__call__", None)  # noqa: B004 - of an instance
-        is_async = any(map(_is_async, (call, own)))
         history = "history" if takes_history(retriever) else None
-        return _Ways(None if is_async else partial(_called, retriever), retriever, history)
+        return _Ways(None if is_awaited(retriever) else retriever, retriever, history)
     raise ParameterError(
         f"expected a retriever, an engine, an agent or a function of the question, {got(retriever)}"
     )
 
 
-def _is_async(function: object) -> bool:
-    return iscoroutinefunction(function) or isasyncgenfunction(function)
-
-
-def _called(function: Callable[..., Any], question: str, **history: Any) -> object:
-    answer = function(question, **history)
-    if not isawaitable(answer):
-        return answer
-    close = getattr(answer, "close", None)
-    if callable(close):
-        close()
-    raise InputError("the function returned an awaitable: declare it with async def")
-
-
 def _read_out(answer: object) -> object:
     """Return the joined values of a generator, and any other value unchanged."""
     return joined(list(answer)) if isinstance(answer, Iterator) else answer
-
-
-def _chat(engine: BaseChatEngine, question: str, **history: Any) -> object:
-    return _alone(engine).chat(question, **history)
-
-
-async def _achat(engine: BaseChatEngine, question: str, **history: Any) -> object:
-    return await _alone(engine).achat(question, **history)
 
 
 def _alone(engine: BaseChatEngine) -> BaseChatEngine:
@@ -311,9 +290,3 @@ def _before(sample: Sample, argument: str | None) -> dict[str, list[Any]]:
         if each is not None
     ]
     return {argument: messages}
-
-
-def _question(sample: Sample) -> str:
-    if sample.user_input is None:
-        raise InputError("the sample has no user_input to ask", field="user_input")
-    return sample.user_input

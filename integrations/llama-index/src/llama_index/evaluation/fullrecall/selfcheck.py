@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import cache
 
 from llama_index.core.base.base_retriever import BaseRetriever
@@ -11,9 +12,8 @@ from llama_index.core.query_engine import RetrieverQueryEngine
 from llama_index.core.response_synthesizers.simple_summarize import SimpleSummarize
 from llama_index.core.schema import NodeWithScore, QueryBundle, TextNode
 
-from fullrecall.observe import ROOT, StepReading, incompatible
-from llama_index.evaluation.fullrecall.listening import recorders, recording
-from llama_index.evaluation.fullrecall.recorder import LlamaIndexRecorder
+from fullrecall.observe import ROOT, Step, incompatible
+from llama_index.evaluation.fullrecall.listening import recording, unrecorded
 
 _TEXTS = {"1": "the first document", "2": "the second document"}
 
@@ -40,43 +40,22 @@ class _First(BaseNodePostprocessor):
         return nodes[:1]
 
 
-@cache
-def broken() -> str | None:
-    """Return why this version of LlamaIndex cannot be recorded, or None if it can.
-
-    A tiny engine runs once through LlamaIndex's own dispatcher: a retriever of a retriever, a
-    postprocessor that keeps one of two nodes, and a model.
-    """
+def _run() -> Sequence[Step]:
+    """Return the steps of an engine: a retriever of a retriever, a postprocessor, and a model."""
     engine = RetrieverQueryEngine(
         _Outer(), SimpleSummarize(llm=MockLLM(max_tokens=1)), node_postprocessors=[_First()]
     )
-    token = recorders.set(())  # no run of the application
-    try:
-        with recording(ROOT) as recorder:
-            recorder.log.begin_call("q")
-            recorder.log.end_call(str(engine.query("q")))
-    except Exception as error:  # noqa: BLE001 - whatever it is, this version cannot be recorded
-        return _incompatible(f"{type(error).__name__}: {error}")
-    finally:
-        recorders.reset(token)
-    problem = _problem(recorder)
-    return None if problem is None else _incompatible(problem)
-
-
-def _problem(recorder: LlamaIndexRecorder) -> str | None:
-    steps = {step.name: step for step in recorder.steps}
-    inner, outer = steps.get("_Inner"), steps.get("_Outer")
-    if inner is None or outer is None or inner.parent != outer.id:
-        return "a retriever inside of a retriever is not reported as such"
+    with unrecorded(), recording(ROOT) as recorder:  # no run of the application
+        recorder.log.begin_call("q")
+        recorder.log.end_call(str(engine.query("q")))
     ids = {step.id for step in recorder.steps} - {ROOT}
     if not any(step.prompt and step.parent in ids for step in recorder.steps):
-        return "what a model is sent is not reported, or not with the span in which it is sent"
-    retrieval = StepReading().record_of(recorder.steps, root=ROOT)
-    if retrieval.error is not None or [c.id for c in retrieval.contexts or ()] != ["1"]:
-        return retrieval.error or "the record of a tiny run is wrong"
-    return None if retrieval.read == ("yes",) else "what a model read is not known"
+        raise ValueError("a model's prompt is not reported, or not with the span that sent it")
+    return recorder.steps
 
 
-def _incompatible(what: str) -> str:
+@cache
+def broken() -> str | None:
+    """Return why this version of LlamaIndex cannot be recorded, or None if it can."""
     packages = ("llama-index-core", "llama-index-instrumentation")
-    return incompatible(what, "llama-index-evaluation-fullrecall", *packages)
+    return incompatible(_run, "llama-index-evaluation-fullrecall", *packages)
