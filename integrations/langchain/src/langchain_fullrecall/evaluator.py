@@ -128,7 +128,11 @@ class RecallStringEvaluator(RunEvaluator):
         check_choice(view, "view", get_args(View))
         self._view = view
         self._corpus = corpus_index(corpus)
-        self._retriever = None if retriever is None else _retriever(retriever, self._reading)
+        if retriever is not None and not isinstance(retriever, Retriever):
+            # The key is that of the target's outputs: the retriever's outputs may have other keys.
+            reading = replace(self._reading, documents_key=None)
+            retriever = ObservedLangChainRetriever(runnable_of(retriever), reading)
+        self._retriever = None if retriever is None else as_retriever(retriever)
         self._summary: RecallSummary | None = None
         watch(self)
 
@@ -447,11 +451,3 @@ def _turned(query: str | None, output: object) -> str | None:
     """Return the question, or if it is None the question of an agent's last turn."""
     turn = turn_of(output) if query is None else None
     return query if turn is None else turn.question
-
-
-def _retriever(retriever: Any, reading: LangChainReading) -> Retriever:
-    if isinstance(retriever, Retriever):
-        return as_retriever(retriever)
-    # The key is that of the target's outputs: the retriever's outputs may have other keys.
-    reading = replace(reading, documents_key=None)
-    return ObservedLangChainRetriever(runnable_of(retriever), reading)

@@ -100,9 +100,10 @@ def comment(measured: Measured, measure: Measure) -> str:
         missed = [each.target.label for each in findings if not each.found_at(measure.top)]
         if missed:
             parts.append(f"missed: {first_of(missed, *_LISTED)}")
-        if not result[Recall] and measured.retrieved:
+        ids = [own or "(no ID)" for own in measured.sample.retrieved_context_ids or ()]
+        if measured.by_id and ids and not result[Recall]:
             # The retrieved IDs show a reader whether they are random or those of chunks.
-            parts.append(f"retrieved: {first_of(measured.retrieved, *_LISTED)}")
+            parts.append(f"retrieved: {first_of(ids, *_LISTED)}")
     if measured.hint:
         parts.append(measured.hint)
     return "; ".join(parts)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
 from typing import NamedTuple
 
 from fullrecall import IdRecall, Sample
@@ -41,14 +40,13 @@ class ObservedSample(NamedTuple):
 class Measured(NamedTuple):
     """A sample with its result, and a hint about its IDs for the comment.
 
-    If the scorer compares IDs, `by_id` is true and `retrieved` lists the retrieved IDs.
+    `by_id` says that the scorer compares IDs.
     """
 
     sample: Sample
     result: Result
     hint: str = ""
     by_id: bool = False
-    retrieved: Sequence[str] = ()
 
 
 def measure(case: ObservedSample, scorer: Scorer, retriever: Retriever | None = None) -> Measured:
@@ -95,5 +93,4 @@ def _unscored(case: ObservedSample, scorer: Scorer, retriever: Retriever | None)
 def _explained(scorer: Scorer, sample: Sample, result: Result) -> Measured:
     if not isinstance(scorer, IdRecall):
         return Measured(sample, result)
-    retrieved = tuple(own or "(no ID)" for own in sample.retrieved_context_ids or ())
-    return Measured(sample, result, id_hint(sample) or "", by_id=True, retrieved=retrieved)
+    return Measured(sample, result, id_hint(sample) or "", by_id=True)

@@ -49,7 +49,7 @@ class RecallSummary:
 
     def remember(self, run_id: UUID, measured: Measured) -> None:
         """Keep the result of a run, without the sample and its texts."""
-        self._measured_runs[run_id] = measured._replace(sample=Sample(), retrieved=())
+        self._measured_runs[run_id] = measured._replace(sample=Sample())
 
     def __call__(
         self, runs: Sequence[Run], examples: Sequence[Example]

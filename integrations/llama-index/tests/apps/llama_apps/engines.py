@@ -1,17 +1,11 @@
-"""Query engines: synthesizers, routers, sub-questions, steps, retries, citations, SQL, own ones."""
+"""Query engines: synthesizers, routers, sub-questions, steps, retries, and own ones."""
 
 from __future__ import annotations
 
 from typing import Any
 
 from known_steps import Asks
-from llama_index.core import (
-    Document,
-    PromptTemplate,
-    SQLDatabase,
-    VectorStoreIndex,
-    get_response_synthesizer,
-)
+from llama_index.core import Document, PromptTemplate, VectorStoreIndex, get_response_synthesizer
 from llama_index.core.base.base_query_engine import BaseQueryEngine
 from llama_index.core.base.base_retriever import BaseRetriever
 from llama_index.core.composability import QASummaryQueryEngineBuilder
@@ -22,47 +16,35 @@ from llama_index.core.indices.query.query_transform import (
 )
 from llama_index.core.node_parser import SentenceSplitter
 from llama_index.core.objects import ObjectIndex
-from llama_index.core.postprocessor.types import BaseNodePostprocessor
 from llama_index.core.query_engine import (
-    CitationQueryEngine,
     CustomQueryEngine,
     FLAREInstructQueryEngine,
     MultiStepQueryEngine,
-    NLSQLTableQueryEngine,
-    RetrieverQueryEngine,
     RetryGuidelineQueryEngine,
     RetryQueryEngine,
     RetrySourceQueryEngine,
     RouterQueryEngine,
-    SQLAutoVectorQueryEngine,
-    SQLJoinQueryEngine,
     SubQuestionQueryEngine,
     ToolRetrieverRouterQueryEngine,
     TransformQueryEngine,
 )
-from llama_index.core.retrievers import VectorIndexAutoRetriever
-from llama_index.core.schema import NodeWithScore, QueryBundle
+from llama_index.core.schema import QueryBundle
 from llama_index.core.selectors import EmbeddingSingleSelector, LLMMultiSelector, LLMSingleSelector
-from llama_index.core.vector_stores.types import VectorStoreInfo
 from pydantic import BaseModel
 from random_programs import Selects
-from sqlalchemy import create_engine, text
-from sqlalchemy.pool import StaticPool
 
 from llama_apps.application import engine
+from llama_apps.citations import FirstTwo
 from llama_apps.parts import (
-    READS_PICTURES,
     Finds,
     FindsFor,
     Words,
     answered,
     by_words,
-    chat_model,
     engine_of,
     model,
     node,
     nodes,
-    picture,
     tool_of,
     vector_index,
 )
@@ -143,7 +125,14 @@ def nothing_found() -> Any:
 # Routers
 
 
-def _visits_and_animals() -> list[Any]:
+def chosen(number: int) -> LLMSingleSelector:
+    """Return a selector whose model chooses the tool of this number, from 1."""
+    llm = model(f'[{{"choice": {number}, "reason": "it fits"}}]')
+    return LLMSingleSelector.from_defaults(llm=llm)
+
+
+def visits_and_animals() -> list[Any]:
+    """Return an engine for visits and one for animals, as tools."""
     return [
         tool_of(engine_of(Finds("ferry fees")), "visits"),
         tool_of(engine_of(Finds("seals puffins")), "animals"),
@@ -153,7 +142,7 @@ def _visits_and_animals() -> list[Any]:
 @engine(expects="tower fees", recall=0.5, first=0.0)
 def routed_by_model() -> Any:
     """A model selects one engine."""
-    return RouterQueryEngine(_chosen(1), _visits_and_animals(), llm=model())
+    return RouterQueryEngine(chosen(1), visits_and_animals(), llm=model())
 
 
 @engine(expects="tower fees", recall=0.5, first=0.0)
@@ -235,7 +224,7 @@ def sub_questions_side_by_side() -> Any:
 @engine(expects="tower fees", recall=1.0, first=0.5)
 def sub_questions_in_a_router() -> Any:
     """A router that selects the engine of sub-questions."""
-    tools = [tool_of(_sub_questions(use_async=False), "both"), *_visits_and_animals()]
+    tools = [tool_of(_sub_questions(use_async=False), "both"), *visits_and_animals()]
     return RouterQueryEngine(Selects(0), tools, llm=model())
 
 
@@ -312,154 +301,6 @@ def guided_answer() -> Any:
     llm = model('{"passing": true, "feedback": "good"}')
     return RetryGuidelineQueryEngine(
         engine_of(Finds("ferry tower")), GuidelineEvaluator(llm=llm, guidelines="Be brief.")
-    )
-
-
-# Citations
-
-_NUMBERED = {"plain": "LlamaIndex gives numbered sources new IDs"}
-
-
-def _cited(found: str, **fields: Any) -> Any:
-    return CitationQueryEngine.from_args(
-        None, **{"retriever": Finds(found), "llm": model(), **fields}
-    )
-
-
-@engine(expects="tower fees", recall=0.5, first=0.0, hidden=_NUMBERED)
-def citations() -> Any:
-    """Numbered sources."""
-    return _cited("ferry tower")
-
-
-@engine(expects="tower fees", recall=0.5, first=0.0, hidden=_NUMBERED)
-def citations_in_pieces() -> Any:
-    """Numbered sources that are cut in pieces."""
-    return _cited("ferry tower", citation_chunk_size=24, citation_chunk_overlap=0)
-
-
-@engine(
-    expects="tower fees",
-    recall=0.5,
-    first=0.0,
-    retrieved=1.0,
-    stages={"Finds": 1.0},
-    hidden=_NUMBERED,
-)
-def citations_of_a_part() -> Any:
-    """Numbered sources behind a postprocessor."""
-    return _cited("ferry tower fees", node_postprocessors=[FirstTwo()])
-
-
-class FirstTwo(BaseNodePostprocessor):
-    """Keeps two nodes."""
-
-    def _postprocess_nodes(
-        self, nodes: list[NodeWithScore], query_bundle: QueryBundle | None = None
-    ) -> list[NodeWithScore]:
-        return nodes[:2]
-
-
-class FindsPicture(BaseRetriever):
-    """A search that finds a text and a picture."""
-
-    def _retrieve(self, query_bundle: QueryBundle) -> list[NodeWithScore]:
-        found = [node("tower"), picture("map")]
-        return [NodeWithScore(node=each, score=1 / rank) for rank, each in enumerate(found, 1)]
-
-
-if READS_PICTURES:
-
-    @engine(expects="tower map", recall=1.0, first=0.5, hidden=_NUMBERED)
-    def citations_of_pictures() -> Any:
-        """Numbered sources, texts and pictures."""
-        return CitationQueryEngine.from_args(
-            None, retriever=FindsPicture(), llm=chat_model(), multimodal=True
-        )
-
-    @engine(expects="tower map", recall=1.0, first=0.5)
-    def pictures_and_texts() -> Any:
-        """A model that reads pictures."""
-        synthesizer = get_response_synthesizer(llm=chat_model(), multimodal=True)
-        return RetrieverQueryEngine(FindsPicture(), synthesizer)
-
-
-# Databases
-
-_ROWS = "the answer is made of rows of a database, not of documents"
-
-
-def _database() -> SQLDatabase:
-    connected = create_engine(
-        "sqlite://", connect_args={"check_same_thread": False}, poolclass=StaticPool
-    )
-    with connected.begin() as connection:
-        connection.execute(text("create table prices (who text, crowns integer)"))
-        connection.execute(text("insert into prices values ('adults', 4), ('children', 0)"))
-    return SQLDatabase(connected)
-
-
-def _sql() -> Any:
-    return NLSQLTableQueryEngine(
-        _database(),
-        tables=["prices"],
-        llm=by_words(sqlquery="SELECT crowns FROM prices WHERE who = 'adults'"),
-        embed_model=Words(),
-    )
-
-
-@engine(expects="tower fees", recall=None, unscorable=_ROWS)
-def sql_engine() -> Any:
-    """Text to SQL."""
-    return _sql()
-
-
-@engine(expects="tower fees", recall=0.5, first=0.5, unscorable=_ROWS)
-def sql_routed_beside_texts() -> Any:
-    """A router over SQL and a vector index, which selects the index."""
-    tools = [tool_of(_sql(), "prices"), tool_of(engine_of(Finds("fees hours")), "visits")]
-    return RouterQueryEngine(Selects(1), tools, llm=model())
-
-
-def _chosen(number: int) -> LLMSingleSelector:
-    """Return a selector whose model chooses the tool of this number, from 1."""
-    llm = model(f'[{{"choice": {number}, "reason": "it fits"}}]')
-    return LLMSingleSelector.from_defaults(llm=llm)
-
-
-def _sql_and_vectors(number: int) -> Any:
-    fields = '{"query": "admission", "filters": [], "top_k": 1}'
-    search = VectorIndexAutoRetriever(
-        vector_index(),
-        vector_store_info=VectorStoreInfo(content_info="about an island", metadata_info=[]),
-        llm=model(f"```json\n{fields}\n```"),
-    )
-    tools = tool_of(_sql(), "prices"), tool_of(engine_of(search), "visits")
-    llm = by_words(transform="What are the admission costs?")
-    return SQLAutoVectorQueryEngine(*tools, selector=_chosen(number), llm=llm, verbose=False)
-
-
-@engine(expects="tower fees", recall=0.5, first=0.5)
-def vectors_beside_sql() -> Any:
-    """SQL and vectors: the vectors are chosen."""
-    return _sql_and_vectors(2)
-
-
-@engine(expects="tower fees", recall=0.5, first=0.5, unscorable=_ROWS)
-def sql_then_vectors() -> Any:
-    """SQL and vectors: rows first, then a search that completes them."""
-    return _sql_and_vectors(1)
-
-
-@engine(expects="tower fees", recall=0.5, first=0.0, unscorable=_ROWS)
-def sql_joined_with_texts() -> Any:
-    """SQL joined with another engine."""
-    return SQLJoinQueryEngine(
-        tool_of(_sql(), "prices"),
-        tool_of(engine_of(Finds("ferry fees")), "visits"),
-        selector=_chosen(1),
-        llm=by_words(transform="What are the admission costs?"),
-        verbose=False,
     )
 
 

@@ -16,7 +16,9 @@ from typing import NamedTuple, get_args
 from llama_apps import (  # noqa: F401 - each adds its applications
     agents,
     chats,
+    citations,
     contract,
+    databases,
     engines,
     functions,
     indexes,

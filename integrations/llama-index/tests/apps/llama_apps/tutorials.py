@@ -31,7 +31,7 @@ from pydantic import BaseModel
 
 from llama_apps.agents import _agent, _call, _hits, _thinking, search_tool
 from llama_apps.application import agent, chat, engine, function, retriever
-from llama_apps.engines import _chosen, _visits_and_animals
+from llama_apps.engines import chosen, visits_and_animals
 from llama_apps.parts import (
     ANSWER,
     TEXTS,
@@ -250,7 +250,7 @@ def _memory() -> ChatMemoryBuffer:
 @chat(expects="tower seals", recall=0.5)
 def condensed_chat_over_a_router() -> Any:
     """A chat whose engine is a router of two engines."""
-    router = RouterQueryEngine(_chosen(2), _visits_and_animals(), llm=model())
+    router = RouterQueryEngine(chosen(2), visits_and_animals(), llm=model())
     return CondenseQuestionChatEngine.from_defaults(
         query_engine=router, llm=model("Which animals?"), memory=_memory()
     )

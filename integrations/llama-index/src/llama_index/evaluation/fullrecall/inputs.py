@@ -6,7 +6,6 @@ from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 from llama_index.core.agent.workflow import AgentOutput, ToolCallResult
-from llama_index.core.schema import QueryBundle
 
 from fullrecall import Retrieval, Sample
 from fullrecall.errors import InputError
@@ -22,6 +21,7 @@ from llama_index.evaluation.fullrecall.reader import (
     replaces_documents,
 )
 from llama_index.evaluation.fullrecall.record import UNSEEN, LlamaIndexReading, nodes_in, nodes_of
+from llama_index.evaluation.fullrecall.recorder import question_text
 from llama_index.evaluation.fullrecall.responses import (
     AnyResponse,
     is_response,
@@ -71,10 +71,11 @@ def read_call(
 
     The retrieved contexts are those given as arguments, or else those of the response.
     """
-    fields = {
+    question: Any = question_text(query) or query
+    fields: dict[str, Any] = {"user_input": question, "response": answer_text(response)}
+    fields |= {
         name: value for name, value in named.items() if name in _SAMPLE_NAMES and value is not None
     }
-    fields = {"user_input": _text(query), "response": answer_text(response)} | fields
     retrieved = _only_one(
         contexts=contexts,
         retrieved_nodes=named.get("retrieved_nodes"),
@@ -194,15 +195,8 @@ def _searched_nothing(result: ToolCallResult) -> bool:
 
 def read_texts(query: object, response: object) -> Sample:
     """Return a sample of only the question and the answer, as far as they are texts."""
-    question, answer = _text(query), response
-    return Sample(
-        user_input=question if isinstance(question, str) else None,
-        response=answer if isinstance(answer, str) else None,
-    )
-
-
-def _text(query: object) -> Any:
-    return query.query_str if isinstance(query, QueryBundle) else query
+    answer = response if isinstance(response, str) else None
+    return Sample(user_input=question_text(query), response=answer)
 
 
 def _only_one(**retrieved: object) -> object:

@@ -80,7 +80,7 @@ class LlamaIndexRecorder:
         self._inner: dict[str, tuple[int, ...]] = {}
         self._threads: dict[str | None, int] = {}
         self._silent: set[str] = set()
-        self._attempts: dict[tuple[str, int], tuple[Event, str]] = {}
+        self._attempts: dict[tuple[str, int] | None, tuple[Event, str]] = {}
         self._attempted: dict[str, tuple[str, int]] = {}
 
     def __getstate__(self) -> dict[str, Any]:
@@ -140,9 +140,8 @@ class LlamaIndexRecorder:
             # `retrieve` copies the very list that `_retrieve` returned.
             self._inner[outer] = self.log.reader.identities(output)
             return
-        attempted = self._attempted.pop(id_, None)
-        if attempted is not None and output is not None:
-            self._attempts.pop(attempted, None)
+        if output is not None:
+            self._attempts.pop(self._attempted.pop(id_, None), None)
         failure = None if error is None else brief(error)
         if isinstance(output, ToolOutput) and output.is_error:
             failure = brief(output.content or "the tool failed")
