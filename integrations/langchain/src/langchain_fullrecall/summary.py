@@ -97,7 +97,7 @@ def _feedback(
                 "method": plain_method(summary.method),
                 "measure": measure.name,
                 "runs": len(measured),
-                "interval": estimate.to_dict()["interval"],
+                "interval": None if estimate.interval is None else list(estimate.interval),
             }
         },
     )

@@ -6,9 +6,10 @@ from typing import Any
 from known_steps import Asks
 from llama_index.core import Document
 from llama_index.core.agent.workflow import AgentWorkflow, ReActAgent
+from llama_index.core.base.llms.types import ChatMessage
 from llama_index.core.chat_engine import CondensePlusContextChatEngine, CondenseQuestionChatEngine
 from llama_index.core.indices.query.query_transform.base import HyDEQueryTransform
-from llama_index.core.memory import ChatMemoryBuffer, Memory, StaticMemoryBlock
+from llama_index.core.memory import ChatMemoryBuffer
 from llama_index.core.postprocessor import LLMRerank, LongContextReorder, SimilarityPostprocessor
 from llama_index.core.query_engine import RouterQueryEngine, SubQuestionQueryEngine
 from llama_index.core.readers.base import BaseReader
@@ -149,11 +150,11 @@ def agent_with_a_loader() -> Any:
 
 @function(expects="tower fees", recall=0.5, first=0.0, returns="agent output")
 def agent_with_a_memory() -> Any:
-    """An agent with a block of long-term facts in its memory."""
+    """An agent with facts of an earlier session in its memory."""
 
     async def ask(question: str) -> Any:
-        facts = StaticMemoryBlock(name="facts", static_content=TEXTS["fees"][1])
-        memory = Memory.from_defaults(session_id="s", memory_blocks=[facts])
+        facts = ChatMessage(role="system", content=TEXTS["fees"][1])
+        memory = ChatMemoryBuffer.from_defaults(token_limit=9999, chat_history=[facts])
         bot = _agent(calling([_call("search")]), search_tool("ferry tower"))
         return await bot.run(user_msg=question, memory=memory)
 
