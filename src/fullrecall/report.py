@@ -177,7 +177,8 @@ class Report(Evaluation):
 
         A path that ends in ".jsonl" is JSON lines, for people and diffs: the methods, one line per
         sample, and an end. One that ends in ".parquet" is a directory of Parquet files of 24,576
-        samples each, and a manifest. `load` returns a report equal to this one from either.
+        samples each, and a manifest. `load` returns a report equal to this one from either. `path`
+        may be an address, such as "s3://bucket/report.parquet".
 
         Raises `ReportError` for another suffix, for a path that exists unless `replace`, which
         replaces it once all is written, for a directory with other files, and for metadata that
@@ -205,8 +206,9 @@ class Report(Evaluation):
     def open(cls, path: str | Path | Iterable[str | Path], *, rows: int | None = None) -> Report:
         """Open a saved report; Parquet files are read on demand, piece by piece.
 
-        It has the methods of any report. One JSON Lines file is read into memory, as by `load`,
-        and `ReportError` is raised as there.
+        It has the methods of any report. `path` may be an address, or several paths. Folders such
+        as `tenant=north` name columns of the samples in them. One JSON Lines file is read into
+        memory, as by `load`, and `ReportError` is raised as there.
         """
         from fullrecall.files.reports import saved
 

@@ -8,6 +8,7 @@ from typing import Annotated
 
 from typer import Argument
 
+from fullrecall._util.places import shown_path
 from fullrecall.cli import options
 from fullrecall.cli.console import show_result
 from fullrecall.cli.outputs import append
@@ -77,4 +78,4 @@ def names_of(paths: Sequence[Path]) -> list[str]:
     names = [path.stem for path in paths]
     if len(set(names)) == len(names):
         return names
-    return [f"{number}. {path}" for number, path in enumerate(paths, 1)]
+    return [f"{number}. {shown_path(path)}" for number, path in enumerate(paths, 1)]

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 from typer import Argument, Option
 
 from fullrecall._util.counts import counted
+from fullrecall._util.places import shown_path
 from fullrecall.cli import options
 from fullrecall.cli.addresses import retriever_of
 from fullrecall.cli.console import show, write_json
@@ -368,9 +369,9 @@ def _next_steps(output: Path | None, ranks: Sequence[int]) -> Iterator[str]:
         return
     import shlex
 
-    yield f"Saved to {output}."
+    yield f"Saved to {shown_path(output)}."
     at_k = f" --k {max(ranks)}" if ranks else ""
-    yield f"Next: fullrecall diagnose {shlex.quote(str(output))}{at_k}"
+    yield f"Next: fullrecall diagnose {shlex.quote(shown_path(output))}{at_k}"
 
 
 def _show(

@@ -13,6 +13,7 @@ from typing import Any, NoReturn
 
 from fullrecall._util.counts import counted
 from fullrecall._util.ending import ending
+from fullrecall._util.places import shown_path
 from fullrecall.cli.console import UnfinishedRun, fail
 from fullrecall.errors import FullrecallError, RunStopped
 from fullrecall.report import Report, Summary, evaluate
@@ -72,5 +73,5 @@ def raise_with_count(
     if isinstance(stopped, (RunStopped, KeyboardInterrupt)):
         # The last rows are the samples that the run gave up.
         count = max(len(report) - score.unscored for score in summary)
-    kept = f", saved in {output}" if len(report) and output else ""
+    kept = f", saved in {shown_path(output)}" if len(report) and output else ""
     raise UnfinishedRun(f"Scored {counted(count, 'sample')} before that{kept}.") from stopped

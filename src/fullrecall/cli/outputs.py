@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable
 from pathlib import Path
 
+from fullrecall._util.places import address_of
 from fullrecall.cli.options import bad_option
 from fullrecall.files.reports.signature import is_report
 
@@ -24,12 +25,15 @@ def check_output(
 
     It must not be one of the `inputs`; its name must have one of the `endings`, if any are given;
     its directory must exist; and an existing file must be ours, and is refused without `replace`.
+    An address is looked at by the writer.
     """
+    if endings and path.suffix not in endings:
+        raise bad_option(option, f"must end in {' or '.join(endings)}, got {path.name!r}")
+    if address_of(path) is not None:
+        return
     read_from = [file for file in inputs if file is not None and file.exists()]
     if path.exists() and any(map(path.samefile, read_from)):
         raise bad_option(option, f"must not be an input file, got {path}")
-    if endings and path.suffix not in endings:
-        raise bad_option(option, f"must end in {' or '.join(endings)}, got {path.name!r}")
     if not path.exists():
         if not path.parent.is_dir():
             raise bad_option(option, f"no directory {path.parent}")

@@ -15,6 +15,7 @@ from typing import Any, TypeAlias
 from fullrecall._util.dataframes import frame_rows
 from fullrecall._util.extras import pyarrow
 from fullrecall._util.naming import parameter
+from fullrecall._util.places import Place, address_of
 from fullrecall.errors import InputError
 from fullrecall.files import text_files
 from fullrecall.files.row_paths import RowNumber
@@ -76,7 +77,8 @@ def _json(path: str, _: object) -> FileRows:
     Exporters of spans and Hugging Face's `to_json` write JSON Lines into a `.json` file.
     """
     limit = text_files.MAX_TEXT_LENGTH
-    if Path(path).is_file() and _begins_with_object(path, limit):  # a pipe is read once
+    is_file = address_of(path) is not None or Path(path).is_file()
+    if is_file and _begins_with_object(path, limit):  # a pipe is read once
         yield from json_lines(path, limit=limit)
         return
     text = whole_text(path)
@@ -186,7 +188,7 @@ def _parquet(path: str, left_out: AbstractSet[str]) -> FileRows:
     rows_before = 0
     try:
         with (
-            pa.OSFile(path, "rb") as opened,  # closed also where it is not Parquet
+            _binary(path) as opened,  # closed also where it is not Parquet
             pa.parquet.ParquetFile(opened, buffer_size=_BUFFER_BYTES, pre_buffer=False) as file,
         ):
             header = [name for name in file.schema_arrow.names if name not in left_out]
@@ -199,6 +201,13 @@ def _parquet(path: str, left_out: AbstractSet[str]) -> FileRows:
         raise InputError(error.problem, line=line, field=error.field) from None
     except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
         raise InputError(f"not a Parquet file that can be read: {error}") from error
+
+
+def _binary(path: str) -> Any:
+    """Return a file of bytes that Arrow reads."""
+    if address_of(path) is not None:
+        return Place(path, InputError).open()
+    return pyarrow("reading Parquet").OSFile(path, "rb")
 
 
 KINDS: Mapping[str, Callable[[str, AbstractSet[str]], FileRows]] = MappingProxyType(

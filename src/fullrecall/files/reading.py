@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Generator, Iterator, Mapping
+from collections.abc import Set as AbstractSet
 from contextlib import closing
 from itertools import chain
 from pathlib import Path
@@ -10,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from fullrecall._util.naming import parameter
 from fullrecall._util.parameters import as_path
+from fullrecall._util.places import Place, address_of, shown_path
 from fullrecall.errors import InputError, ParameterError
 from fullrecall.files.containers import KINDS, FileRows, kind_of, rows_of_file
 from fullrecall.files.frames import without_gaps
@@ -86,10 +88,12 @@ def read(
     Python prints it, or IDs separated by one of `;`, `|`, a comma or a line break; an empty one is
     not given. Text is UTF-8, or UTF-16 with a byte order mark, as Excel's "Unicode text" is.
 
-    A folder is BEIR's: `queries.jsonl` and `qrels` (`format="dev"` names another split than
-    "test"). Spans (OTLP JSON, Phoenix, MLflow) are known by the first row and read as `from_spans`
-    does. Of a saved report, a file or a directory, the samples are read. The path `-` is standard
-    input, as JSON Lines unless `format` says otherwise.
+    `path` may be an address, such as `s3://bucket/golden.jsonl`, `gs://…` or `memory://…`. A folder
+    of Parquet files, or of files in folders such as `kind=faq`, is one set; these folders' names
+    are columns. Another folder is BEIR's: `queries.jsonl` and `qrels` (`format="dev"` names
+    another split than "test"). Spans (OTLP JSON, Phoenix, MLflow) are known by the first row and
+    read as `from_spans` does. Of a saved report, a file or a directory, the samples are read. The
+    path `-` is standard input, as JSON Lines unless `format` says otherwise.
 
     Raises `InputError`, with the file, the line and the field, where the file cannot be read,
     after all samples before it; `ReportError` for a report that cannot be, `ParameterError` for an
@@ -97,13 +101,13 @@ def read(
     pyarrow.
     """
     given = Given.of(rows, fields, rename)
-    name = str(as_path(path))
+    name = address_of(path) or str(as_path(path))
     if Path(name).is_dir():
         from fullrecall.files.beir import is_beir, read_beir
 
         if is_beir(Path(name)):
             return FileSamples(in_file(name, read_beir(Path(name), format or "test")))
-    if format is None and is_report(name):
+    if format is None and is_report(name, InputError):
         _check_columns(given, "is a saved report")
         from fullrecall.files.reports.saved import open_report
         from fullrecall.stats.evaluation import Evaluation
@@ -146,22 +150,42 @@ def planned_head(
 def _opened(
     path: FilePath, kind: str | None, given: Given, id_key: IdKey | None
 ) -> tuple[str, FileRows, PlannedRows]:
-    """Return a file's name, its rows, and the reader that plans them."""
+    """Return the shown name of a file or folder, its rows, and the reader that plans them."""
     if kind is not None and kind not in KINDS:
         raise ParameterError(f"must be one of {', '.join(KINDS)}, got {kind!r}", "format")
+    kind, rows = _container(path, kind, given.left_out)
+    cell = without_gaps if kind == "parquet" else None
+    is_table = kind in ("csv", "tsv", "parquet")
+    name = shown_path(path)
+    return name, rows, PlannedRows(given, id_key=id_key, cell=cell, file=name, is_table=is_table)
+
+
+def _container(
+    path: FilePath, kind: str | None, left_out: AbstractSet[str]
+) -> tuple[str, FileRows]:
+    """Return the kind of a file, or of the files of a folder, and their rows."""
+    name = address_of(path) or str(as_path(path))
+    if name != STANDARD_INPUT and _is_folder(name):
+        from fullrecall.files.folders import partitions, rows_of_partitions
+
+        kind, parts = partitions(name, kind)
+        return kind, rows_of_partitions(parts, kind, left_out)
     name = existing_file(path)
-    kind = kind or ("jsonl" if name == STANDARD_INPUT else kind_of(name))
+    kind = kind or ("jsonl" if name == STANDARD_INPUT else kind_of(shown_path(name)))
     if kind is None:
         raise InputError(
             f"the name does not show the format: pass {parameter('format')}, one of "
             f"{', '.join(KINDS)} (TREC's pair of files is read with read_trec(qrels, run), on the "
             "command line with --run)",
-            path=name,
+            path=shown_path(name),
         )
-    cell = without_gaps if kind == "parquet" else None
-    is_table = kind in ("csv", "tsv", "parquet")
-    planned = PlannedRows(given, id_key=id_key, cell=cell, file=name, is_table=is_table)
-    return name, rows_of_file(name, kind, given.left_out), planned
+    return kind, rows_of_file(name, kind, left_out)
+
+
+def _is_folder(path: str) -> bool:
+    if address_of(path) is None:
+        return Path(path).is_dir()
+    return Place(path, InputError).kind == "folder"
 
 
 def _check_columns(given: Given, holds: str) -> None:

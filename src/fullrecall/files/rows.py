@@ -8,6 +8,7 @@ from itertools import chain
 from typing import Any, TypeAlias, TypeVar
 
 from fullrecall._util.pieces import pause
+from fullrecall._util.places import shown_path
 from fullrecall._util.values import shown
 from fullrecall.errors import InputError
 from fullrecall.files.cells import TRUTHS
@@ -332,9 +333,9 @@ def in_file(path: str, contents: Iterable[T], kind: str = "samples") -> Iterator
             empty = False
             yield content
     except InputError as error:
-        raise error.at(path=path) from error.__cause__
+        raise error.at(path=shown_path(path)) from error.__cause__
     if empty and kind:
-        raise InputError(f"holds no {kind}", path=path)
+        raise InputError(f"holds no {kind}", path=shown_path(path))
 
 
 def _clipped(error: InputError) -> InputError:

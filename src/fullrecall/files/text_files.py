@@ -16,6 +16,7 @@ from tempfile import TemporaryFile
 from typing import Any, BinaryIO, TextIO, TypeAlias, TypeVar
 
 from fullrecall._util.parameters import as_path
+from fullrecall._util.places import Place, address_of, shown_path
 from fullrecall._util.values import shown
 from fullrecall.errors import InputError
 
@@ -41,6 +42,13 @@ _NO_TEXT = re.compile("[\0\udc80-\udcff]")
 
 def existing_file(path: FilePath) -> str:
     """Return `path` as a `str`; raise `InputError` where no file can be read there."""
+    address = address_of(path)
+    if address is not None:
+        kind = Place(address, InputError).kind
+        if kind != "file":
+            problem = "no such file" if kind is None else "is a directory: name one file in it"
+            raise InputError(problem, path=shown_path(address))
+        return address
     name = str(as_path(path))
     if name == STANDARD_INPUT:
         return name
@@ -173,6 +181,9 @@ def _opened(path: str) -> Iterator[TextIO]:
 
 
 def _file(path: str) -> BufferedReader:
+    address = address_of(path)
+    if address is not None:
+        return BufferedReader(Place(address, InputError).open())
     try:
         return Path(path).open("rb")
     except OSError as error:

@@ -189,6 +189,11 @@ class Measure:
         return self.k.unit if isinstance(self.k, CutBudget) else None
 
     @property
+    def of_columns(self) -> bool:
+        """Whether it reads only the columns of findings: no sample, and no finding."""
+        return self.plain and self.unit is None
+
+    @property
     def amount(self) -> float | None:
         """The number of ranks, calls, tokens or seconds of the cut; None without one."""
         return self.k.amount if isinstance(self.k, CutBudget) else self.k

@@ -22,7 +22,6 @@ from fullrecall._util.counts import counted
 from fullrecall._util.truth import NoTruth
 from fullrecall.errors import ParameterError
 from fullrecall.measures import Measure
-from fullrecall.measures.lists import Floats
 from fullrecall.scorers.result import Method
 from fullrecall.show.sheet import Cell, CellLike, Line, Section, Sheet
 from fullrecall.show.text import chance, first_of, one_line, shown, signed, signed_between
@@ -92,6 +91,10 @@ class Difference(NoTruth):
     difference: float | None
     samples: int
     groups: int
+    wins: int
+    """Samples whose value is better."""
+    losses: int
+    """Samples whose value is worse."""
     interval: Interval | None = None
     outcome: Direction = Direction.CANNOT_TELL
     needed: int | None = None
@@ -99,8 +102,6 @@ class Difference(NoTruth):
     p_adjusted: float | None = None
     p_t: float | None = None
     totals: Totals = field(repr=False, compare=False)
-    values: tuple[Floats, Floats] = field(repr=False, compare=False)
-    """The measure of each pair before and after, NaN where it is not compared."""
     pairs: ScorePairs = field(repr=False, compare=False)
 
     @property
@@ -113,16 +114,6 @@ class Difference(NoTruth):
         return _direction(self.difference or 0.0, self.measure)
 
     @property
-    def wins(self) -> int:
-        """Samples whose value is better."""
-        return int((self._gains > 0).sum())
-
-    @property
-    def losses(self) -> int:
-        """Samples whose value is worse."""
-        return int((self._gains < 0).sum())
-
-    @property
     def ties(self) -> int:
         """Samples whose value stayed."""
         return self.samples - self.wins - self.losses
@@ -130,20 +121,17 @@ class Difference(NoTruth):
     @cached_property
     def flips(self) -> tuple[Flip, ...]:
         """The samples whose value changed, the largest change first: 10,000 at most."""
-        moved = np.flatnonzero(np.nan_to_num(self._gains))
-        largest = moved[np.argsort(-np.abs(self._gains[moved]), kind="stable")]
-        return tuple(map(self._flip, largest[:MOST_FLIPS].tolist()))
+        before, after = self.pairs.values(self.measure)
+        sizes = np.abs(np.nan_to_num(changes(before, after)))
+        moved = np.flatnonzero(sizes)
+        largest = moved[np.argsort(-sizes[moved], kind="stable")][:MOST_FLIPS]
+        values = zip(before[largest].tolist(), after[largest].tolist(), strict=True)
+        return tuple(map(self._flip, largest.tolist(), values))
 
-    @cached_property
-    def _gains(self) -> Floats:
-        """By how much each pair is better, NaN where it is not compared."""
-        return changes(*self.values) * (-1 if self.measure.lower_is_better else 1)
-
-    def _flip(self, pair: int) -> Flip:
+    def _flip(self, pair: int, values: tuple[float, float]) -> Flip:
         row = self.pairs.row(pair)
-        before, after = (float(values[pair]) for values in self.values)
         gained, lost = gained_and_lost(*self.pairs.results(pair), self.measure)
-        return Flip(row.label, row.sample.user_input, before, after, gained, lost)
+        return Flip(row.label, row.sample.user_input, *values, gained, lost)
 
     def corrected(self, p: float, likely: float) -> Difference:
         """Return the difference with adjusted p-values; `p` decides its outcome."""
@@ -175,7 +163,9 @@ class Difference(NoTruth):
 def difference(measure: Measure, pairs: ScorePairs, *, confidence: float) -> Difference:
     """Return the difference of a measure over pairs, with its own interval and p-values."""
     pair_values = pairs.values(measure)
-    before, after, totals = map(pairs.totals, (*pair_values, changes(*pair_values)))
+    moves = changes(*pair_values)
+    before, after, totals = map(pairs.totals, (*pair_values, moves))
+    rises, falls = int((moves > 0).sum()), int((moves < 0).sum())
     known = Difference(
         measure=measure,
         before=before.mean,
@@ -183,8 +173,9 @@ def difference(measure: Measure, pairs: ScorePairs, *, confidence: float) -> Dif
         difference=totals.mean,
         samples=totals.samples,
         groups=totals.independent,
+        wins=falls if measure.lower_is_better else rises,
+        losses=rises if measure.lower_is_better else falls,
         totals=totals,
-        values=pair_values,
         pairs=pairs,
     )
     if totals.mean is None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import cached_property
-from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -236,9 +235,9 @@ class Comparison(NoTruth, Shown, ByName[ScoreComparison]):
 
         None where no sample names a group.
         """
-        before, after = self.before.table.cells("group"), self.after.table.cells("group")
-        if all(group is None for group in chain(before, after)):
+        if not (self.before.table.has_groups or self.after.table.has_groups):
             return None
+        before, after = self.before.table.cells("group"), self.after.table.cells("group")
         rows = zip(self.pairing.before.tolist(), self.pairing.after.tolist(), strict=True)
         # Samples that only the first report has are losses at their worst, in their own groups.
         names = [before[row] if before[row] is not None else after[other] for row, other in rows]

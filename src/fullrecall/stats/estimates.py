@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import chain
-from math import frexp, fsum
-from typing import Any, ClassVar, NamedTuple
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 import numpy as np
 
@@ -19,13 +18,16 @@ from fullrecall.measures.costs import Costs
 from fullrecall.measures.found import SCORED, UNDEFINED, UNJUDGED, UNSCORED
 from fullrecall.measures.lists import Integers
 from fullrecall.samples.corpus import STALE
-from fullrecall.scorers.result import Method, Result, Status
+from fullrecall.scorers.result import Method
 from fullrecall.show.text import between
 from fullrecall.stats.bounds import Interval
 from fullrecall.stats.named import ByMeasure
 from fullrecall.stats.plain import plain, plain_of
-from fullrecall.stats.totals import Totals
+from fullrecall.stats.totals import RunningTotals, Totals
 from fullrecall.table.table import Table
+
+if TYPE_CHECKING:
+    from fullrecall.table.verdicts import Referred, VerdictSums
 
 _MOST_CALLS = 30
 """Calls after which a curve is no longer read call by call."""
@@ -170,15 +172,6 @@ class Estimate:
         return plain_of(self, "mean", "interval", "samples", "groups", "undefined")
 
 
-class Referred(NamedTuple):
-    """The targets that the second judge of a cascade decided, `of` all, and the cost."""
-
-    targets: int
-    of: int
-    calls: int
-    tokens: int
-
-
 @dataclass(frozen=True, repr=False)
 class ScoreSummary(ByMeasure[Estimate]):
     """One score over all samples: `score[Recall @ 5].mean`.
@@ -250,31 +243,21 @@ def score_summary(
 ) -> ScoreSummary:
     """Return the summary of a score's rows; each part is read once."""
     method = table.methods[score]
-    shape = len(measures), len(table)
-    values, due = np.full(shape, np.nan), np.zeros(shape, np.bool_)
-    unjudged = np.zeros(len(table), np.bool_)
+    running = [RunningTotals(measure, table.group_codes) for measure in measures]
     row_counts: Counter[int] = Counter()
     notes: Counter[str] = Counter()
+    judged: list[VerdictSums] = []
     finds_any = False
-    # Part by part, all measures at once: a part on disk is read and decoded once for a summary.
-    for rows, part, measured in table.by_part(score, measures):
-        for index, own in enumerate(measured):
-            values[index, rows], due[index, rows] = own
-        columns = part.columns(score)
-        row_counts.update(dict(enumerate(np.bincount(columns.status).tolist())))
-        unjudged[rows] = columns.status == UNJUDGED
-        unscored = np.flatnonzero(columns.status == UNSCORED).tolist()
-        notes.update(part.result(row, score).note for row in unscored)
+    for part, columns, counted in table.counted(score, measures):
+        for each, own in zip(running, counted, strict=True):
+            each.add(own)
+        status, counts = counted[0].status, counted[0].counts
+        row_counts.update(dict(enumerate(np.bincount(status, counts).astype(int).tolist())))
+        notes.update(part.notes(score))
+        verdicts = part.verdicts(score)
+        judged += [] if verdicts is None else [verdicts]
         finds_any = finds_any or columns.finds_any
-    estimates = {}
-    for index, measure in enumerate(measures):
-        # Totals hold numbers up to 1: a count is brought there by a power of 2, which is exact.
-        scale = 2.0 ** frexp(np.nanmax(values[index], initial=1.0))[1] if measure.is_count else 1.0
-        totals = Totals.of(values[index] / scale, due=due[index], groups=table.group_codes)
-        undefined = int((np.isnan(values[index]) & ~due[index] & ~unjudged).sum())
-        counts = totals.samples, totals.independent, undefined
-        mean = None if totals.mean is None else totals.mean * scale
-        estimates[measure] = Estimate(measure, mean, *counts, totals)
+    estimates = {each.measure: _estimate(each) for each in running}
     return ScoreSummary(
         method,
         estimates,
@@ -282,11 +265,26 @@ def score_summary(
         row_counts[UNDEFINED],
         row_counts[UNSCORED],
         _reasons(notes),
-        *_judged(table.judged_results(score)),
+        *_verdicts(judged),
         _rewrite(table, score) if row_counts[SCORED] and not finds_any else None,
         row_counts[UNJUDGED],
         over_calls(table, score, method.headline) if united else None,
     )
+
+
+def _verdicts(judged: Sequence[VerdictSums]) -> tuple[float | None, Referred | None]:
+    """Return the share of judged credit on unverified quotes, and the referred targets."""
+    if not judged:
+        return None, None
+    sums = sum(judged[1:], judged[0])
+    return sums.unverified_share, sums.cascade
+
+
+def _estimate(running: RunningTotals) -> Estimate:
+    totals = running.totals
+    mean = None if totals.mean is None else totals.mean * running.scale
+    counts = totals.samples, totals.independent, running.undefined
+    return Estimate(running.measure, mean, *counts, totals)
 
 
 def _rewrite(table: Table, score: int) -> Rewrite | None:
@@ -316,21 +314,3 @@ def _reasons(notes: Mapping[str, int]) -> dict[str, int]:
     frequent = dict(ordered[:_REASONS_SHOWN])
     others = sum(count for _, count in ordered[_REASONS_SHOWN:])
     return {**frequent, OTHER: others} if others else frequent
-
-
-def _judged(results: Iterable[Result]) -> tuple[float | None, Referred | None]:
-    """Return the share of judged credit on unverified quotes, and the referred targets."""
-    scored = [result for result in results if result.status is Status.SCORED]
-    verdicts = [each for result in scored for each in result.findings if each.verdict]
-    credit = fsum(finding.credit_at() for finding in verdicts)
-    unverified = min(1.0, fsum(each.unverified for each in verdicts) / credit) if credit else None
-    asked = [result for result in scored if any(each.referred for each in result.findings)]
-    if not asked:
-        return unverified, None
-    referred = Referred(
-        sum(each.referred for each in verdicts),
-        len(verdicts),
-        sum(result.usage.calls for result in asked),
-        sum(result.usage.prompt_tokens + result.usage.completion_tokens for result in asked),
-    )
-    return unverified, referred

@@ -11,7 +11,8 @@ import numpy as np
 
 from fullrecall.measures import Recall, paid
 from fullrecall.measures.budgets import Cut, CutBudget
-from fullrecall.measures.lists import Integers
+from fullrecall.measures.found import FoundColumns
+from fullrecall.measures.lists import Integers, offsets_of
 from fullrecall.measures.of_samples import forbidden_positions, rank_at
 from fullrecall.samples.sample import Sample
 from fullrecall.scorers.result import Status
@@ -37,7 +38,7 @@ class Missed(NamedTuple):
 class MissedTargets(Sequence[Missed]):
     """All targets that were not found in full within k, sample by sample.
 
-    They are counted from columns; each is created when it is read.
+    They are counted by part, from its statistics or columns; each is created when it is read.
     """
 
     def __init__(self, table: Table, k: Cut | None = None, score: str | None = None) -> None:
@@ -45,23 +46,40 @@ class MissedTargets(Sequence[Missed]):
         self._measure = Recall if k is None else Recall @ k
         names = [method.name for method in table.methods]
         self._scores = [nth for nth, name in enumerate(names) if score in (None, name)]
-        counts = [self._counts(part) for part in table.parts]
-        joined = np.concatenate(counts) if counts else np.zeros(0, np.int64)
-        self._rows = np.flatnonzero(joined)
-        self._ends = np.cumsum(joined[self._rows])
+        self._ends = np.cumsum([self._count(part) for part in table.parts], dtype=np.int64)
+        self._starts = offsets_of(map(len, table.parts))
+        self._last: tuple[int, Integers, Integers] | None = None
 
-    def _counts(self, part: Part) -> Integers:
-        """Return how many targets each row of a part misses, of all scores together."""
-        missed = np.zeros(len(part), np.int64)
+    def _count(self, part: Part) -> int:
+        """Return how many targets a part misses, of all scores together."""
+        missed = 0
         for score in self._scores:
-            if isinstance(self._k, CutBudget):
-                # Where calls, tokens or seconds are unknown, no target is known to be missed.
-                columns, is_known = paid.within(part.outcomes(score), self._k)
-                missed += np.where(is_known, columns.targets - columns.found_within(None), 0)
+            distinct = part.distinct(score)
+            if distinct is None or isinstance(self._k, CutBudget):
+                missed += int(self._missed(part, score).sum())
             else:
-                columns = part.columns(score)
-                missed += columns.targets - columns.found_within(self._k)
+                missed += int(_missed(distinct.columns, self._k) @ distinct.counts)
         return missed
+
+    def _missed(self, part: Part, score: int) -> Integers:
+        """Return how many targets of a score each row of a part misses."""
+        if not isinstance(self._k, CutBudget):
+            return _missed(part.columns(score), self._k)
+        # Where calls, tokens or seconds are unknown, no target is known to be missed.
+        columns, is_known = paid.within(part.outcomes(score), self._k)
+        return np.where(is_known, _missed(columns, None), 0)
+
+    def _rows(self, nth: int) -> tuple[Integers, Integers]:
+        """Return the rows of a part that miss any target, and how many are missed up to each."""
+        last = self._last  # another thread may look at another part
+        if last is None or last[0] != nth:
+            part = self._table.parts[nth]
+            missed = np.zeros(len(part), np.int64)
+            for score in self._scores:
+                missed += self._missed(part, score)
+            rows = np.flatnonzero(missed)
+            last = self._last = nth, rows + self._starts[nth], np.cumsum(missed[rows])
+        return last[1:]
 
     def __len__(self) -> int:
         return int(self._ends[-1]) if len(self._ends) else 0
@@ -85,8 +103,17 @@ class MissedTargets(Sequence[Missed]):
         """Yield the missed targets from a position on."""
         nth = int(np.searchsorted(self._ends, first, side="right"))
         skipped = first - (int(self._ends[nth - 1]) if nth else 0)
-        rows = map(self._of_row, self._rows[nth:].tolist())
-        return islice(chain.from_iterable(rows), skipped, None)
+        parts = range(nth, len(self._ends))
+        return chain.from_iterable(
+            self._of_part(part, skipped if part == nth else 0) for part in parts
+        )
+
+    def _of_part(self, nth: int, first: int) -> Iterator[Missed]:
+        """Yield the missed targets of a part from a position on."""
+        rows, ends = self._rows(nth)
+        row = int(np.searchsorted(ends, first, side="right"))
+        skipped = first - (int(ends[row - 1]) if row else 0)
+        return islice(chain.from_iterable(map(self._of_row, rows[row:].tolist())), skipped, None)
 
     def _of_row(self, index: int) -> Iterator[Missed]:
         row = self._table.row(index)
@@ -118,6 +145,11 @@ class MissedTargets(Sequence[Missed]):
         shown = self[:_SHOWN]
         more = len(self) - len(shown)
         return f"{shown!r}" if not more else f"{shown!r} and {more:,} more"
+
+
+def _missed(columns: FoundColumns, k: int | None) -> Integers:
+    """Return how many targets of each row are not found in full within the first `k` ranks."""
+    return columns.targets - columns.found_within(k)
 
 
 _SHOWN = 20

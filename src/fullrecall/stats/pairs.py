@@ -59,6 +59,19 @@ class Pairing:
     only_before: Integers
     only_after: Integers
 
+    @property
+    def is_row_by_row(self) -> bool:
+        """Whether both tables have the same samples in the same rows."""
+        return self.before is self.after
+
+    def of_before(self, values: NDArray[Any]) -> NDArray[Any]:
+        """Return the values of the pairs, of those of the first table's rows."""
+        return values if self.is_row_by_row else values[self.before]
+
+    def of_after(self, values: NDArray[Any]) -> NDArray[Any]:
+        """Return the values of the pairs, of those of the second table's rows."""
+        return values if self.is_row_by_row else values[self.after]
+
 
 @dataclass(frozen=True)
 class ScorePairs:
@@ -77,7 +90,7 @@ class ScorePairs:
     @cached_property
     def _statuses(self) -> tuple[NDArray[np.int8], NDArray[np.int8]]:
         before, after = self.before.status(self.scores[0]), self.after.status(self.scores[1])
-        return before[self.pairing.before], after[self.pairing.after]
+        return self.pairing.of_before(before), self.pairing.of_after(after)
 
     @cached_property
     def _gaps(self) -> NDArray[np.int8]:
@@ -98,11 +111,15 @@ class ScorePairs:
     def _differing(self) -> Mapping[int, tuple[Result, Result] | None]:
         """The results of pairs whose targets differ, over the common targets; None without any."""
         old, new = self._statuses
-        rows = self.pairing
-        before = self.before.target_digests(self.scores[0])[rows.before]
-        after = self.after.target_digests(self.scores[1])[rows.after]
+        (before, after), rows = self.scores, self.pairing
+        if rows.is_row_by_row and self.before.has_parts_of(self.after):
+            differ = self.before.other_targets(before, self.after, after)
+        else:
+            differ = rows.of_before(self.before.target_digests(before)) != rows.of_after(
+                self.after.target_digests(after)
+            )
         # Results are made only for these pairs: few, since most targets are the same.
-        pairs = np.flatnonzero((old == SCORED) & (new == SCORED) & (before != after))
+        pairs = np.flatnonzero((old == SCORED) & (new == SCORED) & differ)
         return {pair: over_common_targets(*self._own_results(pair)) for pair in pairs.tolist()}
 
     def _own_results(self, pair: int) -> tuple[Result, Result]:
@@ -196,9 +213,8 @@ class ScorePairs:
     def _own_values(self, measure: Measure) -> tuple[Floats, Floats]:
         """Return a measure of each pair over the targets that each side has."""
         before = self.before.values(self.scores[0], measure)
-        return before[self.pairing.before], self.after.values(self.scores[1], measure)[
-            self.pairing.after
-        ]
+        after = self.after.values(self.scores[1], measure)
+        return self.pairing.of_before(before), self.pairing.of_after(after)
 
 
 def over_common_targets(before: Result, after: Result) -> tuple[Result, Result] | None:
@@ -273,6 +289,8 @@ def paired(before: Table, after: Table) -> Pairing:
     Raises `ReportError` where that is ambiguous: an ID twice in one report, IDs on some samples
     only, or lists of different length without IDs.
     """
+    if before.has_distinct_ids and before.same_cells(after, "id"):
+        return _joined("id", range(len(before)), range(len(after)))
     ids = {"before": before.ids, "after": after.ids}
     without = {name: names.count(None) for name, names in ids.items()}
     if all(without[name] == len(ids[name]) for name in ids):
@@ -323,8 +341,10 @@ def _joined(by: PairedBy, old: Sequence[object], new: Sequence[object]) -> Pairi
 
 def check_questions(before: Table, after: Table, pairing: Pairing) -> None:
     """Warn of samples that ask something else, and refuse them where they have no ID."""
+    if pairing.is_row_by_row and before.same_cells(after, "user_input"):
+        return
     old, new = before.cells("user_input"), after.cells("user_input")
-    if pairing.before is pairing.after and old == new:
+    if pairing.is_row_by_row and old == new:
         return
     reworded = [
         (row, other)

@@ -29,7 +29,7 @@ from fullrecall.show.shown import Shown
 from fullrecall.show.text import chance, outward, shown
 from fullrecall.stats.bounds import alpha_of
 from fullrecall.stats.plain import plain_of
-from fullrecall.stats.totals import Totals
+from fullrecall.stats.totals import totals_at
 from fullrecall.table.table import Table
 
 _NEVER_FALL = frozenset(map(type, (AllFound, Hit, Recall)))
@@ -119,25 +119,20 @@ def smallest_k(
             "smallest: use Recall, AllFound or Hit, or look at report.summary(measure @ k)"
         )
 
-    def totals_at(k: Cut) -> Totals:
-        at_k = measure @ k
-        values, due = table.values(score, at_k), table.gaps(score, at_k)
-        return Totals.of(values, due=due, groups=table.group_codes)
-
     alpha = alpha_of(confidence)
     smallest: Cut | None = None
     tested: list[Tested] = []
     # From the largest down, each at the full level: the first that is not rejected ends the
     # search, so the number of tests needs no correction.
     for k in reversed(cuts):
-        totals = totals_at(k)
+        totals = totals_at(table, score, measure @ k)
         if totals.mean is not None:
             p = totals.counts(0.0).p_above(target) if target > 0 else 0.0
             tested.append(Tested(k, totals.mean, p))
             if p > alpha:
                 break
             smallest = k
-    totals = totals_at(cuts[-1] if smallest is None else smallest)
+    totals = totals_at(table, score, measure @ (cuts[-1] if smallest is None else smallest))
     values, needed = totals.counts(0.0), None
     if smallest is None and totals.mean is not None and values.low.mean >= target:
         needed = values.needed(target, alpha, totals.due, above=True)

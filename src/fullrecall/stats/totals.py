@@ -11,12 +11,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from math import frexp
 
 import numpy as np
 from numpy.typing import NDArray
 
+from fullrecall.measures import Measure
+from fullrecall.measures.found import UNJUDGED
 from fullrecall.measures.lists import Floats, Integers
 from fullrecall.stats.bounds import CONFIDENCE, Bracket, Interval, bracketed
+from fullrecall.table.table import Counted, Table
 
 _UNIT = 2**60
 _HALF = 30
@@ -61,9 +65,7 @@ class Totals:
         gaps = np.zeros_like(valued) if due is None else due & ~valued
         numbers = np.full(len(values), -1) if groups is None else groups
         alone = numbers < 0
-        # Recall of a few targets takes few values, and a bound runs over distinct ones: 27 ms for
-        # 100,000 samples of 3 values, 455 ms for 2,293.
-        distinct, frequencies = np.unique(values[valued & alone], return_counts=True)
+        distinct, frequencies = _distinct(values[valued & alone], None)
         grouped = valued & ~alone
         # Exact but for the cut: a product with a power of 2 keeps every digit of a float.
         codes, units = numbers[grouped], (values[grouped] * float(_UNIT)).astype(np.int64)
@@ -150,3 +152,79 @@ class Totals:
         sizes = self.sizes if gap is None else self.sizes + self.missing
         rows = zip(sizes.tolist(), self.sums, self.sizes.tolist(), strict=True)
         return [row for row in rows if row[0]]
+
+
+class RunningTotals:
+    """The values of a measure, added up part by part.
+
+    Without groups, only distinct values are kept of each part.
+    """
+
+    def __init__(self, measure: Measure, groups: Integers | None) -> None:
+        self.measure = measure
+        self.undefined = 0
+        """Samples for which the measure is undefined."""
+        self._groups = groups
+        self._values: list[Floats] = []
+        self._frequencies: list[Integers] = []
+        self._due: list[NDArray[np.bool_]] = []
+        self._gaps = 0
+
+    def add(self, counted: Counted) -> None:
+        """Add the values of a part."""
+        values, due, status, counts = counted
+        valueless = np.isnan(values)
+        self.undefined += _rows(valueless & ~due & (status != UNJUDGED), counts)
+        if self._groups is not None:
+            self._values.append(values)
+            self._due.append(due)
+            return
+        self._gaps += _rows(valueless & due, counts)
+        own = None if counts is None else counts[~valueless]
+        distinct, frequencies = _distinct(values[~valueless], own)
+        self._values.append(distinct)
+        self._frequencies.append(frequencies)
+
+    @cached_property
+    def scale(self) -> float:
+        """A power of 2 by which values are divided: totals hold numbers up to 1."""
+        if not self.measure.is_count:
+            return 1.0
+        return 2.0 ** frexp(max([1.0, *(np.nanmax(each, initial=1.0) for each in self._values)]))[1]
+
+    @property
+    def totals(self) -> Totals:
+        """The totals of all values, each divided by `scale`."""
+        values = np.concatenate([np.zeros(0), *self._values]) / self.scale
+        if self._groups is not None:
+            due = np.concatenate([np.zeros(0, np.bool_), *self._due])
+            return Totals.of(values, due=due, groups=self._groups)
+        none = np.zeros(0, np.int64)
+        distinct = _distinct(values, np.concatenate([none, *self._frequencies]))
+        return Totals(*distinct, self._gaps, none, [], none)
+
+
+def _rows(flags: NDArray[np.bool_], counts: Integers | None) -> int:
+    """Return how many rows the flagged ones are for."""
+    return int(flags.sum() if counts is None else counts[flags].sum())
+
+
+def _distinct(values: Floats, counts: Integers | None) -> tuple[Floats, Integers]:
+    """Return the distinct values, ascending, and how many samples have each."""
+    # Recall of a few targets takes few values, and a bound runs over distinct ones: 27 ms for
+    # 100,000 samples of 3 values, 455 ms for 2,293.
+    if counts is None:
+        distinct, frequencies = np.unique(values, return_counts=True)
+        return distinct, frequencies
+    distinct, which = np.unique(values, return_inverse=True)
+    frequencies = np.zeros(len(distinct), np.int64)
+    np.add.at(frequencies, which, counts)
+    return distinct, frequencies
+
+
+def totals_at(table: Table, score: int, measure: Measure) -> Totals:
+    """Return the totals of a measure over all rows of a table."""
+    running = RunningTotals(measure, table.group_codes)
+    for _, _, (counted,) in table.counted(score, [measure]):
+        running.add(counted)
+    return running.totals

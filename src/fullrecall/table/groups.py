@@ -7,7 +7,8 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from typing import TypeAlias
+from itertools import pairwise
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -60,3 +61,25 @@ def codes_of(groups: Sequence[Group | None]) -> NDArray[np.int64] | None:
     numbers: dict[Group, int] = {}
     codes = [-1 if group is None else numbers.setdefault(group, len(numbers)) for group in groups]
     return np.array(codes, np.int64) if numbers else None
+
+
+class IdRange(NamedTuple):
+    """The least and the greatest of IDs that are all distinct, shorter ones before longer ones.
+
+    In this order the IDs of numbered samples ascend. "" where there is no ID; `ids` is their
+    number.
+    """
+
+    least: str = ""
+    greatest: str = ""
+    ids: int = 0
+
+
+def are_apart(ranges: Sequence[IdRange | None]) -> bool:
+    """Return whether ranges show that no ID occurs in two parts; None is an unknown range."""
+    if None in ranges:
+        return False
+    ends = sorted([(len(each.least), *each) for each in ranges if each is not None and each.ids])
+    return all(
+        (len(before[2]), before[2]) < (after[0], after[1]) for before, after in pairwise(ends)
+    )

@@ -10,7 +10,7 @@ from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from itertools import chain
-from typing import Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,6 +26,11 @@ from fullrecall.scorers.id_samples import IdSamples
 from fullrecall.scorers.result import Method, Result, Status
 from fullrecall.scorers.scorer import NO_REFERENCES
 from fullrecall.table.funnel import funnel_counts
+from fullrecall.table.groups import IdRange
+
+if TYPE_CHECKING:
+    from fullrecall.table.distinct import DistinctRows
+    from fullrecall.table.verdicts import VerdictSums
 
 TIED = "fullrecall.tied_ranks"
 """The key of a sample's metadata that has the first and the last rank of each tie in its run."""
@@ -157,6 +162,41 @@ class Part(SampleColumns, ABC):
         """Return whether any result of this score may have verdicts."""
         return True
 
+    def distinct(self, score: int) -> DistinctRows | None:  # noqa: ARG002 - others know it
+        """Return the rows with the same findings, counted once; None if that is not known."""
+        return None
+
+    def notes(self, score: int) -> Counter[str]:
+        """Return the notes of the unscored rows, with the number of rows that have each."""
+        unscored = np.flatnonzero(self.columns(score).status == UNSCORED).tolist()
+        return Counter(self.result(row, score).note for row in unscored)
+
+    def verdicts(self, score: int) -> VerdictSums | None:
+        """Return the sums over the verdicts of a score; None where no result may have one."""
+        if not self.judged(score):
+            return None
+        from fullrecall.table.verdicts import VerdictSums
+
+        return VerdictSums.of(self.results(score))
+
+    @property
+    def has_groups(self) -> bool:
+        """Whether any sample names a group."""
+        return any(group is not None for group in self.cells("group"))
+
+    @property
+    def id_range(self) -> IdRange | None:
+        """The range of the IDs; None if it is not known or IDs repeat."""
+        return None
+
+    def unanswerable(self) -> tuple[int, int]:
+        """Return the number of unanswerable questions, and of those with an empty retrieval."""
+        own = self.forbidden
+        if own is None:
+            return 0, 0
+        due = own.unanswerable & own.at_stake
+        return int(due.sum()), int((due & own.empty).sum())
+
     def gaps(self, score: int, measure: Measure) -> NDArray[np.bool_]:
         """Return which rows should have a value of a measure; see `Table.gaps`."""
         unscored: NDArray[np.bool_] = self.columns(score).status == UNSCORED
@@ -183,6 +223,14 @@ class Part(SampleColumns, ABC):
         if not self.may_have("metadata"):
             return 0
         return sum(straddles(metadata, k) for metadata in self.cells("metadata"))
+
+    def same_cells(self, other: Part, name: str) -> bool:  # noqa: ARG002 - columns tell
+        """Return whether another part is known to have the same values in a column."""
+        return False
+
+    def same_targets(self, score: int, other: Part, other_score: int) -> bool:  # noqa: ARG002
+        """Return whether the results of two scores are known to have the same targets."""
+        return False
 
     def target_digests(self, score: int) -> NDArray[np.uint64]:
         """Return a number for the targets of each row; see `Table.target_digests`."""

@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
 from operator import attrgetter
-from typing import Any, overload
+from typing import Any, NamedTuple, overload
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,7 +18,7 @@ from fullrecall.measures.found import UNSCORED, FoundColumns, Statuses
 from fullrecall.measures.lists import Floats, Integers
 from fullrecall.samples.sample import Sample
 from fullrecall.scorers.result import Method, Result
-from fullrecall.table.groups import Group, codes_of, groups_of, may_repeat
+from fullrecall.table.groups import Group, are_apart, codes_of, groups_of, may_repeat
 from fullrecall.table.part import MemoryPart, Part, Selection
 from fullrecall.table.row import Row
 from fullrecall.table.views import ScoreView
@@ -31,6 +31,18 @@ _MOST_PENDING = 4_096
 
 _MOST_VIEWS = 10_000
 """Rows of a table whose views are kept: pages and diagnoses look at each of them several times."""
+
+
+class Counted(NamedTuple):
+    """Values of a measure, the gaps among them, the statuses, and how many rows each is for.
+
+    `counts` is None if each is for one row.
+    """
+
+    values: Floats
+    gaps: NDArray[np.bool_]
+    status: Statuses
+    counts: Integers | None = None
 
 
 class Table(Sequence[Row]):
@@ -101,17 +113,27 @@ class Table(Sequence[Row]):
             self._read(part_index, score, measure) for part_index in range(len(self.parts))
         )
 
-    def by_part(
+    def counted(
         self, score: int, measures: Sequence[Measure]
-    ) -> Iterator[tuple[slice, Part, list[tuple[Floats, NDArray[np.bool_]]]]]:
-        """Yield the rows of each part, the part, and the values and gaps of each measure."""
+    ) -> Iterator[tuple[Part, FoundColumns, list[Counted]]]:
+        """Yield each part with its findings, and the values of each measure.
+
+        Rows with the same findings are counted once where the part knows them, unless rows share
+        groups: then the values are those of all rows.
+        """
+        is_grouped = self.group_codes is not None
         for part_index, part in enumerate(self.parts):
-            start = self._starts[part_index]
-            measured = [
-                (self._read(part_index, score, measure), part.gaps(score, measure))
-                for measure in measures
-            ]
-            yield slice(start, start + len(part)), part, measured
+            distinct = None if is_grouped else part.distinct(score)
+            columns = part.columns(score) if distinct is None else distinct.columns
+            counted = []
+            for measure in measures:
+                if distinct is not None and measure.of_columns:
+                    values, gaps = _measured(columns, measure), columns.status == UNSCORED
+                    counted.append(Counted(values, gaps, columns.status, distinct.counts))
+                    continue
+                values, gaps = self._read(part_index, score, measure), part.gaps(score, measure)
+                counted.append(Counted(values, gaps, part.columns(score).status))
+            yield part, columns, counted
 
     def status(self, score: int) -> Statuses:
         """Return the status of each row, as a code."""
@@ -135,9 +157,8 @@ class Table(Sequence[Row]):
 
     def unanswerable(self) -> tuple[int, int]:
         """Return the number of unanswerable questions, and of those with an empty retrieval."""
-        forbidden = [part.forbidden for part in self.parts]
-        due = [(own.unanswerable & own.at_stake, own.empty) for own in forbidden if own is not None]
-        return sum(int(a.sum()) for a, _ in due), sum(int((a & e).sum()) for a, e in due)
+        counts = [part.unanswerable() for part in self.parts]
+        return sum(due for due, _ in counts), sum(empty for _, empty in counts)
 
     def changed(self, change: Callable[[Sample], Sample]) -> Table:
         """Return the same results of changed samples, all in memory."""
@@ -166,12 +187,51 @@ class Table(Sequence[Row]):
         ids = self.ids
         return [ids[row] or f"#{row + 1}" for row in rows]
 
+    def same_cells(self, other: Table, name: str) -> bool:
+        """Return whether another table is known to have the same "id" or "user_input" in each row.
+
+        Columns of files are compared; False if the parts of the tables have other lengths.
+        """
+        pairs = zip(self.parts, other.parts, strict=True)
+        return self.has_parts_of(other) and all(own.same_cells(each, name) for own, each in pairs)
+
+    def has_parts_of(self, other: Table) -> bool:
+        """Return whether another table has parts of the same lengths."""
+        return list(map(len, self.parts)) == list(map(len, other.parts))
+
     def target_digests(self, score: int) -> NDArray[np.uint64]:
         """Return a number for the targets of each row: the same for equal targets, in any order.
 
         It is valid within one process only.
         """
         return _joined((part.target_digests(score) for part in self.parts), np.uint64)
+
+    def other_targets(self, score: int, other: Table, other_score: int) -> NDArray[np.bool_]:
+        """Return in which rows the results of a score have other targets than those of a table.
+
+        Both tables have parts of the same lengths.
+        """
+        return _joined(
+            (
+                np.zeros(len(part), np.bool_)
+                if part.same_targets(score, each, other_score)
+                else part.target_digests(score) != each.target_digests(other_score)
+                for part, each in zip(self.parts, other.parts, strict=True)
+            ),
+            np.bool_,
+        )
+
+    @property
+    def has_groups(self) -> bool:
+        """Whether any sample names a group."""
+        return any(part.has_groups for part in self.parts)
+
+    @property
+    def has_distinct_ids(self) -> bool:
+        """Whether each sample is known to have an ID of its own."""
+        ranges = [part.id_range for part in self.parts]
+        named = sum(each.ids for each in ranges if each is not None)
+        return named == len(self) and are_apart(ranges)
 
     @property
     def groups(self) -> list[Group | None]:
@@ -217,21 +277,15 @@ class Table(Sequence[Row]):
         """Return a table of these rows, in the order given."""
         return Table(self.methods, [Selection(self.parts, rows)])
 
-    def judged_results(self, score: int) -> Iterator[Result]:
-        """Yield the results of a score that may have verdicts."""
-        for part in self.parts:
-            if part.judged(score):
-                yield from part.results(score)
-
     def _all_stand_alone(self) -> bool:
         """Return whether a quick look shows that no samples share a group or an ID."""
         self._settle()
         if self._stand_alone is None:
-            # Part by part: only hashes of the IDs stay in memory, not a list of all of them.
-            groups = (group for part in self._parts for group in part.cells("group"))
-            ids = (name for part in self._parts for name in part.cells("id"))
-            names_any = any(group is not None for group in groups)
-            self._stand_alone = not (names_any or may_repeat(ids))
+            self._stand_alone = not self.has_groups and (
+                are_apart([part.id_range for part in self._parts])
+                # Part by part: only hashes of the IDs stay in memory, not a list of all of them.
+                or not may_repeat(name for part in self._parts for name in part.cells("id"))
+            )
         return self._stand_alone
 
     def _read(self, part_index: int, score: int, measure: Measure) -> Floats:
@@ -248,11 +302,7 @@ class Table(Sequence[Row]):
         if last is None or last[0] != (part_index, score):
             # A copy: values that its measures share are cached on it, and freed with it.
             last = self._last = (part_index, score), part.outcomes(score)
-        outcomes = last[1]
-        values = measure.values(outcomes)
-        if not measure.of_sample:
-            values[outcomes.status == UNSCORED] = np.nan
-        return values
+        return _measured(last[1], measure)
 
     def _views_of(self, part_index: int) -> list[ScoreView]:
         """Return the views of the scores of a part; those of the last one are kept."""
@@ -295,6 +345,14 @@ class Table(Sequence[Row]):
             pending, self._pending = self._pending, []
             samples, results = zip(*pending, strict=True)
             self.add(MemoryPart.of(samples, results))
+
+
+def _measured(columns: FoundColumns, measure: Measure) -> Floats:
+    """Return a measure's value for each row; NaN for an unscored one."""
+    values = measure.values(columns)
+    if not measure.of_sample:
+        values[columns.status == UNSCORED] = np.nan
+    return values
 
 
 def _joined(arrays: Iterable[NDArray[Any]], kind: Any = np.float64) -> NDArray[Any]:

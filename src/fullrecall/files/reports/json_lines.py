@@ -15,6 +15,7 @@ from typing import Annotated, Any
 from pydantic import Field
 
 from fullrecall._util.garbage import uncollected
+from fullrecall._util.places import Place, address_of, shown_path
 from fullrecall._util.warning import warn
 from fullrecall.errors import ReportError
 from fullrecall.files.reports.locks import lock
@@ -72,7 +73,7 @@ class JsonLinesWriter(RowWriter):
         self._rows = rows
         self._digest = sha256()
         end = 0
-        with self.path.open("rb") as file:
+        with Path(self.path).open("rb") as file:
             for line in islice(file, rows + 1):
                 self._digest.update(line)
                 end += len(line)
@@ -80,9 +81,10 @@ class JsonLinesWriter(RowWriter):
         self._file.truncate()
 
     def _open(self, mode: str) -> None:
-        file = self.path.open(mode, 1, encoding="utf-8", newline="\n")
+        path = Path(self.path)
+        file = path.open(mode, 1, encoding="utf-8", newline="\n")
         try:
-            lock(file.fileno(), self.path)
+            lock(file.fileno(), path)
         except ReportError:
             file.close()
             raise
@@ -141,7 +143,9 @@ _AT_ONCE = 4_096
 
 def read(path: str | Path, make: type[AnyEvaluation]) -> AnyEvaluation:
     """Return a saved report; see `Report.load`."""
-    data = Path(path).read_bytes()
+    address = address_of(path)
+    data = Path(path).read_bytes() if address is None else Place(address, ReportError).read()
+    path = shown_path(path)
     # Not splitlines: texts may hold other line separators, and JSON leaves them as they are.
     head, *lines = data.split(b"\n")
     methods, origin = _head(path, head)

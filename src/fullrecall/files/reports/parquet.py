@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import json
-import os
-import sys
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, partial
 from hashlib import sha256
@@ -18,11 +16,12 @@ import pyarrow as pa
 import pyarrow.fs as pafs
 import pyarrow.parquet as pq
 
+from fullrecall._util.places import Place, address_of, partitions_of, shown_path
 from fullrecall._util.values import shown
 from fullrecall.errors import ReportError
 from fullrecall.files.reports import columns
+from fullrecall.files.reports.arrow_rows import WaitingRows, statistics_of
 from fullrecall.files.reports.json_lines import methods_of
-from fullrecall.files.reports.locks import lock
 from fullrecall.files.reports.plain import changed, located, mapping, parsed
 from fullrecall.files.reports.plan import assembled
 from fullrecall.files.reports.proof import Contradiction, Proof, difference, proofs_of
@@ -30,6 +29,8 @@ from fullrecall.files.reports.records import BaseRecord
 from fullrecall.files.reports.row_groups import Files, RowGroup
 from fullrecall.files.reports.row_writer import MOST_SECONDS, RowWriter
 from fullrecall.files.reports.signature import KIND, MANIFEST
+from fullrecall.files.reports.statistics import KEY, SampleSums
+from fullrecall.files.reports.stores import folder_at
 from fullrecall.measures.lists import Integers
 from fullrecall.samples.retrieval import View
 from fullrecall.scorers.result import Method
@@ -82,18 +83,22 @@ class ParquetWriter(RowWriter):
     """
 
     together = 1_024
+    _tables: list[pa.Table]
+    _sums: list[SampleSums]
 
     def begin(self) -> None:
         """Make the directory, whose manifest says that there is no end yet."""
-        self.path.mkdir()
+        self._folder = folder_at(self.path)
+        self._folder.make()
         self._start([], 0)
         self._write_manifest(_NO_END)
 
     def resume(self, rows: int) -> None:
         """Take over the files of the first rows; drop all other files."""
+        self._folder = folder_at(self.path)
         written = _Source.at(self.path).manifest
         if written is None:
-            raise ReportError(f"{self.path} has no {MANIFEST}: no run wrote it")
+            raise ReportError(f"{shown_path(self.path)} has no {MANIFEST}: no run wrote it")
         ends = np.cumsum([file.rows for file in written.files])
         whole = int(np.searchsorted(ends, rows, side="right"))
         self._start(written.files[:whole], rows)
@@ -101,79 +106,85 @@ class ParquetWriter(RowWriter):
         self._next = max((int(file.name[5:-8]) + 1 for file in written.files), default=0)
         missing = rows - sum(file.rows for file in self._files)
         if missing:
-            first = pq.read_table(self.path / written.files[whole].name).slice(0, missing)
-            self._tables.append(first.cast(columns.schema(self.methods)))
-            self._rows = missing
-            self._put_first(missing)
+            content = pa.BufferReader(self._folder.read(written.files[whole].name))
+            table = pq.read_table(content).slice(0, missing).cast(columns.schema(self.methods))
+            self._wait(table, WaitingRows(table, self.methods))
+            self._write_waiting()
         self._write_manifest(_NO_END)
         kept = {file.name for file in self._files}
-        for path in self.path.glob("part-*"):
-            if path.name not in kept:
-                path.unlink()
+        for name in self._folder.names():
+            if name.startswith("part-") and name not in kept:
+                self._folder.remove(name)
 
     def _start(self, files: list[PartFile], rows: int) -> None:
         """Begin after the rows of some files."""
         self._next = len(files)
-        self._descriptor = None
-        if sys.platform != "win32":
-            self._descriptor = os.open(self.path, os.O_RDONLY)
-            try:
-                lock(self._descriptor, self.path)
-            except ReportError:
-                self.close()
-                raise
+        self._folder.lock()
         self._head = columns.head(self.methods)
         self._files = files
         self._count = rows  # rows that came so far
-        self._tables: list[pa.Table] = []
-        self._rows = self._bytes = 0  # of these tables: a stream brings many small ones
-        self._written_at = monotonic()
+        self._clear()
 
     def put(self, part: Part) -> None:
         """Take rows, and write a file whenever there are enough."""
-        for piece in _slices(part):
-            rows = range(self._count, self._count + len(piece))
-            table = columns.arrow_table(piece, self.methods, rows, self.default)
-            self._tables.append(table)
-            self._rows += table.num_rows
-            self._bytes += table.nbytes
-            self._count += len(piece)
+        start = 0
+        while start < len(part):
             # Always whole groups: the same rows give files of the same bytes.
-            if self._rows >= GROUP_ROWS:
-                self._put_first(GROUP_ROWS)
-            elif self._bytes >= _GROUP_BYTES or monotonic() - self._written_at > MOST_SECONDS:
-                self._put_first(self._rows)
+            count = min(len(part) - start, GROUP_ROWS - self._rows)
+            whole = count == len(part)
+            piece = part if whole else Selection([part], np.arange(start, start + count))
+            start += count
+            rows = range(self._count, self._count + count)
+            self._wait(columns.arrow_table(piece, self.methods, rows, self.default), piece)
+            self._count += count
+            is_due = self._bytes >= _GROUP_BYTES or monotonic() - self._written_at > MOST_SECONDS
+            if self._rows >= GROUP_ROWS or is_due:
+                self._write_waiting()
+
+    def _wait(self, table: pa.Table, part: Part) -> None:
+        """Keep a table of a part's rows until it is written."""
+        self._tables.append(table)
+        self._sums.append(SampleSums.of(part, self.methods))
+        self._rows += table.num_rows
+        self._bytes += table.nbytes
 
     def finish(self) -> None:
         """Write the waiting rows and the manifest; an empty report has a file without rows."""
         if not self._count:
             self._tables = [columns.schema(self.methods).empty_table()]
         if self._tables:
-            self._put_first(self._rows)
+            self._write_waiting()
         self._write_manifest(self.stopped)
 
     def close(self) -> None:
         """Let another run write here."""
-        if self._descriptor is not None:
-            os.close(self._descriptor)
-            self._descriptor = None
+        self._folder.unlock()
 
-    def _put_first(self, rows: int) -> None:
-        """Write a file of the first `rows` waiting rows."""
-        waiting = pa.concat_tables(self._tables)
-        table, rest = waiting.slice(0, rows).combine_chunks(), waiting.slice(rows)
-        self._tables = [rest] if rest.num_rows else []
-        self._rows, self._bytes = rest.num_rows, rest.nbytes
+    def _write_waiting(self) -> None:
+        """Write a file of the rows that wait."""
+        table = pa.concat_tables(self._tables).combine_chunks()
         name = f"part-{self._next:05}.parquet"
-        hidden = self.path / f".{name}"
-        with _writer(hidden, table.schema) as writer:
+        sink = pa.BufferOutputStream()
+        with _writer(sink, table.schema) as writer:
             writer.write_table(table, row_group_size=max(1, table.num_rows))
-        digest = sha256(hidden.read_bytes()).hexdigest()
-        hidden.replace(self.path / name)  # at once: a report never has half a file
+            if table.num_rows:
+                rows, sums = WaitingRows(table, self.methods), SampleSums.joined(self._sums)
+                statistics = statistics_of(rows, self._head, sums, len(self.methods))
+                writer.add_key_value_metadata({KEY: statistics.to_json()})
+        content = sink.getvalue()
+        digest = sha256(content).hexdigest()
+        self._folder.write(content, name)
         self._next += 1
         self._files.append(PartFile(name=name, rows=table.num_rows, sha256=digest))
-        self._written_at = monotonic()
+        self._clear()
         self._write_manifest(_NO_END)
+
+    def _clear(self) -> None:
+        """Keep no rows any more."""
+        self._tables = []
+        self._sums = []
+        self._rows = self._bytes = 0  # of these tables: a stream brings many small ones
+        self._written_at = monotonic()
 
     def _write_manifest(self, stopped: str | None) -> None:
         manifest = Manifest(
@@ -186,25 +197,16 @@ class ParquetWriter(RowWriter):
             stopped=stopped,
         )
         sealed = manifest.model_copy(update={"sha256": manifest.seal})
-        hidden = self.path / f".{MANIFEST}"
-        hidden.write_text(sealed.model_dump_json(indent=1), encoding="utf-8")
-        hidden.replace(self.path / MANIFEST)
+        self._folder.write(sealed.model_dump_json(indent=1).encode(), MANIFEST)
 
 
-def _slices(part: Part) -> Iterator[Part]:
-    """Yield a part in pieces of at most `GROUP_ROWS` rows."""
-    for first in range(0, len(part), GROUP_ROWS):
-        rows = np.arange(first, min(first + GROUP_ROWS, len(part)))
-        yield part if len(rows) == len(part) else Selection([part], rows)
-
-
-def _writer(path: Path, schema: pa.Schema) -> pq.ParquetWriter:
+def _writer(sink: Any, schema: pa.Schema) -> pq.ParquetWriter:
     # IDs mostly differ: a dictionary of them takes twice the time and more room.
     repetitive = [
         field for field in schema if field.name not in {columns.ROW, "id", *columns.LISTS}
     ]
     return pq.ParquetWriter(
-        path,
+        sink,
         schema,
         compression="zstd",
         use_dictionary=[f"{field.name}{_leaf(field.type)}" for field in repetitive],  # type: ignore[arg-type] # paths, too
@@ -234,10 +236,11 @@ def opened(
     if not sources:
         raise ReportError("no file to open: pass at least one path")
     files = Files(sources[0].filesystem)
-    names = [name for source in sources for name in source.names]
+    partitions = {name: own for source in sources for name, own in source.files.items()}
+    names = [name for source in sources for name in source.files]
     manifests = [source.manifest for source in sources if source.manifest is not None]
     methods = _methods(files, names, manifests)
-    groups = [group for name in names for group in _groups(files, name, methods)]
+    groups = [group for name in names for group in _groups(files, name, methods, partitions[name])]
     origins = [Origin(manifest.corpus, manifest.view) for manifest in manifests]
     origin = Origin.common(origins) if origins else UNKNOWN
     if whole:
@@ -260,32 +263,40 @@ class _Source:
 
     filesystem: Any
     path: str
-    names: list[str]
+    files: dict[str, dict[str, str | None]]
+    """The paths of files, with the columns that folders such as tenant=north name."""
     manifest: Manifest | None = None
     """The manifest of a directory that this package wrote; None for the files of an engine."""
 
     @classmethod
     def at(cls, path: str | Path) -> _Source:
-        """Return the files at a path, or at a URI such as s3://bucket/scores."""
-        if "://" in str(path):
-            filesystem, name = pafs.FileSystem.from_uri(str(path))
-        else:
-            filesystem, name = pafs.LocalFileSystem(), str(path)
+        """Return the files at a path, or at an address such as s3://bucket/scores."""
+        address = address_of(path)
+        if address is None:
+            return cls._in(pafs.LocalFileSystem(), str(path), str(path))
+        place = Place(address, ReportError)
+        with place.reached():
+            return cls._in(place.filesystem, place.path, place.shown)
+
+    @classmethod
+    def _in(cls, filesystem: Any, name: str, shown_name: str) -> _Source:
         info = filesystem.get_file_info(name)
         if info.type == pafs.FileType.NotFound:
-            raise ReportError(f"{path} does not exist")
+            raise ReportError(f"{shown_name} does not exist")
         if info.type != pafs.FileType.Directory:
-            return cls(filesystem, name, [name])
+            return cls(filesystem, name, {name: partitions_of(name)})
         name = name.rstrip("/")
         entries = filesystem.get_file_info(pafs.FileSelector(name, recursive=True))
         if f"{name}/{MANIFEST}" in [entry.path for entry in entries]:
             manifest = _manifest(filesystem, f"{name}/{MANIFEST}")
-            names = [f"{name}/{file.name}" for file in manifest.files]
-            return cls(filesystem, name, names, manifest)
+            files: dict[str, dict[str, str | None]] = {
+                f"{name}/{file.name}": {} for file in manifest.files
+            }
+            return cls(filesystem, name, files, manifest)
         names = sorted(entry.path for entry in entries if _is_part(entry))
         if not names:
-            raise ReportError(f"{path} has no Parquet files: it is no saved report")
-        return cls(filesystem, name, names)
+            raise ReportError(f"{shown_name} has no Parquet files: it is no saved report")
+        return cls(filesystem, name, {each: partitions_of(each[len(name) :]) for each in names})
 
     def check(self) -> None:
         """Raise `ReportError` for a file that was changed after it was written."""
@@ -293,7 +304,7 @@ class _Source:
             return
         if self.manifest.sha256 != self.manifest.seal:
             raise changed(f"{self.path}/{MANIFEST}")
-        for name, listed in zip(self.names, self.manifest.files, strict=True):
+        for name, listed in zip(self.files, self.manifest.files, strict=True):
             with self.filesystem.open_input_file(name) as file:
                 if sha256(file.read()).hexdigest() != listed.sha256:
                     raise changed(name)
@@ -338,10 +349,12 @@ def _methods(files: Files, names: Sequence[str], manifests: Sequence[Manifest]) 
     return methods_by_head[0]
 
 
-def _groups(files: Files, name: str, methods: Sequence[Method]) -> list[RowGroup]:
+def _groups(
+    files: Files, name: str, methods: Sequence[Method], partition: Mapping[str, str | None]
+) -> list[RowGroup]:
     metadata = files.file(name).metadata
     return [
-        RowGroup(files, name, index, methods)
+        RowGroup(files, name, index, methods, partition)
         for index in range(metadata.num_row_groups)
         if metadata.row_group(index).num_rows
     ]
@@ -358,17 +371,32 @@ def _prove(group: RowGroup, methods: Sequence[Method], proofs: Sequence[Proof]) 
     with each column of the file.
     """
     column_of = cache(group.column)
+    sums = []
     for first in range(0, len(group), _PROVEN_AT_ONCE):
         rows = np.arange(first, min(first + _PROVEN_AT_ONCE, len(group)))
         samples = [group.sample(row) for row in rows.tolist()]
+        parts = []
         for score, (method, proof) in enumerate(zip(methods, proofs, strict=True)):
             statuses = _rows_of(column_of(f"{method.name}_status"), rows, pa.string()).to_pylist()
             saved = [partial(group.result, row, score) for row in rows.tolist()]
             try:
-                part = proof.derived(samples, list(map(str, statuses)), saved)
-                _check_cells(column_of, rows, part, method)
+                parts.append(proof.derived(samples, list(map(str, statuses)), saved))
+                _check_cells(column_of, rows, parts[-1], method)
             except Contradiction as error:
                 raise ReportError(f"{group}: row {first + error.row}: {error}") from None
+        kept = zip(*((part.columns(0), part.kept[0]) for part in parts), strict=True)
+        sums.append(SampleSums.of(MemoryPart(samples, *kept), methods))
+    _check_statistics(group, SampleSums.joined(sums), methods)
+
+
+def _check_statistics(group: RowGroup, sums: SampleSums, methods: Sequence[Method]) -> None:
+    """Raise `ReportError` for saved statistics that do not follow from the rows."""
+    if group.statistics is None:
+        return
+    bare = group.without_statistics()
+    expected = statistics_of(bare, columns.head(methods), sums, len(methods))
+    if expected.to_json() != group.statistics.to_json():
+        raise ReportError(f"{group.path}: its statistics do not follow from its rows")
 
 
 def _rows_of(column: Any, rows: Integers, kind: pa.DataType) -> Any:

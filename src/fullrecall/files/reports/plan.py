@@ -6,6 +6,7 @@ import json
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from hashlib import sha256
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -30,6 +31,11 @@ def assembled(groups: Sequence[RowGroup], rows: int | None) -> tuple[Sequence[Pa
     come last, each of them, if others have one. Raises `ReportError` where the content of a row
     differs, and where no row has a number although `rows` is given.
     """
+    runs = _runs_apart(groups)
+    if runs is not None:
+        firsts, lasts = (np.array(ends, np.int64) for ends in zip(*runs, strict=True))
+        in_order = sorted(groups, key=lambda group: group.first_row or 0)
+        return in_order, _missing_or_unplanned(firsts, lasts, rows)
     numbered = [(group, group.numbers(ROW, null=_LAST)) for group in groups]
     if all((numbers == _LAST).all() for _, numbers in numbered):
         if rows is not None:
@@ -44,7 +50,9 @@ def assembled(groups: Sequence[RowGroup], rows: int | None) -> tuple[Sequence[Pa
     order = np.argsort(row_numbers, kind="stable")
     if _repeated(row_numbers[order]).any():
         order = _once(groups, row_numbers, order)
-    stopped = _missing_or_unplanned(row_numbers[order], rows)
+    taken = row_numbers[order]
+    known = taken[taken != _LAST]
+    stopped = _missing_or_unplanned(*_runs_of(known), rows, len(taken) - len(known))
     if np.array_equal(order, np.arange(len(row_numbers))):
         return groups, stopped
     return [Selection(groups, order)], stopped
@@ -98,22 +106,41 @@ def _without_costs(cells: dict[str, Any]) -> dict[str, Any]:
     return free
 
 
-def _missing_or_unplanned(numbers: Integers, rows: int | None) -> str | None:
-    """Return in words the missing and the unplanned rows; None without any.
+def _runs_apart(groups: Sequence[RowGroup]) -> list[tuple[int, int]] | None:
+    """Return the first and the last number of each group, ascending.
 
-    `numbers` are the numbers of the rows that were read, ascending.
+    None where a group's rows are not numbered one after another, or a number comes twice.
     """
-    numbers, unnumbered = numbers[numbers != _LAST], int((numbers == _LAST).sum())
-    planned = int(numbers.max(initial=-1)) + 1 if rows is None else rows
-    edges = np.concatenate([[-1], numbers[numbers < planned], [planned]])
-    missing, beyond = planned - len(edges) + 2, numbers[numbers >= planned]
+    runs = []
+    for group in groups:
+        first = group.first_row
+        if first is None:
+            return None
+        runs.append((first, first + len(group) - 1))
+    runs.sort()
+    are_apart = all(last < first for (_, last), (first, _) in pairwise(runs))
+    return runs if runs and are_apart else None
+
+
+def _missing_or_unplanned(
+    firsts: Integers, lasts: Integers, rows: int | None, unnumbered: int = 0
+) -> str | None:
+    """Return in words the missing, the unplanned and the unnumbered rows; None without any.
+
+    `firsts` and `lasts` are the ends of the runs of numbers that were read, ascending.
+    """
+    planned = int(lasts.max(initial=-1)) + 1 if rows is None else rows
+    before = np.concatenate([[-1], np.minimum(lasts, planned - 1)])
+    after = np.concatenate([np.minimum(firsts, planned), [planned]])
+    gaps, beyond = np.flatnonzero(after - before > 1), lasts >= planned
+    missing = int((after - before - 1)[gaps].sum())
     reasons = []
     if missing:
-        gaps = np.flatnonzero(np.diff(edges) > 1)
-        words = _in_words(edges[gaps] + 1, edges[gaps + 1] - 1)
+        words = _in_words(before[gaps] + 1, after[gaps] - 1)
         reasons.append(f"{missing:,} of {planned:,} rows are missing: {words}")
-    if len(beyond):
-        reasons.append(f"rows that are not planned are there: {_runs(beyond)}")
+    if beyond.any():
+        runs = _in_words(np.maximum(firsts[beyond], planned), lasts[beyond])
+        reasons.append(f"rows that are not planned are there: {runs}")
     if unnumbered:
         reasons.append(f"rows without a number: {unnumbered:,}")
     return "; ".join(reasons) or None
@@ -121,8 +148,15 @@ def _missing_or_unplanned(numbers: Integers, rows: int | None) -> str | None:
 
 def _runs(numbers: Integers) -> str:
     """Return ascending numbers in words, neighbors as ranges."""
+    return _in_words(*_runs_of(numbers))
+
+
+def _runs_of(numbers: Integers) -> tuple[Integers, Integers]:
+    """Return the first and the last of each run of neighbors among ascending numbers."""
+    if not len(numbers):
+        return numbers, numbers
     breaks = np.flatnonzero(np.diff(numbers) > 1)
-    return _in_words(numbers[[0, *breaks + 1]], numbers[[*breaks, -1]])
+    return numbers[[0, *breaks + 1]], numbers[[*breaks, -1]]
 
 
 def _in_words(firsts: Integers, lasts: Integers) -> str:

@@ -36,14 +36,14 @@ class RowWriter(ABC):
 
     def __init__(
         self,
-        path: str | Path,
+        path: Path | str,
         methods: Sequence[Method],
         origin: Origin = UNKNOWN,
         *,
         default: Default = None,
         after: int | None = None,
     ) -> None:
-        self.path = Path(path)
+        self.path = path
         self.methods = methods
         self.origin = origin
         self.default = default

@@ -8,20 +8,24 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterable, Sequence
 from itertools import filterfalse
-from pathlib import Path
+from pathlib import Path, PurePath, PurePosixPath
+from tempfile import TemporaryDirectory
 from typing import Any
+from urllib.parse import urlsplit
 
 import numpy as np
 
 from fullrecall._util import naming
 from fullrecall._util.extras import pyarrow
 from fullrecall._util.parameters import as_path
+from fullrecall._util.places import Place, address_of, shown_path
 from fullrecall._util.values import shown
 from fullrecall._util.whole_files import beside
 from fullrecall.errors import ParameterError, ReportError
 from fullrecall.files.reports import json_lines
 from fullrecall.files.reports.row_writer import RowWriter
 from fullrecall.files.reports.signature import is_own, is_report
+from fullrecall.files.reports.stores import RemoteFolder, check_address, clear_address, no_stream
 from fullrecall.measures.found import UNSCORED
 from fullrecall.scorers.result import Method
 from fullrecall.scorers.scorer import INTERRUPTED, LATE, NOT_JUDGED, OVER_BUDGET
@@ -45,6 +49,10 @@ def save(
     default: Callable[[Any], Any] | None = None,
 ) -> None:
     """Write a report; see `Report.save`."""
+    address = address_of(path)
+    if address is not None:
+        _save_at(report, address, replace=replace, default=default)
+        return
     path = as_path(path)
     _check_target(path, replace=replace)
     make = _writer_class(path)
@@ -59,6 +67,25 @@ def save(
         _put_in_place(part, path)
     finally:
         remove(part)
+
+
+def _save_at(
+    report: Evaluation, address: str, *, replace: bool, default: Callable[[Any], Any] | None
+) -> None:
+    """Write a report to an address; one that is there goes first."""
+    _check_suffix(_path_in(address))
+    check_address(address, replace=replace, way_out=way_out())
+    clear_address(address)
+    if _path_in(address).suffix == ".parquet":
+        with _parquet().ParquetWriter(address, report.methods, report.origin, default=default) as w:
+            w.stopped = report.stopped
+            for rows in report.table.parts:
+                w.add(rows)
+        return
+    with TemporaryDirectory() as folder:
+        local = Path(folder, "report.jsonl")
+        save(report, local, default=default)
+        Place(address, ReportError).write(local.read_bytes())
 
 
 def _put_in_place(part: Path, path: Path) -> None:
@@ -105,8 +132,13 @@ def writer(
     complete files. `origin` is that of the report. Raises `ReportError` for another
     suffix, for a path that exists, and while another run writes there.
     """
-    path = as_path(path, "output")
-    _check_target(path, replace=after is not None)
+    address = address_of(path)
+    if address is None:
+        path = as_path(path, "output")
+        _check_target(path, replace=after is not None)
+    else:
+        path = address
+        check_address(address, replace=after is not None, way_out=way_out())
     return _writer_class(path)(path, methods, origin, default=str, after=after)
 
 
@@ -118,11 +150,11 @@ def finished(path: str | Path, methods: Sequence[Method], origin: Origin) -> Eva
     complete report are finished. Raises `ReportError` for the output of another run, and for a
     path with any other file.
     """
-    path = as_path(path, "output")
-    if not os.path.lexists(path):
+    if not _exists(path):
         return None
     _check_own(path)
     report = open_report(path, Evaluation)
+    path = shown_path(path)
     if list(report.methods) != list(methods):
         raise ReportError(f"{path} has scores by other scorers or parameters: {way_out()}")
     if report.origin != origin:
@@ -150,10 +182,13 @@ def _finished_rows(report: Evaluation) -> int:
 
 def clear(path: str | Path) -> None:
     """Remove the report at a path, if there is one; raise `ReportError` for anything else."""
-    path = as_path(path, "output")
-    if os.path.lexists(path):
+    if _exists(path):
         _check_own(path)
-        remove(path)
+        address = address_of(path)
+        if address is None:
+            remove(Path(path))
+        else:
+            clear_address(address)
 
 
 def load(path: str | Path, make: type[AnyEvaluation]) -> AnyEvaluation:
@@ -193,15 +228,19 @@ def _opened(
     return opened
 
 
-def _writer_class(path: Path) -> type[RowWriter]:
-    if path.suffix == ".parquet":
+def _writer_class(path: str | Path) -> type[RowWriter]:
+    if shown_path(path).endswith(".parquet"):
         written: type[RowWriter] = _parquet().ParquetWriter
         return written
+    if address_of(path) is not None:
+        raise no_stream(path)
     return json_lines.JsonLinesWriter
 
 
 def _is_parquet(path: str | Path) -> bool:
-    return "://" in str(path) or Path(path).suffix in PARQUET or Path(path).is_dir()
+    if address_of(path) is not None:
+        return not shown_path(path).endswith(".jsonl")
+    return Path(path).suffix in PARQUET or Path(path).is_dir()
 
 
 def _parquet() -> Any:
@@ -212,8 +251,26 @@ def _parquet() -> Any:
     return parquet
 
 
-def _check_own(path: Path) -> None:
+def _exists(path: str | Path) -> bool:
+    """Return whether there is anything at the path of an output."""
+    address = address_of(path)
+    if address is None:
+        return os.path.lexists(as_path(path, "output"))
+    _check_suffix(_path_in(address))
+    if _path_in(address).suffix != ".parquet":
+        raise no_stream(address)
+    return not RemoteFolder(address, ReportError).is_free
+
+
+def _check_own(path: str | Path) -> None:
     """Raise `ReportError` unless a report, or an empty file, is at a path."""
+    address = address_of(path)
+    if address is not None:
+        if not is_report(address):
+            raise ReportError(f"{shown_path(address)} is no saved report: name another file")
+        check_address(address, replace=True, way_out="")
+        return
+    path = Path(path)
     _check_target(path, replace=True)
     if not path.exists():
         raise ReportError(f"{path} exists: it is a link to a file that does not")
@@ -221,16 +278,24 @@ def _check_own(path: Path) -> None:
         raise ReportError(f"{path} is no saved report: name another file")
 
 
-def _check_target(path: Path, *, replace: bool) -> None:
-    """Raise `ReportError` for a name without a report's suffix, and for a path that exists.
+def _path_in(address: str) -> PurePath:
+    return PurePosixPath(urlsplit(address).path)
 
-    With `replace` the path may exist, unless it is a directory with other files.
-    """
+
+def _check_suffix(path: PurePath) -> None:
     if path.suffix not in SUFFIXES:
         raise ReportError(
             f"a report is saved as {' or '.join(SUFFIXES)}, got {path.name!r}: to_html, to_csv, "
             "and to_markdown write other files"
         )
+
+
+def _check_target(path: Path, *, replace: bool) -> None:
+    """Raise `ReportError` for a name without a report's suffix, and for a path that exists.
+
+    With `replace` the path may exist, unless it is a directory with other files.
+    """
+    _check_suffix(path)
     if os.path.lexists(path) and not replace:
         raise ReportError(f"{path} exists: {way_out()}")
     if path.is_dir() and not is_report(path):

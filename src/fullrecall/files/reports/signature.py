@@ -6,6 +6,9 @@ import re
 from os import SEEK_END
 from pathlib import Path
 
+from fullrecall._util.places import Place, address_of
+from fullrecall.errors import FullrecallError, ReportError
+
 KIND = "fullrecall report"
 """The kind that the first line of a report's file names."""
 
@@ -23,8 +26,14 @@ _LONGEST_FOOTER = 2**20
 _BEGINNING = f'{{"kind": "{KIND}"'.encode()
 
 
-def is_report(path: str | Path) -> bool:
-    """Return whether a file, or a directory, begins as a saved report does."""
+def is_report(path: str | Path, error: type[FullrecallError] = ReportError) -> bool:
+    """Return whether a file, or a directory, begins as a saved report does.
+
+    Raises `error` where an address cannot be reached.
+    """
+    address = address_of(path)
+    if address is not None:
+        return _is_report_at(Place(address, error))
     path = Path(path)
     try:
         if path.is_dir():
@@ -37,6 +46,18 @@ def is_report(path: str | Path) -> bool:
             return file.read(len(_BEGINNING)) == _BEGINNING
     except OSError:
         return False  # its reader raises the error
+
+
+def _is_report_at(place: Place) -> bool:
+    if place.kind == "folder":
+        return MANIFEST in place.files()
+    if place.kind is None or not place.shown.endswith((".jsonl", ".parquet")):
+        return False
+    with place.open() as file:
+        if place.shown.endswith(".jsonl"):
+            return bool(file.read(len(_BEGINNING)) == _BEGINNING)
+        file.seek(max(0, file.size() - _LONGEST_FOOTER))
+        return _COLUMN in file.read()
 
 
 def is_own(name: str) -> bool:

@@ -1,0 +1,165 @@
+"""The statistics of a file's rows, kept in its metadata: a summary reads them instead of rows.
+
+They merge exactly: counts, sums of fractions, and the distinct findings with their numbers of rows,
+from which each measure of columns is computed by its own formula.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import astuple
+from fractions import Fraction
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from fullrecall.files.reports.plain import located, mapping
+from fullrecall.measures.found import STEP, FoundColumns
+from fullrecall.measures.lists import Lists
+from fullrecall.scorers.result import Method
+from fullrecall.table.distinct import DistinctRows
+from fullrecall.table.groups import IdRange
+from fullrecall.table.part import Part
+from fullrecall.table.verdicts import VerdictSums
+
+KEY = "fullrecall.statistics"
+"""The key of the statistics in a file's metadata."""
+
+_VERSION = 1
+
+_TYPES: dict[str, Any] = {"status": np.int8, "grade": np.float64, "size": np.float64, "steps": STEP}
+"""The types of columns of findings; others are `int32`."""
+
+
+class SampleSums(NamedTuple):
+    """Sums over rows that need their samples and results; see the methods of `Part`."""
+
+    unanswerable: int
+    empty: int
+    retrievals: Counter[Any]
+    verdicts: Sequence[VerdictSums | None]
+
+    @classmethod
+    def of(cls, part: Part, methods: Sequence[Method]) -> SampleSums:
+        """Return the sums over a part."""
+        verdicts = [part.verdicts(score) for score in range(len(methods))]
+        return cls(*part.unanswerable(), +part.retrievals(), verdicts)
+
+    @classmethod
+    def joined(cls, sums: Sequence[SampleSums]) -> SampleSums:
+        """Return the sums over all parts."""
+        unanswerable, empty, retrievals, verdicts = zip(*sums, strict=True)
+        return cls(
+            sum(unanswerable),
+            sum(empty),
+            sum(retrievals, Counter()),
+            [VerdictSums.joined(own) for own in zip(*verdicts, strict=True)],
+        )
+
+
+class Statistics(NamedTuple):
+    """The statistics of the rows of a file.
+
+    - `head`: the head of the report. `first`: the number of the first row, if all are numbered one
+      after another, else None.
+    - `ids`: their range, None if any repeats. `has_ties`: whether any sample names tied documents.
+    - `notes` and `distinct` have one item for each score.
+    """
+
+    head: str
+    rows: int
+    first: int | None
+    ids: IdRange | None
+    has_ties: bool
+    notes: Sequence[Counter[str]]
+    distinct: Sequence[DistinctRows | None]
+    sums: SampleSums
+
+    def to_json(self) -> str:
+        """Return the statistics as JSON that `read` reads, the same for equal ones."""
+        return json.dumps(
+            {
+                **self._asdict(),
+                "version": _VERSION,
+                "notes": [sorted(notes.items()) for notes in self.notes],
+                "distinct": list(map(_plain_distinct, self.distinct)),
+                "sums": {
+                    **self.sums._asdict(),
+                    "retrievals": sorted(self.sums.retrievals.items(), key=repr),
+                    "verdicts": [
+                        each and list(map(str, astuple(each))) for each in self.sums.verdicts
+                    ],
+                },
+            }
+        )
+
+    @classmethod
+    def read(cls, text: bytes, where: str) -> Statistics | None:
+        """Return saved statistics, None for those of another version; `ReportError` for others."""
+        with located(f"{where}: its statistics cannot be read"):
+            content = mapping(text)
+            if content.pop("version") != _VERSION:
+                return None
+            sums = content["sums"]
+            retrievals = Counter({_key(name): count for name, count in sums["retrievals"]})
+            verdicts = [own and _verdicts(own) for own in sums["verdicts"]]
+            read = {
+                "ids": None if content["ids"] is None else IdRange(*content["ids"]),
+                "notes": [Counter(dict(notes)) for notes in content["notes"]],
+                "distinct": list(map(_distinct, content["distinct"])),
+                "sums": SampleSums(sums["unanswerable"], sums["empty"], retrievals, verdicts),
+            }
+            return cls(**{**content, **read})
+
+
+def _key(name: Any) -> Any:
+    """Return a key of `Part.retrievals`: a text, or the names of lists and what is counted."""
+    return name if isinstance(name, str) else (tuple(name[0]), name[1])
+
+
+def _plain_verdicts(sums: VerdictSums | None) -> list[str] | None:
+    return None if sums is None else list(map(str, astuple(sums)))
+
+
+def _verdicts(sums: Iterable[str]) -> VerdictSums:
+    credit, unverified, *counts = sums
+    return VerdictSums(Fraction(credit), Fraction(unverified), *map(int, counts))
+
+
+def _plain_distinct(distinct: DistinctRows | None) -> dict[str, Any] | None:
+    """Return the columns that are not None, lists as their values and where each begins."""
+    if distinct is None:
+        return None
+    columns = distinct.columns
+    own = {name: getattr(columns, name) for name in _COLUMNS}
+    if columns.supports is not None:
+        own["supports"] = columns.supporting
+    plain: dict[str, Any] = {"counts": distinct.counts.tolist()}
+    for name, column in own.items():
+        if isinstance(column, Lists):
+            plain[name] = [column.values.tolist(), column.offsets.tolist()]
+        elif column is not None:
+            plain[name] = column.tolist()
+    return plain
+
+
+_COLUMNS = ("status", "retrieved", "first", "supports", "steps", "grade", "size", "ranks")
+
+
+def _distinct(plain: Mapping[str, Any] | None) -> DistinctRows | None:
+    if plain is None:
+        return None
+    own: dict[str, Any] = {}
+    for name in _COLUMNS:
+        kind = _TYPES.get(name, np.int32)
+        if name not in plain:
+            own[name] = None
+        elif name in ("first", "supports", "steps", "ranks"):
+            values, offsets = plain[name]
+            values = list(map(tuple, values)) if name == "steps" else values
+            own[name] = Lists(np.array(values, kind), np.array(offsets, np.int32))
+        else:
+            own[name] = np.array(plain[name], kind)
+    return DistinctRows(FoundColumns(**own), np.array(plain["counts"], np.int64))

@@ -1,0 +1,80 @@
+"""Rows with the same findings, counted once: enough for every measure that reads only columns."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from fullrecall.measures.found import FoundColumns
+from fullrecall.measures.lists import Integers, Lists
+
+_WIDEST = 64
+"""The most numbers of a row that are compared with those of other rows."""
+
+_FEWER = 16
+"""Rows are counted only where at most one of so many differs from all rows before it."""
+
+
+class DistinctRows(NamedTuple):
+    """One row for all rows with the same findings, and how many rows it is for."""
+
+    columns: FoundColumns
+    counts: Integers
+
+    @classmethod
+    def of(cls, columns: FoundColumns) -> DistinctRows | None:
+        """Return the distinct rows of columns; None where there are too many of them."""
+        numbers = _numbers(columns)
+        if numbers is None:
+            return None
+        factors = np.random.default_rng(0).integers(2**63, size=numbers.shape[1]) * 2 + 1
+        _, first, which, counts = np.unique(
+            numbers @ factors, return_index=True, return_inverse=True, return_counts=True
+        )
+        # Rows of one product may differ, if rarely.
+        is_few = len(first) * _FEWER <= len(numbers)
+        if not is_few or not np.array_equal(numbers[first][which], numbers):
+            return None
+        return cls(columns.selected(first), counts)
+
+
+def _numbers(columns: FoundColumns) -> Integers | None:
+    """Return all numbers of each row, -1 where a list is shorter; None for too many."""
+    own = [columns.status, columns.retrieved, columns.targets]
+    lists = _lists(columns)
+    widths = [int(each.counts.max(initial=0)) for each in lists]
+    if len(own) + sum(widths) > _WIDEST:
+        return None
+    numbers = np.full((len(columns), len(own) + sum(widths)), -1, np.int64)
+    for index, column in enumerate(own):
+        numbers[:, index] = column
+    start = len(own)
+    for each, width in zip(lists, widths, strict=True):
+        numbers[each.rows, start + each.nth - 1] = each.values
+        start += width
+    if len(lists) == 1:  # targets that differ in their positions only: in any order
+        numbers[:, len(own) :].sort(axis=1)
+    return numbers
+
+
+def _lists(columns: FoundColumns) -> list[Lists]:
+    """Return the whole numbers of each row beside its counts; floats by their bits."""
+    targets = columns.first.offsets
+    lists = [columns.first]
+    given = [weights for weights in (columns.grade, columns.size) if weights is not None]
+    lists += [Lists(weights.view(np.int64), targets) for weights in given]
+    if columns.supports is not None:
+        lists += _flat(columns.supporting, targets)
+    if columns.steps is not None:
+        values, offsets = columns.steps
+        lists += _flat(Lists(values["position"], offsets), targets)
+        lists.append(Lists(np.ascontiguousarray(values["credit"]).view(np.int64), offsets[targets]))
+    if columns.ranks is not None:
+        lists.append(columns.ranks)
+    return lists
+
+
+def _flat(lists: Lists, targets: Integers) -> list[Lists]:
+    """Return the lengths of lists of targets, and their values, as lists of rows."""
+    return [Lists(lists.counts, targets), Lists(lists.values, lists.offsets[targets])]

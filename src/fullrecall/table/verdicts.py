@@ -1,0 +1,79 @@
+"""Sums over judged results, exact, and so the same for any order of parts."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import astuple, dataclass
+from fractions import Fraction
+from typing import NamedTuple
+
+from fullrecall.scorers.result import Result, Status
+
+
+class Referred(NamedTuple):
+    """The targets that the second judge of a cascade decided, `of` all, and the cost."""
+
+    targets: int
+    of: int
+    calls: int
+    tokens: int
+
+
+@dataclass(frozen=True)
+class VerdictSums:
+    """The credit of all verdicts, that on unverified quotes, and what a second judge decided.
+
+    `calls` and `tokens` are those of the rows with a target that was referred to it.
+    """
+
+    credit: Fraction = Fraction(0)
+    unverified: Fraction = Fraction(0)
+    verdicts: int = 0
+    referred: int = 0
+    calls: int = 0
+    tokens: int = 0
+
+    @classmethod
+    def of(cls, results: Iterable[Result]) -> VerdictSums:
+        """Return the sums over the scored results that have verdicts."""
+        scored = [result for result in results if result.status is Status.SCORED]
+        verdicts = [each for result in scored for each in result.findings if each.verdict]
+        asked = [result.usage for result in scored if any(f.referred for f in result.findings)]
+        return cls(
+            _exact_sum(finding.credit_at() for finding in verdicts),
+            _exact_sum(finding.unverified for finding in verdicts),
+            len(verdicts),
+            sum(finding.referred for finding in verdicts),
+            sum(usage.calls for usage in asked),
+            sum(usage.prompt_tokens + usage.completion_tokens for usage in asked),
+        )
+
+    @classmethod
+    def joined(cls, sums: Iterable[VerdictSums | None]) -> VerdictSums | None:
+        """Return the sums over all parts; None where none has verdicts."""
+        known = [each for each in sums if each is not None]
+        return sum(known, cls()) if known else None
+
+    def __add__(self, other: VerdictSums) -> VerdictSums:
+        pairs = zip(astuple(self), astuple(other), strict=True)
+        return VerdictSums(*(own + more for own, more in pairs))
+
+    @property
+    def unverified_share(self) -> float | None:
+        """The share of the credit that rests on unverified quotes; None without credit."""
+        if not self.credit:
+            return None
+        return min(1.0, float(self.unverified) / float(self.credit))
+
+    @property
+    def cascade(self) -> Referred | None:
+        """The referred targets; None without any."""
+        if not self.referred:
+            return None
+        return Referred(self.referred, self.verdicts, self.calls, self.tokens)
+
+
+def _exact_sum(values: Iterable[float]) -> Fraction:
+    # As a float it is what `math.fsum` gives for all values together.
+    return sum((Fraction(value) * n for value, n in Counter(values).items()), Fraction(0))

@@ -1,0 +1,150 @@
+"""Statistics in files give the numbers of the rows, to the bit, without reading any row."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pyarrow.parquet as pq
+import pytest
+from tests.files.reports import made
+
+from fullrecall import Gate, IdRecall, Report, evaluate
+from fullrecall.errors import ReportError
+from fullrecall.files.reports import parquet
+from fullrecall.files.reports.arrow_rows import ArrowRows
+from fullrecall.measures import F1, Leak, Recall, nDCG
+from fullrecall.table import distinct
+from fullrecall.table.groups import IdRange, are_apart
+from fullrecall.table.table import Table
+
+MEASURES = (*made.MEASURES, F1 @ 5, nDCG(gain="exponential") @ 3, Recall(min_grade=2) @ 5)
+
+
+@pytest.fixture(autouse=True)
+def _small_files(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Files of 64 rows, whose findings are counted also where most of them differ."""
+    monkeypatch.setattr(parquet, "GROUP_ROWS", 64)
+    monkeypatch.setattr(distinct, "_FEWER", 0)
+
+
+def _report(seed: int) -> Report:
+    """Return a report of all kinds of rows: unscored, unjudged, forbidden ones among them."""
+    samples = made.samples(200, seed)
+    for number, sample in enumerate(samples):
+        sample["id"] = f"q{number}"
+        sample.pop("group", None)
+        if number % 11 == 0:
+            sample |= {"forbidden_ids": ["d99"], "answerable": number % 2 == 0}
+        if number % 13 == 0:
+            sample["judged"] = False
+            sample.pop("reference_context_ids", None)
+    return evaluate(samples, made.scorers(), progress=False)
+
+
+def _refuse(*_: object) -> Any:
+    raise AssertionError("a row was read")
+
+
+@pytest.mark.rooms
+@pytest.mark.parametrize("seed", [1, 2, 3])
+def test_the_numbers_are_those_of_the_rows(
+    seed: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Means, intervals, coverage, reasons and verdicts equal those of a report in memory."""
+    report = _report(seed)
+    report.save(tmp_path / "r.parquet")
+    opened = Report.open(tmp_path / "r.parquet")
+    assert len(opened.table.parts) == 4
+    whole = (Leak @ 5, *MEASURES)  # leaks are read from samples
+    assert opened.summary(*whole).to_dict() == report.summary(*whole).to_dict()
+    assert str(opened.summary(*whole)) == str(report.summary(*whole))
+    expected, limit = report.summary(*MEASURES), report.smallest_k(0.2, score="id_recall")
+    monkeypatch.setattr(ArrowRows, "columns", _refuse)
+    monkeypatch.setattr(ArrowRows, "column", _refuse)
+    summary = Report.open(tmp_path / "r.parquet").summary(*MEASURES)
+    for score, other in zip(summary, expected, strict=True):
+        assert score.to_dict() == other.to_dict()
+        assert [score[m].bounds for m in MEASURES] == [other[m].bounds for m in MEASURES]
+    monkeypatch.undo()
+    assert opened.smallest_k(0.2, score="id_recall") == limit
+
+
+def test_a_gate_and_a_length_read_no_row(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A gate's outcome and the number of rows follow from the statistics."""
+    samples = [
+        {"id": f"q{n}", "retrieved_ids": [f"d{n % 3}"], "expected_ids": ["d1"]} for n in range(200)
+    ]
+    report = evaluate(samples, IdRecall(), progress=False)
+    report.save(tmp_path / "r.parquet")
+    expected = Gate(Recall @ 1 >= 0.2).check(report)
+    monkeypatch.setattr(ArrowRows, "column", _refuse)
+    opened = Report.open(tmp_path / "r.parquet")
+    assert (len(opened), str(Gate(Recall @ 1 >= 0.2).check(opened))) == (200, str(expected))
+
+
+def test_many_different_rows_are_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where findings differ in most rows, a file has no counts of them, and its rows are read."""
+    monkeypatch.setattr(distinct, "_FEWER", 16)
+    report = _report(4)
+    report.save(tmp_path / "r.parquet")
+    opened = Report.open(tmp_path / "r.parquet")
+    assert [part.distinct(0) for part in opened.table.parts] == [None] * 4
+    assert opened.summary().to_dict() == report.summary().to_dict()
+
+
+def test_rows_that_another_program_changed_are_read(tmp_path: Path) -> None:
+    """Arrow keeps a file's metadata where it writes other rows: these statistics do not count."""
+    _report(5).save(tmp_path / "r.parquet")
+    part = tmp_path / "r.parquet" / "part-00000.parquet"
+    table = pq.read_table(part)
+    pq.write_table(table.take([0] * table.num_rows), part)
+    opened = Report.open(part)
+    assert opened.table.parts[0].distinct(0) is None
+    assert opened.summary()[0].scored in (0, table.num_rows)
+
+
+def test_statistics_that_do_not_follow(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """`load` compares the statistics with the rows."""
+    honest = parquet.statistics_of
+
+    def forged(*given: Any) -> Any:
+        return honest(*given)._replace(first=7)
+
+    monkeypatch.setattr(parquet, "statistics_of", forged)
+    _report(6).save(tmp_path / "r.parquet")
+    monkeypatch.undo()
+    with pytest.raises(ReportError, match="its statistics do not follow from its rows"):
+        Report.load(tmp_path / "r.parquet")
+
+
+def test_ids_repeated_in_another_part(tmp_path: Path) -> None:
+    """Samples with one ID share a group, also where their files are apart."""
+    samples = [
+        {"id": f"q{n % 150}", "retrieved_ids": ["d1"], "expected_ids": ["d1", f"d{n % 2}"]}
+        for n in range(200)
+    ]
+    report = evaluate(samples, IdRecall(), progress=False)
+    report.save(tmp_path / "r.parquet")
+    summary = Report.open(tmp_path / "r.parquet").summary()
+    assert summary.to_dict() == report.summary().to_dict()
+    assert summary[0].main.groups == 150
+
+
+def test_ranges_of_ids() -> None:
+    """Numbered IDs ascend by their length, then by their letters."""
+    assert are_apart([IdRange("q0", "q99", 9), IdRange("q100", "q200", 9), IdRange()])
+    assert not are_apart([IdRange("q0", "q99", 9), IdRange("q5", "q5", 1)])
+    assert not are_apart([IdRange("q0", "q1", 2), None])
+
+
+def test_rows_of_one_kind_are_counted() -> None:
+    """Rows with the same positions in any order are one; a row with another rank is another."""
+    samples = [
+        {"retrieved_ids": ["a", "b"], "expected_ids": list(expected)}
+        for expected in ("ab", "ba", "bx", "xb", "ax")
+    ]
+    table: Table = evaluate(samples, IdRecall(), progress=False).table
+    counted = distinct.DistinctRows.of(table.parts[0].columns(0))
+    assert counted is not None
+    assert sorted(counted.counts.tolist()) == [1, 2, 2]
