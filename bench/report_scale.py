@@ -47,8 +47,7 @@ if act == "evaluate":
         output = path.replace(".parquet", ".report.parquet")
         done = len(evaluate(read(path), IdRecall(), output=output, replace=True, progress=False))
 elif act != "import":
-    report, later = (Report.open(path.replace(".parquet", ".report.parquet"))
-                     for path in (before, after))
+    report = Report.open(before.replace(".parquet", ".report.parquet"))
     if act == "open":
         done = len(report)
     elif act == "summary":
@@ -59,6 +58,7 @@ elif act != "import":
         missed = report.missed(10)
         done = str((len(missed), missed[:100]))
     else:
+        later = Report.open(after.replace(".parquet", ".report.parquet"))
         done = str(compare(report, later, Recall @ 5))
 seconds = process_time() - start
 with open("/proc/self/status") as status:
