@@ -394,6 +394,6 @@ class TestServed(ServedMachine.TestCase):  # type: ignore[name-defined,misc]
         kinds = {"submit", "two_clients", "cancel", "kill", "restart", "lose", "drop", "new_job",
                  "evicted", "rolled back"}  # fmt: skip
         assert taken.keys() <= {*kinds, "too_early"}
-        assert taken.total() >= 0.8 * RUNS * STEPS, taken
+        assert taken.total() >= 0.7 * RUNS * STEPS, taken
         if RUNS >= 20:
-            assert min(taken[kind] for kind in kinds) >= RUNS / 10, taken
+            assert min(taken[kind] for kind in kinds) >= RUNS / 20, taken
