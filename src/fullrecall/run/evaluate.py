@@ -21,6 +21,7 @@ from fullrecall._util.counts import counted
 from fullrecall._util.dataframes import is_frame
 from fullrecall._util.ending import ending
 from fullrecall._util.parameters import check_choice
+from fullrecall._util.places import shown_path
 from fullrecall._util.warning import warn
 from fullrecall.errors import FullrecallError, InputError, Interrupted, ParameterError, ReportError
 from fullrecall.measures import Measure
@@ -311,19 +312,20 @@ def _unfinished(
         sample = next(asked, None)
         if sample is None or not _is_same_question(row.sample, sample, run):
             raise ReportError(
-                f"{options.output} has other samples, the first at position {position}: "
-                f"{files.way_out()}"
+                f"{shown_path(options.output)} has other samples, the first at position "
+                f"{position}: {files.way_out()}"
             )
     if run.retriever is not None and kept.stopped is None:
         # The retriever may have changed since, which the file cannot show.
         raise ReportError(
-            f"{options.output} is complete, and a retriever would be asked: {files.way_out()}"
+            f"{shown_path(options.output)} is complete, and a retriever would be asked: "
+            f"{files.way_out()}"
         )
     if run.retriever is not None and len(kept):
         anew = naming.parameter("replace", value=True)
         warn(
-            f"{options.output} keeps {counted(len(kept), 'row')} of an earlier run with their "
-            f"contexts; {anew} asks the retriever anew"
+            f"{shown_path(options.output)} keeps {counted(len(kept), 'row')} of an earlier run "
+            f"with their contexts; {anew} asks the retriever anew"
         )
     run.first = len(kept) + 1
     return kept.table, asked
