@@ -110,7 +110,7 @@ def test_memory_does_not_grow_with_the_file(
     file: Callable[..., Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Rows are let go once they are written: fifteen times the samples need no more memory."""
-    monkeypatch.setattr("fullrecall.run.chunks._LARGEST", 100)
+    monkeypatch.setattr("fullrecall._util.pieces._LARGEST", 100)
     monkeypatch.setattr("fullrecall.files.reports.parquet.GROUP_ROWS", 100)
     monkeypatch.setattr("fullrecall.files.reports.parquet.ParquetWriter.together", 100)
 

@@ -342,6 +342,6 @@ class TestReading:
             os.kill(os.getpid(), signal.SIGINT)
             pytest.fail("the run went on")
 
-        monkeypatch.setattr("fullrecall.run.chunks._of_mappings", pressed)
+        monkeypatch.setattr("fullrecall.scorers.id_samples.score_ids", pressed)
         with pytest.raises(Interrupted):
             evaluate([{"reference_context_ids": ["a"], "retrieved_context_ids": ["a"]}], IdRecall())

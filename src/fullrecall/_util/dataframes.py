@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias, cast, get_args
 
 from fullrecall._util.extras import imported, pandas
@@ -92,27 +92,63 @@ def eager(frame: Any) -> nw.DataFrame[Any]:
     return read.collect() if isinstance(read, nw.LazyFrame) else read
 
 
-def frame_rows(frame: Any, *, keep_errors: bool = False) -> Iterator[dict[Any, object]]:
-    """Yield the rows of a frame of any library, or of narwhals, as mappings, in order.
+class FrameRow(Mapping[Any, Any]):
+    """A row of some columns of a frame, which are not copied."""
 
-    Raises `InputError` for a cell that cannot be read; with `keep_errors` the error is its value.
+    __slots__ = ("columns", "index")
+
+    def __init__(self, columns: Mapping[Any, Sequence[Any]], index: int) -> None:
+        self.columns, self.index = columns, index
+
+    def __getitem__(self, name: Any) -> Any:
+        return self.columns[name][self.index]
+
+    def __iter__(self) -> Iterator[Any]:
+        return iter(self.columns)
+
+    def __len__(self) -> int:
+        return len(self.columns)
+
+
+def frame_rows(frame: Any) -> Iterator[FrameRow]:
+    """Yield the rows of a frame of any library, or of narwhals, in order.
+
+    Raises `InputError` for a cell that cannot be read.
+    """
+    for rows, columns, errors in frame_columns(frame):
+        for index in range(len(rows)):
+            if index in errors:
+                raise errors[index].at(line=rows[index])
+            yield FrameRow(columns, index)
+
+
+def frame_columns(
+    frame: Any, names: Sequence[str] | None = None
+) -> Iterator[tuple[range, dict[Any, list[Any]], dict[int, InputError]]]:
+    """Yield the numbers of some rows, their cells by columns, and the errors of unreadable cells.
+
+    `names` are the columns that are read; by default, all.
     """
     read = eager(frame)
-    maps = _map_columns(read)
-    # Not `rows()`: it builds every row before the first is scored.
-    for number, row in enumerate(read.iter_rows(named=True), start=1):
-        for column in maps:
-            pairs = row[column]
-            if pairs is None:
-                continue
-            row[column] = dict(pairs)
-            if len(row[column]) < len(pairs):  # as in JSON
-                problem = f"{column}: a key occurs twice in {shown(pairs)}: keep one"
-                error = InputError(problem, line=number, field=column)
-                if not keep_errors:
-                    raise error
-                row[column] = error
-        yield row
+    names = read.columns if names is None else names
+    maps = [name for name in _map_columns(read) if name in names]
+    # Not all at once, before the first row is scored.
+    for start in range(0, len(read), _TOGETHER):
+        part = read[start : start + _TOGETHER]
+        columns = {name: part[name].to_list() for name in names}
+        errors: dict[int, InputError] = {}
+        for name in maps:
+            pairs, columns[name] = columns[name], []
+            for index, cell in enumerate(pairs):
+                columns[name].append(None if cell is None else dict(cell))
+                if cell is not None and len(columns[name][-1]) < len(cell):  # as in JSON
+                    problem = f"{name}: a key occurs twice in {shown(cell)}: keep one"
+                    errors.setdefault(index, InputError(problem, field=name))
+        yield range(start + 1, start + 1 + len(part)), columns, errors
+
+
+_TOGETHER = 8_192
+"""Rows of a frame whose cells are read together."""
 
 
 def frame_of(

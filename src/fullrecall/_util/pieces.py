@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+import time
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import TypeVar
@@ -43,3 +44,39 @@ def watched(check: Callable[[], None]) -> Iterator[None]:
         yield
     finally:
         _CHECK.reset(token)
+
+
+_LARGEST = 8_192
+_SECONDS = 0.05
+"""The most samples in a chunk, and the most seconds of reading before they are scored.
+
+Each sample is visited several times: 8,192 stay in a processor's cache; with 16,384, each sample
+costs a quarter more.
+"""
+
+_OFTEN = 16
+"""Samples that are read between two checks of the clock."""
+
+
+def chunked(items: Iterable[T]) -> Iterator[Sequence[T]]:
+    """Yield the items in chunks; raise an exception of `items` after the items before it."""
+    # A list is read at once, so its chunks need no clock. A subclass may iterate in another way.
+    if type(items) is list:
+        for start in range(0, len(items), _LARGEST):
+            yield items[start : start + _LARGEST]
+        return
+    chunk: list[T] = []
+    began = time.monotonic()
+    try:
+        for item in items:
+            chunk.append(item)
+            is_late = len(chunk) % _OFTEN == 0 and time.monotonic() - began > _SECONDS
+            if is_late or len(chunk) >= _LARGEST:
+                yield chunk
+                chunk, began = [], time.monotonic()
+    except (Exception, KeyboardInterrupt):
+        if chunk:
+            yield chunk
+        raise
+    if chunk:
+        yield chunk

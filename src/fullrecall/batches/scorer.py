@@ -8,14 +8,14 @@ place, and `Report.open` reads them.
 from __future__ import annotations
 
 import secrets
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, field, fields
 from functools import cached_property
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from fullrecall._util.dataframes import frame_rows, is_missing
+from fullrecall._util.dataframes import FrameRow, frame_columns, is_missing
 from fullrecall._util.extras import pyarrow
 from fullrecall.batches.frame import batch_frame, beside, ddl, misspelled
 from fullrecall.errors import InputError, ParameterError
@@ -279,18 +279,20 @@ class BatchScorer:
         """Yield the samples; put the readable fields of a bad row into `bad`, with the reason."""
         ours = [name for name in frame.columns if name != self.position and self._is_ours(name)]
         plan = named_plan(ours, self._given)
-        for number, row in enumerate(frame_rows(frame, keep_errors=True)):
-            cells = {name: value for name, value in row.items() if name in ours}
-            if self.position is not None and positions[number] is None:
-                problem = f"{self.position} is missing: number each row"
-                bad[number] = self._left_of(cells, plan), problem
-                continue
-            try:
-                yield plan.sample({name: _readable(value) for name, value in cells.items()})
-            except InputError as error:
-                bad[number] = self._left_of(cells, plan), error.problem
+        for rows, columns, errors in frame_columns(frame, ours):
+            if self.position is not None:
+                missing = InputError(f"{self.position} is missing: number each row")
+                errors |= {n: missing for n, at in enumerate(rows) if positions[at - 1] is None}
+            for index, number in enumerate(rows):
+                cells = FrameRow(columns, index)
+                try:
+                    if index in errors:
+                        raise errors[index]
+                    yield plan.sample({name: without_gaps(cell) for name, cell in cells.items()})
+                except InputError as error:
+                    bad[number - 1] = self._left_of(cells, plan), error.problem
 
-    def _left_of(self, cells: dict[Any, Any], plan: ReadPlan) -> Sample:
+    def _left_of(self, cells: Mapping[Any, Any], plan: ReadPlan) -> Sample:
         """Return the ID, question and group of a row that is not a sample, if they are texts."""
         values = {
             name: path_of(plan.fields[name]).value(cells) for name in _LEFT if name in plan.fields
@@ -299,13 +301,6 @@ class BatchScorer:
             name: str(value) for name, value in values.items() if isinstance(value, (str, int))
         }
         return Sample(**texts)
-
-
-def _readable(value: object) -> object:
-    """Return a cell without keys that its row never had; raise the error of an unreadable cell."""
-    if isinstance(value, InputError):
-        raise value
-    return without_gaps(value)
 
 
 _LEFT = ("id", "user_input", "group")

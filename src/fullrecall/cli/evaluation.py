@@ -44,7 +44,7 @@ from fullrecall.stats.summary import summary_sheet
 if TYPE_CHECKING:
     from rich.console import RenderableType
 
-    from fullrecall.files.reading import FileSamples
+    from fullrecall.files.rows import FileSamples
     from fullrecall.files.traces import Joined
     from fullrecall.samples.sample import Sample
 

@@ -16,7 +16,7 @@ from fullrecall.errors import InputError
 from fullrecall.samples.sample import Sample
 
 if TYPE_CHECKING:
-    from fullrecall.files.reading import FileSamples
+    from fullrecall.files.rows import FileSamples
     from fullrecall.files.traces import Joined
 
 reading_option = partial(Option, rich_help_panel="Reading the file")

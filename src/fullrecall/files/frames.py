@@ -10,7 +10,7 @@ from fullrecall._util.dataframes import frame_rows, is_flat, is_frame, plain_val
 from fullrecall._util.values import shown
 from fullrecall.errors import InputError
 from fullrecall.files.plans import Given
-from fullrecall.files.rows import PlannedRows, Rename
+from fullrecall.files.rows import Chunk, FileSamples, PlannedRows, Rename, T
 from fullrecall.samples.hits import IdKey
 from fullrecall.samples.sample import Sample
 
@@ -21,7 +21,7 @@ def from_rows(
     fields: Mapping[str, str | None] | None = None,
     rename: Rename | None = None,
     id_key: IdKey | None = None,
-) -> Iterator[Sample]:
+) -> FileSamples:
     """Return the samples of any iterable of rows, one at a time.
 
     `rows` is a list (or generator) of mappings or of `Sample`s, a data frame or table of any
@@ -34,11 +34,15 @@ def from_rows(
     cell = without_gaps if _is_hugging_face(rows) or framed else plain_value
     given = Given.of(None, fields, rename)
     planned = PlannedRows(given, id_key=id_key, cell=cell, file="rows", is_table=framed)
-    samples = planned.samples(enumerate(rows_of(rows), start=1))
-    return _explained(samples) if type(rows).__module__.startswith("dask.") else samples
+    numbered = enumerate(rows_of(rows), start=1)
+    samples: Iterator[Sample] = planned.samples(numbered)
+    chunks: Iterator[Chunk] = planned.chunks(numbered)
+    if type(rows).__module__.startswith("dask."):
+        samples, chunks = _explained(samples), _explained(chunks)
+    return FileSamples(samples, planned, chunks)
 
 
-def _explained(samples: Iterator[Sample]) -> Iterator[Sample]:
+def _explained(samples: Iterator[T]) -> Iterator[T]:
     """Yield the samples of a Dask frame; explain in the error why its lists are texts."""
     try:
         yield from samples

@@ -175,7 +175,7 @@ class ReadPlan:
                 metadata |= history
             else:
                 cells[field] = cell_of(field, path.text, value)
-        cells["metadata"] = self._metadata(row, cells.get("metadata"), metadata)
+        cells["metadata"] = self.metadata_of(row, cells.get("metadata"), metadata)
         contexts = cells.get("retrieved_contexts")
         if isinstance(contexts, (list, tuple)) and (id_key is not None or _are_hits(contexts)):
             cells["retrieved_contexts"] = contexts_of(contexts, id_key=id_key)
@@ -193,7 +193,7 @@ class ReadPlan:
         is_joined = isinstance(path.template, tuple) and field in ID_FIELDS
         return [value] if is_joined and not isinstance(value, list) else value
 
-    def _metadata(
+    def metadata_of(
         self, row: RawRow, own: Any, named: Mapping[str, Any]
     ) -> Mapping[str, Any] | None:
         """Return the metadata of a row: its own, the columns that no field takes, named values."""

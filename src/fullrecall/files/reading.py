@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Generator, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from collections.abc import Set as AbstractSet
 from contextlib import closing
 from itertools import chain
@@ -12,12 +12,13 @@ from typing import TYPE_CHECKING, Any
 from fullrecall._util.naming import parameter
 from fullrecall._util.parameters import as_path
 from fullrecall._util.places import Place, address_of, shown_path
+from fullrecall._util.pieces import chunked
 from fullrecall.errors import InputError, ParameterError
 from fullrecall.files.containers import KINDS, FileRows, kind_of, rows_of_file
 from fullrecall.files.frames import without_gaps
 from fullrecall.files.plans import Given, ReadPlan
 from fullrecall.files.reports.signature import is_report
-from fullrecall.files.rows import PlannedRows, Rename, in_file
+from fullrecall.files.rows import FileSamples, PlannedRows, Rename, in_file
 from fullrecall.files.text_files import STANDARD_INPUT, FilePath, existing_file
 from fullrecall.observe.sources import is_span_row
 from fullrecall.samples.hits import IdKey
@@ -25,29 +26,6 @@ from fullrecall.samples.sample import Sample
 
 if TYPE_CHECKING:
     from fullrecall.observe.reading import ToolDocuments
-
-
-class FileSamples(Iterator[Sample]):
-    """The samples of a file, one at a time; `plan` says how its columns are read.
-
-    `plan` is None before the first sample, and for files without columns, such as traces.
-    """
-
-    def __init__(self, samples: Iterator[Sample], planned: PlannedRows | None = None) -> None:
-        self._samples, self._planned = samples, planned
-
-    def __next__(self) -> Sample:
-        return next(self._samples)
-
-    def close(self) -> None:
-        """Close the file."""
-        if isinstance(self._samples, Generator):
-            self._samples.close()
-
-    @property
-    def plan(self) -> ReadPlan | None:
-        """The plan of the file's columns."""
-        return None if self._planned is None else self._planned.plan
 
 
 def read(
@@ -115,7 +93,11 @@ def read(
         return FileSamples(row.sample for row in open_report(name, Evaluation))
     name, opened, planned = _opened(path, format, given, id_key)
     tools = {"other_tools": other_tools, "tool_documents": tool_documents}
-    return FileSamples(in_file(name, _samples(opened, given, planned, id_key, tools)), planned)
+    samples, chunks = (
+        in_file(name, _samples(opened, given, planned, id_key, tools, together=together))
+        for together in (False, True)
+    )
+    return FileSamples(samples, planned, chunks)
 
 
 def plan_of(
@@ -200,8 +182,10 @@ def _samples(
     planned: PlannedRows,
     id_key: IdKey | None,
     tools: Mapping[str, Any],
-) -> Iterator[Sample]:
-    """Yield the samples of rows, or of spans."""
+    *,
+    together: bool,
+) -> Iterator[Any]:
+    """Yield the samples of rows, or of spans; `together`: many at a time."""
     with closing(rows):
         first = next(rows, None)
         if first is None:
@@ -212,8 +196,9 @@ def _samples(
             from fullrecall.observe.trace import TraceReading
 
             reading = TraceReading(id_key=id_key, **tools)
-            yield from samples_of_spans(chain([first], rows), reading)
+            samples = samples_of_spans(chain([first], rows), reading)
+            yield from chunked(samples) if together else samples
             return
         for option in filter(tools.get, tools):
             raise ParameterError(f"{parameter(option)} is for traces, and this file holds samples")
-        yield from planned.samples(chain([first], rows))
+        yield from (planned.chunks if together else planned.samples)(chain([first], rows))

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import chain
-from typing import Any, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
-from fullrecall._util.pieces import pause
 from fullrecall._util.places import shown_path
+from fullrecall._util.dataframes import FrameRow
+from fullrecall._util.pieces import chunked, pause
 from fullrecall._util.values import shown
 from fullrecall.errors import InputError
 from fullrecall.files.cells import TRUTHS
@@ -28,10 +29,15 @@ from fullrecall.files.plans import (
 )
 from fullrecall.files.row_paths import NumberedRows, RowNumber, records_of, rows_in, spread_rows
 from fullrecall.samples.hits import IdKey, check_id_key
-from fullrecall.samples.identifiers import is_texts
-from fullrecall.samples.sample import ID_FIELDS, Sample
+from fullrecall.samples.sample import Sample
+
+if TYPE_CHECKING:
+    from fullrecall.scorers.id_samples import ScoredIds
 
 T = TypeVar("T")
+
+Chunk: TypeAlias = "Sequence[Sample] | ScoredIds"
+"""The samples of many rows, scored where they have only IDs."""
 
 Rename: TypeAlias = Mapping[str, str | None]
 """The user's column with the field that it holds; None leaves the column out."""
@@ -73,8 +79,6 @@ class PlannedRows:
         """The plan of the first rows; None before they were read."""
         self._given, self._id_key, self._cell, self._file = given, id_key, cell, file
         self._plans: dict[frozenset[str], ReadPlan] = {}
-        self._fields_of_ids: dict[tuple[str, ...], list[str]] = {}
-        """The fields of columns, for rows with only IDs, a question, and a group."""
         self._columns: dict[str, None] = {}
         self._unmet = dict(given.fields)
         self._is_table = is_table
@@ -85,15 +89,48 @@ class PlannedRows:
         A user's path that no row has is an error: before the first sample if there are only the
         first rows, else at the end.
         """
+        return each_row(self._rows_of(records), self.sample)
+
+    def chunks(self, records: NumberedRows) -> Iterator[Chunk]:
+        """Yield the samples of many rows at a time, or their scores by ID where they have only IDs.
+
+        Errors are those of `samples`, raised after all rows before.
+        """
+        for chunk in chunked(self._rows_of(records)):
+            scored = self.scored([row for _, row in chunk])
+            if scored is not None:
+                yield scored
+            else:
+                yield from chunked(each_row(chunk, self.sample))
+
+    def scored(self, rows: Sequence[Any]) -> ScoredIds | None:
+        """Return the scores of rows that have only IDs, in columns; None for other rows."""
+        kinds = set(map(type, rows))
+        if kinds not in ({dict}, {FrameRow}):
+            return None
+        # All rows of a frame have the same columns.
+        firsts = {tuple(row): row for row in (rows[:1] if kinds == {FrameRow} else reversed(rows))}
+        try:
+            plan, *others = [self._plan_of(self._values(row)) for row in firsts.values()]
+        except InputError:  # raised again for its row
+            return None
+        if any(other is not plan for other in others):
+            return None
+        from fullrecall.files.id_rows import scored_rows
+
+        return scored_rows(rows, plan, dict.fromkeys(chain(*firsts)), self._cell)
+
+    def _rows_of(self, records: NumberedRows) -> Iterator[tuple[RowNumber, object]]:
+        """Yield each row with its number, once the plan of the first rows is made."""
         rows, head, stopped, is_all = self._begun(records)
         self._look([row for _, row in head])
         if head and (is_all or self._is_table):
             self._check_met()
-        has_samples = False
-        for sample in each_row(chain(head, _raised(stopped), rows), self.sample):
-            yield sample
-            has_samples = True
-        if has_samples:
+        has_rows = False
+        for row in chain(head, _raised(stopped), rows):
+            yield row
+            has_rows = True
+        if has_rows:
             self._check_met()
 
     def planned(self, records: NumberedRows) -> tuple[ReadPlan, Sequence[RawRow]]:
@@ -113,19 +150,8 @@ class PlannedRows:
         """Return the sample of a row by the plan of its columns."""
         if isinstance(row, Sample):
             return row
-        if type(row) is dict:
-            fields = self._fields_of_ids.get(tuple(row))
-            if fields is not None and all(map(_is_plain, fields, row.values())):
-                return Sample(**dict(zip(fields, row.values(), strict=True)))
         values = self._values(row)
-        plan = self._plan_of(values)
-        columns = tuple(values)
-        if columns not in self._fields_of_ids and self._id_key is None and plan.format is None:
-            fields = [FIELDS.get(column, "") for column in columns]
-            is_named = [*map(plan.fields.get, fields)] == [*columns]
-            if is_named and ID_FIELDS.issuperset(fields):
-                self._fields_of_ids[columns] = fields
-        return plan.sample(values, self._id_key)
+        return self._plan_of(values).sample(values, self._id_key)
 
     def _begun(
         self, records: NumberedRows
@@ -206,19 +232,6 @@ class PlannedRows:
     _rows: str | None = None
     _judged: JudgmentTable | None = None
     _planned: frozenset[str] = frozenset()
-
-
-def _is_plain(field: str, value: object) -> bool:
-    """Return whether a cell is what `Sample` takes, a text or a list of texts, as it is."""
-    if value is None or type(value) is str:
-        return value is None or field in _TEXT_FIELDS
-    if type(value) is not list or field in _TEXT_FIELDS or not is_texts(value):
-        return False
-    text = "\n".join(value)
-    return "; " not in text and " | " not in text  # several IDs in one
-
-
-_TEXT_FIELDS = frozenset({"id", "user_input", "group"})
 
 
 def _reaches(row: RawRow, name: str, text: str) -> bool:
@@ -320,6 +333,45 @@ def each_row(rows: NumberedRows, convert: Callable[[Any], T]) -> Iterator[T]:
     finally:
         if isinstance(rows, Generator):  # a caller that keeps the error does not keep the file open
             rows.close()
+
+
+class FileSamples(Iterator[Sample]):
+    """The samples of rows, one at a time; `plan` says how their columns are read.
+
+    `plan` is None before the first sample, and for files without columns, such as traces.
+    """
+
+    def __init__(
+        self,
+        samples: Iterator[Sample],
+        planned: PlannedRows | None = None,
+        chunks: Iterator[Chunk] | None = None,
+    ) -> None:
+        """Take an iterator over samples, and one over the same samples, many at a time."""
+        self._samples, self._planned, self._chunks = samples, planned, chunks
+
+    def __next__(self) -> Sample:
+        self._chunks = None
+        return next(self._samples)
+
+    def chunks(self) -> Iterator[Chunk]:
+        """Return an iterator over the samples that are left, many at a time."""
+        if self._chunks is None:
+            return chunked(self._samples)
+        chunks, self._chunks = self._chunks, None
+        each: Iterator[Any] = (getattr(chunk, "samples", chunk) for chunk in chunks)
+        self._samples = chain.from_iterable(each)
+        return chunks
+
+    def close(self) -> None:
+        """Close the file."""
+        if isinstance(self._samples, Generator):
+            self._samples.close()
+
+    @property
+    def plan(self) -> ReadPlan | None:
+        """The plan of the file's columns."""
+        return None if self._planned is None else self._planned.plan
 
 
 def in_file(path: str, contents: Iterable[T], kind: str = "samples") -> Iterator[T]:

@@ -22,6 +22,7 @@ from fullrecall._util.dataframes import is_frame
 from fullrecall._util.ending import ending
 from fullrecall._util.parameters import check_choice
 from fullrecall._util.places import shown_path
+from fullrecall._util.pieces import chunked
 from fullrecall._util.warning import warn
 from fullrecall.errors import FullrecallError, InputError, Interrupted, ParameterError, ReportError
 from fullrecall.measures import Measure
@@ -41,7 +42,7 @@ if TYPE_CHECKING:
 
     from fullrecall.files.documents import DocumentsLike
     from fullrecall.files.reports.row_writer import RowWriter
-    from fullrecall.files.rows import PlannedRows
+    from fullrecall.files.rows import FileSamples
     from fullrecall.run.progress import Meter
     from fullrecall.run.retrievers import RetrieverLike
     from fullrecall.run.work import Run
@@ -144,18 +145,17 @@ def corpus_index(corpus: CorpusLike | None, samples: object = None) -> CorpusInd
 
 def _score_chunks(samples: Iterable[SampleLike], run: Run, scored: _Scored[AnyEvaluation]) -> None:
     """Score samples many at a time; every sample that was read has a row, even on an error."""
-    from fullrecall.run.chunks import chunks, part_of
+    from fullrecall.run.chunks import ItemReader, part_of
 
-    as_sample = ItemReader(run.scorers)
-    for chunk in chunks(samples if type(samples) is list else _items(samples), run.interruption):
+    read = ItemReader(run.scorers)
+    for chunk in _chunks(samples, run):
         first = scored.count + 1
         try:
             with run.interruption.at_once():  # one row may take long
-                part = part_of(chunk, first, run.scorers, as_sample)
+                part = part_of(chunk, first, run.scorers, read)
         except InputError as error:
-            if error.line is not None and error.line > first:
-                read = chunk[: error.line - first]
-                scored.add_part(part_of(read, first, run.scorers, as_sample))
+            if error.line is not None and error.line > first:  # one of a list
+                scored.add_part(part_of(chunk[: error.line - first], first, run.scorers, read))
             raise
         scored.add_part(part)
         if run.interruption.is_asked:
@@ -350,9 +350,21 @@ _ASKED = (
 
 def as_samples(samples: Iterable[SampleLike], scorers: Sequence[Scorer] = ()) -> Generator[Sample]:
     """Yield the items of `samples` as `Sample`s; `InputError` names the first other item."""
+    from fullrecall.run.chunks import ItemReader
+
     as_sample = ItemReader(scorers)
     for position, item in enumerate(_items(samples), start=1):
         yield as_sample(item, position)
+
+
+def _chunks(samples: Iterable[SampleLike], run: Run) -> Iterator[Any]:
+    """Return samples many at a time, those of files and frames in columns where they allow it."""
+    from fullrecall.files.rows import FileSamples
+
+    rows = _rows_as_samples(samples) if is_frame(samples) else samples
+    if isinstance(rows, FileSamples):
+        return run.interruption.reading(rows.chunks())
+    return chunked(rows if type(rows) is list else run.interruption.reading(_items(rows)))
 
 
 def _items(samples: Iterable[SampleLike]) -> Iterator[SampleLike]:
@@ -370,49 +382,10 @@ def _items(samples: Iterable[SampleLike]) -> Iterator[SampleLike]:
     yield from samples
 
 
-def _rows_as_samples(rows: Any, id_key: IdKey | None = None) -> Iterator[Sample]:
+def _rows_as_samples(rows: Any, id_key: IdKey | None = None) -> FileSamples:
     from fullrecall.files.frames import from_rows
 
     return from_rows(rows, id_key=id_key)
-
-
-class ItemReader:
-    """Reads each item of an evaluation as a sample; mappings by one plan of their columns.
-
-    If the scorers need a single label, an ambiguous column is read as that label.
-    """
-
-    def __init__(self, scorers: Sequence[Scorer] = ()) -> None:
-        needed = {tuple(getattr(scorer, "labels", ())) for scorer in scorers}
-        labels = needed.pop() if len(needed) == 1 else ()
-        self._sought = labels[0] if len(labels) == 1 else None
-        self._planned: PlannedRows | None = None
-
-    def __call__(self, item: object, position: int) -> Sample:
-        """Return an item as a `Sample`; raise `InputError` with its position if it is not one."""
-        if isinstance(item, Sample):
-            return item
-        if type(item) is dict or isinstance(item, Mapping):
-            try:
-                return self._rows.sample(item)
-            except InputError as error:
-                raise error.at(line=position) from None
-        raise InputError(
-            f"expected a Sample or a mapping, got {type(item).__name__} (fullrecall.read.from_rows "
-            "takes data frames and the data sets of other tools)",
-            line=position,
-        )
-
-    @property
-    def _rows(self) -> PlannedRows:
-        if self._planned is None:
-            from fullrecall._util.dataframes import plain_value
-            from fullrecall.files.plans import Given
-            from fullrecall.files.rows import PlannedRows
-
-            given = Given(sought=self._sought)
-            self._planned = PlannedRows(given, cell=plain_value, file="samples")
-        return self._planned
 
 
 def check_scorers(scorers: Sequence[Scorer] | Scorer) -> Sequence[Scorer]:

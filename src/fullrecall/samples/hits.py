@@ -277,7 +277,7 @@ def _rows(result: Any) -> Iterable[object] | None:
     if isinstance(result, Mapping) and is_list(result.get("ids")):
         return _columns(result)
     if is_frame(result):
-        return frame_rows(result)
+        return map(dict, frame_rows(result))
     if hasattr(result, "fetchall") and result.description is None:
         raise InputError("expected the rows of a query, got a cursor that has selected nothing")
     return _listed(result)

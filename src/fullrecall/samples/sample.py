@@ -29,7 +29,6 @@ __all__ = [
     "Sample",
     "SampleLike",
     "SingleIds",
-    "has_only_ids",
 ]
 
 
@@ -333,17 +332,11 @@ def _in_both(name: str, field: str) -> InputError:
     return InputError(problem, field=field)
 
 
-ID_FIELDS = frozenset(
-    {"id", "user_input", "group", "retrieved_context_ids", "reference_context_ids"}
-)
+_ONLY_IDS = frozenset(
+    {"id", "user_input", "group", "retrieved_context_ids", "reference_context_ids", "single_ids",
+     "metadata"}
+)  # fmt: skip
 """The fields of a sample that has only its IDs, a question, and a group."""
-
-_ONLY_IDS = ID_FIELDS | {"single_ids", "metadata"}
-
-
-def has_only_ids(sample: Sample) -> bool:
-    """Return whether a sample has only its IDs, a question, and a group."""
-    return vars(sample).keys() <= _ONLY_IDS and not sample.metadata
 
 
 def _identified(contexts: tuple[Context, ...], ids: tuple[str | None, ...]) -> tuple[Context, ...]:

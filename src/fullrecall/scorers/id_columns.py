@@ -2,17 +2,68 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from itertools import chain
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from fullrecall.measures.found import SCORED, UNDEFINED, FoundColumns
-from fullrecall.measures.lists import Floats, Lists, narrow, offsets_of
+from fullrecall.measures.lists import Floats, Integers, Lists, narrow, offsets_of
+from fullrecall.samples.references import Reference, SingleIds
+from fullrecall.scorers.result import Result, Status
 from fullrecall.scorers.scorer import first_positions
 
 _FEW = 400
 """Pairs of a retrieved and a reference ID in a row: with more, a dictionary is faster."""
+
+CODES = {status: code for code, status in enumerate(Status)}
+
+
+class IdTargets(NamedTuple):
+    """The reference IDs of rows, those of each reference one after another.
+
+    `grades` has one of each reference, `sizes` the number of its alternatives; None: all are 1.
+    """
+
+    ids: Sequence[Sequence[str]]
+    grades: Floats | None = None
+    sizes: Integers | None = None
+
+    @classmethod
+    def of(cls, rows: Sequence[SingleIds | tuple[Reference, ...]]) -> IdTargets:
+        """Return the IDs of rows of references."""
+        single = [row for row in rows if type(row) is SingleIds]
+        if len(single) == len(rows):
+            grades = None
+            if any(row.grades is not None for row in single):
+                each = (row.grades or [1.0] * len(row.ids) for row in single)
+                grades = np.fromiter(chain.from_iterable(each), np.float64)
+            return cls([row.ids for row in single], grades)
+        references = list(map(listed, rows))
+        every = list(chain.from_iterable(references))
+        return cls(
+            [[name for any_of, _ in row for name in any_of] for row in references],
+            np.fromiter((grade for _, grade in every), np.float64),
+            np.fromiter((len(any_of) for any_of, _ in every), np.int32),
+        )
+
+
+def listed(references: SingleIds | tuple[Reference, ...]) -> tuple[Reference, ...]:
+    """Return references one by one."""
+    return references.references if isinstance(references, SingleIds) else references
+
+
+def columns_of(results: Sequence[Result]) -> FoundColumns:
+    """Return the columns of results made one by one; only scored rows have targets."""
+    return FoundColumns.of(
+        [result.findings if result.status is Status.SCORED else () for result in results],
+        [result.retrieved for result in results],
+        [result.ranks for result in results],
+        [CODES[result.status] for result in results],
+    )
 
 
 def distinct(references: Sequence[Sequence[str]]) -> Sequence[Sequence[str]]:
@@ -23,28 +74,47 @@ def distinct(references: Sequence[Sequence[str]]) -> Sequence[Sequence[str]]:
     ]
 
 
-def score_ids(
-    retrieved: Sequence[Sequence[str]],
-    references: Sequence[Sequence[str]],
-    grades: Floats | None = None,
-) -> FoundColumns:
+def score_ids(retrieved: Sequence[Sequence[str | None]], references: IdTargets) -> FoundColumns:
     """Return the results of `IdRecall` as columns: references' positions and rows' statuses.
 
-    References must be distinct within a row, and no ID blank. `grades` has one grade for each
-    reference of all rows; only references with a grade above 0 count.
+    References must be distinct within a row, and no ID blank. Only references with a grade above 0
+    count.
     """
-    positions = Lists(first_ranks(retrieved, references), offsets_of(map(len, references)))
+    ids, grades, sizes = references
+    first, offsets, supports = first_ranks(retrieved, ids), offsets_of(map(len, ids)), None
+    if sizes is not None:
+        found = Lists(first, offsets_of(sizes))
+        offsets = narrow(np.searchsorted(found.offsets, offsets))
+        found = found.kept(found.values > 0)
+        supports = Lists(found.values[np.lexsort((found.values, found.rows))], found.offsets)
+        is_found, first = supports.counts > 0, np.zeros(len(sizes), np.int32)
+        first[is_found] = supports.values[supports.offsets[:-1][is_found]]
+    positions = Lists(first, offsets)
     if grades is not None:
         relevant = grades > 0
         positions, grades = positions.kept(relevant), grades[relevant]
+        supports = supports and supports.selected(np.flatnonzero(relevant))
         grades = None if (grades == 1.0).all() else grades
+    if supports is not None and (supports.counts <= 1).all():
+        supports = None
     lengths = np.fromiter(map(len, retrieved), np.int64, len(retrieved))
     status = np.where(positions.counts > 0, SCORED, UNDEFINED).astype(np.int8)
-    return FoundColumns(status, narrow(lengths), positions, grade=grades)
+    return FoundColumns(status, narrow(lengths), positions, supports, grade=grades)
+
+
+def with_results(columns: FoundColumns, odd: Mapping[int, Result]) -> FoundColumns:
+    """Return columns with the results of some rows, made one by one, in place of theirs."""
+    if not odd:
+        return columns
+    others = np.setdiff1d(np.arange(len(columns)), list(odd))
+    joined = FoundColumns.joined([columns.selected(others), columns_of(list(odd.values()))])
+    ordered = joined.selected(np.argsort([*others, *odd]))
+    # Not looked up later: functions do not pickle.
+    return replace(ordered, supports=None if ordered.supports is None else ordered.supporting)
 
 
 def first_ranks(
-    retrieved: Sequence[Sequence[str]], references: Sequence[Sequence[str]]
+    retrieved: Sequence[Sequence[str | None]], references: Sequence[Sequence[str]]
 ) -> NDArray[np.int32]:
     """Return the 1-based position of each reference among its row's retrieved IDs, or 0."""
     longest = max(map(len, retrieved), default=0) * max(map(len, references), default=0)
@@ -56,5 +126,9 @@ def first_ranks(
     else:
         positions = []
         for row, names in pairs:
-            positions += first_positions(row, names)
+            found = first_positions(row, names)
+            if len(found) < len(names):  # alternatives of several references
+                position_of = dict(zip(dict.fromkeys(names), found, strict=True))
+                found = [position_of[name] for name in names]
+            positions += found
     return np.array(positions, np.int32)

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import chain
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import ClassVar
 
 from fullrecall._util.pieces import paused
 from fullrecall.measures import CutBudget, Measure
@@ -23,9 +22,6 @@ from fullrecall.scorers.scorer import (
     require,
     require_retrieval,
 )
-
-if TYPE_CHECKING:
-    from fullrecall.measures.found import FoundColumns
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -115,25 +111,3 @@ def _missing_ids_note(ids: Sequence[str | None]) -> str:
             "field with id_key="
         )
     return f"{without} of {len(ids)} retrieved contexts have no ID"
-
-
-def id_columns(samples: Sequence[Sample]) -> FoundColumns | None:
-    """Return the results of `IdRecall` as columns; None if any row needs the scorer itself."""
-    import numpy as np
-
-    from fullrecall.scorers.id_columns import score_ids
-
-    # A record may hold a failed call or several lists: only the scorer reads it.
-    if any(each.retrieval is not None or each.answerable is False for each in samples):
-        return None
-    retrieved: list[Any] = [sample.retrieved_context_ids for sample in samples]
-    single = [names for sample in samples if (names := sample.single_ids) is not None]
-    # A context without an ID has a note, which no column has.
-    if None in retrieved or len(single) < len(samples) or not all(map(all, retrieved)):
-        return None
-    grades = None
-    if any(names.grades is not None for names in single):
-        grades = np.fromiter(
-            chain.from_iterable(w.grades or [1.0] * len(w.ids) for w in single), np.float64
-        )
-    return score_ids(retrieved, [names.ids for names in single], grades)

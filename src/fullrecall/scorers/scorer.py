@@ -261,7 +261,7 @@ def first_ranks(values: Iterable[T]) -> dict[T, int]:
     return rank_of
 
 
-def first_positions(row: Sequence[str | None], names: Iterable[str]) -> Iterable[int]:
+def first_positions(row: Sequence[str | None], names: Iterable[str]) -> Collection[int]:
     """Return the 1-based position of each distinct name's first occurrence in a row, or 0."""
     position_of: dict[str | None, int] = dict.fromkeys(names, 0)
     # Most of a row is not looked for, and is passed over without a step of Python. The iterator

@@ -5,9 +5,9 @@ from __future__ import annotations
 import json
 from abc import ABC, abstractmethod
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from itertools import chain
 from typing import TYPE_CHECKING, Any, TypeAlias
@@ -21,7 +21,8 @@ from fullrecall.measures.found import SCORED, UNSCORED, FoundColumns
 from fullrecall.measures.lists import Integers, count_sums, offsets_of
 from fullrecall.measures.of_samples import Forbidden, SampleColumns
 from fullrecall.samples.calls import failures
-from fullrecall.samples.sample import ID_FIELDS, Sample
+from fullrecall.samples.sample import Sample
+from fullrecall.scorers.id_columns import columns_of
 from fullrecall.scorers.id_samples import IdSamples
 from fullrecall.scorers.result import Method, Result, Status
 from fullrecall.scorers.scorer import NO_REFERENCES
@@ -35,35 +36,21 @@ if TYPE_CHECKING:
 TIED = "fullrecall.tied_ranks"
 """The key of a sample's metadata that has the first and the last rank of each tie in its run."""
 
-CODES = {status: code for code, status in enumerate(Status)}
-
-
-def columns_of(results: Sequence[Result]) -> FoundColumns:
-    """Return the columns of results made one by one; only scored rows have targets."""
-    return FoundColumns.of(
-        [result.findings if result.status is Status.SCORED else () for result in results],
-        [result.retrieved for result in results],
-        [result.ranks for result in results],
-        [CODES[result.status] for result in results],
-    )
-
 
 @dataclass(frozen=True)
 class ColumnResults:
-    """Results that follow from their columns, the reference IDs, and a note for each row.
+    """Results that follow from their columns, the reference IDs, and the notes of some rows.
 
-    `notes`: None if only rows without a target have a note, which says so.
+    Other rows without a target have a note that says so.
     """
 
     method: Method
-    notes: Sequence[str] | None = None
+    notes: Mapping[int, str] = field(default_factory=dict)
 
     def result(self, sample: Sample, columns: FoundColumns, row: int) -> Result:
         """Return the result of a row."""
         is_scored = columns.status[row] == SCORED
-        note = "" if is_scored else NO_REFERENCES
-        if self.notes is not None:
-            note = self.notes[row]
+        note = self.notes.get(row, "" if is_scored else NO_REFERENCES)
         if is_scored:
             return result_of(self.method, sample, columns, row, note)
         status = tuple(Status)[int(columns.status[row])]
@@ -263,7 +250,7 @@ class MemoryPart(Part):
         """The fields that any sample has."""
         samples = self.kept_samples
         if isinstance(samples, IdSamples):
-            return ID_FIELDS
+            return samples.filled
         fields = set[str]().union(*map(vars, samples))
         return fields if any(sample.metadata for sample in samples) else fields - {"metadata"}
 
@@ -308,18 +295,22 @@ class MemoryPart(Part):
         """Return whether any result of this score may have verdicts."""
         return not isinstance(self.kept[score], ColumnResults)
 
-    def follows(self, score: int) -> bool:
-        """Return whether the results follow from the columns, without notes of scored rows."""
+    def unusual(self, score: int) -> Iterable[int]:
+        """Return the rows with a note, or whose results do not follow from the columns."""
         kept = self.kept[score]
-        return isinstance(kept, ColumnResults) and kept.notes is None
+        if not isinstance(kept, ColumnResults):
+            return range(len(self))
+        return sorted({*np.flatnonzero(self.columns(score).status != SCORED).tolist(), *kept.notes})
 
     def target_digests(self, score: int) -> NDArray[np.uint64]:
         """Return a number for the targets of each row; see `Table.target_digests`."""
-        columns = self.columns(score)
-        if not self.follows(score) or columns.grade is not None:
+        columns, kept = self.columns(score), self.kept[score]
+        names = _target_names(self.kept_samples)
+        # References with a grade of 0, and rows without a result, have a name and no target.
+        is_plain = isinstance(kept, ColumnResults) and not kept.notes and columns.grade is None
+        if not is_plain or len(names) != len(columns.first.values):
             return super().target_digests(score)
-        hashes = name_hashes(_target_names(self.kept_samples))
-        return count_sums(hashes, columns.first.offsets, np.uint64)
+        return count_sums(name_hashes(names), columns.first.offsets, np.uint64)
 
 
 def straddles(metadata: Any, k: int) -> bool:
@@ -331,11 +322,11 @@ def straddles(metadata: Any, k: int) -> bool:
 
 
 def _target_names(samples: Sequence[Sample]) -> Sequence[str]:
-    """Return the reference IDs of all samples that are targets, for results of columns."""
+    """Return the IDs of all references; an empty list if some have alternatives."""
     if isinstance(samples, IdSamples):
-        return samples.references.names
-    single = (sample.single_ids for sample in samples)
-    return list(chain.from_iterable(names.ids for names in single if names is not None))
+        return samples.references.names if samples.sizes is None else []
+    single = [sample.single_ids for sample in samples]
+    return [] if None in single else list(chain.from_iterable(names.ids for names in single))  # type: ignore[union-attr]
 
 
 class Selection(Part):

@@ -60,7 +60,7 @@ def test_the_same_rows_give_the_same_files(
 ) -> None:
     """The files do not depend on how many rows a slow source yields at a time."""
     expected = evaluate(ids(1_050), IdRecall(), output=tmp_path / "a.parquet", progress=False)
-    monkeypatch.setattr("fullrecall.run.chunks._LARGEST", largest)
+    monkeypatch.setattr("fullrecall._util.pieces._LARGEST", largest)
     evaluate(ids(1_050), IdRecall(), output=tmp_path / "b.parquet", progress=False)
     ours, theirs = (sorted((tmp_path / name).glob("part-*")) for name in ("a.parquet", "b.parquet"))
     assert [path.read_bytes() for path in ours] == [path.read_bytes() for path in theirs]

@@ -17,8 +17,9 @@ import pyarrow.compute as pc
 
 from fullrecall._util.dataframes import encodable
 from fullrecall.files.reports.plain import as_line, head_of
-from fullrecall.files.reports.records import Default, plain_result, plain_sample
+from fullrecall.files.reports.records import Default, as_kept, plain_result, plain_sample
 from fullrecall.measures.found import SCORED, FoundColumns
+from fullrecall.samples.references import plain_references
 from fullrecall.samples.sample import Sample
 from fullrecall.scorers.id_samples import IdSamples
 from fullrecall.scorers.result import Method, Status
@@ -139,9 +140,25 @@ def _sample_columns(part: Part, default: Default) -> dict[str, Any]:
         ids = IdSamples.of(part.kept_samples)
         if ids is not None:
             with suppress(UnicodeEncodeError):
-                return _id_samples(ids)
+                return _with_odd(_id_samples(ids, default), ids, default)
+    return _cells_of(part.samples(), default)
+
+
+def _with_odd(columns: dict[str, Any], samples: IdSamples, default: Default) -> dict[str, Any]:
+    """Return columns of samples with their odd rows, which are not among the columns."""
+    if not samples.odd:
+        return columns
+    order = np.arange(len(samples))
+    order[list(samples.odd)] = len(samples) + np.arange(len(samples.odd))
+    odd = _cells_of(samples.odd.values(), default)
+    empty = {name: pa.nulls(len(samples), kind.type) for name, kind in odd.items()}
+    whole = {**empty, **columns}
+    return {name: pa.concat_arrays([whole[name], odd[name]]).take(order) for name in odd}
+
+
+def _cells_of(samples: Iterable[Sample], default: Default) -> dict[str, Any]:
     columns: dict[str, list[Any]] = {name: [] for name in COLD}
-    for sample in part.samples():
+    for sample in samples:
         cells = _cells(sample, plain_sample(sample, default=default))
         for name, values in columns.items():
             values.append(cells.get(name))
@@ -180,15 +197,25 @@ def _readable(value: Any) -> Any:
     return encodable(value)
 
 
-def _id_samples(samples: IdSamples) -> dict[str, Any]:
+def _id_samples(samples: IdSamples, default: Default) -> dict[str, Any]:
     """Return the columns of samples kept as columns; `UnicodeEncodeError` for half an emoji."""
-    columns: dict[str, Any] = {"id": pa.array(samples.ids, pa.string())}
+    columns = {
+        name: pa.array(cells, SAMPLE_COLUMNS[name])
+        for name, cells in samples.others.items()
+        if name != "metadata"
+    }
     for name, lists in zip(LISTS, (samples.retrieved, samples.references), strict=True):
         columns[name] = _list_array(pa.array(lists.names, pa.string()), lists.offsets)
-    if samples.questions:
-        columns["user_input"] = pa.array(samples.questions, pa.string())
-    if samples.groups:
-        columns["group"] = pa.array(samples.groups, pa.string())
+    if samples.grades is not None:
+        plain = (plain_references(samples.references_of(row)) for row in range(len(samples)))
+        lines = [None if _is_plain(each) else as_line(each) for each in plain]
+        columns["references"] = pa.array(lines, pa.string())
+    if "metadata" in samples.filled:
+        kept = (
+            cell and as_kept(cell, "sample.metadata", default) for cell in samples.cells("metadata")
+        )
+        lines = [as_line(cell) if cell else None for cell in kept]
+        columns["metadata"] = pa.array(lines, pa.string())
     return columns
 
 
@@ -273,8 +300,8 @@ def _cold(
 ) -> dict[str, Any]:
     """Return the columns of reasons, verdicts, and details that no other column gives."""
     rows: Iterable[int] = range(len(part))
-    if isinstance(part, MemoryPart) and part.follows(score):
-        rows = np.flatnonzero(outcomes.status != SCORED).tolist()
+    if isinstance(part, MemoryPart):
+        rows = part.unusual(score)
         if not rows:
             return {}
     reasons: list[str | None] = [None] * len(part)

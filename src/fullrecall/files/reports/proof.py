@@ -20,10 +20,12 @@ from fullrecall.files.reports.records import ROUNDING, ResultRecord, check_retri
 from fullrecall.measures.found import FoundColumns
 from fullrecall.samples.sample import Sample
 from fullrecall.scorers.derived import Derivation
-from fullrecall.scorers.ids import IdRecall, id_columns
+from fullrecall.scorers.id_columns import columns_of
+from fullrecall.scorers.id_samples import ScoredIds
+from fullrecall.scorers.ids import IdRecall
 from fullrecall.scorers.result import Method, Result
 from fullrecall.table.origin import Origin
-from fullrecall.table.part import ColumnResults, MemoryPart, Results, columns_of
+from fullrecall.table.part import ColumnResults, MemoryPart, Results
 
 
 class Contradiction(ReportError):  # noqa: N818 - what a reader makes a `ReportError` of
@@ -52,11 +54,11 @@ class Proof:
 
         `statuses` are those of the file. Raises `Contradiction` for the first wrong result.
         """
-        columns = None
         if type(self._derivation.scorer) is IdRecall and _GIVEN.issuperset(statuses):
-            columns = id_columns(samples)
-        if columns is not None:
-            return MemoryPart(samples, [columns], [ColumnResults(self._method)])
+            scored = ScoredIds.of(samples)
+            return MemoryPart(
+                samples, [scored.columns], [ColumnResults(self._method, scored.notes)]
+            )
         results = []
         for row, (sample, status, read) in enumerate(zip(samples, statuses, saved, strict=True)):
             try:

@@ -1,0 +1,57 @@
+"""Rows of IDs alone, read as columns: the cells of each field, without a sample for each row."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from fullrecall._util.dataframes import is_missing
+from fullrecall.files.cells import cell_of
+from fullrecall.files.formats import RawRow
+from fullrecall.files.paths import Condition
+from fullrecall.files.plans import ReadPlan
+from fullrecall.scorers.id_samples import FIELDS, ScoredIds, cells_of
+
+
+def scored_rows(
+    rows: Sequence[RawRow],
+    plan: ReadPlan,
+    keys: Mapping[str, None],
+    cell: Callable[[Any], Any] | None,
+) -> ScoredIds | None:
+    """Return the scores of rows with these keys by their plan; None for rows of other data.
+
+    `cell` brings a cell's value into plain form.
+    """
+    columns = _columns_of(plan)
+    if not columns.keys() <= FIELDS:
+        return None
+    by_column = cells_of(rows, set(columns.values()))
+    cells: dict[str, Any] = {name: by_column[column] for name, column in columns.items()}
+    if keys.keys() - plan.taken or "metadata" in keys:
+        values = (
+            ({key: cell(value) for key, value in row.items()} for row in rows) if cell else rows
+        )
+        cells["metadata"] = [plan.metadata_of(row, None, {}) for row in values]
+
+    def read(name: str, value: Any) -> Any:
+        if name == "metadata":
+            return value
+        value = value if cell is None else cell(value)
+        if is_missing(value):
+            return None
+        if name == "user_input" and not isinstance(value, str):
+            raise ValueError("a conversation")
+        return cell_of(name, columns[name], value)
+
+    return ScoredIds.of_cells(cells, read)
+
+
+def _columns_of(plan: ReadPlan) -> dict[str, str]:
+    """Return the column of each field; a field that is more than a column has no name."""
+    columns = {}
+    for name, path in plan.paths.items():
+        is_other = isinstance(path, Condition) and (path.is_negated or path.pattern is not None)
+        column = (path.path if isinstance(path, Condition) else path).column
+        columns["" if is_other or column is None else name] = column or ""
+    return columns
