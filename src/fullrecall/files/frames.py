@@ -10,7 +10,7 @@ from fullrecall._util.dataframes import frame_rows, is_flat, is_frame, plain_val
 from fullrecall._util.values import shown
 from fullrecall.errors import InputError
 from fullrecall.files.plans import Given
-from fullrecall.files.rows import Chunk, FileSamples, PlannedRows, Rename, T
+from fullrecall.files.rows import FileSamples, PlannedRows, Rename, SampleChunk, T
 from fullrecall.samples.hits import IdKey
 from fullrecall.samples.sample import Sample
 
@@ -36,7 +36,7 @@ def from_rows(
     planned = PlannedRows(given, id_key=id_key, cell=cell, file="rows", is_table=framed)
     numbered = enumerate(rows_of(rows), start=1)
     samples: Iterator[Sample] = planned.samples(numbered)
-    chunks: Iterator[Chunk] = planned.chunks(numbered)
+    chunks: Iterator[SampleChunk] = planned.chunks(numbered)
     if type(rows).__module__.startswith("dask."):
         samples, chunks = _explained(samples), _explained(chunks)
     return FileSamples(samples, planned, chunks)

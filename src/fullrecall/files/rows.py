@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
-Chunk: TypeAlias = "Sequence[Sample] | ScoredIds"
+SampleChunk: TypeAlias = "Sequence[Sample] | ScoredIds"
 """The samples of many rows, scored where they have only IDs."""
 
 Rename: TypeAlias = Mapping[str, str | None]
@@ -91,7 +91,7 @@ class PlannedRows:
         """
         return each_row(self._rows_of(records), self.sample)
 
-    def chunks(self, records: NumberedRows) -> Iterator[Chunk]:
+    def chunks(self, records: NumberedRows) -> Iterator[SampleChunk]:
         """Yield the samples of many rows at a time, or their scores by ID where they have only IDs.
 
         Errors are those of `samples`, raised after all rows before.
@@ -345,7 +345,7 @@ class FileSamples(Iterator[Sample]):
         self,
         samples: Iterator[Sample],
         planned: PlannedRows | None = None,
-        chunks: Iterator[Chunk] | None = None,
+        chunks: Iterator[SampleChunk] | None = None,
     ) -> None:
         """Take an iterator over samples, and one over the same samples, many at a time."""
         self._samples, self._planned, self._chunks = samples, planned, chunks
@@ -354,7 +354,7 @@ class FileSamples(Iterator[Sample]):
         self._chunks = None
         return next(self._samples)
 
-    def chunks(self) -> Iterator[Chunk]:
+    def chunks(self) -> Iterator[SampleChunk]:
         """Return an iterator over the samples that are left, many at a time."""
         if self._chunks is None:
             return chunked(self._samples)
