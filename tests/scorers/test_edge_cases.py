@@ -293,3 +293,10 @@ class TestOverlappingSpans:
         part = SpanRecall().score(retrieved_contexts=[half], reference_contexts=references)
         assert (len(full.findings), full.score) == (1, 1.0)
         assert part.score == pytest.approx(0.5, abs=0.01)
+
+
+def test_an_unanswerable_question_among_mappings_is_undefined() -> None:
+    """Its flag is as plain as the other columns, which are scored together."""
+    row = {"retrieved_ids": ["d1"], "expected_ids": ["d1"]}
+    report = evaluate([{**row, "answerable": flag} for flag in (True, False)], IdRecall())
+    assert [each.results[0].status for each in report] == ["scored", "undefined"]

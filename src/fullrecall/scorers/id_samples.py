@@ -226,6 +226,8 @@ def _plain(name: str, column: Sequence[Any]) -> Any:
     """Return a column's values in the form of a field, if they all have it; else None."""
     if name in (RETRIEVED, REFERENCES):
         return _plain_lists(column)
+    if name == "answerable" and False in column:  # only the scorer itself reads it
+        return None
     kind = _TEXT if name in _TEXTS else _FLAG if name in _FLAGS else _NOTHING
     return column if kind.issuperset(map(type, column)) else None
 
