@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 from fullrecall._util.naming import parameter
 from fullrecall._util.parameters import as_path
-from fullrecall._util.places import Place, address_of, shown_path
 from fullrecall._util.pieces import chunked
+from fullrecall._util.places import Place, address_of, shown_path
 from fullrecall.errors import InputError, ParameterError
 from fullrecall.files.containers import KINDS, FileRows, kind_of, rows_of_file
 from fullrecall.files.frames import without_gaps

@@ -7,9 +7,9 @@ from dataclasses import replace
 from itertools import chain
 from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
-from fullrecall._util.places import shown_path
 from fullrecall._util.dataframes import FrameRow
 from fullrecall._util.pieces import chunked, pause
+from fullrecall._util.places import shown_path
 from fullrecall._util.values import shown
 from fullrecall.errors import InputError
 from fullrecall.files.cells import TRUTHS

@@ -21,8 +21,8 @@ from fullrecall._util.counts import counted
 from fullrecall._util.dataframes import is_frame
 from fullrecall._util.ending import ending
 from fullrecall._util.parameters import check_choice
-from fullrecall._util.places import shown_path
 from fullrecall._util.pieces import chunked
+from fullrecall._util.places import shown_path
 from fullrecall._util.warning import warn
 from fullrecall.errors import FullrecallError, InputError, Interrupted, ParameterError, ReportError
 from fullrecall.measures import Measure

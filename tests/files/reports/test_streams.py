@@ -97,9 +97,9 @@ def test_a_killed_run_leaves_what_it_had(name: str, tmp_path: Path) -> None:
 import os, signal, sys
 from tests.files.reports.test_streams import ids
 from fullrecall import IdRecall, evaluate
-from fullrecall.run import chunks
+from fullrecall._util import pieces
 from fullrecall.files.reports import parquet
-parquet.GROUP_ROWS = chunks._LARGEST = 100
+parquet.GROUP_ROWS = pieces._LARGEST = 100
 def killed():
     yield from ids(1_000)
     os.kill(os.getpid(), signal.SIGKILL)
