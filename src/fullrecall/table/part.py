@@ -159,7 +159,7 @@ class Part(SampleColumns, ABC):
         return Counter(self.result(row, score).note for row in unscored)
 
     def verdicts(self, score: int) -> VerdictSums | None:
-        """Return the sums over the verdicts of a score; None where no result may have one."""
+        """Return the sums over the verdicts of a score; None where no result has one."""
         if not self.judged(score):
             return None
         from fullrecall.table.verdicts import VerdictSums

@@ -35,10 +35,12 @@ class VerdictSums:
     tokens: int = 0
 
     @classmethod
-    def of(cls, results: Iterable[Result]) -> VerdictSums:
-        """Return the sums over the scored results that have verdicts."""
+    def of(cls, results: Iterable[Result]) -> VerdictSums | None:
+        """Return the sums over the scored results that have verdicts; None where none has."""
         scored = [result for result in results if result.status is Status.SCORED]
         verdicts = [each for result in scored for each in result.findings if each.verdict]
+        if not verdicts:
+            return None
         asked = [result.usage for result in scored if any(f.referred for f in result.findings)]
         return cls(
             _exact_sum(finding.credit_at() for finding in verdicts),

@@ -134,7 +134,7 @@ class RowGroup(ArrowRows):
         return super().notes(score) if self.statistics is None else self.statistics.notes[score]
 
     def verdicts(self, score: int) -> VerdictSums | None:
-        """Return the sums over the verdicts of a score; None where no result may have one."""
+        """Return the sums over the verdicts of a score; None where no result has one."""
         own = self.statistics
         return super().verdicts(score) if own is None else own.sums.verdicts[score]
 
