@@ -265,6 +265,9 @@ def test_more_of_ctrl_c_before_any_line(more: int) -> None:
             break
 
 
+# The signal may meet a callback of the garbage collector, such as Hypothesis's, which drops it; the
+# run ends before its next sample.
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
 class TestReading:
     """An input that never ends, or never gives its next sample, defeats neither end of a run."""
 

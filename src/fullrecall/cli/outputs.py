@@ -27,13 +27,14 @@ def check_output(
     its directory must exist; and an existing file must be ours, and is refused without `replace`.
     An address is looked at by the writer.
     """
+    is_here = address_of(path) is None
+    read_from = [file for file in inputs if file is not None and file.exists()]
+    if is_here and path.exists() and any(map(path.samefile, read_from)):
+        raise bad_option(option, f"must not be an input file, got {path}")
     if endings and path.suffix not in endings:
         raise bad_option(option, f"must end in {' or '.join(endings)}, got {path.name!r}")
-    if address_of(path) is not None:
+    if not is_here:
         return
-    read_from = [file for file in inputs if file is not None and file.exists()]
-    if path.exists() and any(map(path.samefile, read_from)):
-        raise bad_option(option, f"must not be an input file, got {path}")
     if not path.exists():
         if not path.parent.is_dir():
             raise bad_option(option, f"no directory {path.parent}")
