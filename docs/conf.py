@@ -74,7 +74,7 @@ nitpick_ignore = [  # internal classes, in signatures of public ones
     ("py:class", "llama_index.evaluation.fullrecall.retriever._Ways"),
     ("py:class", "fullrecall.run.address.Address"),
     ("py:class", "fullrecall.table.verdicts.Referred"),
-    ("py:class", "fullrecall.files.reading.FileSamples"),
+    ("py:class", "fullrecall.files.rows.FileSamples"),
     ("py:class", "fullrecall.files.plans.Doubt"),
     ("py:class", "fullrecall.files.paths.RowPath"),
     ("py:class", "fullrecall.files.paths.Condition"),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+import pydoc
 import re
 import shlex
 import socket
@@ -434,6 +435,19 @@ def test_the_reference_has_every_public_name() -> None:
     listed = set(re.findall(r"^\.\. auto\w+:: (\S+)", text, re.MULTILINE))
     of_reports = {name.rpartition(".")[2] for name in listed}
     assert [name for name in PUBLIC if name.rpartition(".")[2] not in of_reports] == []
+
+
+def test_internal_classes_of_signatures_are_listed_where_they_are_defined() -> None:
+    """A class that moved without its entry in `conf.py` breaks the build of the documentation."""
+    text = (DOCS / "conf.py").read_text("utf-8")
+    names = re.findall(
+        r'"py:class", "((?:fullrecall|langchain_fullrecall|llama_index)\.\S+)"', text
+    )
+    assert len(names) > 10
+    for name in names:
+        found = pydoc.locate(name)
+        assert found is not None, name
+        assert f"{found.__module__}.{name.rpartition('.')[2]}" == name
 
 
 @pytest.mark.tools
