@@ -71,7 +71,7 @@ class TestLimits:
     def test_a_wait_that_is_too_long_is_not_waited(self) -> None:
         """A `Retry-After` of an hour ends the request at once."""
         model = DelayedModel(fails=lambda _: HttpError(429, **{"retry-after": "3600"}))
-        with pytest.raises(RunStopped, match="rate limit"):
+        with pytest.raises(RunStopped, match=r"rate limit.*it asks to wait 3,600 seconds"):
             evaluate(samples(8), scorer(model), progress=False, max_concurrency=8, deadline=5)
         assert len(model.sent) <= 8
 

@@ -154,6 +154,8 @@ class Endpoint:
         if self._doubtful_reply is None or self._open_asks or self.stopped is not None:
             return
         failures = f"{counted(self._failures_in_a_row, 'request')} in a row failed"
+        if self._retries.gives_up(self._doubtful_reply):
+            failures += f"; it asks to wait {self._doubtful_reply.wait:,.7g} seconds"
         self.stopped = f"{self.name} does not answer: {self._doubtful_reply.problem} ({failures})"
         self._release_waiting()
 
