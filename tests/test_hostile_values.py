@@ -20,7 +20,7 @@ SAMPLE = Sample(user_input="q", retrieved_context_ids=["1"], reference_context_i
 HUGE = 10**5_000
 """A number of more digits than Python writes."""
 
-NO_PATHS: list[Any] = [3, None, 1.5, ["a"], {"a": 1}, "a\0b", "\ud800.jsonl", b"a\0b"]
+NO_PATHS: list[Any] = [3, None, 1.5, ["a"], {"a": 1}, "a\0b", "\ud800.jsonl", b"a\0b", ""]
 
 
 @pytest.fixture(scope="module")

@@ -179,7 +179,7 @@ def as_path(path: object, name: str = "path") -> Path:
         raise ParameterError(f"must be a path, got {shown(path)}", name)
     text = os.fsdecode(path)
     try:
-        is_name = b"\0" not in os.fsencode(text)
+        is_name = text != "" and b"\0" not in os.fsencode(text)
     except UnicodeEncodeError:  # half of a surrogate pair
         is_name = False
     if not is_name:
