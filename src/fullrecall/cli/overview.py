@@ -38,7 +38,7 @@ COMMANDS: CommandTable = {
 }
 
 ABOUT = """\
-How much of what a question needs does your retriever find?
+How much of the information that a question needs does your retriever find?
 
 Measures context recall: by document ID, text, characters, entities, and
 claims.
