@@ -93,6 +93,7 @@ WRONG: list[tuple[Callable[[], Any], str]] = [
     (lambda: REPORT.missed(0), "k must be a whole number of at least 1, got 0"),
     (lambda: compare(REPORT, anything), "compare takes Reports, got module"),
     (lambda: choose(SAMPLES, IdRecall(), {"a": len, "b": len}, recall_at), "Recall @ 5, got 5"),
+    (lambda: REPORT.save("missing/r.jsonl"), "does not exist: make it, or name a file in another"),
     (lambda: in_measures.NDCG, "import nDCG"),
     (lambda: in_measures.MRR, "import RR"),
     (lambda: in_measures.HitRate, "import Hit"),
@@ -117,6 +118,12 @@ def test_a_wrong_call_says_what_to_write(call: Callable[[], Any], way: str) -> N
     with pytest.raises((FullrecallError, AttributeError, ImportError, LookupError)) as raised:
         call()
     assert way in str(raised.value)
+
+
+def test_a_mistyped_import_names_the_nearest() -> None:
+    """Python shows the text of an `ImportError` only."""
+    with pytest.raises(ImportError, match="did you mean Recall"):
+        from fullrecall.measures import Recal  # type: ignore[attr-defined]  # noqa: F401
 
 
 def test_a_measure_may_be_text() -> None:

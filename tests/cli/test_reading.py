@@ -81,3 +81,14 @@ def test_wrong_options_are_named(golden: Path, options: list[str], says: str) ->
     result = run("read", golden, *options)
     assert result.exit_code == 2
     assert says in " ".join(result.stderr.split())
+
+
+def test_a_path_that_no_row_has_is_named_after_the_first_rows(tmp_path: Path) -> None:
+    """The plan is that of the first rows, but a given path may begin later: all rows are read."""
+    row = {"question": "Who?", "gold_ids": ["a"]}
+    path = tmp_path / "golden.jsonl"
+    path.write_text(f"{json.dumps(row)}\n" * 300 + json.dumps({**row, "late": "x"}))
+    result = run("read", path, "--field", "question=foo")
+    assert result.exit_code == 2
+    assert "no row has anything at 'foo'" in " ".join(result.stderr.split())
+    assert run("read", path, "--field", "reference=late").exit_code == 0

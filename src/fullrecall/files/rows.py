@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
+from contextlib import closing
 from dataclasses import replace
 from itertools import chain
 from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
@@ -135,15 +136,15 @@ class PlannedRows:
 
     def planned(self, records: NumberedRows) -> tuple[ReadPlan, Sequence[RawRow]]:
         """Return the plan of rows, certain or not, and the rows; raise `InputError` without any."""
-        rows, head, stopped, is_all = self._begun(records)
-        if isinstance(rows, Generator):
-            rows.close()
+        rows, head, stopped, _ = self._begun(records)
         if not head:
             raise stopped or InputError("holds no samples")
         values = [self._values(row) for _, row in head]
         plan = self._guessed(values)
-        if is_all or self._is_table:
-            self._check_met()
+        with closing(each_row(rows, self._values)) as others:
+            while self._unmet and not self._is_table and (row := next(others, None)) is not None:
+                self._meet(row)
+        self._check_met()
         return plan, values
 
     def sample(self, row: object) -> Sample:
@@ -196,15 +197,19 @@ class PlannedRows:
 
     def _guessed(self, rows: Sequence[RawRow]) -> ReadPlan:
         for row in rows:
-            self._columns |= dict.fromkeys(row)
-            for name, text in [*self._unmet.items()]:
-                if _reaches(row, name, text):
-                    del self._unmet[name]
+            self._meet(row)
         plan = guessed(rows, self._given, self._rows, file=self._file)
         if self._judged is None or not self._judged.labels:
             return plan
         path, doubt = self._judged.doubt(self._rows)
         return replace(plan, rows=path, doubts=[doubt, *plan.doubts])
+
+    def _meet(self, row: RawRow) -> None:
+        """Note the columns of a row, and the user's paths that it has."""
+        self._columns |= dict.fromkeys(row)
+        for name, text in [*self._unmet.items()]:
+            if _reaches(row, name, text):
+                del self._unmet[name]
 
     def _sure(self, plan: ReadPlan, columns: Iterable[str]) -> ReadPlan:
         if not plan.certain:
@@ -316,7 +321,7 @@ def placed(error: InputError, number: RowNumber) -> InputError:
     return InputError(f"{number}: {error.problem}", field=error.field)
 
 
-def each_row(rows: NumberedRows, convert: Callable[[Any], T]) -> Iterator[T]:
+def each_row(rows: NumberedRows, convert: Callable[[Any], T]) -> Generator[T, None, None]:
     """Yield each row as converted; a row comes with a number, or a label, for its errors.
 
     Where `convert` raises a `ValueError`, raises `InputError`, after all rows before.

@@ -71,8 +71,11 @@ all_public(__name__)
 def __getattr__(name: str) -> object:
     from fullrecall._util.lazy import missing
 
+    error = missing(__name__, name, __all__)
     if not name.startswith("_"):
+        # Of an `AttributeError`, `from fullrecall.measures import MRR` would not show the text.
         with suppress(ParameterError):
-            # Of an `AttributeError`, `from fullrecall.measures import MRR` would not show the text.
             raise ImportError(f"{__name__} has no {name}: import {parse(name)!r}")
-    raise missing(__name__, name, __all__)
+        if "did you mean" in str(error):
+            raise ImportError(str(error))
+    raise error

@@ -293,9 +293,16 @@ def _check_suffix(path: PurePath) -> None:
 def _check_target(path: Path, *, replace: bool) -> None:
     """Raise `ReportError` for a name without a report's suffix, and for a path that exists.
 
-    With `replace` the path may exist, unless it is a directory with other files.
+    Its folder must exist. With `replace` the path may exist, unless it is a directory with other
+    files.
     """
     _check_suffix(path)
+    folder = path.resolve().parent
+    if not folder.is_dir():
+        raise ReportError(
+            f"{path} cannot be written: the folder {folder} does not exist: make it, or name a "
+            "file in another one"
+        )
     if os.path.lexists(path) and not replace:
         raise ReportError(f"{path} exists: {way_out()}")
     if path.is_dir() and not is_report(path):
