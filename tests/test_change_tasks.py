@@ -133,12 +133,9 @@ else:
     "input format": Task(
         {
             "files/formats.py": Edit(
-                '        "deepeval": Format(',
-                """        "trivia": Format(
-            "Query Pages",
-            {"user_input": "Query", "reference": "Solution", "reference_context_ids": "Pages"},
-        ),
-""",
+                "deepeval: input",
+                "trivia: Query Pages\n  user_input = Query\n  reference = Solution\n"
+                "  reference_context_ids = Pages\n",
             )
         },
         """
