@@ -1,7 +1,6 @@
 """An account: requests are counted before they are sent, none beyond the budget.
 
 The rules are in `spending`. This module waits: for requests in flight, and for a turn by the rate.
->>>>
 """
 
 from __future__ import annotations
