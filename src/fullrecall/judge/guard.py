@@ -17,6 +17,7 @@ import random
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from functools import cached_property
 from typing import NamedTuple
 
 from fullrecall.judge.exchange import Exchange, Matter, groups_of
@@ -51,12 +52,17 @@ class Guard:
 
     def __init__(self, exchange: Exchange, matter: Matter, *, apart: bool) -> None:
         self._size = exchange.claims_per_call
-        room = self._size + _most_kin(self._size) + _COPIES
-        self._exchange = replace(exchange, claims_per_call=room)
+        self._exchange = exchange
         self._matter = matter
         self._apart = apart
         self.left_out: set[int] = set()
         """The contexts, by number, that moved every verdict."""
+
+    @cached_property
+    def _roomy(self) -> Exchange:
+        """The exchange with room for canaries; most samples need none."""
+        room = self._size + _most_kin(self._size) + _COPIES
+        return replace(self._exchange, claims_per_call=room)
 
     def verdicts(self, window: Mapping[int, str]) -> Flow[dict[int, Verdict]]:
         """Return a verdict for each target, by the contexts in which canaries hold."""
@@ -123,7 +129,7 @@ class Guard:
             )
 
         matter = replace(self._matter, targets=shuffled, window=window)
-        judged = yield from self._exchange.verdicts(matter, are_moved)
+        judged = yield from self._roomy.verdicts(matter, are_moved)
         is_answered = any(verdict.label for verdict in judged.values())  # else it failed
         if is_answered and (are_moved(judged) or not all(judged[n].label for n in copy_numbers)):
             return None
