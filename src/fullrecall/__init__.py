@@ -1,4 +1,4 @@
-"""fullrecall: how much of what a question needs does your retriever find?"""
+"""fullrecall: how much of the information that a question needs does your retriever find?"""
 
 from __future__ import annotations
 
@@ -6,7 +6,8 @@ from importlib import import_module
 
 from fullrecall._util.ports import PORTS
 
-TYPE_CHECKING = False  # as type checkers know it: `typing` would be most of the import
+# type checkers treat it as True; importing `typing` would be most of the import
+TYPE_CHECKING = False
 if TYPE_CHECKING:  # the list of all exports: `lazy` reads it too
     from fullrecall.batches import BatchScorer as BatchScorer
     from fullrecall.calibration import Label as Label
@@ -45,8 +46,8 @@ PORTS |= {
 }
 
 
-# Loaded when first used: the pytest plug-in is imported in every run of pytest. Other public names
-# are in the faces of packages: measures in fullrecall.measures, summaries in fullrecall.report.
+# Loaded on first use: the pytest plug-in is imported in every run of pytest. Other public names are
+# in packages: measures in fullrecall.measures, summaries in fullrecall.report.
 def __getattr__(name: str) -> object:
     from fullrecall._util import lazy
 
@@ -55,7 +56,7 @@ def __getattr__(name: str) -> object:
     except AttributeError:
         where = f"module {__name__!r} has no attribute {name!r}"
         if not name.startswith("_") and name in import_module("fullrecall.measures").__all__:
-            # Of an `AttributeError`, `from fullrecall import nDCG` would not show the text.
+            # The text of an `AttributeError` is lost in `from fullrecall import nDCG`.
             raise ImportError(f"{where}: import it from fullrecall.measures") from None
         letters = name.replace("_", "").lower()
         if "contextrecall" in letters or letters.startswith("contextual"):  # ragas and deepeval

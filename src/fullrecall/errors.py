@@ -22,7 +22,7 @@ from typing import Any
 
 
 class FullrecallError(Exception):
-    """Base of all errors below: `except FullrecallError` catches them and nothing else."""
+    """Base of all errors below: `except FullrecallError` catches these and no others."""
 
 
 class InputError(FullrecallError, ValueError):
@@ -49,7 +49,7 @@ class InputError(FullrecallError, ValueError):
         self.report: Any = None
 
     def at(self, *, path: str | None = None, line: int | None = None) -> InputError:
-        """Return the same error with its place filled in where it was not known."""
+        """Return the same error, with its place filled in where it was unknown."""
         placed = InputError(
             self.problem,
             path=self.path or path,
@@ -74,7 +74,8 @@ class ParameterError(FullrecallError, ValueError):
     """
 
     def __init__(self, problem: str, parameter: str | None = None) -> None:
-        super().__init__(problem, parameter)  # a copy in another process is made from these
+        # a copy in another process is made from these arguments
+        super().__init__(problem, parameter)
         self.problem = problem
         self.parameter = parameter
 
@@ -87,7 +88,7 @@ class ReportError(FullrecallError, ValueError):
 
 
 class StoreError(FullrecallError, ValueError):
-    """A file that cannot serve as a store; it is left as it is."""
+    """A file that cannot serve as a store; the file is not changed."""
 
 
 class RunStopped(FullrecallError):  # noqa: N818 - it says what happened, and to what
@@ -111,7 +112,7 @@ class Interrupted(KeyboardInterrupt):
         self.report = report
 
     def __reduce__(self) -> tuple[type[Interrupted], tuple[Any]]:
-        # Workers send exceptions, and unpickling makes them from their message by default.
+        # Workers send exceptions, and by default unpickling makes them from their message.
         return type(self), (self.report,)
 
 
@@ -135,5 +136,5 @@ class MissingExtraError(FullrecallError, ImportError):
         self._given = (package, extra, purpose)
 
     def __reduce__(self) -> tuple[type[MissingExtraError], tuple[str, str, str]]:
-        # As above: a worker may lack a package that its driver has.
+        # As above; the worker may lack a package that its driver has.
         return type(self), self._given

@@ -3,9 +3,9 @@
     def test_recall(recall_gate):
         recall_gate(evaluate(samples, IdRecall()), Recall @ 10 >= 0.9, RR >= 0.7)
 
-The fixture takes a report and the arguments of `fullrecall.Gate`. It fails the test where the
-gate fails, and where it cannot tell: `--recall-cannot-tell=skip` makes that a skip. Every check is
-listed at the end of the run and in JUnit's properties.
+The fixture takes a report and the arguments of `fullrecall.Gate`. It fails the test if the gate
+fails or cannot tell; with `--recall-cannot-tell=skip`, the test is skipped if the gate cannot tell.
+Every check is listed at the end of the run and in JUnit's properties.
 
 pytest loads this module in every run: it imports the rest when a gate is used.
 """
@@ -46,12 +46,13 @@ def recall_gate(request: pytest.FixtureRequest) -> RecallGate:
     """Return a function that checks a report by a gate, and fails the test unless it passes.
 
     `recall_gate(report, Recall @ 10 >= 0.9)`; with `margin=` also `baseline=`. Reports are
-    `Report`s or paths of saved ones. Returns the `GateResult` where the test goes on.
+    `Report`s or paths of saved ones. Returns the `GateResult` if the test continues.
     """
 
     def check(report: Report | str | Path, *rules: Rule, **parameters: Any) -> GateResult:
         result = _answered(report, rules, parameters)
-        if isinstance(result, str):  # failed here: pytest would show an error behind it, too
+        # outside the `except`: pytest would show the original error, too
+        if isinstance(result, str):
             pytest.fail(f"recall_gate: {result}", pytrace=False)
         request.node.user_properties.extend(_properties(result))
         if result.outcome == "cannot_tell" and request.config.getoption(_OPTION) == "skip":
@@ -97,7 +98,7 @@ def _answered(
 
 
 def _properties(result: GateResult) -> Iterator[tuple[str, object]]:
-    """Yield a gate's properties for JUnit; `record_property` warns with --junitxml's default."""
+    """Yield a gate's properties for JUnit; `record_property` would warn in the default format."""
     for check in result.checks:
         yield _PROPERTY, f"{check.outcome.words}: {check.reason}"
         low, high = check.interval[:2] if check.interval else (None, None)

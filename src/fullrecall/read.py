@@ -1,8 +1,9 @@
 """Readers: files and other tools' objects as samples, one at a time.
 
-`read` goes by a file's name; the other readers are for one format each. All return an iterator
-that raises `InputError`, with the file, the line and the field, at the first item that is not a
-sample, after every sample before it. Arguments and the file's existence are checked at the call.
+`read` chooses the format by the file's name; each other reader is for one format. All return an
+iterator that raises `InputError`, with the file, the line and the field, at the first item that is
+not a sample, after every sample before it. Arguments and the file's existence are checked at the
+call.
 """
 
 from __future__ import annotations

@@ -77,15 +77,15 @@ class Report(Evaluation):
     ) -> tuple[ToLabel, ...]:
         """Return `n` claims for people to label, drawn at random, and write them to `path`.
 
-        All claims if there are fewer, and two of each verdict at least. `path` ends in .csv, for a
-        spreadsheet; there must be no such file yet, since it may hold labels.
-        People fill the column `label` with "supported", "not_supported" or "partial", going by the
-        contexts; `fullrecall.read.read_labels` and `calibrate` read the file.
+        Draws all claims if there are fewer, and at least two of each verdict. `path` ends in .csv,
+        for a spreadsheet; the file must not exist yet, since it could contain labels. People fill
+        the column `label` with "supported", "not_supported" or "partial", going by the contexts;
+        `fullrecall.read.read_labels` and `calibrate` read the file.
 
-        Claims are drawn verdict by verdict, and the file keeps their chances. `score` may be left
-        out if only one score is a judge's. The judge's verdicts are hidden, so that they do not
-        sway people, unless `show_verdicts`. Existing `labels` are filled in: the same `seed` with
-        a larger `n` draws nearly all of the same claims again, and more.
+        Claims are drawn by verdict, and the file has the chance of each to be drawn. `score` may be
+        left out if only one score is a judge's. The judge's verdicts are hidden, so that they do
+        not sway people, unless `show_verdicts`. Existing `labels` are filled in: the same `seed`
+        with a larger `n` draws nearly all of the same claims again, and more.
 
         Raises `ParameterError` for a bad `n` or path, `InputError` for labels of other claims,
         `ReportError` for a report without a judge's recall.
@@ -151,12 +151,12 @@ class Report(Evaluation):
         """Return the report as one HTML page, and write it to `path` if one is given.
 
         The page is complete: it needs no server and loads no other file. It begins with the
-        problems, their causes, and the changes to make. Then it has the summary, the curves over
-        k, and every sample with its contexts, targets and evidence, to be sorted, filtered and
-        searched. The reader chooses one of the `measures` for all of it; by default the measures
-        of `summary`. `diagnosis` says why each target was missed; None makes it from the report
-        alone, at the k of the measure that the page opens with; False leaves it out. A file of
-        that name is replaced once all is written.
+        problems, their causes, and the changes to make. Then it has the summary, the curves over k,
+        and every sample with its contexts, targets and evidence, to be sorted, filtered and
+        searched. The reader chooses one of the `measures` for the whole page; by default the
+        measures of `summary`. `diagnosis` says why each target was missed; None makes it from the
+        report alone, at the k of the measure that the page opens with; False leaves it out. An
+        existing file is replaced when the page is complete.
 
         Raises `ReportError` for a report of more than 10,000 samples, and for the diagnosis of
         another report.
@@ -183,7 +183,7 @@ class Report(Evaluation):
         Raises `ReportError` for another suffix, for a path that exists unless `replace`, which
         replaces it once all is written, for a folder that does not exist, for a directory with
         other files, and for metadata that JSON would change or cannot hold, unless `default`, such
-        as `str`, makes values of it that JSON can hold; `MissingExtraError` without pyarrow.
+        as `str`, converts it; `MissingExtraError` without pyarrow.
         """
         from fullrecall.files.reports import saved
 
@@ -193,10 +193,10 @@ class Report(Evaluation):
     def load(cls, path: str | Path) -> Report:
         """Read a saved report into memory; `ReportError` names the line and field of an error.
 
-        The scorers' findings are derived again from each sample: values that do not follow are
-        errors, and so is a directory with a part that is missing, cut off, edited, or of another
-        report. The file of an interrupted or killed run is read too: `stopped` then says why it
-        ended, and a last line that is cut off is left out with a warning.
+        The scorers' findings are computed again from each sample. Values that do not follow from it
+        are errors, and so is a directory with a part that is missing, cut off, edited, or from
+        another report. The file of an interrupted or killed run is read too: `stopped` then says
+        why it ended, and a last line that is cut off is left out with a warning.
         """
         from fullrecall.files.reports import saved
 
@@ -207,8 +207,8 @@ class Report(Evaluation):
         """Open a saved report; Parquet files are read on demand, piece by piece.
 
         It has the methods of any report. `path` may be an address, or several paths. Folders such
-        as `tenant=north` name columns of the samples in them. One JSON Lines file is read into
-        memory, as by `load`, and `ReportError` is raised as there.
+        as `tenant=north` add a column to the samples in them. A JSON Lines file is read into
+        memory, as by `load`, with the same errors.
         """
         from fullrecall.files.reports import saved
 
@@ -244,51 +244,53 @@ def evaluate(
     in a running event loop too, as in a notebook or a server, which it blocks: `aevaluate` does
     not.
 
-    - `retriever`: is asked each sample's `user_input`, up to `max_concurrency` at a time, each
+    - `retriever`: asked for each sample's `user_input`, up to `max_concurrency` at a time, each
       within `timeout`; its results are scored. A function of the question, sync or async, a
       `Retriever`, such as `observed(…)` of an adapter returns, or a retriever of LangChain or
       LlamaIndex. It returns IDs, texts, (id, text) or (id, score), mappings, `Context`s, rows of a
       database, or the results of another library's search. One that requires a `k` gets 100.
       Default: samples have their retrieval. Where it raises, the sample is unscored with that
       reason.
-    - `max_concurrency`: requests on their way at a time, 16 by default; each model is asked less
-      for as long as its endpoint answers that its rate limit is exceeded.
+    - `max_concurrency`: the most open requests at a time, 16 by default; a model gets fewer while
+      its endpoint answers that its rate limit is exceeded.
     - `timeout`: seconds for one request, 60 by default, None for no bound. `deadline`: seconds for
-      the whole run; samples that were not measured by then are unscored. An input that takes long
-      to read is not read to its end: `report.stopped` says so. Default: None.
-    - `retries`: how requests that fail for the moment are sent again, or how often. Default: 4.
+      the whole run; samples that were not measured by then are unscored. An input that takes too
+      long is not read to its end, and `report.stopped` says so. Default: None.
+    - `retries`: how often, or by which `Retries`, temporarily failing requests are sent again.
+      Default: 4.
     - `store`: a file, a `Store`, or the URL of a Redis server (`redis://host:6379/0`) that keeps
-      the models' answers, so that a later run continues where this one ended, and parallel runs
-      do not repeat its requests. None keeps them in memory, for this run. A store is opened, and
-      its file made, also where no scorer asks a model.
+      the models' answers, so that a later run continues where this one ended, and parallel runs do
+      not repeat its requests. None keeps them in memory, for this run. A store is opened, and its
+      file created, even if no scorer asks a model.
     - `budget`: the most that the run may spend; beyond it, samples are unscored.
-    - `progress`: show a bar on standard error, every 30 seconds where that is no terminal.
-    - `output`: rows are written here as they come, and the report is that of the file. A run that
-      was killed or stopped leaves the rows that it had written, but for those of the last 20
-      seconds; the same call goes on at the first row that the run left unscored. Rows of another
-      run (other samples, scorers, corpus or view) are refused, unless `replace` is True,
-      and so is a complete report where a `retriever` would be asked. A name that ends in
-      ".parquet" becomes a directory of Parquet files, for more samples than memory holds; one that
-      ends in ".jsonl" is one file, which is read into memory in the end.
+    - `progress`: show a bar on standard error, or a line every 30 seconds if that is not a
+      terminal.
+    - `output`: the file to which rows are written while they are scored; the report is that of the
+      file. A killed or stopped run leaves its rows, except for the last 20 seconds; the same call
+      continues at the first row that the run left unscored. Rows of another run (other samples,
+      scorers, corpus or view) are refused, unless `replace` is True, and so is a complete report
+      where a `retriever` would be asked. A name that ends in ".parquet" becomes a directory of
+      Parquet files, for more samples than memory holds; one that ends in ".jsonl" is one file,
+      which is read into memory at the end.
     - `sink`: called with each newly scored sample's `Row`, in order, as soon as the rows before it
       are scored.
     - `corpus`: the documents that the retriever searches: any value that
       `fullrecall.read.documents_of` takes (a folder, a file, documents, contexts), or a
-      `CorpusIndex` of it. It is read once, before
-      anything is scored. A sample whose label is stale in the corpus is unscored, with that reason,
-      in each score that depends on the label: never 0.0. The report keeps the corpus'
-      fingerprint. Spans are compared where the corpus has their documents whole; its texts are in
-      memory meanwhile, unless `samples` is a list of `Sample`s.
+      `CorpusIndex` of it. It is read once, before anything is scored. A sample whose label is stale
+      in the corpus is unscored, with that reason, in each score that depends on the label: never
+      0.0. The report keeps the corpus' fingerprint. Spans are checked where the corpus has their
+      whole documents; its texts stay in memory during the run, unless `samples` is a list of
+      `Sample`s.
     - `view`: which list of each sample's record is scored (`Retrieval.view`): "contexts", the final
       list, is the default; "retrieved" has all retrieved contexts, "read" those that the model's
-      prompt had whole. The report's samples have that list. A sample whose record does not have
-      it, or that has no record, is unscored with the reason.
-    - `id_key`: where each retrieved context has its ID: a dotted path, such as "metadata.source";
+      prompt had whole. The report's samples have that list. A sample whose record does not have it,
+      or that has no record, is unscored with the reason.
+    - `id_key`: the place of each retrieved context's ID: a dotted path, such as "metadata.source";
       several, joined by ":" (`("source", "page")` gives "a.md:12"); a template, such as
       "{source}#{page}"; or a function of the item of the retriever's list, or of the sample's row.
-      Default: usual names.
-    - `collapse`: read retrieved contexts of one ID, such as the chunks of one document, as one
-      context, at the rank of the first: k counts documents.
+      Default: the usual names.
+    - `collapse`: read retrieved contexts with the same ID, such as the chunks of one document, as
+      one context, at the rank of the first: k then counts documents.
 
     A sample that cannot be measured is in the report as "unscored" with the reason, and so is
     one on which a scorer raised. `report.spent` has the run's requests and costs.
@@ -337,9 +339,9 @@ async def aevaluate(
     id_key: IdKey | None = None,
     collapse: bool = False,
 ) -> Report:
-    """Return what `evaluate` does, without blocking the event loop that runs it.
+    """Return the same report as `evaluate`, without blocking the running event loop.
 
-    Models are asked in this loop. Samples are read and scored in one thread beside it. Connections
+    Models are asked in this loop; samples are read and scored in a separate thread. Connections
     that models keep for this loop stay open: `await model.aclose()` closes those of an
     `OpenAIChatModel`. A cancelled task ends the run; a `store` keeps its answers.
     """
@@ -388,16 +390,16 @@ def compare(
     """Compare two reports of the same samples, sample by sample and target by target.
 
     Samples are paired by their IDs; without IDs by question, or by position where a question is
-    asked twice. Of each pair only the targets that both reports have count. For each of the
-    `measures` of each score (default: its headline, and that at k = 1, 3, 5, 10): the mean
-    difference with its interval, whether that shows a change for the better or the worse and how
-    many samples would settle it, the p-value of the same test, wins, ties and losses, and the
-    samples that changed. Where the test cannot tell, `likely` is the answer of a t-test, an
-    approximation. Lists that are the same, or only extend those before, decide by fact.
+    asked twice. Only targets that both reports have count. For each of the `measures` of each score
+    (default: its headline, and that at k = 1, 3, 5, 10): the mean difference with its interval;
+    whether that shows an improvement or a loss, and else how many samples would settle it; the
+    p-value of the same test; wins, ties and losses; and the samples that changed. Where the test
+    cannot tell, `likely` is the answer of a t-test, an approximation. If no retrieved list changed,
+    or each only got longer, the answer is certain without a test.
 
     `compare({"bm25": a, "dense": b, "hybrid": c}, Recall @ 5)` compares any number of reports with
-    the first, or with the one that `baseline` names: better and worse are then said with one error
-    rate for all of them (Holm).
+    the first, or with the one that `baseline` names: all of these comparisons then share one error
+    rate (Holm).
 
     - `confidence`: of the intervals, between 0 and 1. Default: 0.95.
     - `slices`: a field of the samples, such as "kind": the two reports are also compared over the

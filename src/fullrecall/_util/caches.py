@@ -1,4 +1,4 @@
-"""Caches of the last values, within a size: texts and files may be larger than memory."""
+"""Caches bounded by the size of their values: texts and files may be larger than memory."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ _LONGEST_WORD = 64
 
 
 class Cache:
-    """Values by their keys: the last ones whose total size is at most `most`.
+    """The last values by their keys, up to a total size of `most`.
 
-    The last one stays, even if larger. Threads may share a cache; two that ask for the same key at
-    once may both make its value.
+    The last value stays, even if it is larger. Threads may share a cache; two that ask for one key
+    at once may both make its value.
     """
 
     def __init__(self, most: int) -> None:
@@ -35,7 +35,7 @@ class Cache:
         self._lock = Lock()
 
     def __reduce__(self) -> tuple[type[Cache], tuple[int]]:
-        return Cache, (self.most,)  # in another process it begins empty
+        return Cache, (self.most,)  # in another process it starts empty
 
     def get(self, key: Hashable, make: Callable[[], Any], size: Callable[[Any], int]) -> Any:
         """Return the value of a key; make and keep it if the cache lacks it."""
@@ -58,7 +58,7 @@ class Cache:
 def remembered(characters: int) -> Callable[[OfText[P, T]], OfText[P, T]]:
     """Return a decorator for a function of a text that caches the values for the last texts.
 
-    `characters` bounds the texts together. Callers must not change the returned value.
+    `characters` bounds the total length of the texts. Callers must not change the returned value.
     """
 
     def decorated(function: OfText[P, T]) -> OfText[P, T]:
@@ -85,7 +85,7 @@ def remembered_words(count: int) -> Callable[[OfText[P, T]], OfText[P, T]]:
     """
 
     def decorated(function: OfText[P, T]) -> OfText[P, T]:
-        # In C, without a lock of ours: it is asked for every word of every text.
+        # In C, without a Python lock: it is called for every word of every text.
         cached: Any = lru_cache(maxsize=count)(function)
 
         def short_cached(word: str, /, *args: P.args, **options: P.kwargs) -> T:

@@ -25,14 +25,14 @@ _EXTRAS: Mapping[str, str] = {"polars": "polars", "pyarrow": "parquet"}
 def is_frame(value: object) -> bool:
     """Return whether a value is a data frame or a table of some library's."""
     if isinstance(value, (list, tuple, Mapping, Iterator)) or _package(value) == "datasets":
-        return False  # a data set of Hugging Face gives its rows itself
-    # Of the type: a lazy frame would have to work out its schema.
+        return False  # a Hugging Face dataset iterates over its own rows
+    # By the type: reading a lazy frame's attribute would compute its schema.
     return any(hasattr(type(value), name) for name in ("columns", "column_names"))
 
 
 def is_missing(cell: object) -> bool:
     """Return whether a cell has no value: None, NaN, NA or NaT."""
-    if cell is None or type(cell).__name__ in ("NAType", "NaTType"):  # pandas is not imported
+    if cell is None or type(cell).__name__ in ("NAType", "NaTType"):  # without importing pandas
         return True
     return isinstance(cell, float) and cell != cell  # noqa: PLR0124 - NaN
 
@@ -42,7 +42,8 @@ def plain_value(value: object) -> Any:
 
     A named tuple, such as a Reference, is one value.
     """
-    if type(value) in _FLAT:  # most cells are: without this, rows take a seventh longer
+    # most cells are flat: without this, reading rows takes a seventh longer
+    if type(value) in _FLAT:
         return value
     convert = getattr(value, "tolist", None)
     if convert is not None:
@@ -76,7 +77,7 @@ def eager(frame: Any) -> nw.DataFrame[Any]:
 
         frame = pa.Table.from_batches([frame]) if isinstance(frame, pa.RecordBatch) else frame
     if _package(frame) == "dask":
-        frame = frame.compute()  # to pandas, with no plug-in
+        frame = frame.compute()  # to pandas, without a plug-in
     names = list(getattr(frame, "column_names", ()))
     if not names and hasattr(type(frame), "itertuples"):
         names = list(frame.columns)
@@ -125,14 +126,14 @@ def frame_rows(frame: Any) -> Iterator[FrameRow]:
 def frame_columns(
     frame: Any, names: Sequence[str] | None = None
 ) -> Iterator[tuple[range, dict[Any, list[Any]], dict[int, InputError]]]:
-    """Yield the numbers of some rows, their cells by columns, and the errors of unreadable cells.
+    """Yield chunks: the row numbers, the cells by column, and the errors of unreadable cells.
 
     `names` are the columns that are read; by default, all.
     """
     read = eager(frame)
     names = read.columns if names is None else names
     maps = [name for name in _map_columns(read) if name in names]
-    # Not all at once, before the first row is scored.
+    # In chunks, so that the first row is scored before all are read.
     for start in range(0, len(read), _TOGETHER):
         part = read[start : start + _TOGETHER]
         columns = {name: part[name].to_list() for name in names}
@@ -154,7 +155,7 @@ _TOGETHER = 8_192
 def frame_of(
     columns: Mapping[str, Cells], rows: Iterable[Iterable[Any]], backend: Backend, purpose: str
 ) -> Any:
-    """Return a frame of the library that `backend` names, with these columns, even without rows.
+    """Return a frame of the library that `backend` names, with these columns even if empty.
 
     Half an emoji, which JSON input allows and UTF-8 does not, becomes its escape: these libraries
     keep texts as UTF-8. Raises `ParameterError` for another backend, and `MissingExtraError`,
@@ -177,12 +178,13 @@ def frame_of(
     }
     by_name = {name: [row[position] for row in cells] for position, name in enumerate(kinds)}
     schema = {name: types[kind] for name, kind in kinds.items()}
-    imported(backend, backend, _EXTRAS[backend], purpose)  # narwhals names no missing library
+    # narwhals does not say which library is missing
+    imported(backend, backend, _EXTRAS[backend], purpose)
     return nw.from_dict(by_name, schema, backend=backend).to_native()
 
 
 def encodable(cell: Any) -> Any:
-    """Return a cell as UTF-8 can hold it: half an emoji as its escape."""
+    """Return a cell as UTF-8 can encode it: half an emoji becomes its escape."""
     if not isinstance(cell, str) or cell.isascii():
         return cell
     return cell.encode("utf-8", "backslashreplace").decode("utf-8")
@@ -193,7 +195,7 @@ def _package(value: object) -> str:
 
 
 def _map_columns(frame: nw.DataFrame[Any]) -> list[str]:
-    """Return the columns that are maps in Arrow, which come as lists of pairs."""
+    """Return the columns that are maps in Arrow: narwhals returns them as lists of pairs."""
     table = frame.to_native()
     if _package(table) != "pyarrow":
         return []

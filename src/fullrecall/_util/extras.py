@@ -9,7 +9,7 @@ from fullrecall.errors import MissingExtraError
 
 
 def imported(module: str, package: str, extra: str, purpose: str) -> Any:
-    """Return a module; raise `MissingExtraError`, naming the extra and its purpose, without it."""
+    """Import a module; if missing, raise `MissingExtraError` with the extra and its purpose."""
     try:
         return import_module(module)
     except ImportError:
@@ -24,7 +24,7 @@ def pandas(purpose: str) -> Any:
 def pyplot(purpose: str) -> Any:
     """Return `matplotlib.pyplot`."""
     imported("matplotlib", "matplotlib", "plot", purpose)
-    # An error within it, such as of an absent backend, does not mean that matplotlib is missing.
+    # An error inside it, such as a missing backend, does not mean that matplotlib is missing.
     return import_module("matplotlib.pyplot")
 
 

@@ -9,7 +9,7 @@ from contextlib import contextmanager
 
 @contextmanager
 def uncollected() -> Iterator[None]:
-    """Switch the search for cycles off in this block: it is slow among rows, which have none."""
+    """Switch the search for cycles off in this block: rows are many and have none."""
     was_enabled = gc.isenabled()
     gc.disable()
     try:

@@ -16,7 +16,7 @@ _EXPORT = re.compile(r"^ *+from (\S++) import (?:\(\s++)?(\w++) as \2\b", re.MUL
 
 def missing(package: str, name: str, public_names: Iterable[str]) -> AttributeError:
     """Return the error for a name that a package does not have; it suggests a similar name."""
-    from difflib import get_close_matches  # only a mistake is worth its import
+    from difflib import get_close_matches  # imported only for a mistake
 
     by_letters = {candidate.lower().replace("_", ""): candidate for candidate in public_names}
     near = get_close_matches(name.lower().replace("_", ""), by_letters, 1)
@@ -28,11 +28,11 @@ def missing(package: str, name: str, public_names: Iterable[str]) -> AttributeEr
 def exports(package: str) -> Mapping[str, str]:
     """Return the names that a package imports for type checkers, each with its module.
 
-    They are read from the source of the package, so that its imports are the only list of them;
-    in a program built without sources, from its compiled code.
+    They are read from the package's source, so that its imports are the only list of names; in a
+    program built without sources, from its compiled code.
     """
     module = sys.modules[package]
-    # Not by the loader: that of pytest, which loads this package as a plug-in, has no source.
+    # Not by the loader: pytest's loader, which loads this package as a plug-in, has no source.
     source = "".join(linecache.getlines(str(module.__file__), vars(module)))
     if source:
         return {name: where for where, name in _EXPORT.findall(source)}
@@ -66,7 +66,7 @@ def names(package: str, *own: str) -> Callable[[str], Any]:
         from fullrecall._util.parameters import public
 
         value = public(getattr(import_module(modules[name]), name), package)
-        # Python asks `__getattr__` only for names that the module lacks: from now on it has this.
+        # Python calls `__getattr__` only for missing names: from now on the module has this one.
         setattr(sys.modules[package], name, value)
         return value
 

@@ -1,8 +1,7 @@
 """How messages name parameters: `retriever=` in Python, `--retriever` on the command line.
 
-The same code writes a message for both. As with the language of messages, the running program
-chooses for all of them. Reasons that reports save must not depend on it, since `Report.load`
-derives them again: they name Python's parameters.
+The same code writes messages for both, and the running program chooses the form for all of them.
+Reasons that reports save name Python's parameters, since `Report.load` derives them again.
 """
 
 from __future__ import annotations
@@ -27,13 +26,13 @@ def parameter(name: str, value: object = None) -> str:
 
 
 def typed() -> Sequence[str] | None:
-    """Return the words of the command that the user typed; None in Python."""
+    """Return the words of the command that the user typed; None in a Python program."""
     return _typed if _as_options else None
 
 
 @contextmanager
 def options(*words: str) -> Iterator[None]:
-    """Name parameters as options of the command of these words, in all threads."""
+    """Within this block, name parameters as options of this command, in all threads."""
     global _as_options, _typed
     before = _as_options, _typed
     _as_options, _typed = True, words

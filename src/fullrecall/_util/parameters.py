@@ -1,4 +1,4 @@
-"""Checks of arguments: of single values, and of calls that do not fit a public name."""
+"""Checks of arguments: single values, and calls that do not fit a public signature."""
 
 from __future__ import annotations
 
@@ -36,9 +36,9 @@ _MARK = "_explains_wrong_calls"
 def public(value: T, module: str | None = None) -> T:
     """Return a function or class whose wrong calls raise `ParameterError`; other values as is.
 
-    A function is wrapped, and belongs to `module`, from which users import it; its signature stays
-    the same. A class is changed in place: its constructor and its public methods, and those of its
-    bases in this project. A correct call costs one more call.
+    A function is wrapped; its `__module__` becomes `module`, from which users import it, and its
+    signature stays the same. A class is changed in place: its constructor, its public methods, and
+    those of its bases in this project. A correct call costs one more function call.
     """
     if isinstance(value, type):
         if not issubclass(value, Enum) and not getattr(value, "_is_protocol", False):
@@ -72,8 +72,8 @@ def _explain_methods(kind: type) -> None:
 
 
 def _explained(function: Any, *, is_method: bool) -> Any:
-    """Return a function that explains the mistake in a call that Python has refused."""
-    # Python's TypeError lists no options, and names an internal class if a base has the method.
+    """Return a function that explains calls that Python refuses with a `TypeError`."""
+    # Python's TypeError lists no options, and for an inherited method it names an internal class.
     takes_any = inspect.unwrap(function).__code__.co_flags & inspect.CO_VARKEYWORDS
     if takes_any or hasattr(function, _MARK):
         return function
@@ -143,7 +143,7 @@ def _mistake(
 
 def no_parameter(unknown: str, value: object, names: Sequence[str]) -> str:
     """Return the end of a message about a parameter that is not one of `names`."""
-    from difflib import get_close_matches  # only a mistake is worth its import
+    from difflib import get_close_matches  # imported only for a mistake
 
     if unknown in _INSTEAD:
         way = "; " + _INSTEAD[unknown].format(value=value)
@@ -166,14 +166,14 @@ def check_k(k: object, name: str = "k", *, least: int = 1) -> int:
 def check_seconds(seconds: object, name: str) -> None:
     """Raise `ParameterError`, naming the parameter, unless it is a number above 0 or None."""
     is_number = isinstance(seconds, (int, float)) and not isinstance(seconds, bool)
-    # A float cannot be as large as an int, and no sum of it and a time can be made then.
+    # A float cannot be as large as an int, and very large numbers cannot be added to a time.
     if seconds is not None and not (is_number and (0 < seconds <= _LONGEST or seconds == inf)):  # type: ignore[operator]
         raise ParameterError(f"must be a number of seconds > 0 or None, got {shown(seconds)}", name)
 
 
 def as_path(path: object, name: str = "path") -> Path:
     """Return a path; raise `ParameterError`, naming the parameter, for an impossible path."""
-    from pathlib import Path  # `import fullrecall` does without it
+    from pathlib import Path  # `import fullrecall` does not load it
 
     if not isinstance(path, (str, bytes, os.PathLike)):
         raise ParameterError(f"must be a path, got {shown(path)}", name)
@@ -203,7 +203,7 @@ def check_positive(value: object, name: str) -> float:
 def check_share(value: object, name: str, *, whole: bool = True) -> float:
     """Return a number from 0 to 1; raise `ParameterError` naming the parameter otherwise.
 
-    `whole` takes 0 and 1 themselves too.
+    With `whole`, 0 and 1 are allowed too.
     """
     number = isinstance(value, (int, float)) and not isinstance(value, bool)
     if not number or not (0 <= value <= 1 if whole else 0 < value < 1):  # type: ignore[operator]

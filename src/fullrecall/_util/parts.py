@@ -1,4 +1,4 @@
-"""Exchange parts of an object at any depth; the original stays unchanged."""
+"""Replace parts of an object at any depth; the original stays unchanged."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ def rebuilt(
     has_parts: Callable[[Any], bool],
     around: frozenset[int] = frozenset(),
 ) -> T:
-    """Return `value` with the parts exchanged that `exchange` returns another value for.
+    """Return `value` with each part replaced for which `exchange` returns another value.
 
     Parts are the fields of objects for which `has_parts` is true, in lists and mappings too. Only
     objects with changes are copied; without any change, `value` itself is returned. `around` are
     the objects that this one is a part of.
     """
-    if id(value) in around:  # an object that holds itself would be copied for ever
+    if id(value) in around:  # an object that contains itself would be copied forever
         return value
     inside = around | {id(value)}
     old: Any = value

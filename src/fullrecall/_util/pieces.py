@@ -1,4 +1,4 @@
-"""Long computations in pieces: a deadline or Ctrl-C ends them between two."""
+"""Long computations in pieces: a deadline or Ctrl-C ends them between two pieces."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def pause() -> None:
 
 
 def paused(elements: Iterable[T], each: int = 1_000) -> Iterator[T]:
-    """Yield elements, with a call of `pause` before every `each` of them."""
+    """Yield elements, calling `pause` before every `each` of them."""
     for number, element in enumerate(elements):
         if number % each == 0:
             pause()
@@ -32,13 +32,13 @@ def paused(elements: Iterable[T], each: int = 1_000) -> Iterator[T]:
 
 
 def watch(check: Callable[[], None]) -> None:
-    """Have `pause` call `check` in this task or thread from here on."""
+    """Make `pause` call `check` in this task or thread from now on."""
     _CHECK.set(check)
 
 
 @contextmanager
 def watched(check: Callable[[], None]) -> Iterator[None]:
-    """Have `pause` call `check` within this block."""
+    """Make `pause` call `check` within this block."""
     token = _CHECK.set(check)
     try:
         yield
@@ -60,7 +60,7 @@ _OFTEN = 16
 
 def chunked(items: Iterable[T]) -> Iterator[Sequence[T]]:
     """Yield the items in chunks; raise an exception of `items` after the items before it."""
-    # A list is read at once, so its chunks need no clock. A subclass may iterate in another way.
+    # A list is in memory, so its chunks need no clock. A subclass may iterate differently.
     if type(items) is list:
         for start in range(0, len(items), _LARGEST):
             yield items[start : start + _LARGEST]

@@ -23,18 +23,18 @@ _NO_VALUE = "__HIVE_DEFAULT_PARTITION__"
 
 
 def address_of(path: object) -> str | None:
-    """Return an address, also one that became a `Path`, as a text; None for a local path."""
+    """Return an address as a text, even if it became a `Path`; None for a local path."""
     text = os.fsdecode(path) if isinstance(path, (str, bytes, os.PathLike)) else ""
     scheme = _SCHEME.match(text)
     if scheme is None or "://" in text:
         return None if scheme is None else text
-    # `Path` keeps one of the slashes.
+    # `Path` collapses the slashes to one.
     slashes = ":///" if scheme[1] == "file" else "://"
     return f"{scheme[1]}{slashes}{text[scheme.end() :]}"
 
 
 def shown_path(path: object) -> str:
-    """Return a path for messages: an address without user, password and query."""
+    """Return a path for messages: addresses lose user, password and query."""
     address = address_of(path)
     if address is None:
         return os.fsdecode(path)  # type: ignore[arg-type] # a path
@@ -53,7 +53,7 @@ def partitions_of(path: str) -> dict[str, str | None]:
 
 
 class Place:
-    """A file or folder at an address; what fails raises `error` with the address."""
+    """A file or folder at an address; failures raise `error` with the address."""
 
     def __init__(self, address: str, error: type[FullrecallError]) -> None:
         self.shown = shown_path(address)
@@ -65,7 +65,7 @@ class Place:
 
     @contextmanager
     def reached(self) -> Iterator[None]:
-        """Turn errors of a file system into one that names the address, without credentials."""
+        """Turn file system errors into one that names the address, without credentials."""
         try:
             yield
         except FullrecallError:
@@ -90,7 +90,7 @@ class Place:
         return {"File": "file", "Directory": "folder"}.get(name)
 
     def files(self) -> list[str]:
-        """Return the paths of all files in a folder and its folders, relative to it, in order."""
+        """Return the paths of all files in a folder, at any depth, relative to it and in order."""
         import pyarrow.fs as pafs
 
         with self.reached():
@@ -100,23 +100,23 @@ class Place:
         return sorted(each.path[start:] for each in entries if each.type == pafs.FileType.File)
 
     def open(self, name: str = "") -> Any:
-        """Return the file, or one in the folder, opened for bytes."""
+        """Open the file, or the file of this name in the folder, in binary mode."""
         with self.reached():
             return self.filesystem.open_input_file(self._inside(name))
 
     def read(self, name: str = "") -> bytes:
-        """Return the content of the file, or of one in the folder."""
+        """Return the content of the file, or of the file of this name in the folder."""
         with self.open(name) as file, self.reached():
             content: bytes = file.read()
             return content
 
     def write(self, content: Any, name: str = "") -> None:
-        """Write the file, or one in the folder, with this content."""
+        """Write this content to the file, or to the file of this name in the folder."""
         with self.reached(), self.filesystem.open_output_stream(self._inside(name)) as file:
             file.write(content)
 
     def remove(self, name: str = "") -> None:
-        """Remove the file, or one in the folder."""
+        """Remove the file, or the file of this name in the folder."""
         with self.reached():
             self.filesystem.delete_file(self._inside(name))
 
@@ -151,7 +151,7 @@ def _filesystem(address: str) -> tuple[Any, str]:
     fsspec = imported("fsspec", "fsspec", "remote", f"{scheme}:// addresses")
     try:
         filesystem, path = fsspec.core.url_to_fs(address)
-    except ImportError as error:  # such as s3fs, gcsfs, adlfs
+    except ImportError as error:  # a missing package such as s3fs, gcsfs, adlfs
         raise MissingExtraError(
             getattr(error, "name", None) or "fsspec", "remote", f"{scheme}:// ({error})"
         ) from None

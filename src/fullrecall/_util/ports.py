@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from importlib import import_module
 
-TYPE_CHECKING = False  # as type checkers know it: every `import fullrecall` would load `typing`
+# type checkers treat it as True; importing `typing` would slow every `import fullrecall`
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
@@ -20,7 +21,7 @@ _plugged: dict[str, Any] = {}
 
 
 def plugged(port: str) -> Any:
-    """Return the object that is plugged into a port; None if its room is missing."""
+    """Return the object that is plugged into a port; None without its room."""
     if port not in _plugged:
         _plugged[port] = _object_of(*PORTS.get(port, "").split(":"))
     return _plugged[port]

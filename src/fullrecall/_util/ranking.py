@@ -57,7 +57,7 @@ class Ranking:
         return scores
 
     def best(self, question: str, k: int) -> list[int]:
-        """Return the numbers of the first `k` texts, those without a common word left out."""
+        """Return the numbers of the `k` best texts; texts without a common word are left out."""
         import numpy as np
 
         scores = self.scores(question)

@@ -1,4 +1,4 @@
-"""Answers that are neither true nor false: `if` and `assert` on one raise."""
+"""Answers without a truth value: `if` and `assert` on one raise."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from fullrecall.errors import ParameterError
 class NoTruth:
     """Base of answers without a truth value; `read` names the attribute that has the answer.
 
-    Python takes any object for true, so that `assert gate.check(report)` would pass at recall 0.
+    By default any object is true: `assert gate.check(report)` would pass at recall 0.
     """
 
     __slots__ = ()

@@ -6,9 +6,10 @@ from __future__ import annotations
 def shown(value: object, limit: int = 60) -> str:
     """Return the `repr` of `value`, cut so that a message stays one readable line.
 
-    If that raises, as a foreign class's may, the message has only the type.
+    If `repr` raises, as that of a foreign class may, the message has only the type.
     """
-    if isinstance(value, (str, bytes, bytearray)):  # `repr` would escape a text of megabytes whole
+    # `repr` would escape megabytes of text before the cut
+    if isinstance(value, (str, bytes, bytearray)):
         value = value[: limit + 1]
     try:
         text = repr(value)

@@ -33,10 +33,10 @@ def content_words(text: str) -> list[str]:
     return [_stem(word) for word in words(text) if word not in STOP_WORDS]
 
 
-# A collection has few distinct words, each of them many times: they are stemmed once.
+# A collection has few distinct words, each many times: stem each word once.
 @remembered_words(200_000)
 def _stem(word: str) -> str:
-    """Return a word without its English ending: enough for `waves` and `wave` to be one word."""
+    """Return a word without its English ending, so that `waves` and `wave` are one word."""
     word = word.removesuffix("'s").removesuffix("\u2019s")
     if not word.isascii() or not word.isalpha():
         return word

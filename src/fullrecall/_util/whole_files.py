@@ -7,19 +7,19 @@ from pathlib import Path
 
 
 def beside(path: Path) -> Path:
-    """Return a name in the same folder that no other program writes to or can foresee."""
+    """Return a new name in the same folder that no other program uses or can guess."""
     return path.with_name(f".fullrecall-{secrets.token_hex(8)}.part")
 
 
 def write_whole(path: str | Path, content: bytes) -> None:
     """Replace a file by one with this content, or write to the pipe or device at `path`.
 
-    A link stays: the file that it names is replaced. Raises `OSError` if it cannot be written.
+    A link stays; its target is replaced. Raises `OSError` if it cannot be written.
     """
     try:
         _write_whole(Path(path).resolve(), content)
     except OSError as error:
-        # With the requested path, not that of the temporary file.
+        # With the requested path, not the temporary file's.
         raise OSError(error.errno, error.strerror, str(path)) from None
 
 
@@ -28,11 +28,11 @@ def _write_whole(final: Path, content: bytes) -> None:
         final.write_bytes(content)
         return
     part = beside(final)
-    # "x": an existing file or link is never opened.
+    # "x": never open an existing file or link.
     with part.open("xb") as file:
         try:
             file.write(content)
-            file.close()  # an error of the disk may come as late as this
+            file.close()  # a disk error may appear only here
             part.replace(final)
         except BaseException:
             file.close()

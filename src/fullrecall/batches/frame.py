@@ -1,8 +1,4 @@
-"""Tables that engines hand to their workers, returned with more columns.
-
-These are data frames and tables of any library that narwhals reads, such as pandas, polars and
-Arrow, with its record batches. A library is imported only for a table of its own.
-"""
+"""Tables that engines pass to their workers, returned with more columns."""
 
 from __future__ import annotations
 
@@ -43,7 +39,7 @@ def batch_frame(batch: Any) -> nw.DataFrame[Any]:
 
 
 def beside(batch: Any, frame: nw.DataFrame[Any], kept: Sequence[str], scores: pa.Table) -> Any:
-    """Return a table of the batch's kind: the columns `kept` of its frame, and the scores."""
+    """Return a table of the batch's kind with the `kept` columns of its frame, and the scores."""
     import narwhals as nw
     import pyarrow as pa
 
@@ -59,7 +55,7 @@ def beside(batch: Any, frame: nw.DataFrame[Any], kept: Sequence[str], scores: pa
     if frame.implementation.is_pandas():
         import pandas as pd
 
-        # Without Arrow's types a missing number would be NaN, and a list an object.
+        # Without Arrow's types, a missing number would be NaN, and a list an object.
         columns: Any = scores.to_pandas(types_mapper=pd.ArrowDtype)
         columns.index = nw.maybe_get_index(frame)
         return pd.concat([native, columns], axis=1) if kept else columns
@@ -70,10 +66,10 @@ def beside(batch: Any, frame: nw.DataFrame[Any], kept: Sequence[str], scores: pa
 
 
 def misspelled(column: str, fields: Iterable[str]) -> str | None:
-    """Return the field whose name a column's name almost is; None without one.
+    """Return the field whose name a column's name resembles; None without one.
 
-    Each word of the two names must be nearly equal: `retrived_ids` is one for `retrieved_ids`,
-    `question_id` none for `question`.
+    Each word of the two names must be nearly equal: `retrived_ids` is a misspelled `retrieved_ids`,
+    but `question_id` is not a misspelled `question`.
     """
     letters, words = column.lower().replace("_", ""), snake(column).split("_")
     for field in fields:
@@ -85,7 +81,7 @@ def misspelled(column: str, fields: Iterable[str]) -> str | None:
 
 
 def _nearly_equal(word: str, other: str) -> bool:
-    """Whether two words differ in a plural's s, or in at most one letter out of five."""
+    """Return whether two words differ in a plural's s, or in at most one of five letters."""
     from rapidfuzz.distance import OSA
 
     return word.removesuffix("s") == other.removesuffix("s") or (
@@ -94,7 +90,7 @@ def _nearly_equal(word: str, other: str) -> bool:
 
 
 def ddl(columns: Mapping[str, str], schema: pa.Schema) -> str:
-    """Return columns of Spark's types, and those of a schema, as Spark's DDL."""
+    """Return columns with Spark's types, and those of a schema, as Spark's DDL."""
     types = {**columns, **{column.name: _spark_type(column.type) for column in schema}}
     quoted = {name: name.replace("`", "``") for name in types}
     return ", ".join(f"`{quoted[name]}` {kind}" for name, kind in types.items())

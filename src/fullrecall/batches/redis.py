@@ -4,8 +4,8 @@ Each change is one script that runs on the server, in one step. If the connectio
 answer comes, the client sends the command again: it finds its own token and changes nothing.
 
 An answer reported as kept is on the server. Whether it survives the server's end depends on the
-server's settings (`appendonly yes`). If a server that may forget was restarted, it ends the job
-whose account it has, since it has lost the scripts of the workers, too.
+server's settings (`appendonly yes`). If a server without such settings restarts, it has lost the
+account of a job with a budget, and the workers' scripts too: the job ends.
 """
 
 from __future__ import annotations
@@ -28,9 +28,9 @@ _KEEP_SECONDS = 7 * 24 * 3_600
 """How long a server remembers an account that no worker changes."""
 
 _PATIENCE = 10.0  # seconds to wait for the server
-_PROBING = 1.0  # likewise, for a server that was lost before
-_RETRIES = 5  # of a command, and of its connection: a server may take ten seconds to restart
-_VERSION = 7  # of Redis: older ones remember scripts over a restart
+_PROBING = 1.0  # the same, for a server that was lost before
+_RETRIES = 5  # for a command, and for its connection: a server may take ten seconds to restart
+_VERSION = 7  # of Redis: older versions keep scripts over a restart
 
 _LEASE = """
 local holder = redis.call('GET', KEYS[2])
@@ -154,7 +154,7 @@ def _client(url: str, pid: int, *, probes: bool = False) -> Any:  # noqa: ARG001
 
 
 class RedisLedger(Ledger):
-    """A ledger on the server at `url`; raises `StoreError` where it cannot be reached."""
+    """A ledger on the server at `url`; raises `StoreError` if it cannot be reached."""
 
     threads = 4
 
@@ -184,7 +184,7 @@ class RedisLedger(Ledger):
         return str(self._step(_KEEP, key, value))
 
     def _step(self, script: str, key: str, *arguments: object) -> Any:
-        # Sent with its text, not by its digest: a server that restarts at any time forgets scripts.
+        # Sent as text, not as a digest: a server that restarts forgets scripts.
         return self._client.eval(script, 2, *_names(key, "lease"), *arguments)
 
     def _open_account(self, owner: str) -> None:
@@ -210,8 +210,8 @@ class RedisLedger(Ledger):
         return outcome
 
     def _tell(self) -> None:
-        """Load the script of the rules into the server, with the ID of its current run in it."""
-        # The run is looked up again after loading: a later run never gets an earlier run's script.
+        """Load the rules into the server as a script with the ID of the server's current run."""
+        # Ask for the run again after loading: a later run must not get an earlier run's script.
         life = self._life()
         while True:
             numbers = {name: getattr(spending, name) for name in _NUMBERS}
@@ -227,7 +227,7 @@ class RedisLedger(Ledger):
         if int(server["redis_version"].split(".")[0]) < _VERSION:
             raise StoreError(f"a budget needs Redis {_VERSION}, got {server['redis_version']}")
         settings = {}
-        with suppress(Exception):  # a hosted server may not tell: then it may forget
+        with suppress(Exception):  # a hosted server may not say: assume that it may lose data
             settings = self._client.config_get("append*")
         durable = settings.get("appendonly"), settings.get("appendfsync")
         return "" if durable == ("yes", "always") else str(server["run_id"])
@@ -236,14 +236,14 @@ class RedisLedger(Ledger):
         _client(self._url, os.getpid(), probes=True).ping()
 
     def _disconnect(self) -> None:
-        """Do nothing: the connections are those of all ledgers on this server."""
+        """Do nothing: all ledgers on this server share the connections."""
 
 
 def name_of(key: str) -> str:
-    """Return the name of a record on a server; the part in braces decides the node of a cluster."""
+    """Return the name of a record on a server; the part in braces chooses a cluster's node."""
     return f"fullrecall:{key}" if key.startswith("{") else f"fullrecall:{{{key}}}"
 
 
 def _names(key: str, beside: str) -> list[str]:
-    """Return the names of a record and of the one beside it."""
+    """Return the names of a record and of the record beside it."""
     return [name_of(key), f"{name_of(key)}:{beside}"]

@@ -1,8 +1,8 @@
 """Data sets beyond one machine: scores beside each batch, for any engine that moves batches.
 
 Ray Data's `map_batches`, Spark's `mapInArrow` and Dask's `map_partitions` call a `BatchScorer` in
-their workers; docs/scale.md has a job of each. The engine writes the results as Parquet to any
-place, and `Report.open` reads them.
+their workers; docs/scale.md has a job of each. The engine writes the results as Parquet anywhere,
+and `Report.open` reads them.
 """
 
 from __future__ import annotations
@@ -56,18 +56,18 @@ class BatchScorer:
     a saved report (docs/scale.md lists them). `Report.open` reads the table once it is written as
     Parquet. A row that is not a sample is unscored, with the reason.
 
-    - `position`: a column of whole numbers >= 0 that is not part of a sample and tells rows apart:
-      number them from 0 when you write the data set. It is returned as `row`. `Report.open` sorts
-      the rows by it, counts a repeated row once, and with `rows=` names the missing rows. A row
-      without a number is unscored. Default: none, so that rows have the order of the files, and
-      missing rows are not noticed.
+    - `position`: a column of distinct whole numbers >= 0 that is not a field of a sample: number
+      the rows from 0 when you write the data set. It is returned as `row`. `Report.open` sorts the
+      rows by it, counts a repeated row once, and with `rows=` names the missing rows. A row without
+      a number is unscored. Default: none, so that rows have the order of the files, and missing
+      rows are not noticed.
     - `rename` maps the batch's columns to a sample's fields, as in `fullrecall.read.read`.
-    - `max_concurrency`, `timeout`, `retries` are those of `evaluate`, and so is `deadline`: all
-      are of one batch, so that as many requests may be on their way as there are workers times
-      `max_concurrency`.
-    - `store`: a file on a disk that the workers of one machine share, or the URL of a Redis server
-      for those of many: `redis://host:6379/0`. No worker asks again for an answer that another has
-      paid for. The server's password is read from REDIS_PASSWORD, here and in the workers.
+    - `max_concurrency`, `timeout`, `retries` are those of `evaluate`, and so is `deadline`. All
+      hold for one batch: up to `max_concurrency` requests for each worker may be open at once.
+    - `store`: a file on a disk that the workers of one machine share, or, for workers on several
+      machines, the URL of a Redis server: `redis://host:6379/0`. No worker asks again for an answer
+      that another has paid for. The server's password is read from REDIS_PASSWORD, here and in the
+      workers.
     - `budget`: the most that all workers may spend together, until this scorer is made anew, and
       how fast; `spent` returns their spending so far. It needs a store that all workers share.
     - `view`: which list of a sample's record is scored, as in `evaluate`.
@@ -77,8 +77,8 @@ class BatchScorer:
 
     Raises `ParameterError` for an argument out of its range, and `MissingExtraError` without
     pyarrow. Calls, `schema` and `meta` raise `InputError` for a column that has the name of a
-    score's or looks like a misspelled field, and calls for a wrong position: these are errors of
-    the data set, not of a row.
+    score's column or looks like a misspelled field; calls raise it for a wrong position too. These
+    are errors of the data set, not of a row.
     """
 
     scorers: Sequence[Scorer] | Scorer
@@ -110,10 +110,10 @@ class BatchScorer:
                     "store",
                 )
             given = Address(str(self.store))
-            # Workers may run in another directory.
+            # Absolute, since workers may run in another directory.
             store = given.url if given.is_server else str(Path(self.store).absolute())
             object.__setattr__(self, "store", store)
-        # Wrong options raise here, and not in a worker.
+        # Raise for wrong options here, not in a worker.
         self._options  # noqa: B018
         self._given  # noqa: B018
         address = self._address
@@ -123,13 +123,14 @@ class BatchScorer:
                 raise ParameterError(
                     "budget needs store=…, a file or a redis:// URL that all workers share"
                 )
-            with address.open() as ledger:  # workers find the account there, or send nothing
+            # workers must find the account there, or they send nothing
+            with address.open() as ledger:
                 ledger.open_account(owner)
 
     def __call__(self, batch: Any) -> Any:
         """Return a batch with its scores, as a table of the same kind.
 
-        Errors of a store or a model that end the run are raised: engines try a batch again.
+        Raises errors of a store or a model that end the run; engines then retry the batch.
         """
         frame = batch_frame(batch)
         kept = self._passed_through(frame.columns)
@@ -154,12 +155,12 @@ class BatchScorer:
     def spent(self) -> Spent | None:
         """The requests and costs of all workers so far; None without a budget.
 
-        Raises `StoreError` where the store has lost it.
+        Raises `StoreError` if the store has lost the account.
         """
         address = self._address
         if self.budget is None or address is None:
             return None
-        from fullrecall.run.account import spent_of  # it loads asyncio
+        from fullrecall.run.account import spent_of  # it imports asyncio
 
         with address.open() as ledger:
             return spent_of(ledger, self.budget)
@@ -169,7 +170,7 @@ class BatchScorer:
         return {each.name: getattr(self, each.name) for each in fields(self)}
 
     def __dask_tokenize__(self) -> tuple[object, ...]:
-        # Without the job: Dask takes two scorers with the same options for one.
+        # Without the job's ID: Dask treats two scorers with the same options as one.
         from fullrecall.files.reports import columns
 
         names = {each.name for each in fields(self)} - {"scorers", "retries", "_job"}

@@ -39,10 +39,10 @@ class Calibration(Shown):
     """A judged mean recall, and the mean corrected by labels. Prints as a table.
 
     `judged` is the mean by the judge's verdicts, `corrected` the mean by prediction-powered
-    inference, whose tuned `power` in [0, 1] is the weight of the judge. `samples` and `claims`
-    count the judged ones, `groups` the independent groups of samples, `labeled` the claims with a
-    label, `unlabeled` the drawn claims without one. `unscored` samples and `unmeasured` claims are
-    in neither mean; `bounds` covers the unscored samples. `drawn` says that the labels came with
+    inference, in which the judge has the weight `power` in [0, 1]. `samples` and `claims` count the
+    judged ones, `groups` the independent groups of samples, `labeled` the claims with a label,
+    `unlabeled` the drawn claims without one. `unscored` samples and `unmeasured` claims are in
+    neither mean; `bounds` covers the unscored samples. `drawn` says that the labels have
     probabilities.
     """
 
@@ -80,7 +80,7 @@ class Calibration(Shown):
         return {**plain_of(self), "bias": self.bias, "bounds": list(self.bounds)}
 
     def notes(self) -> Iterator[str]:
-        """Yield one sentence for each basis of the figures, and for each omission."""
+        """Yield a sentence on each basis of the figures, and on each omission."""
         in_groups = f" in {counted(self.groups, 'group')}" if self.groups < self.samples else ""
         yield (
             f"{self.labeled:,} of {counted(self.claims, 'claim')} labeled, in "
@@ -162,13 +162,13 @@ def calibrate(
     `partial_credit`; the agreement counts only full support. A claim with several labels counts as
     their mean.
 
-    The estimate is the mean recall by human labels of *all* judged claims, over questions like
-    these: over the samples that have a score, with their claims weighted as in the score. Unscored
-    samples and unmeasured claims are excluded and counted. Labels drawn by `Report.to_label` are
-    weighted by the inverse of their probability, and the weights of each verdict are scaled to its
-    share; a drawn claim without a label counts as one like the labeled claims of its verdict.
-    Labels without a probability are treated as a simple random sample of the claims: if they were
-    picked by any other rule, the figures are wrong.
+    The estimate is the mean recall if people labeled *all* judged claims, for questions like these:
+    over the samples with a score, with claims weighted as in the score. Unscored samples and
+    unmeasured claims are excluded and counted. Labels drawn by `Report.to_label` are weighted by
+    the inverse of their probability, and the weights of each verdict are scaled to its share; a
+    drawn claim without a label counts as the labeled claims of its verdict do on average. Labels
+    without a probability are treated as a simple random sample of the claims: if they were picked
+    by any other rule, the figures are wrong.
 
     Raises `InputError` for labels that are not in the report, are given twice or are only partly
     from a draw, and for too few labels, with the number needed; `ReportError` if the report keeps
@@ -222,7 +222,7 @@ def design_of(judged: JudgedClaims, labels: Mapping[str, Sequence[Label]], worth
     }
     drawn = any(label.probability is not None for group in labels.values() for label in group)
     candidates = judged.to_be_labeled
-    # In a simple random sample all claims have the same chance: the labeled share.
+    # In a simple random sample every claim has the same chance: the labeled share.
     count = sum(bool(values_of.get(claim.item)) for claim in candidates)
     chance = count / max(1, len(candidates))
     shares: dict[str, dict[int, float]] = {}
@@ -241,17 +241,14 @@ def design_of(judged: JudgedClaims, labels: Mapping[str, Sequence[Label]], worth
 def _with_answer_rates(
     labeled: Sequence[Labeled], shares: Mapping[str, Mapping[int, float]]
 ) -> list[Labeled]:
-    """Return drawn claims with the chance to be drawn *and* labeled, if not all are labeled.
-
-    If each drawn claim of a stratum has a label, their weights add up to the stratum's size.
-    """
+    """Return drawn claims with the chance to be drawn *and* labeled, if some are not labeled."""
     represented = sums((each.stratum, each.weight) for each in labeled)
     rates = {
         stratum: min(1.0, total / fsum(shares[stratum].values()))
         for stratum, total in represented.items()
     }
     return [
-        # Sums of floats: if all are labeled, the rate is 1 except for rounding.
+        # Sums of floats: if all are labeled, the rate is 1 apart from rounding.
         each._replace(probability=each.probability * rate)
         if (rate := rates[each.stratum]) < 1 - 1e-9
         else each

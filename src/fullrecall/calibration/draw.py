@@ -97,20 +97,20 @@ def _cells(drawn: Sequence[ToLabel]) -> list[Sequence[object]]:
 def draw(judged: JudgedClaims, n: int, *, seed: int = 0) -> list[tuple[JudgedClaim, float]]:
     """Return `n` of the claims, or all if there are fewer, each with its chance to be drawn.
 
-    Pareto sampling, whose actual chances differ from these by a few percent in strata of a few
-    claims: Rosén, "On sampling with probability proportional to size", Journal of Statistical
-    Planning and Inference 62(2), 1997. The random numbers depend only on `seed` and the claim, so
-    a larger draw has nearly all claims of a smaller one: Ohlsson, "Coordination of samples using
-    permanent random numbers", in "Business Survey Methods", Wiley, 1995.
+    By Pareto sampling, whose actual chances differ by a few percent in strata of a few claims:
+    Rosén, "On sampling with probability proportional to size", Journal of Statistical Planning and
+    Inference 62(2), 1997. The random numbers depend only on `seed` and the claim, so a larger draw
+    has nearly all claims of a smaller one: Ohlsson, "Coordination of samples using permanent random
+    numbers", in "Business Survey Methods", Wiley, 1995.
     """
     by_stratum: defaultdict[str, list[JudgedClaim]] = defaultdict(list)
     for claim in judged.to_be_labeled:
         by_stratum[claim.stratum].append(claim)
-    # Sorted by verdict: the same claims in another order of samples give the same draw.
+    # Sorted by verdict, so that the order of samples does not change the draw.
     parts = [claims for _, claims in sorted(by_stratum.items())]
-    # By the root of its size: between proportional, which serves the mean, and equal, which serves
-    # the agreement on each verdict. Bankier, "Power allocations: determining sample sizes for
-    # subnational areas", American Statistician 42(3), 1988.
+    # By the square root of its size: a compromise between proportional, best for the mean, and
+    # equal, best for the agreement on each verdict. Bankier, "Power allocations: determining sample
+    # sizes for subnational areas", American Statistician 42(3), 1988.
     roots = [sqrt(fsum(claim.share for claim in claims)) for claims in parts]
     counts = allocation(roots, list(map(len, parts)), n, fewest=FEWEST)
     chosen: list[tuple[JudgedClaim, float]] = []
@@ -119,7 +119,7 @@ def draw(judged: JudgedClaims, n: int, *, seed: int = 0) -> list[tuple[JudgedCla
         ranks = {claim.item: _rank(claim.item, chances[claim.item], seed) for claim in claims}
         first = sorted(claims, key=lambda claim: ranks[claim.item])[:count]
         chosen += [(claim, chances[claim.item]) for claim in first]
-    # By sample, so that a rater reads contexts once; within a sample no order shows the verdict.
+    # By sample, so that a rater reads contexts once; the order within a sample hides the verdict.
     return sorted(chosen, key=lambda drawn: (drawn[0].row, drawn[0].item))
 
 

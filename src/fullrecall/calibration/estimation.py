@@ -1,14 +1,14 @@
 """Estimate figures of all claims from labels of some: corrected means, agreement, and intervals.
 
-The labels are the second of two phases. The first phase draws samples from the questions that users
-may ask, with a verdict on each claim; the second labels some of their claims. `expanded` extends
-the labels to all samples: it returns one value for each sample, and their mean is the estimate. The
+Labels are the second of two sampling phases. The first draws samples from the questions that users
+may ask, with a verdict on each claim; the second draws claims to label. `expanded` extends the
+labels to all samples: it returns one value for each sample, and their mean is the estimate. The
 spread of these values between groups of samples covers both phases: Särndal, Swensson, Wretman,
 "Model Assisted Survey Sampling", 1992, chapters 5 and 9. All estimates here are means of this kind,
 or linear approximations of smooth functions of them.
 
-The values may lie outside [0, 1], where no bound holds for every distribution: the intervals are
-for large samples and cluster-robust, and their coverage was measured, not proved.
+The values may lie outside [0, 1], where no bound holds for every distribution. So the intervals are
+cluster-robust ones for large samples; their coverage was measured, not proved.
 """
 
 from __future__ import annotations
@@ -100,7 +100,7 @@ class Agreement:
 class Design:
     """The judged claims and the labeled claims among them, by stratum.
 
-    `shares[stratum][row]` is the share of a row's recall that a stratum makes up, in [0, 1].
+    `shares[stratum][row]` is the stratum's share of a row's recall, in [0, 1].
     """
 
     judged: JudgedClaims
@@ -109,7 +109,7 @@ class Design:
 
     @cached_property
     def sizes(self) -> Mapping[str, float]:
-        """The share of the mean that each stratum makes up."""
+        """Each stratum's share of the mean."""
         rows = len(self.judged.rows)
         return {stratum: fsum(by_row.values()) / rows for stratum, by_row in self.shares.items()}
 
@@ -124,7 +124,7 @@ class Design:
 
     @cached_property
     def df(self) -> float:
-        """Degrees of freedom: the groups that have labels, minus one for each stratum."""
+        """Degrees of freedom: the number of labeled groups, minus one for each stratum."""
         cluster = self.judged.cluster
         groups = len({cluster[labeled.claim.row] for labeled in self.labeled})
         return max(1.0, groups - len(self.shares))
@@ -146,7 +146,7 @@ class Design:
     def expanded(self, values: Sequence[float]) -> list[float]:
         """Return one value for each row; their mean estimates the same quantity as `mean`.
 
-        A row's value is the means of its claims' strata plus the residuals of its labeled claims.
+        A row's value is the sum of its claims' stratum means and its labeled claims' residuals.
         """
         weighted = list(zip(self.labeled, self.weights, values, strict=True))
         totals = sums((labeled.stratum, w * value) for labeled, w, value in weighted)
@@ -161,14 +161,14 @@ class Design:
         return [fsum(part) for part in parts]
 
     def unseen(self, parts: Sequence[Linear], *, of_judge: bool) -> float:
-        """Return the variance of a mean of `parts` that few labels may hide.
+        """Return the variance of a mean of `parts` that too few labels may hide.
 
         If all labels of a verdict agree, their spread is 0, but their mean is not certain. So each
-        verdict of each stratum counts as if it had one more label of either kind, if that makes the
-        variance larger. A claim that was certain to be labeled hides no variance of the mean. For a
-        figure `of_judge` it does, as the judge will judge more claims. Source: Agresti and Coull,
-        "Approximate is better than 'exact' for interval estimation of binomial proportions",
-        American Statistician 52(2), 1998; Lang and Reiczigel, 2014, do so for corrected means.
+        verdict of each stratum gets one extra label of each kind, if that increases the variance. A
+        claim that was certain to be labeled hides no variance of the mean. It does hide some for a
+        figure `of_judge`, which is about future claims too. Source: Agresti and Coull, "Approximate
+        is better than 'exact' for interval estimation of binomial proportions", American
+        Statistician 52(2), 1998; Lang and Reiczigel, 2014, do so for corrected means.
         """
         cells: dict[tuple[str, bool], list[tuple[float, float, float]]] = {}
         for labeled, w, part in zip(self.labeled, self.weights, parts, strict=True):
@@ -198,9 +198,10 @@ def estimate(
 ) -> CalibrationEstimate:
     """Return the estimate from `parts` for each labeled claim, plus `rows` (else 0) for each row.
 
-    Its value is their mean, or `value` if they only give its variance. The interval is Student's,
-    clipped to the range from 0 to 1; with all claims labeled, the interval is `mean_interval`.
-    `of_judge` says that the estimate is a figure of the judge, not of the mean recall.
+    Its value is their mean, or `value` if the parts give only its variance. The interval is
+    Student's, clipped to the range from 0 to 1; with all claims labeled, the interval is
+    `mean_interval`. `of_judge` says that the estimate is a figure of the judge, not of the mean
+    recall.
     """
     lines = [
         part.base + part.slope * labeled.label
@@ -240,7 +241,7 @@ def prediction_powered(design: Design, confidence: float) -> tuple[CalibrationEs
     labels = design.expanded([labeled.label for labeled in design.labeled])
     judged = design.expanded([labeled.claim.credit for labeled in design.labeled])
     gaps = [credit - like for credit, like in zip(credits_, judged, strict=True)]
-    # By group sums: samples of a group are not independent and would make λ too certain.
+    # By group sums: the samples of a group are not independent and would make λ too certain.
     power = _power(
         _between_groups(labels, design.judged.cluster), _between_groups(gaps, design.judged.cluster)
     )
@@ -264,7 +265,7 @@ def agreement(design: Design, confidence: float) -> Agreement:
     def weighted(sense_weight: float, spec_weight: float) -> CalibrationEstimate:
         parts = []
         for labeled in design.labeled:
-            # A share is a ratio of estimates: this is its linear approximation, which is a mean.
+            # A share is a ratio of estimates; this is its linear approximation, which is a mean.
             is_supported = labeled.claim.is_supported
             if_supported = sense_weight / supported * (is_supported - sensitivity)
             if_not = spec_weight / unsupported * ((not is_supported) - specificity)
@@ -315,7 +316,7 @@ def spread_of(values: Sequence[float], groups: Sequence[Hashable] | None = None)
     if len(members) < _ENOUGH:
         return Spread(mean, inf, 0.0, len(members))
     gaps = [(fsum(each) - len(each) * mean, len(each)) for each in members.values()]
-    # A group pulls the mean towards itself: CR2 corrects its residual, too small by its share.
+    # A group pulls the mean towards itself, which makes its residual too small; CR2 corrects that.
     variance = fsum(gap * gap / (1 - size / n) for gap, size in gaps) / n**2
     return Spread(mean, variance, _satterthwaite([size for _, size in gaps], n), len(members))
 
@@ -334,7 +335,7 @@ def mean_interval(spread: Spread, confidence: float = CONFIDENCE) -> Interval | 
         return None
     mean, share = spread.mean, spread.mean * (1 - spread.mean)
     if not (spread.variance > 0 and share > 0):
-        # All groups are equal, so there is no spread: only the number of groups bounds the error.
+        # All groups are equal: there is no spread, and only their number bounds the error.
         margin = 1.0 - ((1 - confidence) / 2) ** (1 / spread.groups)
         return Interval(mean - margin * mean, mean + margin * (1 - mean), confidence)
     quantile = t_quantile(spread.df, confidence)

@@ -27,8 +27,8 @@ class JudgedClaim(NamedTuple):
     `item` identifies the claim together with the contexts that it was judged by: it is the same in
     every report over them, by any judge. `sample` is the row's label, `row` its index among the
     scored rows. `share` is the claim's share of its sample's recall; the shares of a sample add up
-    to 1. `credit` is the credit that it earned, in [0, 1]. Claims without retrieved contexts need
-    no label: no context supports them.
+    to 1. `credit` is its credit, in [0, 1]. Claims without retrieved contexts need no label, since
+    no context supports them.
     """
 
     item: str
@@ -56,7 +56,7 @@ class JudgedClaim(NamedTuple):
     def stratum(self) -> str:
         """The verdict, and whether one of its quotes was not found.
 
-        Claims on which the judge may be wrong for the same reason are best drawn together.
+        A stratum holds claims on which the judge may be wrong for the same reason.
         """
         if any(quote.verified is False for quote in self.finding.evidence or ()):
             return f"{self.verdict}, a quote not found"
@@ -68,7 +68,7 @@ class JudgedClaims:
     """The judged claims of one score: `rows` are the samples that have any, in the report's order.
 
     `texts` are each row's judged contexts. `cluster` has the group of each row; a row without a
-    group is its own group. `unscored` counts samples without a score, `unmeasured` the claims
+    group is a group by itself. `unscored` counts samples without a score, `unmeasured` the claims
     without a verdict in scored samples.
     """
 
@@ -125,7 +125,7 @@ def judged_claims(report: Evaluation, score: str | None = None) -> JudgedClaims:
         for finding in result.findings:
             # JSON, because any separator may occur in a text.
             content = json.dumps([row.label, finding.target.label, texts[at]])
-            # A claim that a sample has twice is two items, distinguished by their order.
+            # Repeated claims of a sample are separate items, distinguished by their order.
             claim_counts[content] += 1
             again = str(claim_counts[content]) if claim_counts[content] > 1 else ""
             claims.append(_claim(f"{content}{again}", at, row, result, finding))
@@ -141,7 +141,7 @@ def judged_claims(report: Evaluation, score: str | None = None) -> JudgedClaims:
 
 
 def _claim(content: str, at: int, row: Row, result: Result, finding: Finding) -> JudgedClaim:
-    # A letter in front, so that no spreadsheet reads it as a number.
+    # Begins with a letter, so that no spreadsheet reads it as a number.
     item = f"c{sha256(content.encode()).hexdigest()[:16]}"
     share, credit = 1 / len(result.findings), finding.credit_at()
     target, needs_no_label = finding.target.label, result.retrieved == 0

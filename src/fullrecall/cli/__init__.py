@@ -1,7 +1,7 @@
 """The command line: `fullrecall demo`, `evaluate FILE`, `compare BEFORE AFTER`, `gate REPORT`.
 
-Exit codes: 0 done; 2 wrong usage or input that cannot be read; 130 interrupted; 141 the reader of
-the output closed it.
+Exit codes: 0 success; 2 wrong usage, or input that cannot be read; 130 interrupted; 141 the program
+that reads the output has closed it.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ else:
 
 
 def main() -> None:
-    """Run the command line; exits with a code, and returns after the help of all commands."""
+    """Run the command line: exit with a code, or return after showing the help of all commands."""
     try:
         if sys.argv[1:] in (["-h"], ["--help"]) and "_FULLRECALL_COMPLETE" not in os.environ:
             from fullrecall.cli.overview import overview
@@ -29,16 +29,16 @@ def main() -> None:
 
             write(overview() + "\n")
             return
-        # Loaded here, since loading takes long enough to be interrupted.
+        # Imported here: loading takes long enough to be interrupted.
         from fullrecall.cli.commands import app
 
         for stream in (sys.stdout, sys.stderr):
             if isinstance(stream, TextIOWrapper):
-                # A terminal that lacks a character gets "?" for it instead of a traceback.
+                # A terminal that cannot print a character gets "?" instead of a traceback.
                 stream.reconfigure(errors="replace")
         app()
     except KeyboardInterrupt:
         sys.exit(130)
     finally:
-        # The output is complete: a Ctrl-C while Python shuts down just ends it.
+        # The output is complete: Ctrl-C during Python's shutdown then ends it quietly.
         signal.signal(signal.SIGINT, signal.SIG_DFL)

@@ -1,4 +1,4 @@
-"""Objects of a user's own that the command line names: `app:search`, `path/app.py:search`."""
+"""The user's own objects that the command line names: `app:search`, `path/app.py:search`."""
 
 from __future__ import annotations
 
@@ -35,18 +35,18 @@ def loaded(address: str, option: str) -> Any:
         problem = f"expected MODULE:NAME, such as app.py:search, got {address!r}"
         raise typer.BadParameter(problem, param_hint=option)
     try:
-        with redirect_stdout(sys.stderr):  # --json prints nothing else
+        with redirect_stdout(sys.stderr):  # so that --json prints only JSON
             return attrgetter(name)(_module(source))
-    except (Exception, SystemExit) as error:  # a script may call sys.exit() as it is loaded
+    except (Exception, SystemExit) as error:  # a script may call sys.exit() while it is loaded
         text = f"{type(error).__name__}: {error}".removesuffix(": ").replace("\n", " ")
         problem = f"cannot load {address!r}: {text}"
         raise typer.BadParameter(problem, param_hint=option) from error
 
 
 def _module(source: str) -> ModuleType:
-    """Return a module, or a file as one; it imports modules beside it, as a Python script does."""
+    """Return a module, also one in a file; like a script, it imports modules beside it."""
     if not source.endswith(".py"):
-        # An installed command has its own folder on the path, not the working directory.
+        # An installed command has its own folder on the path, but not the working directory.
         sys.path.insert(0, str(Path.cwd()))
         return import_module(source)
     path = Path(source)
@@ -57,6 +57,7 @@ def _module(source: str) -> ModuleType:
     if spec is None or spec.loader is None:
         raise ImportError(f"{path} is not a Python file")
     module = module_from_spec(spec)
-    sys.modules.setdefault(path.stem, module)  # where its classes look for their module
+    # pickle and dataclasses look up a class's module there
+    sys.modules.setdefault(path.stem, module)
     spec.loader.exec_module(module)
     return module

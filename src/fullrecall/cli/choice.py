@@ -104,7 +104,7 @@ def choose(
     if not samples:
         fail("no questions", *(f"{file} has none" for file in files))
     (chosen_scorer,) = scorers_of([] if scorer is None else [scorer], {}, samples[0])
-    # A retriever's prints are not the command's output.
+    # A retriever's prints are not part of the command's output.
     with redirect_stdout(sys.stderr):
         choice = choice_of(
             samples,

@@ -1,4 +1,4 @@
-"""The commands by name, and their help: `--help` lists all, a command loads its own module."""
+"""The commands by name, and their help; a command's module is loaded only when it runs."""
 
 from __future__ import annotations
 
@@ -28,10 +28,10 @@ class Command(TyperCommand):
         return context
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        """Read the words after the name; for an option of other tools, suggest ours."""
+        """Read the words after the name; for an option of another tool, suggest the right one."""
         try:
             return super().parse_args(ctx, args)
-        except Exception as error:  # its class has no public name
+        except Exception as error:  # the error's class is private in typer
             given = getattr(error, "option_name", "")
             options = [each for parameter in self.params for each in parameter.opts]
             begun = [each for each in options if given and each.startswith(given)]
@@ -45,12 +45,12 @@ class Command(TyperCommand):
             raise
 
     def invoke(self, ctx: Any) -> Any:
-        """Run the command; errors are printed in the words of the command line."""
-        from fullrecall.cli.console import reporting  # which a command that runs has loaded
+        """Run the command; errors are printed with the names of options."""
+        from fullrecall.cli.console import reporting  # the command that ran has loaded it already
 
         options = [one for one in self.params if one.param_type_name == "option"]
         words = [*ctx.command_path.split(), *ctx.meta.get("fullrecall.words", ())]
-        flags: dict[str | None, str] = {"fields": "--field"}  # one option for each field
+        flags: dict[str | None, str] = {"fields": "--field"}  # one --field for each field
         flags |= {one.name: min(one.opts, key=_is_short) for one in options}
         with reporting(flags, words):
             return super().invoke(ctx)
@@ -62,13 +62,13 @@ class Command(TyperCommand):
         ]
 
     def format_options(self, ctx: Any, formatter: Any) -> None:
-        """Write each section of parameters; options of no section last, as most have them."""
+        """Write each section of parameters; options without a section come last, as is usual."""
         sections: dict[str, list[tuple[str, str]]] = {}
         for parameter in self.get_params(ctx):
             record = parameter.get_help_record(ctx)
             section = getattr(parameter, "rich_help_panel", None) or "Options"
             if record is not None and parameter.param_type_name == "argument":
-                # The record shows its Python type beside its name, which does not help a reader.
+                # The record shows the Python type beside the name, which does not help a reader.
                 section, record = "Arguments", (parameter.metavar or "", record[1])
             if record is not None:
                 sections.setdefault(section, []).append(record)
@@ -82,13 +82,13 @@ def _is_short(flag: str) -> bool:
 
 
 def laid_out(text: str) -> str:
-    r"""Return a help text that keeps the lines of paragraphs with indented ones, by `\b`."""
+    r"""Return a help text in which paragraphs with indented lines keep their lines, by `\b`."""
     paragraphs = text.split("\n\n")
     return "\n\n".join(f"\b\n{each}" if "\n " in each else each for each in paragraphs)
 
 
 class Deferred(Command):
-    """A command as the list of commands shows it; its module is loaded when it is run."""
+    """A command in the list of commands; its module is loaded when it is run."""
 
     def __init__(self, name: str, summary: str, source: str) -> None:
         super().__init__(name, help=summary, rich_markup_mode=None)
@@ -96,12 +96,12 @@ class Deferred(Command):
 
     def make_context(self, info_name: str | None, args: list[str], *rest: Any, **extra: Any) -> Any:
         """Return the context of the command itself."""
-        # All that the group calls of a command: it goes on with that of the context returned.
+        # The group calls only this method, and then uses the returned context.
         return self.loaded().make_context(info_name, args, *rest, **extra)
 
     def loaded(self) -> Any:
         """Return the command itself."""
-        # In here: all commands take 0.4 s of CPU to load, and `--help` without them 0.1 s.
+        # Loaded here: all commands take 0.4 s of CPU to load, `--help` without them 0.1 s.
         module, _, name = self._source.partition(":")
         own = typer.Typer(
             add_completion=False, rich_markup_mode=None, pretty_exceptions_enable=False
@@ -112,20 +112,20 @@ class Deferred(Command):
 
 
 class CommandGroup(TyperGroup):
-    """A group of commands that names them all for one that it does not have."""
+    """A group of commands; for an unknown command, it lists all of its commands."""
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
-        """Return the command of the first word; suggest others if there is none."""
+        """Return the command of the first word; suggest others if it is unknown."""
         try:
             return super().resolve_command(ctx, args)
-        except Exception as error:  # its class has no public name
+        except Exception as error:  # the error's class is private in typer
             message = getattr(error, "message", "")
             if message.startswith("No such command") and "Did you mean" not in message:
                 vars(error)["message"] = f"{message} {self._way(args[0])}"
             raise
 
     def _way(self, name: str) -> str:
-        """Return the command of a group below that has this name, or all of this group."""
+        """Return the command of a subgroup that has this name, or all commands of this group."""
         for group, command in self.commands.items():
             if name in getattr(command, "commands", {}):
                 return f"Did you mean '{group} {name}'?"

@@ -44,7 +44,7 @@ def show_result(
 
 
 class UnfinishedRun(Exception):  # noqa: N818 - its cause is the error
-    """A run that its cause ended early; the message has the number of scored samples."""
+    """A run that an error ended early; the message has the number of scored samples."""
 
 
 @contextmanager
@@ -71,13 +71,14 @@ def reporting(flags: Mapping[str | None, str], words: Sequence[str]) -> Iterator
 def _warnings_as_notes() -> Iterator[None]:
     """Print warnings as notes on standard error, without their line of code."""
 
-    # "always": Python shows a warning once for each line of code, and not for each file read.
+    # "always": by default Python shows a warning once for each line of code, not for each file.
     def note(message: Warning | str, *_: object, **__: object) -> None:
         if sys.stderr is not None:
             sys.stderr.write(f"Note: {message}\n")
 
     with warnings.catch_warnings():
-        # Other packages' deprecations are for their developers; ours are UserWarnings.
+        # Other packages' deprecations concern their developers; those of this package are
+        # UserWarnings.
         warnings.simplefilter("ignore")
         warnings.simplefilter("always", UserWarning)
         warnings.showwarning = note
@@ -111,7 +112,7 @@ def fail(title: str, *lines: str, code: int = WRONG_INPUT) -> NoReturn:
     head = Text.assemble(("Error: ", "bold red"), (title, "bold"))
     sys.stderr.write(terminal.printed(console, [head], unbroken=True))
     for line in lines:
-        # A command that is broken at the edge of the terminal cannot be pasted.
+        # A command that the terminal wraps cannot be pasted.
         is_command = line.startswith("fullrecall ")
         below = [Text(line) if is_command else terminal.indented(Text(line))]
         sys.stderr.write(terminal.printed(console, below, unbroken=is_command))

@@ -41,7 +41,7 @@ _MODULES = {
 
 
 class EnvironmentCheck(NamedTuple):
-    """One checked part; `advice` says how to install or repair it. Absent is not a fault."""
+    """One checked part; `advice` says how to install or repair it. An absent extra is no fault."""
 
     group: str
     name: str
@@ -71,7 +71,7 @@ def doctor(*, as_json: options.JsonOption = False) -> None:
 
 
 def _checks() -> Iterator[EnvironmentCheck]:
-    """Yield every check: of Python, and of our distributions with their packages."""
+    """Yield every check: of Python, and of this project's distributions with their packages."""
     yield EnvironmentCheck("core", "Python", "ok", platform.python_version())
     for name, group in {"fullrecall": "core", **dict.fromkeys(_ADAPTERS, "adapters")}.items():
         repair = "install it from fullrecall's repository, as its README says"
@@ -89,7 +89,7 @@ def _requirements(name: str, group: str) -> Iterator[tuple[str, Requirement]]:
     packages = [Requirement(line) for line in installed.requires or ()]
     for extra, of_group in groups.items():
         for package in packages:
-            # A package that every installation needs applies with each extra, too: list it once.
+            # A package that every installation needs also applies with each extra: list it once.
             is_conditional = "extra" in str(package.marker)
             applies = package.marker is None or package.marker.evaluate({"extra": extra})
             if applies and is_conditional == bool(extra) and package.name != "fullrecall":
@@ -106,12 +106,12 @@ def _package(group: str, package: Requirement, repair: str = "") -> EnvironmentC
         return EnvironmentCheck(
             group, package.name, "not installed" if is_optional else "broken", "", install
         )
-    # A prerelease is in no range by default, and works as the release it precedes.
+    # A prerelease is in no range by default, but works like the release that it precedes.
     if not package.specifier.contains(version, prereleases=True):
         advice = f"{package.specifier} is supported: {install}"
         return EnvironmentCheck(group, package.name, "broken", version, advice)
     try:
-        # Some packages print as they are imported: --json prints nothing else.
+        # Some packages print when they are imported, but --json prints only JSON.
         with redirect_stdout(sys.stderr), warnings.catch_warnings():
             warnings.simplefilter("ignore")
             import_module(_MODULES.get(package.name, package.name.replace("-", "_")))
@@ -124,7 +124,7 @@ def _package(group: str, package: Requirement, repair: str = "") -> EnvironmentC
 def _print(checks: Sequence[EnvironmentCheck]) -> None:
     """Print the table, then the install and repair commands, in unbroken lines.
 
-    An extra without any installed package is only named: the user did not choose it.
+    An extra without any installed package is only named, since the user did not choose it.
     """
     groups = {
         group: list(members) for group, members in groupby(checks, key=lambda check: check.group)

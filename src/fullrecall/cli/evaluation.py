@@ -313,7 +313,7 @@ def evaluate(
     joined = None
     if references is not None:
         samples = joined = joined_with(samples, references)
-    # The first sample decides on the scorers; the rest are read as they are scored.
+    # The first sample decides on the scorers; the other samples are read while they are scored.
     samples = iter(samples)
     first = next(samples)
     own: dict[ScorerName, dict[str, Any]] = {
@@ -325,7 +325,7 @@ def evaluate(
         },
     }
     try:
-        # If a retriever is asked, its contexts are scored, not the retrieved contexts of the file.
+        # If a retriever is asked, its contexts are scored, and not those in the file.
         scorers = scorers_of(scorer or (), own, first if to_ask is None else unretrieved(first))
     except InputError as error:
         raise error.at(path=str(files[0])) from None
@@ -380,7 +380,7 @@ def _show(
     notes: Sequence[str] | None,
     misses: Iterator[RenderableType],
 ) -> None:
-    """Print the tables; the notes and the misses, unless `notes` are None."""
+    """Print the tables; then notes and misses, unless `notes` is None."""
     sheet = summary_sheet(totals)
     show(terminal.Grid(sheet))
     if parts:
@@ -398,7 +398,7 @@ def _write(report: Report, totals: Summary, parts: Sequence[Slices]) -> None:
 
 
 def _previews(files: Sequence[FileSamples], first: Sample) -> Iterator[str]:
-    """Yield how the columns of the first file were read, if their names are not the fields'."""
+    """Yield how the first file's columns were read, if their names differ from the fields'."""
     plan = files[0].plan if files else None
     if plan is not None and not plan.is_plain:
         from fullrecall.cli.reading import preview
@@ -407,7 +407,7 @@ def _previews(files: Sequence[FileSamples], first: Sample) -> Iterator[str]:
 
 
 def _notes(report: Report, joined: Joined | None) -> Iterator[str]:
-    """Yield how many samples were left out, and the run's cost."""
+    """Yield how many samples were left out, and the cost of the run."""
     if joined is not None and joined.left_out:
         unasked = f", {joined.unasked:,} of them without a question" if joined.unasked else ""
         yield f"Left out, since no reference fits: {counted(joined.left_out, 'sample')}{unasked}."
@@ -416,7 +416,7 @@ def _notes(report: Report, joined: Joined | None) -> Iterator[str]:
 
 
 def _budget(calls: int | None, tokens: int | None, judge: str | None) -> Budget:
-    """Return the budget, without bounds unless an option sets one."""
+    """Return the budget, unlimited unless an option limits it."""
     asks_model = (judge or "").partition(":")[0] in ("openai", "anthropic")
     if not asks_model and (calls, tokens) != (None, None):
         raise options.bad_option("--budget-…", "needs --judge openai:MODEL or anthropic:MODEL")

@@ -35,14 +35,14 @@ def scored(
     try:
         if output is not None:
             options["output"] = output
-        # A retriever's prints are not the command's output: --json prints only JSON.
+        # A retriever's prints are not part of the output: --json prints only JSON.
         with redirect_stdout(sys.stderr):
             report = evaluate(samples, scorers, **options)
     except (FullrecallError, OSError, KeyboardInterrupt) as error:
         stopped = error
         report.stopped = ending(error)
         partial_report = getattr(error, "report", None)
-        if partial_report is not None:  # without rows it is false, but it still has the cost
+        if partial_report is not None:  # a report without rows is false, but it still has the cost
             report = partial_report
     return report, stopped
 
@@ -71,7 +71,7 @@ def raise_with_count(
     """Raise `UnfinishedRun` from the error, with the number of samples scored until then."""
     count = len(report)
     if isinstance(stopped, (RunStopped, KeyboardInterrupt)):
-        # The last rows are the samples that the run gave up.
+        # Not counting the last rows, which are the samples that the run abandoned.
         count = max(len(report) - score.unscored for score in summary)
     kept = f", saved in {shown_path(output)}" if len(report) and output else ""
     raise UnfinishedRun(f"Scored {counted(count, 'sample')} before that{kept}.") from stopped

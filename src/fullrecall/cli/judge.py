@@ -29,7 +29,7 @@ def judge_of(
         return _cascade(name, base_url, unsure)
     if name is None:
         return None
-    # Each is loaded only if named: it may need an extra.
+    # Loaded only if named: each may need an extra.
     if name == "lexical":
         from fullrecall.lexical import LexicalJudge
 

@@ -1,4 +1,4 @@
-"""The missed targets, sample by sample: a few samples are shown, all are counted."""
+"""The missed targets by sample: a few samples are shown, all are counted."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ _TARGETS_SHOWN = 10
 
 
 def missed_lines(report: Report, limit: int, k: int | None = None) -> Iterator[RenderableType]:
-    """Yield the number of samples that miss a target in the first `k`, and the first `limit`.
+    """Yield how many samples miss a target in the first `k`, then the first `limit` of them.
 
     `k` is None for all retrieved contexts.
     """
     measure = AllFound if k is None else AllFound @ k
-    # Read from columns: of a million rows, only the shown ones become objects.
+    # From columns: of a million rows, only the shown ones become objects.
     columns = [report.values(measure, score=method.name) for method in report.methods]
     row_indices = np.flatnonzero((np.array(columns) < 1).any(axis=0)).tolist()
     if not row_indices:
@@ -65,7 +65,7 @@ def _described(row: Row, k: int | None) -> Iterator[RenderableType]:
 
 
 def _where(finding: Finding, result: Result) -> str:
-    """Return where a missed target was found: further down, in part, or nowhere."""
+    """Return where a missed target was found: at a lower rank, in part, or nowhere."""
     if finding.rank is not None:
         return f"at rank {finding.rank}"
     credit, retrieved = finding.credit_at(), result.retrieved

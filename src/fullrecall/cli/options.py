@@ -25,7 +25,7 @@ _OWN = re.compile(r"\s*(\S+?:[^\W\d]\w*)")
 
 
 def within(least: int, most: float = inf) -> Callable[[float | None], float | None]:
-    """Return a check that refuses numbers out of this range."""
+    """Return a check that refuses numbers outside this range."""
 
     # typer's own check of a range does not name the value.
     def checked(value: float | None) -> float | None:
@@ -55,7 +55,7 @@ def read_cut(text: str) -> Cut:
 
 
 def read_measure(text: str) -> Measure:
-    """Read a measure such as `recall@5`, or one of the user's own: `app.py:RBP@5`."""
+    """Read a measure such as `recall@5`, or one of your own: `app.py:RBP@5`."""
     return _parsed(parse, _with_own(text))
 
 
@@ -65,7 +65,7 @@ def read_threshold(text: str) -> Threshold:
 
 
 def _with_own(text: str) -> str:
-    """Return a text by the measure's name, after loading the one that `app.py:RBP@5` names."""
+    """Load the user's measure that a text names; return the text without its file."""
     match = _OWN.match(text)
     if match is None:
         return text
@@ -94,8 +94,8 @@ def bad_option(option: str, problem: str) -> typer.BadParameter:
     return typer.BadParameter(problem, param_hint=option)
 
 
-# Options by the kind of their value; a command adds the help. Where a parser reads it, the type may
-# be Any: typer refuses unions, and reads a tuple as several values.
+# Options by the kind of their value; each command adds its help. With a parser, the type may be
+# Any: typer refuses unions, and reads a tuple as several values.
 count = partial(Option, metavar="N", callback=within(0))
 positive = partial(Option, metavar="N", callback=within(1))
 number = partial(positive, "--number", "-n")

@@ -1,4 +1,4 @@
-"""Check where a file may be written, so that no file of the user is lost."""
+"""Check that a file may be written, so that no file of the user is lost."""
 
 from __future__ import annotations
 
@@ -24,8 +24,8 @@ def check_output(
     """Raise `typer.BadParameter` if `path` cannot, or must not, be written.
 
     It must not be one of the `inputs`; its name must have one of the `endings`, if any are given;
-    its directory must exist; and an existing file must be ours, and is refused without `replace`.
-    An address is looked at by the writer.
+    its directory must exist; an existing file must have been written by fullrecall, and is refused
+    without `replace`. The writer checks addresses.
     """
     is_here = address_of(path) is None
     read_from = [file for file in inputs if file is not None and file.exists()]
@@ -48,17 +48,17 @@ def check_output(
 
 
 def _is_ours(path: Path) -> bool:
-    """Whether a file is empty or was written by fullrecall before."""
+    """Return whether a file is empty or was written by fullrecall."""
     if path.is_dir():
         return is_report(path)
-    # Reports and pages name fullrecall in their heads, so that a script somebody wrote is kept.
+    # Reports and pages name fullrecall at their beginning, so that any other file is kept.
     with path.open("rb") as file:
         head = file.read(1024)
     return not head or b"fullrecall" in head
 
 
 def append(path: Path, text: str) -> None:
-    """Add a text to a file, such as that of $GITHUB_STEP_SUMMARY."""
+    """Add a text to a file, such as the one at $GITHUB_STEP_SUMMARY."""
     # UTF-8 cannot encode half of an emoji in a question; its escape is written instead.
     with path.open("a", encoding="utf-8", errors="backslashreplace") as file:
         file.write(text)

@@ -59,7 +59,7 @@ def read(
 
     if as_json:
         write_json(values())
-    else:  # no line is broken at the edge of the terminal: the command is to be pasted
+    else:  # no line is wrapped by the terminal, so that the command can be pasted
         write("\n".join([plan.call, *plan.explained(), *_shown(sample)]) + "\n")
     if not plan.certain:
         raise typer.Exit(3)

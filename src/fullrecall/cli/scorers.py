@@ -1,4 +1,4 @@
-"""The scorers that `fullrecall evaluate` runs: the requested ones, else one by the first sample."""
+"""The scorers that `fullrecall evaluate` runs: as requested, or chosen by the first sample."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ class ScorerName(StrEnum):
     """The values of `--scorer`: the names of the scores, in the default order of preference.
 
     The most direct is first: IDs before passages, passages before claims, claims before names.
-    Spans need no threshold and hold for any chunking, so they come before similar texts. By the
-    reference answer's claims ragas, deepeval, and LangSmith's evaluators measure recall, too.
+    Spans need no threshold and hold for any chunking, so they come before similar texts. Ragas,
+    deepeval, and LangSmith's evaluators measure recall by the reference answer's claims, too.
     """
 
     ID = "id_recall"
@@ -56,9 +56,9 @@ _REFERENCES: Mapping[ScorerName, tuple[str, ...]] = {
 def scorers_of(
     names: Sequence[ScorerName], options: Mapping[ScorerName, Mapping[str, Any]], first: Sample
 ) -> list[FindingScorer]:
-    """Return the requested scorers; without any, the first that `first` has fields for.
+    """Return the requested scorers; without any, the first one that `first` has fields for.
 
-    A scorer is requested by name or by an option of its own, unless that is None or False. Raises
+    A scorer is requested by name, or by an option of its own that is not None or False. Raises
     `ParameterError` for a value out of range, `typer.BadParameter` for an option that none of the
     scorers takes, `InputError` if `first` allows no scorer.
     """
@@ -70,7 +70,7 @@ def scorers_of(
     chosen = list(dict.fromkeys(names)) or implied or possible(first)[:1]
     if not chosen:
         raise InputError(_none_allowed(first))
-    # An option of a scorer that does not run would be ignored without a word.
+    # An option for a scorer that does not run would be ignored silently.
     for scorer in implied:
         if scorer not in chosen:
             name = next(iter(asking[scorer]))
@@ -96,7 +96,7 @@ def possible(first: Sample) -> list[ScorerName]:
 
 
 def _scorer(name: ScorerName, options: dict[str, Any]) -> FindingScorer:
-    from fullrecall import scorers  # it loads each scorer when it is named
+    from fullrecall import scorers  # this module loads each scorer when it is named
 
     kind = getattr(scorers, name.title().replace("_", ""))
     scorer: FindingScorer = kind(**options)

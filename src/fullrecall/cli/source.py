@@ -93,7 +93,7 @@ def samples_of(
 
 
 def functions_of(texts: Sequence[str] | None) -> dict[str, Any]:
-    """Return the function of each tool, of texts such as `search_kb=app.py:hits`."""
+    """Return the function of each tool, from texts such as `search_kb=app.py:hits`."""
     option = "--tool-documents"
     functions = {}
     for text in texts or ():
@@ -105,7 +105,7 @@ def functions_of(texts: Sequence[str] | None) -> dict[str, Any]:
 
 
 def fields_of(texts: Sequence[str] | None) -> dict[str, str | None]:
-    """Return the path of each field, of texts such as `expected_ids=evidence[].id`."""
+    """Return the path of each field, from texts such as `expected_ids=evidence[].id`."""
     fields: dict[str, str | None] = {}
     for text in texts or ():
         name, equals, path = text.partition("=")
@@ -129,7 +129,7 @@ def samples_of_run(
 ) -> Iterable[Sample]:
     """Return the samples of a TREC run.
 
-    Raises `typer.BadParameter` if any of the `other_options`, which other files take, is set.
+    Raises `typer.BadParameter` if any of `other_options`, which apply to other files, is set.
     """
     for name, value in other_options.items():
         if value:
@@ -140,7 +140,7 @@ def samples_of_run(
 
 
 def unretrieved(sample: Sample) -> Sample:
-    """Return a sample without its retrieval, for a retriever to be asked."""
+    """Return a sample without its retrieval, so that a retriever is asked."""
     retrieved = ("retrieved_contexts", "retrieved_context_ids", "retrieval")
     return Sample(
         **{name: value for name, value in sample.to_dict().items() if name not in retrieved}
@@ -148,7 +148,7 @@ def unretrieved(sample: Sample) -> Sample:
 
 
 def _pairs(option: str, texts: Iterable[str]) -> dict[str, str | None]:
-    """Return the columns to read as fields, None to leave out, of texts such as `a=b`."""
+    """Return columns by field, None to leave one out, from texts such as `a=b`."""
     pairs: dict[str, str | None] = {}
     for pair in texts:
         old, equals, new = pair.rpartition("=")

@@ -1,11 +1,11 @@
-"""Writing to standard output, which another program may read and close."""
+"""Writing to standard output, which the reading program may close."""
 
 from __future__ import annotations
 
 import os
 import sys
 
-PIPE_CLOSED = 141  # 128 + SIGPIPE, the shell's code for any program that this signal ends
+PIPE_CLOSED = 141  # 128 + SIGPIPE, the shell's exit code for a program that this signal ends
 
 
 def write(text: str) -> None:
@@ -16,6 +16,6 @@ def write(text: str) -> None:
         sys.stdout.write(text)
         sys.stdout.flush()
     except BrokenPipeError:
-        # Python flushes once more at exit, which would fail again, and aloud.
+        # Python flushes again at exit, which would fail again with a message.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         sys.exit(PIPE_CLOSED)

@@ -40,7 +40,7 @@ def summary(
 
 
 def slices_of(report: Report, by: str | None, measures: Sequence[Measure]) -> list[Slices]:
-    """Return the slices of each score by each measure, or by its headline without measures."""
+    """Return the slices of each score by each measure; without measures, by its headline."""
     scores = [method.name for method in report.methods] if by is not None else []
     return [
         report.slices(by, measure, score=score)
@@ -51,5 +51,5 @@ def slices_of(report: Report, by: str | None, measures: Sequence[Measure]) -> li
 
 
 def slices_dict(parts: Sequence[Slices]) -> dict[str, Any]:
-    """Return slices as a part of a summary's JSON; an empty dict without slices."""
+    """Return slices as part of a summary's JSON; an empty dict without slices."""
     return {"slices": [part.to_dict() for part in parts]} if parts else {}

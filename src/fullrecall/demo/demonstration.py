@@ -1,4 +1,4 @@
-"""The demonstration: a search that lost a fifth of its answers, the cause, the fix, the gate."""
+"""The demonstration: a search that misses a fifth of its answers, the cause, the fix, the gate."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class Demonstration:
     """The reports of a search before and after its fix, with the result of each step.
 
     `before` has three copies of each page in its index, `after` one; each has its diagnosis.
-    `gate` is the verdict on loading the copies again, with `after` as the baseline.
+    `gate` is the outcome of loading the copies again, with `after` as the baseline.
     """
 
     pages: int
@@ -40,7 +40,7 @@ class Demonstration:
 def run(*, k: int = 5, depth: int = 20) -> Demonstration:
     """Return the reports over the library's questions, each asked for `depth` chunks.
 
-    Ranks beyond `k` show how far away missed pages are, and the gain of a larger k.
+    Ranks beyond `k` show where missed pages rank, and the gain of a larger k.
     Raises `ParameterError` if Python's SQLite has no full-text search.
     """
     from fullrecall.demo.library import library_pages, library_questions

@@ -1,4 +1,4 @@
-"""The help pages of an invented town's library, with judged questions: small, and easily read.
+"""The help pages of an invented town's library, with judged questions: small and easy to read.
 
 166 pages answer sixty questions; three more questions have no answer. All texts were written for
 this project.

@@ -53,8 +53,8 @@ class FullTextSearch:
     """
 
     def __init__(self, chunks: Sequence[Chunk]) -> None:
-        # `evaluate` asks a retriever in threads of its own, and from Python 3.12 on threads that
-        # share a connection mix up their rows: one query at a time.
+        # One query at a time: `evaluate` calls a retriever in several threads, and since Python
+        # 3.12 threads that share a connection mix up their rows.
         self._lock = Lock()
         self._database = sqlite3.connect(":memory:", check_same_thread=False)
         try:
@@ -68,7 +68,7 @@ class FullTextSearch:
         self._database.executemany("insert into chunks values (?, ?)", chunks)
 
     def __call__(self, question: str, k: int) -> list[tuple[str, str, float]]:
-        """Return the `k` chunks whose shared words with the question weigh most."""
+        """Return the `k` chunks whose words in common with the question weigh most."""
         terms = [
             part
             for word in words(question)

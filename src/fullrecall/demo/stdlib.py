@@ -1,10 +1,9 @@
 """The documentation of the running Python's standard library, with judged questions.
 
-A collection which every machine with Python already holds: its documents are the docstrings of
-the public modules, classes, functions and methods of the standard library, read with `inspect`
-from the running interpreter, without a download. The texts differ slightly between Python
-versions; the questions, kept next to this file, name only documents which Python 3.11, 3.12 and
-3.13 all have.
+Every machine with Python has this collection: its documents are the docstrings of the standard
+library's public modules, classes, functions and methods, read with `inspect`. The texts differ
+slightly between Python versions; the questions, kept next to this file, name only documents that
+Python 3.11, 3.12 and 3.13 all have.
 """
 
 from __future__ import annotations
@@ -25,8 +24,8 @@ from fullrecall.samples.corpus import Document
 if TYPE_CHECKING:
     from fullrecall.samples.sample import Sample
 
-# `bench/stdlib_names.py` chose them: most modules of the standard library, without those that
-# print, open a window, or change the process as soon as they are imported.
+# Chosen by `bench/stdlib_names.py`: most modules of the standard library, except those that print,
+# open a window, or change the process when imported.
 _NAMES_FILE: Final = "stdlib_names.txt"
 _QUESTIONS_FILES: Final = {
     "plain": "stdlib_plain_questions.jsonl",
@@ -54,9 +53,8 @@ def documents() -> tuple[Document, ...]:
 def questions(wording: Literal["plain", "hard"] = "hard") -> tuple[Sample, ...]:
     """Return the judged questions as samples, in the order of the file.
 
-    Questions of `plain` wording are asked as people ask them, in words that the answer has too.
-    `hard` ones tell of the problem and share hardly a word with the answer; they have claims and
-    a reference answer.
+    `plain` questions are worded as people ask, with words of the answer. `hard` ones describe the
+    problem and share hardly a word with the answer; they have claims and a reference answer.
 
     Each sample's `reference_contexts` holds one entry per group of `reference_context_ids`: the
     list of the docstrings (without the line with the name) of that group's alternatives, as the
@@ -70,8 +68,8 @@ def questions(wording: Literal["plain", "hard"] = "hard") -> tuple[Sample, ...]:
 
 @functools.cache
 def _documented_objects() -> dict[str, object]:
-    """Map each document's ID to the object it documents; objects this Python lacks are left out."""
-    # Its module has it in its namespace only after the first access.
+    """Return documented objects by the IDs of their documents, except those this Python lacks."""
+    # The module has this class in its namespace only after the first access.
     _ = concurrent.futures.ProcessPoolExecutor
     objects: dict[str, object] = {}
     for line in _lines(_NAMES_FILE):
@@ -87,15 +85,15 @@ def _member(module: types.ModuleType, name: str) -> object | None:
     """Return a module's member by its dotted name, the module for an empty one; None without it."""
     member: object = module
     for part in filter(None, name.split(".")):
-        # Asking a module itself for a deprecated attribute may warn, and a class binds methods.
+        # Asking a module for a deprecated attribute may warn, and a class binds methods.
         member = inspect.getattr_static(member, part, None)
     return member
 
 
 def underlying(documented: object) -> object:
-    """Return the object that is the same for two names of it, such as a bound method's function.
+    """Return the object behind several names, such as the function of a bound method.
 
-    `random.choice` is the method `random.Random.choice` of a hidden instance, for example.
+    `random.choice`, for example, is the method `random.Random.choice` of a hidden instance.
     """
     bound_to = getattr(documented, "__self__", None)
     if inspect.isbuiltin(documented) and not isinstance(bound_to, types.ModuleType | type | None):
@@ -110,7 +108,7 @@ def docstring(documented: object) -> str:
     if inspect.isclass(documented):
         text = vars(documented).get("__doc__")
     elif isinstance(documented, classmethod | staticmethod):
-        # The wrapper has the docstring of the function only if that is a Python function.
+        # The wrapper has the function's docstring only if that is a Python function.
         text = documented.__func__.__doc__
     else:
         text = getattr(documented, "__doc__", None)
@@ -125,8 +123,8 @@ def _signature(documented: object) -> str:
     try:
         signature = str(inspect.signature(function))
     except (AttributeError, TypeError, ValueError):
-        # AttributeError comes from some C functions, whose default values name constants of
-        # their module in a way that `inspect` fails to resolve.
+        # Some C functions raise AttributeError: their default values name constants of their
+        # module, which `inspect` cannot resolve.
         return ""
     # Default values may differ between processes and between machines.
     signature = signature.replace(repr(sys.executable), "sys.executable")

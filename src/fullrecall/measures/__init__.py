@@ -1,4 +1,4 @@
-"""Measures as values: what to count of a scorer's findings.
+"""Measures as values; each counts a scorer's findings by its own formula.
 
 `Recall` is a measure, and so are `Recall @ 5`, which counts the first 5 ranks, and
 `nDCG(gain="exponential") @ 10`, which has a parameter of its own. A measure is frozen, prints as
@@ -73,7 +73,7 @@ def __getattr__(name: str) -> object:
 
     error = missing(__name__, name, __all__)
     if not name.startswith("_"):
-        # Of an `AttributeError`, `from fullrecall.measures import MRR` would not show the text.
+        # The text of an `AttributeError` is lost in `from fullrecall.measures import MRR`.
         with suppress(ParameterError):
             raise ImportError(f"{__name__} has no {name}: import {parse(name)!r}")
         if "did you mean" in str(error):

@@ -1,4 +1,4 @@
-"""Budgets: how much may be paid until a context counts, as `Recall @ calls(3)`."""
+"""Budgets: the calls, tokens, or seconds that may be spent on contexts, as `Recall @ calls(3)`."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from fullrecall.errors import ParameterError
 
 Unit: TypeAlias = Literal["calls", "tokens", "seconds"]
 
-# ASCII: `\d` takes the digits of every script.
+# ASCII only: `\\d` matches the digits of every script.
 _FORM = re.compile(r"(?P<amount>\d+(?:\.\d+)?)(?P<unit>calls?|tokens?|s|seconds?)", re.ASCII)
 _WRITTEN = re.compile(r"(?P<unit>calls|tokens|seconds)\((?P<amount>\d+(?:\.\d+)?)\)", re.ASCII)
 
 
 @dataclass(frozen=True, repr=False)
 class CutBudget:
-    """At most `amount` of `unit`: a cut like k, by the cost paid until a context was there."""
+    """A cut by cost: a context counts if at most `amount` of `unit` was spent to get it."""
 
     amount: float
     unit: Unit
@@ -93,8 +93,8 @@ _FIRST_POWER = {"tokens": 0, "seconds": -3}
 def budgets_to(unit: Unit, most: float) -> list[CutBudget]:
     """Return the budgets of a curve, ascending; the last one pays for `most`.
 
-    Each number of calls; for tokens (from 1) and seconds (from 0.001) ten round numbers between
-    two powers of ten. `most` only decides where they end.
+    For calls: each number. For tokens (from 1) and seconds (from 0.001): ten round numbers in each
+    power of ten. `most` decides only where they end.
     """
     if unit == "calls":
         return [calls(number) for number in range(1, max(1, ceil(most)) + 1)]

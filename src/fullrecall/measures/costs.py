@@ -1,4 +1,4 @@
-"""The cost paid until each context was there: calls, tokens, seconds."""
+"""The cost spent until each context was returned: calls, tokens, seconds."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ _UNKNOWN = float("nan")
 
 @dataclass(frozen=True)
 class Costs:
-    """The cost of each context of some rows, by position: the sum paid until it was there.
+    """The cost of each context of some rows, by position: the sum spent until it was returned.
 
     Row i has the contexts from `offsets[i]` to `offsets[i + 1]`. `own_tokens` are those of each
     context alone. NaN: the cost is not known. `calls_made` is the number of calls of each row,
@@ -93,7 +93,7 @@ def _call_numbers(sample: Sample, count: int) -> Sequence[float]:
 
 
 def _first_calls(record: Retrieval, count: int) -> list[float]:
-    """Return the number of the first of the outermost calls that returned each context."""
+    """Return for each context the number of the first outermost call that returned it."""
     first: dict[tuple[str | None, str | None], int] = {}
     for number, call in enumerate(record.calls, start=1):
         for context in (c for each in call.walk() for c in each.contexts or ()):
@@ -120,7 +120,7 @@ def _counted(context: Context) -> float | None:
 
 
 def tokenizer_of(context: Context) -> str | None:
-    """Return the name of the count of a context's tokens; None without a count."""
+    """Return the name of the tokenizer that counted a context's tokens; None without a count."""
     if _counted(context) is not None:
         return str(context.metadata.get("tokenizer") or _UNNAMED)
     return None if context.text is None else ESTIMATE
@@ -136,8 +136,8 @@ def _calls_made(sample: Sample, numbers: Sequence[float]) -> int:
 def _tokens(sample: Sample, numbers: Sequence[float], own: Sequence[float]) -> Sequence[float]:
     """Return how many tokens the reader has read up to each context.
 
-    Several lists that were not merged were read one call after another, and a context that a later
-    call returned again was read again; any other list was read from its top.
+    Lists that were not merged are read call by call, and a context that two calls returned is read
+    twice; any other list is read from its top.
     """
     if sample.ranks is None:
         return list(accumulate(own))

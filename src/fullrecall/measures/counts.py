@@ -17,8 +17,8 @@ class LeakMeasure(Measure):
 
     A context is forbidden if its ID is among the sample's `forbidden_ids` or `superseded`; where
     `answerable` is False every context is. The measure is undefined if the sample forbids no
-    context or no retrieval was observed. It does not depend on the scorer's findings, and an
-    unscored sample has it too.
+    context or no retrieval was observed. It does not depend on the scorer's findings, so unscored
+    samples have a value too.
     """
 
     text = "leak"
@@ -26,7 +26,7 @@ class LeakMeasure(Measure):
     lower_is_better = True
 
     def values(self, outcomes: FoundColumns) -> Floats:
-        """Return whether each row leaks; `zero_division`, or NaN, if no context could leak."""
+        """Return 1.0 for each row that leaks, else 0.0; `zero_division`, or NaN, if none can."""
         import numpy as np
 
         from fullrecall.measures.paid import leaks_within

@@ -23,12 +23,12 @@ class Target(NamedTuple):
 
     @property
     def label(self) -> str:
-        """The target as a human reads it: its ID or text, alternatives with a bar between them."""
+        """The target for a human reader: its ID or text, alternatives with a bar between them."""
         return " | ".join(self.any_of)
 
 
 class Evidence(NamedTuple):
-    """The place where a context supports a target.
+    """One place where a context supports a target.
 
     `rank` is 1-based. `start`, `end` are offsets in the context's text, `target_start`,
     `target_end` in the target's, half-open, None where the scorer has none. `similarity` is in
@@ -54,12 +54,12 @@ class CreditStep(NamedTuple):
 
 
 class VerdictPart(NamedTuple):
-    """One verdict of several on a target: of a window, of a judge of a panel.
+    """One of several verdicts on a target: for a window, or by a judge of a panel.
 
-    `label` is the verdict's, or empty. `evidence` has the indices of the items of the finding's
-    evidence that it rests on, `together` is whether it needs them all. `vote` counts the judges
-    of a panel from 1; 0 for a single judge. `fact` is the fact of a compound target that the
-    verdict is on, empty for a verdict on the whole target.
+    `label` is the verdict's, or empty. It rests on the items of the finding's evidence whose
+    indices are in `evidence`; `together` says whether it needs them all. `vote` counts the judges
+    of a panel from 1; 0 for a single judge. `fact` is the judged fact of a compound target, empty
+    for a verdict on the whole target.
     """
 
     label: str
@@ -78,7 +78,7 @@ class Finding(NamedTuple):
     label, empty without a judge; `agreement` is the share of a panel that gave it, or None.
     `unverified` is the part of the credit that rests on quotes that were not verified, in [0, 1];
     `contested` says why a verdict was judged separately. `parts` are the verdicts that make up this
-    one, empty for a single verdict of contexts that are each enough. `support` is the probability
+    one; empty for a single verdict whose contexts are each enough. `support` is the probability
     that the contexts support the target, where the judge knows one; `referred` says that the second
     judge of a cascade decided.
     """
@@ -118,14 +118,14 @@ Findings: TypeAlias = Sequence[Finding]
 
 
 def found_at_once(target: Target, position: int) -> Finding:
-    """Return the finding of a target that one context has whole, or of a missed one at 0."""
+    """Return the finding of a target that one context supports whole; position 0 is a miss."""
     if not position:
         return Finding(target)
     return Finding(target, (CreditStep(position, 1.0),), (position,))
 
 
 def by_rank(findings: Findings, ranks: Sequence[int]) -> Findings:
-    """Return findings by rank in each list, from findings by position in the lists' union.
+    """Return findings with ranks in their own lists, given findings by position in the union.
 
     `ranks[i]` is the rank of the context at position i + 1 in its own list, ascending: several
     contexts may share one.

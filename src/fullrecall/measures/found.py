@@ -49,7 +49,7 @@ STEP = np.dtype([("position", np.int32), ("credit", np.float64)])
 
 
 def steps_of(positions: Integers, credits_: Floats, offsets: Integers) -> Lists:
-    """Return the steps of targets."""
+    """Return steps as lists: a position and the credit from there on."""
     steps = np.empty(len(positions), STEP)
     steps["position"], steps["credit"] = positions, credits_
     return Lists(steps, offsets)
@@ -132,7 +132,7 @@ class FoundColumns:
             np.concatenate([part.status for part in parts]),
             np.concatenate([part.retrieved for part in parts]),
             Lists.joined([part.first for part in parts]),
-            # Not before a measure reads it: recall needs `first` alone.
+            # Joined only when a measure reads it: recall needs `first` alone.
             supports if has("supports") else None,
             Lists.joined([part.rising for part in parts]) if has("steps") else None,
             np.concatenate([part.weights("grade") for part in parts]) if has("grade") else None,
@@ -145,7 +145,7 @@ class FoundColumns:
 
     @property
     def of_samples(self) -> SampleColumns:
-        """The samples' columns; raise `ParameterError` if the samples are not known."""
+        """The samples' columns; raises `ParameterError` if the samples are not known."""
         if self.samples is None:
             raise ParameterError(
                 "this measure reads the sample, which this result does not have: read it of the "
@@ -170,7 +170,7 @@ class FoundColumns:
         )
 
     def _of_targets(self, targets: Integers) -> dict[str, Any]:
-        """Return the columns of these targets; their support is looked up when it is read."""
+        """Return the columns of these targets; support is read only when it is needed."""
         return {
             "supports": None
             if self.supports is None
@@ -213,7 +213,7 @@ class FoundColumns:
 
     @property
     def _alone(self) -> Lists:
-        """For each target the first position, where it is found in full."""
+        """For each target the position where it is found in full, if any."""
         hits = self.first.values > 0
         return Lists(self.first.values[hits], offsets_of(hits.astype(np.int64)))
 
@@ -226,7 +226,7 @@ class FoundColumns:
 
     @property
     def supports_follow(self) -> bool:
-        """Whether each target is supported by its first position alone, or by none."""
+        """Whether no target has more than one supporting position, the one where it is found."""
         return all(map(np.array_equal, self.supporting, self._alone))
 
     @cached_property
@@ -242,7 +242,8 @@ class FoundColumns:
         """The positions of each row that support any target, ascending, each once."""
         support = self.supporting
         rows = np.repeat(self.row_of_target, support.counts)
-        # Pairs as one number: NumPy would sort pairs as records, with a call for each comparison.
+        # Each pair is one number: NumPy would sort pairs as records, with a call for each
+        # comparison.
         width = int(support.values.max(initial=0)) + 1
         keys = distinct(rows * width + support.values)
         rows, positions = keys // width, keys % width
@@ -267,7 +268,7 @@ class FoundColumns:
 
     @cached_property
     def lists(self) -> Integers:
-        """How many lists each row unites: the most contexts that share a rank, at least 1."""
+        """How many lists each row unites: at most this many contexts share a rank; at least 1."""
         if self.ranks is None:
             return np.ones(len(self), np.int64)
         rows, ranks = self.ranks.rows, self.ranks.values
@@ -275,7 +276,7 @@ class FoundColumns:
         return row_maxima(frequencies, self.ranks.offsets, empty=1)
 
     def rank_of(self, rows: Integers, positions: Integers) -> Integers:
-        """Return the ranks of some positions of some rows; 0, which is not a position, stays."""
+        """Return the ranks of some positions of some rows; 0, which means no position, stays 0."""
         if self.ranks is None or not len(self.ranks.values):
             return positions
         united = (self.ranks.counts[rows] > 0) & (positions > 0)
@@ -283,7 +284,7 @@ class FoundColumns:
         return np.where(united, self.ranks.values[indices], positions)
 
     def level(self, rows: Integers, positions: Integers) -> Integers:
-        """Return the last position of the same rank: how many contexts rank as high or higher."""
+        """Return the last position of the same rank: how many contexts rank that high."""
         if self.ranks is None or not len(self.ranks.values):
             return positions
         last = self.ranks.up_to(rows, self.rank_of(rows, positions))
@@ -304,7 +305,7 @@ class FoundColumns:
 
     def credit_sums(self, k: int | None, weights: Floats | None = None) -> Floats:
         """Return each row's sum of its targets' credits within the first `k` ranks, weighted."""
-        # Whole credits are counted: a sum of floats for each row takes longer.
+        # Count whole credits: a sum of floats for each row takes longer.
         if self.steps is None and weights is None:
             return self.found_within(k).astype(np.float64)
         credits_ = self.credits(k)
@@ -339,7 +340,7 @@ class FoundColumns:
         return ranks
 
     def placed(self, row: int, findings: Findings) -> list[Finding]:
-        """Return findings of a row as these columns have them, by position."""
+        """Return a row's findings with the positions that these columns have."""
         start = int(self.first.offsets[row])
         return [
             finding._replace(
@@ -366,7 +367,7 @@ class FoundColumns:
     def defined(
         self, values: Floats, otherwise: float | None, *, needs_target: bool = True
     ) -> Floats:
-        """Return the values, with `otherwise`, or NaN, for rows without a target.
+        """Return the values; rows without a target have `otherwise`, or NaN if it is None.
 
         Unjudged rows have NaN. If no target is needed, only rows without a result have NaN.
         """
@@ -383,7 +384,7 @@ class FoundColumns:
         return Lists(hits / contexts, relevant.offsets)
 
     def rising_precisions(self, k: int | None) -> Lists:
-        """Return the precision where a target's credit rises within `k`, times the rise.
+        """Return the precision at each rise of a target's credit within `k`, times the rise.
 
         Of several steps at one rank the last one counts.
         """
@@ -401,7 +402,7 @@ class FoundColumns:
         return Lists(rises * hits / contexts, self.offsets_of_rows(rows))
 
     def _above(self, rows: Integers, positions: Integers) -> tuple[Integers, Integers]:
-        """Return for some positions the relevant contexts down to their rank, and all contexts."""
+        """Return how many relevant contexts, and how many contexts, rank at least as high."""
         level = self.level(rows, positions)
         return self.relevant.up_to(rows, level), level
 

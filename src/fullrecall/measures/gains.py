@@ -40,7 +40,7 @@ def added_gains(outcomes: FoundColumns, k: int | None, worths: Floats) -> tuple[
 def exponential_grades(outcomes: FoundColumns, top: float | None = None) -> Floats:
     """Return (2^grade - 1) / 2^`top` of each target.
 
-    None: each row has a factor of its own, which keeps powers of huge grades finite.
+    If `top` is None, each row has its own exponent, which keeps powers of huge grades finite.
     """
     grades = outcomes.weights("grade")
     lowered = np.full(len(grades), 0.0 if top is None else float(top))
@@ -65,7 +65,7 @@ def _ideal(
     missing = worths * (1.0 - reached)
     rows, gains = np.concatenate([outcomes.row_of_target, rows]), np.concatenate([missing, gains])
     rows, gains = rows[gains > 0], gains[gains > 0]
-    is_sorted = bool((gains == gains[:1]).all())  # within each row, as mostly without grades
+    is_sorted = bool((gains == gains[:1]).all())  # within each row, as usual without grades
     order = np.argsort(rows, kind="stable") if is_sorted else np.lexsort((-gains, rows))
     rows, gains = rows[order], gains[order]
     nth = Lists(gains, outcomes.offsets_of_rows(rows)).nth - 1
@@ -76,7 +76,7 @@ def _ideal(
 
 
 def _gains(outcomes: FoundColumns, worths: Floats) -> tuple[Integers, Integers, Floats]:
-    """Return the row, the position, and the gain of each context that adds one, in order."""
+    """Return the row, position, and gain of each context that adds a gain, in order."""
     targets, positions = outcomes.rising.rows, outcomes.rising.values["position"]
     gains = worths[targets] * rises_of(targets, outcomes.rising.values["credit"])
     rows = outcomes.row_of_target[targets]

@@ -15,14 +15,14 @@ Integers: TypeAlias = NDArray[np.signedinteger[Any]]
 
 
 class Lists(NamedTuple):
-    """`values[offsets[i]:offsets[i + 1]]` is the list of row i; `offsets` has one item more."""
+    """Lists of numbers: row i has `values[offsets[i]:offsets[i + 1]]`."""
 
     values: NDArray[Any]
     offsets: Integers
 
     @classmethod
     def of(cls, lists: Sequence[Sequence[Any]], dtype: Any = np.int32) -> Lists:
-        """Return the lists of Python sequences of numbers, or of tuples of some."""
+        """Return the lists of Python sequences of numbers, or of tuples of numbers."""
         return cls(np.fromiter(chain.from_iterable(lists), dtype), offsets_of(map(len, lists)))
 
     @classmethod
@@ -75,8 +75,8 @@ class Lists(NamedTuple):
         return products
 
     def up_to(self, rows: Integers, numbers: Integers) -> Integers:
-        """Return how many values of some rows are at most these numbers, where values ascend."""
-        # Pairs of row and number as one number: NumPy compares pairs with a call for each.
+        """Return how many values of each of these rows, which ascend, are at most its number."""
+        # Each pair of row and number is one number: NumPy compares pairs with a call for each.
         width = int(max(self.values.max(initial=0), numbers.max(initial=0))) + 1
         keys = self.rows * width + self.values
         ends: Integers = np.searchsorted(keys, rows * width + numbers, side="right")
@@ -122,9 +122,9 @@ def count_sums(flags: NDArray[Any], offsets: Integers, kind: Any = np.int64) -> 
 def row_sums(values: Floats, offsets: Integers) -> Floats:
     """Return the sum of each row's values as `math.fsum` rounds it.
 
-    The rounding error of each addition is kept, and added at the end (Neumaier, ZAMM 54, 1974): the
-    result is the exact sum, rounded once, unless that sum lies within 1e-30 of the middle between
-    two floats.
+    The rounding errors of the additions are summed separately and added at the end (Neumaier, ZAMM
+    54, 1974): the result is the exact sum, rounded once, unless that sum lies within 1e-30 of the
+    middle between two floats.
     """
     counts = np.diff(offsets)
     sums = np.zeros(len(counts))
@@ -170,7 +170,7 @@ def discounts(ranks: Integers) -> Floats:
 
 def by_rank(ranks: Integers, weight: Callable[[int], float]) -> Floats:
     """Return the weight of each rank, equal to Python's value in every bit."""
-    # NumPy's functions may differ in the last bit from one processor to another: a table.
+    # A table: NumPy's functions may differ in the last bit between processors.
     table = np.fromiter(map(weight, range(1, int(ranks.max(initial=0)) + 1)), np.float64)
     return table[ranks - 1] if len(ranks) else np.zeros(0)
 
@@ -182,7 +182,7 @@ def powers(exponents: Floats) -> Floats:
 
 
 def rises_of(targets: Integers, credits_: Floats) -> Floats:
-    """Return how far each credit is above its target's credit before it."""
+    """Return how far each credit is above the same target's credit before it."""
     rises = credits_.copy()
     same = targets[1:] == targets[:-1]
     rises[1:][same] -= credits_[:-1][same]

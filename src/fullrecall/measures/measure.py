@@ -44,7 +44,7 @@ class Measure:
 
     Raises `ParameterError`, naming the parameter, for a value out of range; where the class is
     defined, for a name that is missing, malformed or taken, and for a `count` that takes other
-    arguments; where it is read, for a value outside [0, 1] by more than rounding (1e-9).
+    arguments; where a value is read, for one outside [0, 1] by more than rounding (1e-9).
     """
 
     k: Cut | None = None
@@ -69,7 +69,7 @@ class Measure:
     """Whether a lower mean is better."""
 
     def __init_subclass__(cls) -> None:
-        # So that a user's measure is a value like ours, hashed and compared by its parameters.
+        # A user's measure is a value too, hashed and compared by its parameters.
         dataclass(frozen=True, kw_only=True, repr=False)(cls)
         cls._own_hash, cls.__hash__ = cls.__hash__, Measure.__hash__  # type: ignore[attr-defined, method-assign]
         if "formula" in vars(cls) or "count" in vars(cls):
@@ -84,7 +84,7 @@ class Measure:
 
     @cached_property
     def _hash(self) -> int:
-        # Once: a measure is the key under which its values are looked up.
+        # Computed once: a measure is the key under which its values are looked up.
         return self._own_hash()  # type: ignore[attr-defined, no-any-return]
 
     def __getstate__(self) -> dict[str, Any]:
@@ -99,7 +99,7 @@ class Measure:
     def count(self, findings: Findings, retrieved: int) -> float:
         """Return the value for at least one finding; `retrieved` counts the contexts.
 
-        A measure of your own defines it. Those of this package count columns instead.
+        Your own measures define this. The measures of this package count columns instead.
         """
         raise NotImplementedError
 
@@ -117,7 +117,7 @@ class Measure:
         if isinstance(self.k, CutBudget):
             from fullrecall.measures import paid
 
-            # Contexts beyond the budget go first: no formula needs to know of costs.
+            # Contexts beyond the budget are removed first, so that no formula depends on costs.
             left, is_known = paid.within(outcomes, self.k)
             values: Floats = self.whole.values(left)
             values[~is_known] = float("nan")
@@ -153,7 +153,8 @@ class Measure:
         return replace(self, **parameters)
 
     def __ge__(self, least: float) -> Threshold:
-        # Comparisons make rules for a gate: measures have no order, and sorting needs a key.
+        # `>=` and `<=` make thresholds for a gate: measures have no order, and sorting them needs a
+        # key.
         return Threshold(self, least)
 
     def __le__(self, most: float) -> Threshold:
@@ -167,7 +168,7 @@ class Measure:
 
     @property
     def parameters(self) -> dict[str, Any]:
-        """The parameters that differ from their defaults, `k` apart."""
+        """The parameters that differ from their defaults, without `k`."""
         settings = ((each, getattr(self, each.name)) for each in fields(self) if each.name != "k")
         return {each.name: value for each, value in settings if value != each.default}
 
@@ -190,7 +191,7 @@ class Measure:
 
     @property
     def of_columns(self) -> bool:
-        """Whether it reads only the columns of findings: no sample, and no finding."""
+        """Whether it reads only columns of findings: neither samples nor single findings."""
         return self.plain and self.unit is None
 
     @property
@@ -242,7 +243,7 @@ class Threshold:
 
 
 class GradedMeasure(Measure):
-    """Base of the measures whose targets are either relevant or not.
+    """Base of the measures that treat a target as relevant or not, by its grade.
 
     - `min_grade`: only targets of at least this grade count; None counts all.
     """

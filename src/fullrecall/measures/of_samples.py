@@ -25,7 +25,7 @@ class Forbidden:
     """The forbidden contexts of some rows.
 
     - `forbids`: whether a row could leak: it forbids a context, or is unanswerable.
-    - `at_stake`: whether it could leak, and its leaks can be told from its retrieval.
+    - `at_stake`: whether it could leak, and its retrieval shows whether it did.
     - `unanswerable`: whether no document answers the question; `empty`: whether no context was
       returned.
     - `positions`: the 1-based positions of its forbidden contexts, ascending; `ranks`: their ranks.
@@ -61,8 +61,8 @@ class Forbidden:
 def forbidden_positions(sample: Sample) -> Sequence[int] | None:
     """Return the positions of the forbidden contexts, ascending, or None.
 
-    None if the sample forbids no context, if no retrieval was observed, or if no context is known
-    to be forbidden and some may be.
+    None if the sample forbids no context, if no retrieval was observed, or if a missing text leaves
+    open whether any context is forbidden.
     """
     if not sample.forbids or not sample.has_retrieval or sample.retrieval_error is not None:
         return None

@@ -28,7 +28,7 @@ def check_class(kind: type[Any]) -> None:
             f'{kind.__name__}.text must be a name such as "found_first", in lowercase letters, '
             f"digits and _, got {text!r}"
         )
-    # An inherited name would print, parse and be saved as its parent.
+    # A class that inherits its name would print, parse and be saved as its parent.
     namesake = next((own for own in kind.__mro__[1:] if getattr(own, "text", None) == text), None)
     if namesake is not None:
         raise ParameterError(
@@ -44,12 +44,12 @@ def check_class(kind: type[Any]) -> None:
 
 
 def _checked(measure: Any, value: object) -> float:
-    """Return the value of a measure of a user's own, in its range; raise for any other value."""
-    # NumPy's numbers are not all Python floats, but serve as well.
+    """Return the value of a user's own measure; raise `ParameterError` if it is out of range."""
+    # NumPy's numbers are not all Python floats, but are accepted too.
     is_number = isinstance(value, (int, float)) or hasattr(value, "__float__")
     number = float(value) if is_number else nan  # type: ignore[arg-type]
     most, range_ = (inf, "of at least 0") if measure.is_count else (1.0, "from 0 to 1")
-    # Sums of floats may end a rounding beyond their range.
+    # Sums of floats may exceed their range by a rounding error.
     if not (isfinite(number) and -_ROUNDING <= number <= most + _ROUNDING):
         raise ParameterError(
             f"{type(measure).__name__}.count must return a number {range_}, got {value!r}"
@@ -58,7 +58,7 @@ def _checked(measure: Any, value: object) -> float:
 
 
 def values_of(measure: Any, outcomes: FoundColumns) -> Floats:
-    """Return the counted value of each row that has a target, within the measure's cut."""
+    """Return the value of `count` for each row that has a target, within the measure's cut."""
     findings_of = outcomes.findings
     assert findings_of is not None  # noqa: S101 - results and tables have them
     reads_sample = "sample" in inspect.signature(measure.count).parameters
@@ -74,7 +74,7 @@ def values_of(measure: Any, outcomes: FoundColumns) -> Floats:
 
 
 def _within(finding: Finding, k: int) -> Finding:
-    """Return a finding as the first `k` ranks alone give it."""
+    """Return a finding with the ranks and the credit within the first `k` ranks."""
     if not finding.ranks or finding.ranks[-1] <= k:
         return finding
     return finding._replace(

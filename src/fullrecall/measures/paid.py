@@ -29,8 +29,8 @@ def within(outcomes: FoundColumns, budget: CutBudget) -> tuple[FoundColumns, NDA
     """Return the columns of the contexts that a budget pays for, and which rows are known.
 
     The contexts keep their order and their ranks move up, as if only they had been retrieved. A
-    target that its first context alone finds is found by any context that supports it; any other
-    credit stays if all contexts that it rests on are paid for.
+    target that one context finds is found by any paid context that supports it. Other credit counts
+    if all contexts that it rests on are paid for.
     """
     paid, support = _Paid.of(outcomes, budget), outcomes.supporting
     moved = paid.moved(outcomes.row_of_target[support.rows], support.values)
@@ -62,7 +62,7 @@ def leaks_within(outcomes: FoundColumns, forbidden: Lists, budget: CutBudget) ->
 
 
 def findings_of(outcomes: FoundColumns, row: int, findings: Findings) -> Findings:
-    """Return the findings of a row as these columns have them, by position."""
+    """Return a row's findings with the positions that these columns have."""
     placed = outcomes.placed(row, findings)
     ranks = [] if outcomes.ranks is None else outcomes.ranks.of_row(row)
     return by_rank(placed, ranks) if ranks else placed
@@ -78,7 +78,7 @@ def _judged(judgments: Judgments, paid: _Paid) -> Judgments:
 
 @dataclass(frozen=True)
 class _Paid:
-    """The `positions` of some rows' contexts among those paid for, 0 for those not paid for."""
+    """The new position of each context among those paid for; 0 for a context that is not."""
 
     positions: Lists
     is_known: NDArray[np.bool_]
@@ -93,7 +93,7 @@ class _Paid:
         return cls(Lists(positions, costs.offsets), is_known)
 
     def moved(self, rows: Integers, positions: Integers) -> Integers:
-        """Return the new positions of some positions of some rows, 0 for those that are gone."""
+        """Return the new positions of some positions of some rows, 0 for contexts not paid for."""
         new, offsets = self.positions
         inside = positions <= self.positions.counts[rows]
         indices = np.where(inside, offsets[rows] + positions - 1, len(new))
@@ -101,27 +101,27 @@ class _Paid:
         return moved
 
     def counts(self, retrieved: Integers) -> Integers:
-        """Return how many of the first contexts of each row are left."""
+        """Return how many of the first contexts of each row are paid for."""
         new, offsets = self.positions
         is_left = (new > 0) & (self.positions.nth <= retrieved[self.positions.rows])
         return count_sums(is_left, offsets)
 
     def ranks(self, ranks: Lists) -> Lists:
-        """Return the ranks of the contexts that are left."""
+        """Return the ranks of the contexts that are paid for."""
         return ranks.kept(self.moved(ranks.rows, ranks.nth) > 0)
 
 
 def _steps(outcomes: FoundColumns, paid: _Paid, gone: NDArray[np.bool_], left: Lists) -> Lists:
-    """Return the credit that is left of each target.
+    """Return the credit steps of each target that the paid contexts still earn.
 
-    `gone` says which supporting contexts are not paid for; `left` has the new positions of those
-    that are.
+    `gone` says which supporting contexts are not paid for; `left` has the new positions of the
+    rest.
     """
     steps, support = outcomes.rising, outcomes.supporting
     credits_ = steps.values["credit"]
     moved = paid.moved(outcomes.row_of_target[steps.rows], steps.values["position"])
     is_kept = (moved > 0) & (_resting(steps, support, gone) == 0)
-    # Credits are cumulative: a rise that is lost is missing from all later ones of its target.
+    # Credits are cumulative: a lost rise is missing from all later credits of its target.
     lost = np.where(is_kept, 0.0, rises_of(steps.rows, credits_))
     sums = np.concatenate([[0.0], np.cumsum(lost)])
     credits_ = credits_ - (sums[1:] - sums[steps.offsets[:-1]][steps.rows])
@@ -138,12 +138,12 @@ def _steps(outcomes: FoundColumns, paid: _Paid, gone: NDArray[np.bool_], left: L
 
 
 def _resting(steps: Lists, support: Lists, gone: NDArray[np.bool_]) -> Integers:
-    """Return for each step how many of the contexts that it rests on are gone.
+    """Return for each step how many of its contexts are not paid for.
 
     It rests on the contexts that support its target, from the step before it down to its own.
     """
     positions = Lists(steps.values["position"], steps.offsets)
-    passed = positions.up_to(support.rows, support.values - 1)  # a context bears the next step
+    passed = positions.up_to(support.rows, support.values - 1)  # the steps before it
     owned = passed < steps.counts[support.rows]
     nth = steps.offsets[support.rows] + passed
     return np.bincount(nth[gone & owned], minlength=len(steps.values))

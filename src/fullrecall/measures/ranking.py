@@ -35,9 +35,9 @@ class RRMeasure(GradedMeasure):
 class APMeasure(GradedMeasure):
     """The mean over targets of the precision at the rank where each was found.
 
-    With one context for each target this is the average precision of Manning et al. (2008),
-    eq. 8.8, over all targets, found or not; its mean is MAP. A target that earns its credit in
-    steps contributes the precision at each in proportion.
+    With one context for each target this is the average precision of Manning et al. (2008), eq.
+    8.8, over all targets, found or not; its mean is MAP. A target that earns its credit in steps
+    contributes the precision at each step, times the rise.
 
     - `denominator`: "targets" divides by all targets, as trec_eval's map_cut does; "k" by as many
       as k contexts can hold, if that is fewer, as Spark's meanAveragePrecisionAt does.
@@ -76,17 +76,17 @@ class MeanPrecisionMeasure(GradedMeasure):
 
 
 class nDCGMeasure(Measure):  # noqa: N801 - the field's own spelling
-    """Normalized discounted cumulative gain, each target gaining by its grade.
+    """Normalized discounted cumulative gain; the gain of a target depends on its grade.
 
     - `gain`: "linear" gains the grade, as in trec_eval (the default); "exponential" gains
       2^grade - 1, as in reval, and as ranx and ir_measures offer (Burges et al., "Learning to
       rank using gradient descent", ICML 2005).
 
-    A context gains the worth of the targets that it adds, discounted by log2(rank + 1); the ideal
-    is the best order of these gains, each missing target at a rank of its own, cut at k.
-    Where several lists were united, each rank has as many places as there were lists. With one
-    context for each target and one list this is nDCG of Järvelin and Kekäläinen, "Cumulated
-    gain-based evaluation of IR techniques", TOIS 20(4), 2002.
+    A context gains the worth of the targets that it is the first to find, discounted by log2(rank +
+    1). The ideal is the best order of these gains, with each missing target at a rank of its own,
+    cut at k. Where several lists were united, each rank has as many places as there were lists.
+    With one context for each target and one list this is nDCG of Järvelin and Kekäläinen,
+    "Cumulated gain-based evaluation of IR techniques", TOIS 20(4), 2002.
     """
 
     gain: Gain = "linear"
@@ -100,7 +100,7 @@ class nDCGMeasure(Measure):  # noqa: N801 - the field's own spelling
 
     def formula(self, outcomes: FoundColumns) -> Floats:
         """Return the discounted gain over that of the ideal order."""
-        # Gains by context, not by target: a context that supports two targets has one rank.
+        # Gains are by context, not by target: a context that supports two targets has one rank.
         row: Any = outcomes
         if isinstance(row, FoundRow):
             added, ideal = row.discounted_gains(self.top)
@@ -129,7 +129,7 @@ class RPrecisionMeasure(GradedMeasure):
 
 
 class RBPMeasure(GradedMeasure):
-    """(1 - p) times the sum of p^(rank - 1) over the relevant contexts among the first k.
+    """Rank-biased precision: (1 - p) times the sum of p^(rank - 1) over relevant contexts within k.
 
     - `p`: the probability that a reader goes on to the next context.
 
@@ -158,7 +158,7 @@ class ERRMeasure(Measure):
       probability (2^g - 1) / 2^max_grade.
 
     Source: Chapelle et al., "Expected reciprocal rank for graded relevance", CIKM 2009; gdeval's
-    err with the scale of 0 to 4. Raises `ParameterError`, where it is read, for a higher grade.
+    err with the scale of 0 to 4. Reading it raises `ParameterError` for a higher grade.
     """
 
     max_grade: float = 4.0
@@ -202,7 +202,7 @@ class InterpolatedPrecisionMeasure(GradedMeasure):
         check_share(self.recall, "recall")
 
     def formula(self, outcomes: FoundColumns) -> Floats:
-        """Return the largest of the precisions from that number of relevant contexts on."""
+        """Return the highest precision at or after the rank where enough targets are found."""
         needed = (self.recall * outcomes.targets + 0.9).astype(int)
         precisions = outcomes.precisions(self.top)
         return precisions.kept(precisions.nth >= needed[precisions.rows]).maxima

@@ -8,23 +8,23 @@ from math import fsum, log2
 
 
 class Terms(list[float]):
-    """The terms that a row's value is made of."""
+    """The terms that are summed for a row's value."""
 
     @property
     def counts(self) -> int:
-        """How many there are."""
+        """How many terms there are."""
         return len(self)
 
     @property
     def sums(self) -> float:
-        """Their sum, rounded once."""
+        """The sum of the terms, rounded once."""
         return fsum(self)
 
 
 class FoundRow:
     """The positions of a sample's targets, each of grade and size 1, found by at most one context.
 
-    It has the names of `FoundColumns` that formulas of `plain` measures read.
+    It has those attributes of `FoundColumns` that the formulas of `plain` measures read.
     """
 
     grade = size = None
@@ -83,5 +83,5 @@ class FoundRow:
         return min(part / whole, 1.0) if whole else 0.0
 
     def defined(self, value: float, otherwise: float | None, *, needs_target: bool) -> float | None:
-        """Return the value; without a target `otherwise`, if one is needed."""
+        """Return the value; without a target, return `otherwise` if the measure needs a target."""
         return value if self.targets or not needs_target else otherwise

@@ -46,15 +46,15 @@ class RecallMeasure(GradedMeasure):
         """Return the weighted mean of the credits."""
         if self.denominator == "targets" or self.top is None:
             return recall(outcomes, self.top, self.weight)
-        # Of 20 targets, 5 contexts hold 5: plain recall@5 could not pass 0.25.
+        # Example: 5 contexts hold at most 5 of 20 targets, so plain recall@5 could not exceed 0.25.
         return outcomes.share(outcomes.credit_sums(self.top), outcomes.attainable(self.top))
 
 
 class PrecisionMeasure(GradedMeasure):
     """The share of the first k contexts that support a target.
 
-    - `denominator`: "retrieved" divides by the contexts there are, at most k; "k" by k, however
-      few there are, as trec_eval's P_k does (k for each list, where several were united).
+    - `denominator`: "retrieved" divides by the number of contexts, at most k; "k" always divides by
+      k, as trec_eval's P_k does (k for each list, where several were united).
     """
 
     denominator: Denominator = "retrieved"
@@ -69,7 +69,7 @@ class PrecisionMeasure(GradedMeasure):
     def formula(self, outcomes: FoundColumns) -> Floats:
         """Return relevant contexts among the first k, over the denominator."""
         divisor = outcomes.contexts_within(self.top)
-        # Of a list shorter than k, trec_eval's P_k counts the missing ranks as misses.
+        # trec_eval's P_k counts the missing ranks of a list shorter than k as misses.
         if self.top is not None and self.denominator == "k":
             divisor = self.top * outcomes.lists
         return outcomes.share(outcomes.relevant_count(self.top), divisor)
@@ -82,7 +82,7 @@ class F1Measure(PrecisionMeasure):
     plain = True
 
     def formula(self, outcomes: FoundColumns) -> Floats:
-        """Return 2PR / (P + R); 0.0 where both are."""
+        """Return 2PR / (P + R); 0.0 where P and R are 0."""
         precision, share = super().formula(outcomes), recall(outcomes, self.top)
         return outcomes.share(2 * precision * share, precision + share)
 
@@ -103,7 +103,7 @@ class FBetaMeasure(PrecisionMeasure):
         check_positive(self.beta, "beta")
 
     def formula(self, outcomes: FoundColumns) -> Floats:
-        """Return (1 + β²)PR / (β²P + R); 0.0 where both are."""
+        """Return (1 + β²)PR / (β²P + R); 0.0 where P and R are 0."""
         precision, share = super().formula(outcomes), recall(outcomes, self.top)
         square = self.beta**2
         return outcomes.share((1 + square) * precision * share, square * precision + share)
@@ -116,7 +116,7 @@ class HitMeasure(GradedMeasure):
     plain = True
 
     def formula(self, outcomes: FoundColumns) -> Floats:
-        """Return whether the first relevant rank is within k."""
+        """Return 1.0 where the first relevant rank is within k, else 0.0."""
         is_hit: Any = outcomes.relevant_count(self.top) > 0
         return 1.0 * is_hit  # type: ignore[no-any-return]
 
@@ -131,7 +131,7 @@ class AllFoundMeasure(GradedMeasure):
     plain = True
 
     def formula(self, outcomes: FoundColumns) -> Floats:
-        """Return whether every target is found in full within k."""
+        """Return 1.0 where every target is found in full within k, else 0.0."""
         all_found: Any = outcomes.found_within(self.top) == outcomes.targets
         return 1.0 * all_found  # type: ignore[no-any-return]
 

@@ -21,7 +21,7 @@ MEASURES: dict[str, Measure] = {
 """Each measure by its name in text form. Add your own to have `parse` read it."""
 
 SPELLINGS: dict[str, Measure] = {
-    # trec_eval and ir_measures; P divides by k, however few contexts there are.
+    # trec_eval and ir_measures: P divides by k, even if fewer contexts were retrieved.
     "p": sets.Precision(denominator="k"),
     "r": sets.Recall,
     "success": sets.Hit,
@@ -70,7 +70,7 @@ _SHARES = (
 
 
 def as_measures(values: Iterable[object]) -> tuple[Measure, ...]:
-    """Return measures, read from their text where they are text.
+    """Return measures; parse those that are text.
 
     Raises `ParameterError` for anything else, and for a text that is not a measure.
     """
@@ -122,8 +122,8 @@ def parse(text: str) -> Measure:
 
 
 def _named(name: str) -> Measure | None:
-    """Return the measure of a name, of this package before another tool's, or None."""
-    # Read anew each time: users add their own to `MEASURES`.
+    """Return the measure of a name, or None; this package's names come before other tools'."""
+    # Read at each call: users add their own measures to `MEASURES`.
     for names in (MEASURES, SPELLINGS):
         by_key = {_key(each): measure for each, measure in names.items()}
         key = _key(name)
@@ -150,7 +150,7 @@ def parse_threshold(text: str) -> Threshold:
 
 def _parameters(measure: Measure, inside: str) -> dict[str, Any]:
     parameters: dict[str, Any] = {}
-    # A type is a class, or its text where annotations are postponed: both name the float.
+    # An annotation is a type, or its text where annotations are postponed: both contain "float".
     numeric = {each.name for each in fields(measure) if "float" in str(each.type)}
     for part in filter(None, map(str.strip, inside.split(","))):
         name, sign, value = (piece.strip() for piece in part.partition("="))
@@ -168,7 +168,7 @@ def parse_cut(text: str) -> Cut:
     Raises `ParameterError` for another text.
     """
     budget = parse_budget(text)
-    # `int` alone would read 1_0, +5, and the digits of other scripts, too.
+    # `int` alone would also accept 1_0, +5, and the digits of other scripts.
     if budget is None and not (text.isascii() and text.isdecimal() and int(text)):
         whole = "a whole number of at least 1"
         raise ParameterError(f"must be {whole}, or a budget such as 3calls, got {text!r}", "k")

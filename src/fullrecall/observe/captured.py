@@ -12,7 +12,7 @@ from fullrecall.samples.sample import Sample
 
 
 class Captured(ABC):
-    """The record of a block or a call, which may still be running: it holds the ended steps."""
+    """The record of a block or a call, which may still be running; it has the steps that ended."""
 
     @property
     def question(self) -> str | None:

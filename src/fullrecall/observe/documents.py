@@ -1,4 +1,4 @@
-"""Which document is it? One document has many copies: objects, cut texts, lost or new IDs."""
+"""Decide which document a copy is of: its text may be cut, and its ID lost or new."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class TrackedDocument:
     """One document through all its copies; `origin` is the step that retrieved it.
 
     `sources` are that step, first, and the retrievers and tools that returned it by themselves.
-    `parts` are the documents that were merged in it: it counts as each of them too.
+    `parts` are the documents that were merged into it: it counts as each of them too.
     """
 
     def __init__(self, copy: DocumentCopy, parts: Sequence[TrackedDocument] = ()) -> None:
@@ -39,7 +39,7 @@ class TrackedDocument:
         self.read_in: dict[str, None] = {}
 
     def also_known_as(self, copy: DocumentCopy) -> None:
-        """Note another ID: the first ID is shown, unless this copy's text is longer."""
+        """Note another ID. The first ID is shown, unless this copy's text is longer."""
         if copy.id is None or copy.id in self.ids:
             return
         self.ids += (copy.id,)
@@ -49,7 +49,7 @@ class TrackedDocument:
 
 @dataclass(eq=False)
 class DocumentText:
-    """A document with the text that one or several copies of it have."""
+    """A document with the text of one or several of its copies."""
 
     document: TrackedDocument
     copy: DocumentCopy
@@ -62,12 +62,12 @@ class DocumentText:
 
     @cached_property
     def spaced_words(self) -> str:
-        """Its words, one space between them."""
+        """The words of the text, one space between them."""
         return _spaced_words(self.text)
 
     @property
     def documents(self) -> tuple[TrackedDocument, ...]:
-        """The document, and those that were merged in it."""
+        """The document, and those that were merged into it."""
         return (self.document, *self.document.parts)
 
 
@@ -77,12 +77,12 @@ def is_made(copy: DocumentCopy) -> bool:
 
 
 def documents_in(passages: Iterable[DocumentText]) -> dict[TrackedDocument, None]:
-    """Return the documents of passages, in their order, with those that were merged in them."""
+    """Return the documents of passages, in order, with those that were merged into them."""
     return dict.fromkeys(each for passage in passages for each in passage.documents)
 
 
 class TrackedDocuments:
-    """All documents of a record, and the passages in which they came."""
+    """All documents of a record, and their passages."""
 
     def __init__(self) -> None:
         self.passages: list[DocumentText] = []
@@ -96,7 +96,7 @@ class TrackedDocuments:
 
     @property
     def index(self) -> PassageIndex:
-        """The index of all passages until now, by their numbers."""
+        """The index of all passages so far, by their numbers."""
         for passage in self.passages[len(self._index) :]:
             self._index.add(passage.text)
         return self._index
@@ -104,7 +104,7 @@ class TrackedDocuments:
     def passage(self, copy: DocumentCopy, view: StepDocuments, nth: int = 0) -> DocumentText:
         """Return the passage that this is a copy of; `view` has the documents it may be made of.
 
-        It is found by the object, while its ID or its text is as before; by ID and text; by text
+        It is found by its object, if its ID or its text has not changed; by ID and text; by text
         among the documents in view; by text anywhere if it has no ID; by a text in view that
         contains it, or that it contains. A text that contains several documents is a document of
         its own, and counts as each of them. Of several documents with its text it is the `nth`
@@ -115,7 +115,7 @@ class TrackedDocuments:
             return cached[1]
         named = None if copy.text or copy.id is None else view.with_id(copy.id)
         if named is not None:
-            return named  # an ID alone: the text is that of before
+            return named  # only the ID is there: the text is the earlier one
         document = self._known(copy, view, nth)
         if document is None:
             parts = view.standing_in(copy.text)
@@ -137,14 +137,14 @@ class TrackedDocuments:
             self.passages.append(passage)
             self._first.setdefault(document, passage)
             self._passages[id(document), copy.text] = passage
-        # With the copy itself: while it is kept, no other one gets its identity.
+        # The copy is kept too: while it exists, no other object gets its identity.
         self._by_copy_object[id(copy)] = (copy, passage)
         return passage
 
     def passages_of(
         self, copy: DocumentCopy, view: StepDocuments, nth: int = 0
     ) -> tuple[DocumentText, ...]:
-        """Return the passage of a copy; those of its parts, if it has no ID of its own.
+        """Return a copy's passage; if it has no ID of its own, the passages of its parts.
 
         Chunks of one ID that were joined under it are one document.
         """
@@ -169,7 +169,7 @@ class TrackedDocuments:
         return self._by_text.get(text)
 
     def _known(self, copy: DocumentCopy, view: StepDocuments, nth: int) -> TrackedDocument | None:
-        # Not by the object alone: retrievers reuse theirs for other documents.
+        # Not by the object alone: retrievers reuse objects for other documents.
         document = self._by_object.get(copy.token) if copy.token else None
         if document is not None and (
             copy.text == document.text
@@ -180,7 +180,8 @@ class TrackedDocuments:
         if copy.id is not None:
             document = self._by_copy.get((copy.id, copy.text)) or self._by_copy.get((copy.id, ""))
             if document is not None:
-                document.text = document.text or copy.text  # a search named it, and another had it
+                # a search returned only the ID, and another step the text
+                document.text = document.text or copy.text
                 return document
         document = view.with_text(copy.text, nth)
         if document is None and copy.id is None and copy.text:
@@ -191,9 +192,9 @@ class TrackedDocuments:
 class StepDocuments:
     """The documents that a step was given, or that steps inside or before it returned.
 
-    `passages` is gone through when it is first needed: most copies are known without it. A view
-    that is `certain` is for copies that have an ID of their own and whose maker is unknown. Another
-    document may share such a copy's text: the copy is of the only document that overlaps it.
+    `passages` is read when it is first needed: most copies are known without it. A `certain` view
+    is for copies with an ID of their own, made by an unknown step. Another document may share such
+    a copy's text, so only the single document that overlaps it counts.
     """
 
     def __init__(
@@ -228,13 +229,13 @@ class StepDocuments:
         return {own: each for each in self.passages for own in each.document.ids}
 
     def of_text(self, text: str) -> Sequence[TrackedDocument]:
-        """Return the documents in view that have this text; without any, those further away."""
+        """Return the documents in view that have this text; without any, those of outer steps."""
         in_view = list(self._texts.get(text, ())) if text else []
         return in_view if in_view or self._wider is None else self._wider.of_text(text)
 
     def with_text(self, text: str, nth: int = 0) -> TrackedDocument | None:
         """Return the nth document in view that has this text, the last one if there are fewer."""
-        documents = () if self._certain else self.of_text(text)  # equal texts alone prove nothing
+        documents = () if self._certain else self.of_text(text)  # equal texts alone do not prove it
         return documents[min(nth, len(documents) - 1)] if documents else None
 
     def with_id(self, own_id: str | None) -> DocumentText | None:
@@ -243,7 +244,7 @@ class StepDocuments:
         return in_view if in_view or self._wider is None else self._wider.with_id(own_id)
 
     def alone_with_id(self, own_id: str | None) -> TrackedDocument | None:
-        """Return the only document in view with this ID, whose text a step has rewritten."""
+        """Return the only document in view with this ID, where a step has rewritten its text."""
         if own_id is None or self._certain or self._whole:
             return None
         documents = self._by_id.get(own_id, [])
@@ -276,7 +277,7 @@ class StepDocuments:
     def overlapping(self, text: str) -> TrackedDocument | None:
         """Return the first document in view whose text contains this text, or is part of it.
 
-        A view that is certain has none if there are several, except those inside another one that
+        A certain view returns None if there are several, not counting those inside another one that
         is a part of this text.
         """
         if self._whole:
@@ -300,7 +301,7 @@ class StepDocuments:
 
     @cached_property
     def _numbers(self) -> set[int]:
-        """The numbers of the passages in view, and of those that their documents had first."""
+        """The numbers of the passages in view, and of the first passages of their documents."""
         first = self._known.first
         return {
             number

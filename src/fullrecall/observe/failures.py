@@ -1,4 +1,4 @@
-"""Which steps failed, and which of those failures were made good."""
+"""Which steps failed, and which of these failures a later success repaired."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from fullrecall.observe.tree import Tree
 class Failures:
     """The outermost failed steps that concern retrieval, in the order in which they began.
 
-    - `lost`: the IDs of all steps at or below a failed one: the documents they returned are unused.
-    - `counting`: the failed steps without a later success that made them good.
-    - `recovered`: the failed steps that a later success made good.
+    - `lost`: the IDs of all steps at or below a failed one, whose documents are unused.
+    - `counting`: the failed steps that no later success repaired.
+    - `recovered`: the failed steps that a later success repaired.
     """
 
     lost: frozenset[Hashable]
@@ -49,14 +49,15 @@ def _steps_that_concern_retrieval(tree: Tree) -> set[Hashable]:
     for step in tree.steps:
         if step.kind in ("retriever", "reranker", "tool") or step.given or step.returned:
             over: Step | None = step
-            while over is not None and over.id not in concerned:  # so each step is met once
+            # stop there, so that each step is visited once
+            while over is not None and over.id not in concerned:
                 concerned.add(over.id)
                 over = tree.parent(over)
     return concerned
 
 
 class _Successes:
-    """The last beginning of a successful step, by its caller, task, output or query."""
+    """When a success last began, by its caller, task, output, or query."""
 
     def __init__(self, tree: Tree) -> None:
         self._tree = tree
@@ -69,7 +70,7 @@ class _Successes:
                     self._last[key] = max(step.began, self._last.get(key, 0))
 
     def _work(self, step: Step) -> list[Hashable]:
-        """Return the keys of a step's task and of its query: another attempt has the same."""
+        """Return the keys of a step's task and query: another attempt has the same keys."""
         keys: list[Hashable] = []
         if step.task is not None:
             keys.append(("task", self._tree.parent(step), step.task))
@@ -78,10 +79,10 @@ class _Successes:
         return keys
 
     def make_good(self, step: Step) -> bool:
-        """Return whether something that began after this failure made it good.
+        """Return whether a step that began after this failure repaired it.
 
-        - The caller tries alternatives or attempts, and succeeded itself.
-        - The caller returned the very object that a later call returned: `except: return other()`.
+        - The caller tries alternatives or attempts, and it succeeded.
+        - The caller returned the same object as a later call: `except: return other()`.
         - The same unit of work succeeded at a later attempt.
         - The same callee answered the same query.
         """
@@ -90,17 +91,17 @@ class _Successes:
         if parent is not None and parent.error is None:
             if parent.tries:
                 keys.append(("caller", parent))
-            # The very object: a loop builds a new list, which does not show that it recovered.
+            # The same object: a loop builds a new list, which does not show that it recovered.
             keys += (("output", parent, own) for own in parent.outputs)
         ended = step.began if step.ended is None else step.ended
         return any(self._last.get(key, 0) > ended for key in keys)
 
 
 def brief(error: BaseException | str, limit: int = 200) -> str:
-    """Return an error as one line: of an exception its class and message, without a traceback."""
+    """Return an error as one line: an exception's class and message, without a traceback."""
     if isinstance(error, BaseException):
         error = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
-    # LangSmith stores an exception's repr with the traceback right behind it.
+    # LangSmith stores an exception's repr, followed by the traceback without a space.
     line = " ".join(error.partition("Traceback (most recent call last)")[0].split())
     line = line.removesuffix("NoneType: None").rstrip()
     raised = _RAISED.fullmatch(line)

@@ -1,14 +1,13 @@
 """How documents flow from step to step: which lists are made, carried on, and replaced.
 
-Six rules decide, each a module or a pass of one:
+Six rules decide; each is a module or a part of one:
 
-1. A document is known again by its object, its ID and text, or its text (`documents`).
-2. A list that a source returns is in use (`returned`).
-3. A list that is made of lists which a step was given, or which were made inside of it, takes
-   their place (`given` when it begins, `handing` when it ends).
-4. A list that a model is sent is in use again (`prompts`).
-5. A step that failed lost all that it made (`failures`), as did an attempt that began again.
-6. The lists left in use at the end are the retrieval (`record`).
+1. A document is recognized by its object, its ID and text, or its text (`documents`). 2. A list
+that a source returns is in use (`returned`). 3. A list made of lists that a step was given, or that
+were made inside the step, replaces them (`given` when it begins, `handing` when it ends). 4. A
+replaced list that a model is sent is in use again (`prompts`). 5. The lists of a failed step are
+unused (`failures`), as are those of an attempt that began again. 6. The lists left in use at the
+end are the retrieval (`record`).
 """
 
 from __future__ import annotations
@@ -61,14 +60,14 @@ class _DocumentFlow:
     def begin(self, step: Step) -> None:
         """Follow the beginning of a step."""
         if step.task is not None:
-            # An attempt that stopped midway, for a human to answer, begins anew with nothing.
+            # An attempt that stopped midway, to ask a human, starts again without its lists.
             for handed in self._attempts.pop(step.task, ()):
                 handed.replaced = True
         scope = self._scope(step)
         given = GivenLists(self.state, step, scope).lists(self._caller(step)) if step.given else []
         self._opened[step.id] = OpenStep(step, given)
         self.state.stores = self.state.stores or step.stores
-        # A model that a retriever or a reranker asks is not the reader.
+        # A model that a retriever or a reranker calls is not the reader.
         if step.prompt and not any(over.retrieves for over in self.state.tree.above(step)):
             self.prompts.read(step, scope)
 
@@ -93,15 +92,15 @@ class _DocumentFlow:
         (self._caller(step) or self.state.outermost).take_over(opened)
 
     def _in_inner_task(self, handed: HandedList, step: Step) -> bool:
-        """Return whether a task of a graph within a task made a list; it may outlast the attempt.
+        """Return whether a task of an inner graph made a list, which may then outlast the attempt.
 
-        The inner graph goes on where it stopped: its finished tasks do not begin anew.
+        The inner graph resumes where it stopped: its finished tasks do not run again.
         """
         makers = (handed.step, *self.state.tree.above(handed.step))
         return any(str(maker.task).startswith(f"{step.task}|") for maker in makers)
 
     def leave_open(self) -> None:
-        """Hand on the lists of the steps that have not ended."""
+        """Pass on the lists of the steps that have not ended."""
         for opened in self._opened.values():
             self.state.outermost.take_over(opened)
 

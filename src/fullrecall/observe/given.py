@@ -1,4 +1,4 @@
-"""The lists that a step is given: their documents, known again, and four passes over them."""
+"""The lists that a step is given: their documents are recognized, then four passes follow."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ class GivenLists:
         self._scope = scope
         above = list(state.tree.above(step))
         self._answers = step.answers and not any(over.answers for over in above)
-        # A model that a retriever or a reranker asks is not the reader.
+        # A model that a retriever or a reranker calls is not the reader.
         self._is_reader = self._answers and not any(over.retrieves for over in above)
-        # Generators: few steps are given a copy that needs a view, and agents have many lists.
+        # Generators: few copies need a view, and agents have many lists.
         in_use = (handed for handed in scope.lists() if not handed.replaced)
         known, all_lists = state.documents, scope.lists
         wider = StepDocuments(known, passages_of(all_lists()))
@@ -47,9 +47,9 @@ class GivenLists:
         return lists
 
     def _passages(self, listed: DocumentList) -> tuple[DocumentText, ...] | None:
-        """Return the passages of a list; None for texts that are no documents."""
+        """Return the passages of a list; None for texts that are not documents."""
         state = self._state
-        # The same list object: a message that is sent again at each turn was read once.
+        # The same list object: a message that is sent again at each turn is read once.
         known_list = state.read_lists.get(id(listed))
         if known_list is not None:
             return known_list[1]
@@ -82,7 +82,7 @@ class GivenLists:
                 self._scope.put(HandedList(each.passages, caller.step, each.path))
 
     def _note_outside(self, listed: TrackedList) -> None:
-        """Note documents that are answered from and that no step returned: a store had them."""
+        """Note documents that are answered from, though no step returned them: a store had them."""
         new = [passage for passage in listed.passages if passage.document.origin is None]
         if len(new) == len(listed.passages):
             self._state.doubt_renewed(self._step, new, passages_of(self._scope.lists()))
@@ -90,17 +90,18 @@ class GivenLists:
             self._state.retrieve(passage, self._step)
 
     def _unite(self, listed: TrackedList) -> None:
-        """Note a list that was put together, sorted or copied by hand: it takes its parts' place.
+        """Note a list that code outside any step joined, sorted or copied: it replaces its parts.
 
-        If lists were cut by hand before a step answered from them, only the rest of them counts.
+        If such code cut lists before a step answered from them, only the rest counts.
         """
         state, answers = self._state, self._answers
         own = TrackedList(listed.path, sourced(listed.passages))
-        # A list passes many steps: it is looked at once, or an agent's turns would be quadratic.
+        # A list passes through many steps: each is checked once, or an agent's turns would be
+        # quadratic.
         if not own.passages or (own.signature in state.united and not answers):
             return
         state.united.add(own.signature)
-        # Never a set where lists are looked up: its order is that of addresses in memory.
+        # Not a set: its order would depend on addresses in memory.
         inside = documents_in(own.passages).keys()
         parts = [
             each

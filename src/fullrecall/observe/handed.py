@@ -1,4 +1,4 @@
-"""Lists of documents that something may still use, and where they lie."""
+"""Lists of documents that a later step may use, and the open steps that hold them."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ Signature = tuple[int, ...]
 
 
 def signature_of(passages: Iterable[DocumentText]) -> Signature:
-    """Return which passages these are, in their order."""
+    """Return the identities of passages, in their order."""
     return tuple(passage.number for passage in passages)
 
 
 @dataclass(frozen=True, slots=True)
 class TrackedList:
-    """A list in a step's input or output, its copies told apart; see `DocumentList`.
+    """A list in a step's input or output, each copy assigned to its document; see `DocumentList`.
 
-    `stored_again` says that a search returned texts that were retrieved before, under new IDs.
+    `stored_again` says that a search returned texts again under new IDs.
     """
 
     path: Path
@@ -39,13 +39,14 @@ class TrackedList:
 class HandedList:
     """A list that a step returned, until another list takes its place.
 
-    - `replaced`: another list took its place; `taken` are those whose place it took.
+    - `replaced`: another list took its place; `taken`: the lists that it replaced.
     - `read`: a model was sent some of it.
     - `answered_in`: the IDs of the steps that are known to have answered from it.
     - `set_aside`: a step that was given it returned other lists, and none of its documents.
-    - `unexplained`: it took no list's place, though its step retrieves no documents: the lists that
-      it was made of went past the record.
-    - `unquoted_by`: the tool that returned a text instead of it, without any of its documents.
+    - `unexplained`: it replaced no list, though its step retrieves nothing: the lists that it was
+      made of are not in the record.
+    - `unquoted_by`: the tool that returned a text instead of the list, without any of its
+      documents.
     - `holder`: the innermost open step that it was made in or below.
     """
 
@@ -68,7 +69,7 @@ class HandedList:
         self.signature = signature_of(self.passages)
 
     def take(self, others: Iterable[HandedList]) -> None:
-        """Take the place of other lists."""
+        """Replace other lists."""
         for other in others:
             if other is not self and not other.replaced:
                 other.replaced = True
@@ -99,14 +100,14 @@ class OpenStep:
     lists: list[HandedList] = field(default_factory=list)
 
     def take_over(self, other: OpenStep) -> None:
-        """Lay down all lists of a step that has ended."""
+        """Take over all lists of a step that has ended."""
         for handed in other.lists:
             handed.holder = self
         self.lists += other.lists
 
 
 class ListsByDocument:
-    """The lists of a record by each document that they have; `signatures` are those of all."""
+    """The lists of a record by each of their documents; `signatures` has those of all lists."""
 
     def __init__(self) -> None:
         self.signatures: set[Signature] = set()
@@ -124,7 +125,7 @@ class ListsByDocument:
         lists = self._in_use.get(document, [])
         gone = [handed for handed in lists if handed.replaced]
         if gone:
-            # Looked at no more: a graph that loops replaces its list at each step.
+            # Drop replaced lists for good: a graph that loops replaces its list at each step.
             lists = [handed for handed in lists if not handed.replaced]
             self._in_use[document] = lists
             self._replaced.setdefault(document, []).extend(gone)
@@ -148,13 +149,13 @@ class Scope:
         return (handed for holder in self._holders for handed in holder.lists)
 
     def put(self, handed: HandedList, holder: OpenStep | None = None) -> None:
-        """Lay down a list that was made now: in this step, by default in the nearest caller."""
+        """Add a list that was made now: to this step, by default to the nearest caller."""
         handed.holder = holder or self._holders[0]
         handed.holder.lists.append(handed)
         self._known.add(handed)
 
     def nearest(self, document: TrackedDocument) -> list[HandedList]:
-        """Return the lists in use with this document, of the nearest caller that has any."""
+        """Return the lists in use with this document that the nearest caller with any has."""
         in_use = self._known.in_use(document)
         for holder in self._holders if in_use else ():
             lists = [handed for handed in in_use if handed.holder is holder]
@@ -186,7 +187,7 @@ class Scope:
     ) -> None:
         """Bring lists that were set aside back into use.
 
-        These are the list of this signature, or the lists with documents that no list in use has.
+        These are the list with this signature, or the lists with documents that no list in use has.
         """
         for document in documents:
             in_use = signature is None and self.nearest(document)

@@ -37,7 +37,7 @@ class HandingOn:
         self._given = [TrackedList(g.path, sourced(g.passages)) for g in opened.given]
 
     def settle(self) -> None:
-        """Let the lists that the step returned take the places of those that it handled."""
+        """Replace the lists that the step handled by those that it returned."""
         if not self._groups:
             self._cut_by_text(self._inside or self._whole_lists_given())
             return
@@ -54,7 +54,7 @@ class HandingOn:
         self._replace(replaced, handed_lists)
 
     def _new_and_passed_on(self) -> tuple[list[TrackedList], set[Signature]]:
-        """Return the lists that are new here, and those that a step inside returned as they are."""
+        """Return the lists that are new here, and those that an inner step returned unchanged."""
         given = {group.signature for group in self._given}
         inside = {handed.signature for handed in self._inside}
         fresh: dict[Signature, TrackedList] = {}
@@ -64,16 +64,16 @@ class HandingOn:
         for group in self._groups:
             signature = group.signature
             if signature in inside and not self._step.retrieves:
-                passed.add(signature)  # no stage of its own: a chain around a retriever
+                passed.add(signature)  # not a stage of its own: a chain around a retriever
             elif not signature:
                 if self._is_a_result(group):
                     fresh[signature] = group
             elif signature in given and signature in self._state.lists.signatures:
-                carried = True  # a graph's state: a node returns keys that it did not touch
+                carried = True  # a graph's state: nodes also return keys that they did not change
                 self._scope.take_up([group.passages[0].document], signature)
             elif signature in self._state.lists.signatures:
                 if self._is_in_use(group):
-                    carried = True  # it went past the record, as in a state that steps share
+                    carried = True  # it bypassed the record, as in a state that steps share
                 else:
                     replaced_before[signature] = group
             else:
@@ -83,14 +83,14 @@ class HandingOn:
         return list(fresh.values()), passed
 
     def _is_in_use(self, group: TrackedList) -> bool:
-        """Return whether a step that retrieves nothing itself returned a list still in use."""
+        """Return whether a step that retrieves nothing returned a list that is still in use."""
         if self._step.kind in SOURCES:
             return False
         in_use = self._scope.nearest(group.passages[0].document)
         return any(handed.signature == group.signature for handed in in_use)
 
     def _is_a_result(self, empty: TrackedList) -> bool:
-        """Return whether an empty list means that no document is left where some were expected."""
+        """Return whether an empty list means that no document is left of some."""
         # LangGraph puts empty lists into first states, at keys that no step has filled yet.
         return (
             self._step.retrieves
@@ -100,12 +100,12 @@ class HandingOn:
         )
 
     def _keys(self) -> set[Path]:
-        """Return the keys at which documents were given; items of lists have none."""
-        # A list of messages replaces no list: messages are only added.
+        """Return the keys at which documents were given; list items have no key."""
+        # A list of messages replaces no list: messages are only appended.
         return {g.path for g in self._given if g.passages and ITEM not in g.path}
 
     def _replaced_outside(self, new_lists: list[HandedList]) -> list[HandedList]:
-        """Return the given lists whose place another list takes.
+        """Return the given lists that another list replaces.
 
         The other list is at the same key now, or holds some of the same documents.
         """
@@ -133,7 +133,7 @@ class HandingOn:
     def _unused_inside(
         self, new_lists: list[HandedList], passed: set[Signature]
     ) -> list[HandedList]:
-        """Return the lists from inside that the step did not hand on, as a list or in its text."""
+        """Return the lists made inside that the step did not return, as a list or in its text."""
         used = {document for handed in new_lists for document in handed.documents}
         # A list is the whole output; a mapping may name more documents in its texts.
         only_lists = any(group.path == () for group in self._groups)
@@ -175,7 +175,7 @@ class HandingOn:
     def _cut_by_text(self, lists: list[HandedList]) -> None:
         """Cut lists to the documents in the text that the step returned.
 
-        Lists that a model read are not cut: then the text is an answer.
+        Lists that a model read are not cut: the text is then an answer.
         """
         if any(handed.answered_in for handed in lists):
             self._set_aside_unanswered(lists)

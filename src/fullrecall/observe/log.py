@@ -1,4 +1,4 @@
-"""Where a translator writes down steps while they happen."""
+"""The log to which a translator writes steps while they happen."""
 
 from __future__ import annotations
 
@@ -32,14 +32,14 @@ class StepLog:
     def __init__(self, reader: ValueReader) -> None:
         self.reader = reader
         self._steps: dict[Hashable, Step] = {}
-        self._moments = count(1)  # no clock: it may give two events one time
+        self._moments = count(1)  # not a clock: it may give two events the same time
         self._lock = Lock()
         self._start: float | None = None
         self._called: dict[Hashable | None, list[Step]] = {}
 
     @property
     def steps(self) -> list[Step]:
-        """The steps until now, in the order in which they began."""
+        """The steps so far, in the order in which they began."""
         with self._lock:
             return list(self._steps.values())
 
@@ -59,7 +59,7 @@ class StepLog:
         self.begin(ROOT, None, "chain", "call", given)
 
     def end_call(self, output: Any, error: str | None = None) -> None:
-        """Write down the call's own output, in any form, or why it failed."""
+        """Write down the call's own output, in any form, or the reason why it failed."""
         self.end(ROOT, output, error=error)
 
     def begin(
@@ -87,8 +87,9 @@ class StepLog:
             self._steps[id] = step
             self.reader.spend(_STEP)
             self._called.setdefault(parent, []).append(step)
-            # Read under the lock: the reader's caches have none, and frameworks call from threads.
-            if given is not None and type(given) is not str:  # a text holds no lists
+            # Read under the lock: the reader's caches have no lock, and frameworks call from many
+            # threads.
+            if given is not None and type(given) is not str:  # a text contains no lists
                 step.given = self.reader.read(given).lists
             if prompt is not None:
                 sent = self.reader.read(prompt)
@@ -107,7 +108,7 @@ class StepLog:
     ) -> Step | None:
         """Write down that a step ended, with the lists and texts of its output, or why it failed.
 
-        `given` is the input of a step that was streamed to: it was known only when the step
+        `given` is the input of a step that received a stream: it was known only when the step
         ended, or called another one. Returns None if no step of this ID is open.
         """
         with self._lock:
@@ -117,7 +118,8 @@ class StepLog:
             if given is not None:
                 step.given = self.reader.read(given).lists
                 now = next(self._moments)
-                # Steps that it called may have been streamed to as well: when did they begin?
+                # The steps that it called may have received a stream as well: take the time when
+                # they began.
                 step.began = min((s.began for s in self._called.get(id, ())), default=now)
                 step.began -= _JUST_BEFORE
             step.ended = next(self._moments)
@@ -125,7 +127,7 @@ class StepLog:
             step.error = error
             if error is None and output is not None:
                 if step.kind == "tool" and hands_over(output):
-                    step.kind = "chain"  # it searches nothing
+                    step.kind = "chain"  # it does not search
                 ends_call = step.parent is None and not step.retrieves
                 read = self.reader.read_result if ends_call else self.reader.read
                 contents = read(output)

@@ -1,7 +1,7 @@
-"""Who said what: the question in an input, the answer in an output, and the messages of a turn.
+"""The question in an input, the answer in an output, and the messages of a turn.
 
-Messages are taken in every form in which they are met: as objects with a `type` and a `content`,
-`(role, text)`, mappings, and those that LangSmith or OpenInference stored.
+Messages may be objects with a `type` and a `content`, `(role, text)`, mappings, or stored by
+LangSmith or OpenInference.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ _ROLES = {
 
 
 class AgentMessage(NamedTuple):
-    """One message as far as it matters here; `role` is "human", "ai", "tool", "summary" or "".
+    """One message, reduced to these fields; `role` is "human", "ai", "tool", "summary" or "".
 
     A "summary" replaces earlier messages.
     """
@@ -140,7 +140,7 @@ def turn_of(state: object, question: str | None = None) -> Turn | None:
     wider = [each for each in users if question and question.strip() in each[1]]
     start, asked = next((each[-1] for each in (equal, wider, users) if each), (-1, None))
     turn = messages[start + 1 :]
-    # A model that calls a tool often says nothing beside it: that is no answer.
+    # A model that calls a tool often says nothing beside the call, which is not an answer.
     answers = [message.text for message in turn if message.role == "ai" and message.text]
     return Turn(asked, answers[-1] if answers else None, tuple(turn))
 
@@ -160,9 +160,9 @@ def users_in(prompt: object) -> tuple[str, ...]:
 
 
 def hands_over(output: Any) -> bool:
-    """Return whether the output of a tool sends the run to another node, or another agent.
+    """Return whether a tool's output sends the run to another node or another agent.
 
-    LangGraph's hand-offs do the former, LlamaIndex's, in a trace, the latter.
+    LangGraph's hand-offs name a node; LlamaIndex's, in a trace, name an agent.
     """
     if isinstance(output, Mapping):
         asked = output.get("raw_input")
@@ -200,7 +200,7 @@ def message_of(item: Any) -> AgentMessage | None:
 
 
 def text_of(content: object) -> str:
-    """Return the text of a message's content: of blocks those of type text."""
+    """Return the text of a message's content: of a list of blocks, the text blocks."""
     if isinstance(content, str):
         return content
     if not isinstance(content, Iterable) or isinstance(content, Mapping):

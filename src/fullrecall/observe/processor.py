@@ -44,8 +44,8 @@ class RetrievalProcessor(SpanProcessor):
     - `other_tools`, `tool_documents`: those of `from_spans`.
 
     Needs OpenTelemetry's SDK (`fullrecall[otel]`) and an instrumentor, such as
-    openinference-instrumentation-langchain. Thread-safe. Spans outside of `capture` and `observed`
-    are left alone: export them, and read them by `fullrecall.read`.
+    openinference-instrumentation-langchain. Thread-safe. Spans outside `capture` and `observed` are
+    ignored: export them, and read them by `fullrecall.read`.
     """
 
     def __init__(
@@ -62,13 +62,13 @@ class RetrievalProcessor(SpanProcessor):
             other_tools=other_tools,
             tool_documents=tool_documents,
         )
-        self._captures: dict[str, SpanCapture] = {}  # by the ID of each span that goes on
+        self._captures: dict[str, SpanCapture] = {}  # by the ID of each span that has not ended
 
     def on_start(self, span: Span, parent_context: Context | None = None) -> None:  # noqa: ARG002
         """Note to which capture a span belongs."""
         capture = _capturing.get()
         if capture is None and span.parent is not None:
-            # Where an instrumentor starts spans in threads of its own, the parent tells.
+            # Instrumentors may start spans in their own threads: the parent then names the capture.
             capture = self._captures.get(_id(span.parent))
         if capture is not None and capture.owner is self:
             capture.started(span)
@@ -88,9 +88,9 @@ class RetrievalProcessor(SpanProcessor):
                 answer = chain.invoke(question)
             sample = seen.sample(user_input=question, reference_context_ids=["d1"])
 
-        Threads that the application starts belong to the block where they run in its context, or
-        where their spans have a parent from the block: LangChain's own do, a plain
-        `ThreadPoolExecutor` does not.
+        Threads that the application starts belong to the block if they run in its context, or if
+        their spans have a parent from the block. LangChain's own threads do; those of a plain
+        `ThreadPoolExecutor` do not.
         """
         capture = SpanCapture(self, self._reading)
         token = _capturing.set(capture)
@@ -106,8 +106,7 @@ class RetrievalProcessor(SpanProcessor):
         """Return an application as a retriever: its contexts are those in the application's spans.
 
         `application` is a function of the question, sync or async, such as `chain.invoke` or
-        `engine.query`. Documents that it returns are the last list handed on; a text is the
-        response.
+        `engine.query`. Documents that it returns are the final list; a text is the response.
         """
         if not callable(application):
             raise ParameterError(
@@ -128,7 +127,7 @@ class RetrievalProcessor(SpanProcessor):
 
 
 class SpanCapture(Captured):
-    """The spans of a block, which may still be running. Safe under threads."""
+    """The spans of a block, which may still be running. Thread-safe."""
 
     def __init__(self, owner: RetrievalProcessor, reading: TraceReading) -> None:
         self.owner = owner
@@ -164,12 +163,13 @@ class SpanCapture(Captured):
     def retrieval(self, output: object = None) -> Retrieval:
         """Return the record of the block; if no retrieval was observed, its `error` says so.
 
-        `output` is the block's output: documents in it are the last list handed on, and a text is
-        the response. A span whose caller is outside of the block is an outermost one.
+        `output` is the block's output: documents in it are the final list, and a text is the
+        response. A span whose caller is outside the block is an outermost one.
         """
         with self._lock:
             steps, open_spans = list(self._steps), list(self._open.values())
-        for span in open_spans:  # an unread stream keeps the spans around it open
+        # a stream that is not read to its end keeps the spans around it open
+        for span in open_spans:
             step = step_of(of_sdk(span))
             step.is_open, step.problem = True, None
             step.step.returned = ()

@@ -21,7 +21,7 @@ class _Asked:
 
 
 class ModelPrompts:
-    """The prompts of a record, but for those that a retriever or a reranker sent."""
+    """The prompts of a record, except those that a retriever or a reranker sent."""
 
     def __init__(self, state: FlowState) -> None:
         self._state = state
@@ -35,8 +35,8 @@ class ModelPrompts:
     def answering_pieces(self) -> dict[str, None]:
         """Return the pieces of the prompts that the answer was made from.
 
-        If earlier prompts have shown all documents of the last prompt, they served to choose these:
-        of the earlier prompts only those of answering steps count.
+        If earlier prompts showed all documents of the last prompt, they served to choose them: then
+        only the earlier prompts of answering steps count.
         """
         units = list(self._asked.values())
         before = {document for unit in units[:-1] for document in unit.documents}
@@ -45,7 +45,7 @@ class ModelPrompts:
         return {piece: None for unit in counting for piece in unit.pieces}
 
     def read(self, step: Step, scope: Scope) -> None:
-        """Note which documents a model is sent: a replaced list that it is sent is in use again."""
+        """Note the documents sent to a model; replaced lists among them are in use again."""
         shown = self._shown_in(step.prompt or ())
         answering = [over for over in self._state.tree.above(step) if over.answers]
         unit = (answering or [step])[-1]

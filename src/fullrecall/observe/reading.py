@@ -1,4 +1,4 @@
-"""How recorded steps are read: the options that all doors of an adapter share."""
+"""How recorded steps are read: the options that all entry points of an adapter share."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ ToolDocuments: TypeAlias = Mapping[str, Callable[[Any], object]] | None
 
 @dataclass(frozen=True, kw_only=True)
 class StepReading:
-    """How steps are read, with documents as they are; an adapter has its own way to read these.
+    """How steps are read. This class takes documents as they are; adapters override that.
 
     - `failed_calls`: "unscored" (default) leaves a sample unscored where a call failed and no
       retry or fallback succeeded; "score" scores the contexts of the other calls, and says so.
@@ -58,11 +58,11 @@ class StepReading:
         return False
 
     def documents_of(self, copy: DocumentCopy, rank: int) -> Iterable[DocumentCopy]:  # noqa: ARG002
-        """Return the documents in place of this one: itself under another ID, or its parts."""
+        """Return the documents that replace this one: itself under another ID, or its parts."""
         return (copy,)
 
     def context_of(self, copy: DocumentCopy, id: str | None) -> Context:  # noqa: A002
-        """Return a document as a context of this ID; a `Context` as it was."""
+        """Return a document as a context with this ID; a `Context` stays as it was."""
         if isinstance(copy.detail, Context):
             own = copy.detail
             return own if own.id == id else replace(own, id=id)
@@ -88,8 +88,8 @@ class StepReading:
 
         - `root`: the ID of the step that is the call itself; None for a block of calls.
         - `question`: the call's question; turns before it do not count.
-        - `part`: the ID of a step: only this step and the steps that it called count; of a step
-          that answers, the lists that it was given.
+        - `part`: the ID of a step: only this step and the steps that it called count. If it
+          answers, the lists that it was given count.
         - `response`: the application's answer.
         - `partial`: why the record is known to be partial: then the sample is unscored.
         - `unseen`: the error where no step returned documents.
@@ -134,7 +134,7 @@ class StepReading:
 
     def _with_documents(self, steps: Iterable[Step]) -> list[Step]:
         """Return steps with each document replaced by its `documents_of`, each read once."""
-        kept = list(steps)  # lists are known by their identity, which is theirs while they are kept
+        kept = list(steps)  # lists are identified by `id()`, so they must stay alive
         lists: dict[int, DocumentList] = {}
         copies: dict[int, tuple[DocumentCopy, ...]] = {}
         for step in kept:

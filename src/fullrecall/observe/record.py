@@ -53,7 +53,7 @@ class Record:
     ) -> None:
         """Follow the steps; `make` is called once for each document of a list.
 
-        `answering` is the ID of a step: only the lists that it answered from count.
+        `answering` is the ID of a step: only the lists from which it answered count.
         """
         self._tree = tree = Tree(steps, root)
         self._idle = own_words(tree) | {
@@ -146,7 +146,7 @@ class Record:
         return self._ambiguous()
 
     def _unknown(self) -> str | None:
-        """Return why a retriever's documents are unknown; None if they are all known."""
+        """Return why some retrieved documents are unknown; None if all are known."""
         for step in self._tree.steps:
             if step.id in self._failures.lost or not step.retrieves or step.returned:
                 continue
@@ -158,9 +158,9 @@ class Record:
         return None
 
     def _parts_of(self, whole: HandedList) -> Iterator[HandedList]:
-        """Yield the lists that may count in a list's place, as they have some of its documents.
+        """Yield the lists with some of a list's documents that may count instead of it.
 
-        A step returned them beside it, or made them of lists that went past the record.
+        A step returned them beside it, or made them of lists that are not in the record.
         """
         for beside in (whole.step.id, _ANYWHERE) if self._parts else ():
             for part in self._parts.get(beside, ()):
@@ -178,8 +178,8 @@ class Record:
     def _ambiguous(self) -> str | None:
         """Return why it is unknown whether a list or a part of it was handed on; else None.
 
-        A step that returned both does not say which one counts, nor does a tool whose text quotes
-        no document, such as a refusal; a prompt may.
+        A step that returned both does not show which one counts, nor does a tool whose text quotes
+        no document, such as a refusal. A prompt may show it.
         """
         for whole in self._kept:
             if whole.unquoted_by and not all(document.read_in for document in whole.documents):
@@ -241,7 +241,7 @@ class Record:
 
     def _call(self, handed: HandedList, depth: int = 0) -> Call:
         contexts = tuple(map(self._context, handed.passages))
-        # A graph that loops takes its own list again and again: Python's stack is not endless.
+        # A graph that loops replaces its own list again and again: bound the recursion.
         taken_lists = self._in_order(handed.taken) if depth < _DEPTH else []
         children = tuple(self._call(each, depth + 1) for each in taken_lists)
         step = handed.step
@@ -249,7 +249,7 @@ class Record:
         return Call(step.name, step.query, contexts, children=children, reorders=reorders)
 
     def _before(self, handed: HandedList) -> HandedList | None:
-        """Return the list that a step only put into another order, for the model's attention."""
+        """Return the list that a step only reordered for the model's attention."""
         if len(handed.taken) != 1:
             return None
         (before,) = handed.taken
@@ -261,7 +261,7 @@ class Record:
         return before if is_certain and _is_reordering(*lists) else None
 
     def _ranked(self, handed: HandedList) -> Sequence[DocumentText]:
-        """Return passages in the order of their ranks: that before a step that only reorders."""
+        """Return passages by rank: in the order before a step that only reorders."""
         before = self._before(handed)
         if before is None:
             return handed.passages
@@ -273,9 +273,9 @@ class Record:
 
 
 class _Calls:
-    """The calls that retrieved, numbered from 1: of each document the outermost retriever or tool.
+    """The calls that retrieved, numbered from 1: the outermost retriever or tool of each document.
 
-    Failed calls count: they were paid for.
+    Failed calls count, since they cost as well.
     """
 
     def __init__(self, tree: Tree, flow: FlowState, failures: Failures) -> None:
@@ -286,7 +286,7 @@ class _Calls:
         steps = [*sources, *retrievers, *failures.counting, *failures.recovered]
         calls = {call.id: call for call in map(self._call, steps)}
         searching = {call.name for call in calls.values() if call.kind == "tool"}
-        # A search without results, or without readable ones, was paid for as well.
+        # A search without results, or without readable ones, cost as well.
         calls |= {
             call.id: call
             for call in (self._call(step) for step in tree.steps if step.kind == "tool")
@@ -353,7 +353,7 @@ def _united(kept: Sequence[Sequence[DocumentText]]) -> tuple[list[DocumentText],
     """Return the passages of all lists, each document once at its best rank, and the ranks."""
     if len(kept) == 1:
         return list(kept[0]), None
-    # Separate calls have no order: rank 1 of each comes before rank 2 of any.
+    # Separate calls have no order: rank 1 of each call comes before rank 2 of any.
     ranked = [
         (rank, number, passage)
         for number, passages in enumerate(kept)
@@ -368,7 +368,7 @@ def _united(kept: Sequence[Sequence[DocumentText]]) -> tuple[list[DocumentText],
 def _is_reordering(before: Sequence[Context], after: Sequence[Context]) -> bool:
     """Return whether a step only put the best contexts at both ends, and the worst in the middle.
 
-    LangChain's LongContextReorder does so for the model's attention: this order is not a ranking.
+    LangChain's LongContextReorder does so for the model's attention: its order is not a ranking.
     """
     ordered: list[Context] = []
     for index, context in enumerate(reversed(before)):

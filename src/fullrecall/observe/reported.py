@@ -1,4 +1,4 @@
-"""Retrieval that fires no event: the application reports the documents itself."""
+"""Retrieval without events: the application reports the documents itself."""
 
 from __future__ import annotations
 

@@ -24,13 +24,13 @@ class ReturnedLists:
         self._view = StepDocuments(state.documents, [*given, *inside])
         self._given = {*documents_in(given)}
         self._handled = self._given.union(documents_in(inside))
-        # Texts that were retrieved before may have been stored again, and got new IDs there.
+        # Texts that were retrieved before may have been stored again, with new IDs.
         known = state.documents
         self._stored = StepDocuments(known, passages_of(scope.lists()), whole=True)
         self._is_search = state.stores and step.retrieves and not self._view.passages
 
     def lists(self) -> Iterator[TrackedList]:
-        """Yield the lists of documents; hits that were retrieved for several queries one by one."""
+        """Yield the lists of documents, one for each query if hits came for several."""
         for listed in self._step.returned:
             if listed.path == HITS and self._step.id in self._idle:
                 continue
@@ -62,14 +62,14 @@ class ReturnedLists:
         )
 
     def _are_new(self, passages: Sequence[DocumentText]) -> bool:
-        """Return whether any document of a list is new; doubt a list if all of them are."""
+        """Return whether any document of a list is new; note a doubt if all of them are."""
         new = [p for p in passages if p.document.origin is None and not p.document.from_outside]
         if len(new) == len(passages) and self._step.kind != "llm":
             self._state.doubt_renewed(self._step, new, self._view.passages)
         return bool(new)
 
     def _note_sources(self, passages: Sequence[DocumentText]) -> None:
-        """Note where documents come from, unless they came in from outside of the record."""
+        """Note where documents come from, unless they come from outside the record."""
         step = self._step
         for passage in passages:
             document = passage.document
@@ -87,7 +87,7 @@ class ReturnedLists:
                 )
 
     def _known_rows(self, listed: DocumentList) -> list[DocumentCopy] | None:
-        """Return all that a call returned as known documents, None if one is not known.
+        """Return a call's whole output as known documents; None if one item is not known.
 
         A row is known by its text, or by the ID of a document in view, even if it is only that ID.
         """
@@ -121,6 +121,6 @@ class ReturnedLists:
 def _answers(
     hits: tuple[DocumentText, ...], inside: Sequence[HandedList]
 ) -> Sequence[tuple[DocumentText, ...]]:
-    """Return hits as one list; each alone if each was returned so, for several queries."""
+    """Return hits as one list, or as one list for each query if each was returned alone."""
     returned = {handed.signature for handed in inside}
     return [(hit,) for hit in hits] if {(hit.number,) for hit in hits} <= returned else [hits]

@@ -1,4 +1,4 @@
-"""Check by one tiny run that a framework reports its calls as an adapter reads them."""
+"""Check by one tiny run that a framework still reports its calls as an adapter expects."""
 
 from __future__ import annotations
 

@@ -23,7 +23,7 @@ _FORMS = (
     "MLflow, observations of Langfuse, or calls of Weave"
 )
 
-# The names under which these tools keep the parts of a span: the first that has a value counts.
+# The names of a span's parts in these tools: the first that has a value counts.
 _TRACE_ID = ("context.trace_id", "trace_id", "traceId")
 _SPAN_ID = ("context.span_id", "span_id", "spanId", "id")
 _PARENT_ID = (
@@ -103,7 +103,7 @@ def _spans_inside(item: Mapping[Any, Any]) -> Iterable[Any] | None:
 
 
 def _is_observation(row: Mapping[Any, Any]) -> bool:
-    """Return whether a row has a type of Langfuse's, its ID, and that of its trace."""
+    """Return whether a row has a Langfuse type, its own ID, and the ID of its trace."""
     kind = row.get("type")
     ids = (row.get("id"), _first(row, ("traceId", "trace_id")))
     is_known = isinstance(kind, str) and kind.lower() in _LANGFUSE_TYPES
@@ -111,7 +111,7 @@ def _is_observation(row: Mapping[Any, Any]) -> bool:
 
 
 def _span_of(item: Mapping[Any, Any]) -> Span:
-    """Return one row or object as a span; raise `InputError` for one without the IDs of one."""
+    """Return one row or object as a span; raise `InputError` for one without a span's IDs."""
     row = {str(name): value for name, value in item.items()}
     for holder in ("context", "status"):
         if isinstance(nested := row.get(holder), Mapping):
@@ -149,7 +149,7 @@ _OP = "weave:///"
 
 
 def _attributes(row: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the attributes of a row under dotted names, those in columns of their own too."""
+    """Return the attributes of a row under dotted names, with those that have own columns."""
     attributes = flat(_key_values(parsed(_first(row, ("attributes", "metadata")))))
     values = {n: plain_value(value) for n, value in row.items() if not is_missing(value)}
     attributes |= flat(dict(below(values, "attributes")))
@@ -200,7 +200,7 @@ _HEX = re.compile(r"[0-9a-fA-F]+")
 
 
 def _nanoseconds(row: Mapping[str, Any], moment: str) -> float:
-    """Return a time in nanoseconds, as whole numbers are; 0 without a time."""
+    """Return a time in nanoseconds, which whole numbers already are; 0 without a time."""
     value = _first(row, [name.format(moment) for name in _TIME])
     if isinstance(value, str) and not value.isdigit():
         try:
@@ -212,7 +212,7 @@ def _nanoseconds(row: Mapping[str, Any], moment: str) -> float:
 
 
 def _whole(value: object) -> int:
-    """Return a value as a whole number; 0 if it cannot be read as one."""
+    """Return a value as a whole number; 0 if that is not possible."""
     try:
         return int(value)  # type: ignore[call-overload, no-any-return]
     except (TypeError, ValueError, OverflowError):

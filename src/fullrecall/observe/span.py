@@ -36,7 +36,7 @@ class Span:
 
     @property
     def departure(self) -> str | None:
-        """The message of an exception with which a step left early, and did not fail; else None.
+        """The message of an exception by which a step left early without failing; else None.
 
         LangGraph hands a `Command` to an outer graph this way: the span has only its repr.
         """
@@ -68,7 +68,7 @@ def of_sdk(span: Any) -> Span:
 
 def error_of(description: object, events: Iterable[tuple[str, Mapping[str, Any]]]) -> str:
     """Return why a span failed, in one line; `description` may be an exception with its type."""
-    from fullrecall.observe import brief  # a file of samples needs no more than this module's names
+    from fullrecall.observe import brief  # only spans need it: reading samples loads fewer modules
 
     text = description if isinstance(description, str) else ""
     if not text.strip():
@@ -90,8 +90,8 @@ _DEPARTURES = frozenset(
 def left_early(error: str) -> bool:
     """Return whether this error, which begins with its class, only means that a step left early.
 
-    Its stream is no longer read, it waits for a human, or it hands over to the graph around its
-    own: LangGraph raises an exception for each of these, and traces record it as an error.
+    Its stream is no longer read, it waits for a human, or it hands over to the outer graph:
+    LangGraph raises an exception for each of these, and traces record it as an error.
     """
     return _CLASS.split(error, maxsplit=1)[0].rpartition(".")[2] in _DEPARTURES
 

@@ -1,4 +1,4 @@
-"""The documents of a record as far as it was followed: the passes of a flow share this state."""
+"""The state of a record that is being followed, shared by the passes of a flow."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ LinksOf: TypeAlias = Callable[[DocumentCopy], Collection[str]]
 class FlowState:
     """The state of a record at one moment.
 
-    - `outermost`: holds every list that was handed out of the outermost steps, replaced ones too.
+    - `outermost`: every list that an outermost step returned, replaced ones too.
     - `lists`: all lists by their documents.
     - `retrieved`: the passages that sources returned, in the order in which they came.
     - `touched`: the IDs of the steps that documents passed through.
     - `doubt`: why it is unknown which documents some step had; None without a doubt.
     - `stores`: whether texts were cut for a new store, whose searches find them under new IDs.
-    - `united`: the signatures of the lists that were looked at in inputs.
+    - `united`: the signatures of the input lists that were checked.
     - `read_lists`: by its identity, each list that was given to a step, and its passages.
     """
 
@@ -62,7 +62,7 @@ class FlowState:
     def numbered(
         self, listed: DocumentList, step: Step, view: StepDocuments
     ) -> Iterator[tuple[DocumentCopy, int]]:
-        """Yield copies, each with the number of those before it that have its text and no ID.
+        """Yield copies, each with the number of earlier copies of its text without an ID.
 
         If the view has more documents of this text than there are copies, it is unknown which ones
         they are: this is noted as a doubt.
@@ -84,7 +84,7 @@ class FlowState:
             numbers[copy.text] += 1
 
     def doubt_that(self, reason: str) -> None:
-        """Note why it is unknown which documents a step had; the first reason is kept."""
+        """Note why it is unknown which documents a step had; only the first reason is kept."""
         self.doubt = self.doubt or reason
 
     def doubt_renewed(
@@ -92,8 +92,8 @@ class FlowState:
     ) -> None:
         """Doubt documents that may be earlier documents with new IDs and words.
 
-        Documents with the ID of a store are not doubted, nor those that name an earlier document
-        or are named by one, as a summary names the chunk that it leads to.
+        Documents with a store's ID are not doubted, nor documents linked with an earlier one by
+        their metadata, as a summary is with its chunk.
         """
         if not new or not all(is_made(passage.copy) for passage in new):
             return

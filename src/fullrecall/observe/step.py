@@ -27,7 +27,7 @@ class DocumentCopy(NamedTuple):
 
     - `token`: the identity of the object, which the log keeps alive; 0 without one.
     - `id`, `text`: as the document has them; `text` is empty if it has no text.
-    - `detail`: the data from which the translator makes a `Context`: a score, metadata.
+    - `detail`: the data that the translator needs to make a `Context`: a score, metadata.
     """
 
     token: int
@@ -39,9 +39,9 @@ class DocumentCopy(NamedTuple):
 class DocumentList(NamedTuple):
     """One list of documents somewhere in the input or the output of a step.
 
-    `certain` is False for bare texts, which may be documents or anything else: they count only
-    if documents of these texts are known, or if the call itself returned nothing but them.
-    `hits` is True for a list of items that hold one document each.
+    `certain` is False for bare texts, which may be documents or anything else: they count only if
+    documents with these texts are known, or if the call returned only them. `hits` is True for a
+    list of items that hold one document each.
     """
 
     path: Path
@@ -54,22 +54,22 @@ class DocumentList(NamedTuple):
 class Step:
     """One event as a translator records it; `began` and `ended` order events, without a clock.
 
-    - `id`, `parent`: of the event and of its true caller; a parent that is unknown means that
-      the step was called by the root, if there is one.
+    - `id`, `parent`: those of the event and of its caller; an unknown parent means that the root
+      called the step, if there is a root.
     - `kind`, `name`: its kind, and its name in messages and stages.
     - `given`, `returned`: every list of documents in its input and in its output, copied then.
     - `texts`: all text in its output, in pieces.
-    - `prompt`: of a model, the text of each message that it was sent; None for anything else.
-    - `asked`: of a model, the messages of users in its prompt, without white space around them.
+    - `prompt`: for a model, the text of each message that it was sent; None for anything else.
+    - `asked`: for a model, the users' messages in its prompt, stripped.
     - `query`: the query that it was called with.
-    - `result`: of a tool, its result, for a function of the user's that reads it.
+    - `result`: a tool's result, for the user's function that reads it.
     - `error`: why it failed; a tool that reports a failure instead of raising failed too.
-    - `outputs`: the identity of the mapping or list that it returned, kept alive, and of the one
-      that its own inner method returned; empty for a string.
-    - `callee`: the called object or tool, where the framework knows it: an identity, a name.
-    - `task`: the unit of work that this step is an attempt of, where the framework says.
-    - `closed`: its input was made inside of its caller, or given to its caller: no earlier run
-      made it.
+    - `outputs`: the identities of the mapping or list that it returned and of the one that its
+      inner method returned, both kept alive; empty for a string.
+    - `callee`: the called object or tool, by identity or name, where the framework knows it.
+    - `task`: the unit of work that this step is an attempt of, where the framework names it.
+    - `closed`: its input was made inside its caller, or given to its caller: no earlier run made
+      it.
     - `tries`: its calls are alternatives or attempts: only its own success counts.
     - `answers`: it is known to answer from its input alone.
     - `stores`: it cuts texts for a new store, whose searches find them under new IDs.

@@ -28,8 +28,8 @@ _OWN_SHARE = 0.7
 def hits_in(value: object) -> tuple[Context, ...] | None:
     """Return the documents in a tool's result, best first; None if it is not a list of hits.
 
-    A hit is a mapping or a Pydantic model with a text, and with an ID, an address, a title or a
-    score beside it. An empty list counts as hits only in an envelope other than "data".
+    A hit is a mapping or a Pydantic model with a text and an ID, an address, a title or a score. An
+    empty list counts as hits only in an envelope other than "data".
     """
     if isinstance(value, str):
         value = _printed_in(value) or _values_in(value)
@@ -60,7 +60,7 @@ def _hits_of(item: Mapping[str, Any]) -> tuple[Context, ...] | None:
 
 
 def _printed_in(text: str) -> list[Context | dict[str, Any]] | None:
-    """Return the documents, or the fields of other hits, in a list that was printed as text.
+    """Return documents, or the fields of other hits, from a list that was printed as text.
 
     LangChain prints a tool's objects into its message.
     """
@@ -79,7 +79,7 @@ def _printed_in(text: str) -> list[Context | dict[str, Any]] | None:
             for each in rows
         ]
     except (SyntaxError, ValueError, AttributeError, KeyError, MemoryError, RecursionError):
-        return None  # metadata may hold objects of any class
+        return None  # metadata may contain objects of any class
 
 
 _PRINTED = re.compile(r"\[[A-Z]\w*\(")
@@ -131,10 +131,10 @@ def _first(holders: Iterable[Mapping[str, Any]], names: Iterable[str], kind: Any
 
 
 def own_words(tree: Tree) -> set[Hashable]:
-    """Return the IDs of the tools that returned the words of their callers: they retrieved nothing.
+    """Return the IDs of tools that returned their callers' own words: they retrieved nothing.
 
     An agent's plan, its notes, and an expert's answer come from the arguments of tools and from
-    the models' earlier texts. Pairs of words are compared: single words are in any text.
+    the models' earlier texts. Pairs of words are compared, since single words occur in any text.
     """
     events = [(step.began, step.query) for step in tree.steps if step.kind == "tool"]
     events += [

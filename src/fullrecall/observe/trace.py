@@ -36,7 +36,7 @@ class TraceReading(StepReading):
         return self.id_key is not None
 
     def documents_of(self, copy: DocumentCopy, rank: int) -> tuple[DocumentCopy]:  # noqa: ARG002
-        """Return a document with the ID that `id_key` names, without one where it names none."""
+        """Return a document with the ID that `id_key` names; without an ID if it names none."""
         if self.id_key is None or not isinstance(copy.detail, Context):
             return (copy,)
         try:
@@ -50,7 +50,7 @@ class Trace:
     """The spans of a trace as a tree, numbered in the order of their events."""
 
     def __init__(self, spans: Iterable[TracedStep]) -> None:
-        # An exporter that tries again writes a span twice. A block may be read while it goes on.
+        # An exporter that retries may write a span twice. A block may be read while it is running.
         copies = (replace(span, step=replace(span.step)) for span in spans)
         self._spans = {span.step.id: span for span in copies}
         self._below: dict[Hashable, list[TracedStep]] = {}
@@ -71,8 +71,8 @@ class Trace:
     def sample(self, trace_id: str, reading: TraceReading) -> Sample:
         """Return the question, the retrieval and the answer as a sample.
 
-        Its ID is the one that a span names, the outermost first, else the trace's, which is in
-        `metadata["trace_id"]` in any case. `metadata["started"]` is the time at which its first
+        Its ID is the one that a span names, the outermost first, else the trace's. The trace's ID
+        is always in `metadata["trace_id"]`. `metadata["started"]` is the time at which its first
         span began, as ISO 8601 in UTC, unless a span has no time.
         """
         spans = (span for top in self._tops for span in self._walk(top))
@@ -142,7 +142,7 @@ class Trace:
             stack.extend(reversed(self._below.get(current.step.id, ())))
 
     def _number_events(self) -> None:
-        """Number beginnings and ends by their times; at equal times by the nesting of the calls."""
+        """Number beginnings and ends by time; at equal times by the nesting of the calls."""
         events: list[tuple[float, TracedStep, bool]] = []
         first = min((span.start for span in self._spans.values()), default=0)
         stack = [(top, False) for top in reversed(self._tops)]
@@ -157,7 +157,7 @@ class Trace:
             events.append((span.start, span, False))
             stack.append((span, True))
             for child in reversed(self._below.get(span.step.id, ())):
-                child.start = max(child.start, span.start)  # clocks of two machines
+                child.start = max(child.start, span.start)  # the clocks of two machines may differ
                 stack.append((child, False))
         events.sort(key=lambda event: event[0])
         self._spans = {span.step.id: span for _, span, ends in events if not ends}
@@ -168,14 +168,14 @@ class Trace:
                 span.step.began = moment
 
     def _fill_in_texts(self, steps: Iterable[Step]) -> None:
-        """Give documents that a step has by their IDs alone the texts of their IDs."""
+        """Give documents that a step has only by ID the texts of their IDs."""
         steps = list(steps)
         copies: dict[str, DocumentCopy | None] = {}
         for copy in _copies(steps):
             if copy.id is not None and copy.text:
                 first_copy = copies.setdefault(copy.id, copy)
                 if first_copy is not None and first_copy.text != copy.text:
-                    copies[copy.id] = None  # an ID of several texts
+                    copies[copy.id] = None  # an ID with several texts
 
         def filled(listed: DocumentList) -> DocumentList:
             documents = (c if c.text else copies.get(c.id or "") or c for c in listed.documents)
@@ -240,7 +240,7 @@ class Trace:
         tools = [span for span in spans if span.step.kind == "tool"]
         outputs = {span.has_output for span in tools}
         if any(span.has_input for span in tools) and outputs <= {False}:
-            return "no tool says what it returned"  # nor whether it failed
+            return "no tool says what it returned"  # nor whether a tool failed
         textless = self._without_text() if any(span.step.prompt for span in spans) else None
         if textless is not None:
             return f"no span has the text of the document {textless!r}"
@@ -253,7 +253,7 @@ class Trace:
         return None if is_known else "no span says what it returned"
 
     def _without_text(self) -> str | None:
-        """Return the ID of a document that a search names and whose text no span has; else None.
+        """Return the ID of a retrieved document whose text no span has; else None.
 
         Without the text it is unknown whether a model was sent the document.
         """
@@ -270,7 +270,7 @@ class Trace:
         return next((own_id for own_id in references if own_id not in texts), None)
 
     def _unseen(self) -> str:
-        """Return why there is no call."""
+        """Return why no call was seen."""
         failed = next((top.step.error for top in self._tops if top.step.error), None)
         return "no retriever was traced" if failed is None else f"the run failed: {failed}"
 

@@ -1,4 +1,4 @@
-"""One span as a step: the contents of its attributes, and why they are not whole."""
+"""One span as a step: the contents of its attributes, and why some are incomplete."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ from fullrecall.samples.context import Context
 from fullrecall.samples.hits import context_of, contexts_of
 from fullrecall.samples.identifiers import as_id
 
-# The SDK's default is 128: LangChain's spans of 63 documents lose every ID, without a word.
+# The SDK's default is 128: LangChain's spans of 63 documents lose every ID without a warning.
 _COUNT_LIMIT = "set OTEL_SPAN_ATTRIBUTE_COUNT_LIMIT=10000 where the application runs"
 _HIDDEN = "its documents were hidden: OPENINFERENCE_HIDE_* is set"
 _METHOD = re.compile(r"_?a?(retrieve|postprocess_nodes|forward)|run|run_async|__call__")
@@ -44,7 +44,7 @@ class TracedStep:
     - `start`, `end`: in nanoseconds.
     - `has_input`, `has_output`: it has its input, and its output, in a known attribute;
       `has_output` is None for a span that raised instead of returning.
-    - `is_inner`: it is a method by which a call does its work: `_retrieve` within `retrieve`.
+    - `is_inner`: it is the inner method of a call: `_retrieve` within `retrieve`.
     - `problem`: why its output cannot be read as a whole.
     - `question`, `response`, `sample_id`: those of the whole run, if it is the outermost span.
     """
@@ -83,7 +83,7 @@ class TraceValueReader(ValueReader):
         return copies_of([value])[0] if is_document else None
 
     def copy(self, value: object) -> DocumentCopy | None:
-        """Return a copy without an identity: that of an object made for this span says nothing."""
+        """Return a copy without an identity: the object was made for this span."""
         return self._document(value)
 
 
@@ -110,7 +110,7 @@ class _Translation:
         kinds = (conventions.KINDS.get(value.lower()) for value in values if isinstance(value, str))
         self._kind: StepKind = next((kind for kind in kinds if kind is not None), "chain")
         if self._kind == "tool" and hands_over(self._output):
-            self._kind = "chain"  # it searches nothing
+            self._kind = "chain"  # it does not search
         self._problem: str | None = None
 
     def step(self) -> TracedStep:
@@ -220,7 +220,7 @@ class _Translation:
         copies = None if problem else single
         written = self._written()
         if written is not None and (copies is None or len(written) == len(copies)):
-            # One attribute has the whole list, with the IDs that the single attributes lack.
+            # One attribute has the whole list, with the IDs that the numbered attributes lack.
             copies = tuple(map(_united, written, copies)) if copies else written
         elif copies is None and REDACTED in (self._raw_output, self._span.attributes.get(prefix)):
             self._problem = _HIDDEN
@@ -231,7 +231,7 @@ class _Translation:
         return None if self._problem else copies
 
     def _written(self) -> tuple[DocumentCopy, ...] | None:
-        """Return the documents in the one value that lists them; None if it may not be a list."""
+        """Return the documents in the one attribute that lists them; None if it may be no list."""
         value: Any = parsed(self._span.attributes.get(conventions.DOCUMENT_LIST))
         if value is None:
             value = self._output
@@ -250,11 +250,11 @@ class _Translation:
         return f"{self._span.dropped} of its attributes were dropped: {_COUNT_LIMIT}"
 
     def _cut(self, copies: Sequence[DocumentCopy]) -> str | None:
-        """Return that a limit of characters cut values, if an output ends too early; else None."""
+        """Return a note that a character limit cut values, if an output ends too early."""
         raw = self._output
         if not isinstance(raw, str) or raw[:1] not in ("{", "["):
             return None
-        # A limit cuts all values of a span at one length.
+        # A limit cuts all values of a span to one length.
         if any(copy.id is None or len(copy.text) == len(raw) for copy in copies):
             return (
                 f"its values were cut at {len(raw)} characters: unset "
@@ -272,7 +272,7 @@ def source_of(name: str) -> str:
 def _single_documents(
     span: Span, prefix: str
 ) -> tuple[tuple[DocumentCopy, ...] | None, str | None]:
-    """Return the documents in attributes of their own, and why they are not all."""
+    """Return the documents in numbered attributes, and why some are missing."""
     fields = numbered(span.attributes, prefix, "document")
     if not fields:
         empty = span.attributes.get(prefix)
@@ -307,7 +307,7 @@ def _is_document(value: object) -> bool:
     if not isinstance(value, Mapping):
         return False
     texts = ("page_content", "content", "text")
-    # GenAI's have an ID and a score, which may be null.
+    # GenAI's documents have an ID and a score, which may be null.
     return any(isinstance(value.get(name), str) for name in texts) or (
         value.get("id") is not None and ("score" in value or "text" in value)
     )

@@ -53,8 +53,8 @@ class Tree:
     def positions(self) -> dict[Hashable, int]:
         """The index of each step, by its ID: callers first, then their calls, in order.
 
-        That is the order in which they began; of steps that ran at once, that of their branches,
-        names, queries and contents. So the order of threads changes nothing.
+        Steps are in the order in which they began; steps that ran at once are ordered by branches,
+        names, queries and contents. So the order of threads has no effect.
         """
         positions: dict[Hashable, int] = {}
         stack = _in_order(self._children.get(None, ()))[::-1]
@@ -66,7 +66,7 @@ class Tree:
 
     def _caller(self, step: Step) -> Step | None:
         parent = self._at.get(step.parent)
-        # A caller began before the step that it calls: so there can be no circle.
+        # A caller began before the steps that it calls, so there can be no circle.
         if parent is not None and parent.began < step.began:
             return parent
         return self.root if self.root is not None and step.began > self.root.began else None
@@ -78,7 +78,7 @@ def _in_order(siblings: Sequence[Step]) -> list[Step]:
     ended = 0.0
     for step in siblings:
         beside = clusters[-1] if clusters else []
-        # Threads begin in any order: parallel steps are ordered by `_contents`.
+        # Threads begin in any order, so parallel steps are ordered by `_contents`.
         together = bool(beside) and (
             step.began < ended or (step.group is not None and step.group == beside[-1].group)
         )

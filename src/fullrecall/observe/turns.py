@@ -1,4 +1,4 @@
-"""Which steps belong to the turn that asked the question, if a conversation is replayed."""
+"""The steps of the turn that asked the question, where a conversation is replayed."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from fullrecall.observe.tree import Tree
 
 
 def of_turn(steps: Sequence[Step], question: str | None, root: Hashable | None) -> list[Step]:
-    """Return steps without those of the turns before the question.
+    """Return the steps without those of the turns before the question.
 
     The users' messages before the question in a model's prompt were asked in earlier turns. The
     runs that asked only these messages answered those turns.
@@ -42,11 +42,11 @@ def of_turn(steps: Sequence[Step], question: str | None, root: Hashable | None) 
 
 
 def of_question(steps: Sequence[Step], question: str | None) -> list[Step]:
-    """Return the steps of the runs of a block that asked this question, or served one that did.
+    """Return the steps of a block's runs that asked this question, or that served such a run.
 
     Runs are the outermost steps; one without a query continued another run. A run serves a later
-    run that has its answer beside its question in a prompt; or that has its documents, and does not
-    retrieve itself.
+    run if a prompt there has its question and answer, or if the later run has its documents and
+    retrieves nothing.
     """
     tree = Tree(steps)
     runs = [step for step in tree.steps if step.parent is None]

@@ -43,7 +43,7 @@ NO_CONTENTS = Contents((), ())
 
 
 def are_equal(first: object, second: object) -> bool:
-    """Return whether two values are equal for sure: arrays, say, compare to no truth value."""
+    """Return whether two values are surely equal: comparing arrays gives no truth value."""
     try:
         return bool(first == second)
     except Exception:  # noqa: BLE001 - metadata may hold objects of any class
@@ -51,7 +51,7 @@ def are_equal(first: object, second: object) -> bool:
 
 
 def joined(parts: Sequence[Any]) -> Any:
-    """Return the parts of a stream: as one text where all are text, a part alone as it is."""
+    """Return the parts of a stream: joined if all are text; a single part as it is."""
     if len(parts) == 1:
         return parts[0]
     return "".join(parts) if parts and all(isinstance(part, str) for part in parts) else parts
@@ -60,9 +60,9 @@ def joined(parts: Sequence[Any]) -> Any:
 class ValueReader:
     """Copies the documents and texts in values; a translator adds its framework's own.
 
-    One reader belongs to one record. It keeps the objects that it read alive, so that an object's
-    identity stays its own, up to `limit` bytes: then `is_full` is True, and it copies no more.
-    `limit` must be above 0. `size` is an estimate of the bytes kept.
+    One reader belongs to one record. It keeps the objects that it read alive, so that no other
+    object gets their identity, up to `limit` bytes: then `is_full` is True, and it copies nothing
+    more. `limit` must be above 0. `size` is an estimate of the bytes kept.
     """
 
     def __init__(self, limit: int = 64_000_000) -> None:
@@ -76,23 +76,23 @@ class ValueReader:
     # Hooks for a translator
 
     def document(self, value: Any) -> DocumentCopy | None:  # noqa: ARG002 - a hook
-        """Return a copy of a document of the framework, with token 0; None for anything else."""
+        """Return a copy of the framework's document, with token 0; None for any other value."""
         return None
 
     def message(self, value: Any) -> Fields | None:  # noqa: ARG002 - a hook
-        """Return the keys and values inside an object that is never changed: it is read once."""
+        """Return the keys and values inside an object that never changes, and is read once."""
         return None
 
     def opened(self, value: Any) -> Fields | None:  # noqa: ARG002 - a hook
-        """Return the keys and values inside another object of the framework."""
+        """Return the keys and values inside any other object of the framework."""
         return None
 
     def listed(self, items: Sequence[Any]) -> Sequence[Any]:
-        """Return the items of a list, with an answer's sources in the place of the answer."""
+        """Return the items of a list; an answer is replaced by its sources."""
         return items
 
     def result_of(self, output: Any) -> Any:
-        """Return a tool's own result from the output that the framework made of it."""
+        """Return a tool's own result from the output that the framework made from it."""
         message = message_of(output)
         if message is not None:
             return message.text
@@ -158,20 +158,20 @@ class ValueReader:
 
     def identities(self, value: object) -> tuple[int, ...]:
         """Return the identity of a mapping, list or other object, if it proves anything."""
-        # Never of a string: Python hands out one object for equal ones (`"" + s is s`).
+        # Never of a string: Python may use one object for equal strings (`"" + s is s`).
         if not value or isinstance(value, (str, *_NO_CONTENT)):
             return ()
         self._kept[id(value)] = value
         return (id(value),)
 
     def is_unchanged(self, value: Any, copy: DocumentCopy) -> bool:
-        """Return whether a document is still as it was copied; a translator may know it faster."""
+        """Return whether a document is as it was copied; a translator may know a faster check."""
         new = self._document(value)
         return new is not None and new.id == copy.id and new.text == copy.text
 
     def copy(self, value: object) -> DocumentCopy | None:
         """Return a value that is a document as a copy with the identity of the object."""
-        # Retrievers refresh objects that they returned before: one that changed is copied anew.
+        # Retrievers change objects that they returned before: a changed object is copied again.
         cached = self._copies.get(id(value))
         if cached is not None and self.is_unchanged(value, cached[1]):
             return cached[1]
@@ -184,7 +184,7 @@ class ValueReader:
         return copy
 
     def copies(self, items: Sequence[Any]) -> list[DocumentCopy | None]:
-        """Return each item, or the first of a pair of it and its score, as a copy."""
+        """Return each item as a copy; of a pair of an item and its score, the item."""
         copy = self.copy
         return [copy(_without_score(item) if type(item) is tuple else item) for item in items]
 
@@ -238,7 +238,7 @@ class ValueReader:
         self, value: Sequence[Any], path: Path, lists: list[DocumentList], texts: list[str]
     ) -> None:
         if value and isinstance(value[0], (int, float)) and isinstance(value[-1], (int, float)):
-            return  # a vector: its ends tell, without a look at each number
+            return  # a vector: checking its ends is enough
         value = self.listed(value)
         copies = self.copies(value)
         documents = tuple([copy for copy in copies if copy is not None])
@@ -252,13 +252,13 @@ class ValueReader:
         hits = () if documents else self._hits(value)
         if hits:
             lists.append(DocumentList(path, hits, hits=True))
-            lists = []  # all other contents of the hits are text
+            lists = []  # all other contents of the hits are texts
         for item, copy in zip(value, copies, strict=True):
             if copy is None:
                 self._walk(item, (*path, ITEM), lists, texts)
 
     def _by_key(self, value: Mapping[Any, Any]) -> tuple[DocumentCopy, ...]:
-        """Return the documents of a mapping with nothing but documents, such as one by their ID."""
+        """Return the documents of a mapping that has only documents, such as one by ID."""
         if len(value) < 2 or self.copy(next(iter(value.values()))) is None:  # noqa: PLR2004
             return ()
         copies = [self.copy(item) for item in value.values()]
@@ -266,7 +266,7 @@ class ValueReader:
         return documents if len(documents) == len(copies) else ()
 
     def _hits(self, items: Iterable[Any]) -> tuple[DocumentCopy, ...]:
-        """Return the documents of items that hold one each, beside a score or a note; else none."""
+        """Return the documents of items that have one each, beside a score or a note; else none."""
         hits: list[DocumentCopy] = []
         for item in items:
             hit = self._hit(item)
@@ -286,7 +286,8 @@ class ValueReader:
             return None
         found = []
         for _, value in self._fields(item):
-            if isinstance(value, (list, tuple)):  # the documents of a call, not of a hit
+            # a list is the documents of a call, not of one hit
+            if isinstance(value, (list, tuple)):
                 if value and self.copy(value[0]) is not None:
                     return None
                 continue
@@ -295,7 +296,7 @@ class ValueReader:
         return found[0] if len(found) == 1 else None
 
     def _message(self, value: object, inside: Fields, path: Path) -> Contents:
-        # An agent sends each message again at every turn: walked anew, turns would be quadratic.
+        # An agent sends each message again at every turn: reading it again would be quadratic.
         cached = self._messages.get((id(value), path))
         if cached is None:
             contents = self._read_all(((*path, key), item) for key, item in inside)
@@ -327,7 +328,7 @@ def _context_of(value: object) -> Context | None:
 
 
 def _without_score(item: tuple[Any, ...]) -> Any:
-    """Return the document of a pair of it and its score, and any other tuple as it is."""
+    """Return the document of a pair with a score, and any other value as it is."""
     if len(item) == 2:  # noqa: PLR2004
         first, second = item
         if isinstance(second, (int, float)):

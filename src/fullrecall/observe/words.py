@@ -1,4 +1,4 @@
-"""Which documents a text contains: found in time that grows with the text alone."""
+"""Find the documents that a text contains, in time that grows with the text alone."""
 
 from __future__ import annotations
 
@@ -30,9 +30,9 @@ class PassageIndex:
     """Passages that can be found in texts.
 
     A text contains a passage of up to six words if it has all the words in a row. A longer passage
-    is cut into windows of six words: a text contains it if it has all of them, or if it has any at
-    a place where it contains no passage more fully: whole, or with half of its windows. So two
-    overlapping chunks are not confused, and a chunk that was cut short is found.
+    is cut into windows of six words. A text contains it if it has all of them; or some, at a place
+    where it does not contain another passage more fully (whole, or with half of its windows). So
+    two overlapping chunks are not confused, and a chunk that was cut short is found.
     """
 
     def __init__(self) -> None:
@@ -46,7 +46,7 @@ class PassageIndex:
         return len(self._counts)
 
     def add(self, text: str) -> None:
-        """Add a passage: its number is that of the passages before it."""
+        """Add a passage; its number is the count of the passages before it."""
         number, words = len(self._counts), words_of(text)
         length = min(_window(words), len(words))
         starts = sorted({*range(0, len(words) - length + 1, length or 1), len(words) - length})
@@ -67,15 +67,16 @@ class PassageIndex:
         if cached is not None and (not again or cached[0] == len(self)):
             return cached[1]
         numbers = dict.fromkeys(self._standing_in(text))
-        for form in unescaped(text):  # inside HTML, JSON, or in a printed object
+        for form in unescaped(text):  # as in HTML, in JSON, or in a printed object
             numbers.update(dict.fromkeys(self._standing_in(form)))
         self._found[text] = (len(self), tuple(numbers))
         return tuple(numbers)
 
     def sharing(self, text: str) -> Iterable[int]:
-        """Return the numbers of the passages of which a text contains a window.
+        """Return the numbers of the passages with a window that a text contains.
 
-        A part of a passage contains one if it is twice as long; shorter texts share any passage.
+        A part of a passage contains a window if it is twice as long as one; a shorter text shares
+        every passage.
         """
         forms = [words_of(form) for form in (text, *unescaped(text))]
         if len(forms[0]) < 2 * _window(forms[0]):
@@ -87,7 +88,7 @@ class PassageIndex:
         words = words_of(text)
         first: dict[tuple[str, ...], int] = {}
         for position, window in self._matches(words):
-            # Once for each window: its repeats are not multiplied by the passages that have it.
+            # Once for each window: repeats are not multiplied by the passages that have it.
             first.setdefault(window, position)
         matches: dict[int, dict[tuple[str, ...], int]] = {}
         for window, position in first.items():
@@ -117,12 +118,12 @@ class PassageIndex:
 
 
 def _window(words: Sequence[str]) -> int:
-    """Return how many words of a text make a window: characters count for less than words."""
+    """Return how many words of a text make a window: a character counts for less than a word."""
     return _CHARACTERS if sum(map(len, words)) < 2 * len(words) else _WINDOW
 
 
 def _claim(claimed: bytearray, positions: Mapping[tuple[str, ...], int]) -> None:
-    """Note which words of a text belong to windows at these positions."""
+    """Note the words of a text that belong to windows at these positions."""
     for window, position in positions.items():
         claimed[position : position + len(window)] = b"\1" * len(window)
 

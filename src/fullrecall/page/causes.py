@@ -1,7 +1,7 @@
-"""The causes of missed targets from a diagnosis, counted for each score apart.
+"""The causes of missed targets from a diagnosis, counted separately for each score.
 
-Several scores look for the same document in their own ways, so a document that was not retrieved
-is a miss of each: counts of different scores do not add up.
+Several scores may look for the same document, so a document that was not retrieved is a miss of
+each of them: counts of different scores do not add up.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from fullrecall.page.choices import Column
 
 
 class CauseShare(NamedTuple):
-    """The number of misses of one score that have a cause, `missed` of `total`.
+    """How many misses of one score have a cause: `missed` of `total`.
 
     `label` is the score's name in the diagnosis, such as `id_recall@5`.
     """
@@ -27,7 +27,7 @@ class CauseShare(NamedTuple):
 
 
 class CauseLine(NamedTuple):
-    """A cause with its share in the misses of each score, and the suggested fix."""
+    """A cause with its share of the misses of each score, and the suggested fix."""
 
     cause: str
     shares: tuple[CauseShare, ...]
@@ -35,7 +35,7 @@ class CauseLine(NamedTuple):
 
     @property
     def name(self) -> str:
-        """The cause in words."""
+        """The name of the cause."""
         return self.cause.replace("_", " ")
 
 

@@ -22,7 +22,7 @@ Point = tuple[float, float]
 
 
 class CurveMean(NamedTuple):
-    """A mean of a curve with its interval; None for one that is undefined."""
+    """A mean of a curve with its interval; both are None for an undefined mean."""
 
     mean: float | None
     interval: Interval | None = None
@@ -44,7 +44,7 @@ class Curve:
 
 @dataclass(frozen=True)
 class Chart:
-    """Curves of one measure over the `ks`, ascending, or over a budget; y is always 0 to 1.
+    """Curves of one measure over ascending `ks` or budgets; y always goes from 0 to 1.
 
     `counted` labels the x axis.
     """
@@ -56,7 +56,7 @@ class Chart:
     def x(self, k: float) -> float:
         """Return the x coordinate of a k, on a logarithmic axis.
 
-        So the first ranks, where curves rise, get as much room as later ones.
+        The first ranks, where curves rise, get as much room as later ones.
         """
         share = log2(k / self.ks[0]) / log2(self.ks[-1] / self.ks[0])
         return round(_LEFT + share * (_RIGHT - _LEFT), 1)
@@ -71,7 +71,7 @@ class Chart:
         return [(self.x(k), self.y(mean)) for k, mean in means if mean is not None]
 
     def band(self, curve: Curve) -> list[Point]:
-        """Return the corners of the band that the intervals of a curve make."""
+        """Return the corners of the band between the ends of a curve's intervals."""
         intervals = {self.x(k): figure.interval for k, figure in curve.figures.items()}
         bounded = [(x, interval) for x, interval in intervals.items() if interval is not None]
         highs = [(x, self.y(interval.high)) for x, interval in bounded]
@@ -79,7 +79,7 @@ class Chart:
 
     @property
     def labeled(self) -> list[float]:
-        """The ks that have room for their number, the last one always."""
+        """The ks that have room for their number; always includes the last."""
         kept = [self.ks[-1]]
         for k in reversed(self.ks[:-1]):
             if self.x(kept[-1]) - self.x(k) >= _TICK_WIDTH:

@@ -21,8 +21,8 @@ ComparedRows: TypeAlias = "tuple[Row | None, ...]"
 class Column(NamedTuple):
     """One score.
 
-    `letter` names it in little space, `positions[side]` is the index of its results in a row of
-    that side's report, `measures[choice]` the measure read from it by a choice of the reader.
+    `letter` is its short name, `positions[side]` the index of its results in a row of that side's
+    report, and `measures[choice]` its measure for a choice of the reader.
     """
 
     letter: str
@@ -41,7 +41,7 @@ class Subject:
 
     @property
     def rows(self) -> Iterable[ComparedRows]:
-        """Every sample in each of the reports."""
+        """Every sample, with its row in each of the reports."""
         if self.comparison is not None:
             return self.comparison.rows
         return ((row,) for report in self.reports.values() for row in report)
@@ -53,17 +53,17 @@ class Subject:
 
     @property
     def choice_labels(self) -> list[str]:
-        """The measures of each choice as written; several where headlines differ."""
+        """The measures of each choice as text; several where headlines differ."""
         return [" / ".join(dict.fromkeys(map(_label, measures))) for measures in self.choices]
 
     def labels(self, choice: int) -> list[str]:
-        """Return the name of each score by its measure of a choice, such as `id_recall@5`."""
+        """Return the name of each score with its measure for a choice, such as `id_recall@5`."""
         return [column.method.label(column.measures[choice]) for column in self.columns]
 
     def first_shown(self, diagnosed: Iterable[str]) -> int:
         """Return the choice that a page opens with: the `diagnosed` measures, by their labels.
 
-        If none was diagnosed or offered, the headlines; without those, the first choice.
+        If no diagnosed measure is offered, it is the headlines, or else the first choice.
         """
         labels, choices = set(diagnosed), self.choices
         for nth in range(len(choices)):
@@ -74,7 +74,7 @@ class Subject:
 
     @property
     def families(self) -> dict[Family, list[int]]:
-        """The measures that are offered, each without its k, with the choices that read it."""
+        """The offered measures, each without its k, with the choices that read it."""
         families: dict[Family, list[int]] = {}
         for nth, measures in enumerate(self.choices):
             for family in dict.fromkeys(Family(each.whole, each.unit) for each in measures):
@@ -83,13 +83,13 @@ class Subject:
 
 
 class Family(NamedTuple):
-    """A measure without its k, and the unit of the budgets at which it is read; None: ranks."""
+    """A measure without its k, and the unit of its budgets; None for ranks."""
 
     measure: Measure
     unit: Unit | None
 
     def amounts(self, measures: Iterable[Measure]) -> dict[float, Measure]:
-        """Return the measures of this family among some, by k or budget, ascending."""
+        """Return the given measures of this family by k or budget, ascending."""
         own = {each.amount: each for each in measures if (each.whole, each.unit) == self}
         return {amount: own[amount] for amount in sorted(each for each in own if each is not None)}
 
@@ -97,7 +97,7 @@ class Family(NamedTuple):
 def columns(
     methods: Sequence[Method], positions: Sequence[tuple[int, ...]], measures: Sequence[Measure]
 ) -> list[Column]:
-    """Return the columns of `methods`, lettered from A on; a single one needs no letter.
+    """Return the columns of `methods`, with letters from A; a single column needs none.
 
     Each of `measures` is a choice; by default those that `summary` reads.
     """

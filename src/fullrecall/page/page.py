@@ -32,7 +32,7 @@ _NAMED = 4
 
 
 def verdict(subject: Subject, summary: Summary | None, choice: int, turns: Turns) -> list[Line]:
-    """Return the first lines of a page by a choice: the means of one report, or the changes.
+    """Return the first lines of a page for a choice: the means of one report, or the changes.
 
     Each line is an emphasized word, and a sentence.
     """
@@ -51,7 +51,7 @@ def verdict(subject: Subject, summary: Summary | None, choice: int, turns: Turns
 def leak_verdicts(subject: Subject) -> list[Line]:
     """Return a line for each report in which forbidden contexts were retrieved: they come first.
 
-    Contexts of unanswerable questions are counted below: most retrievers always return some.
+    Contexts for unanswerable questions do not count here: most retrievers always return some.
     """
     verdicts = []
     for name, report in subject.reports.items():
@@ -77,7 +77,7 @@ def _mean_verdicts(estimates: Mapping[str, Estimate], turns: Turns) -> list[Line
 
 
 def cost_sentence(subject: Subject, summary: Summary | None) -> str:
-    """Return the cost of a question, if known, and further differences between the reports."""
+    """Return the cost of a question, if known, and other differences between the reports."""
     comparison, drift = subject.comparison, []
     cost: object = None if summary is None else summary.cost
     if comparison is not None:
@@ -176,7 +176,7 @@ def _page(
         )
     causes = Causes(diagnosis, subject.columns)
     first = subject.first_shown(causes.labels.values())
-    # Read once for all choices: each pass over a report on disk builds its rows again.
+    # Read once for all choices: each pass over a report on disk makes its rows again.
     samples = [(rows, reading_of(subject, nth, rows)) for nth, rows in enumerate(subject.rows)]
     readings = [reading for _, reading in samples]
     turns = [turns_of(readings, choice) for choice in range(len(subject.choices))]
@@ -196,7 +196,7 @@ def _page(
         samples=len(samples),
         unscored=unscored(readings),
         turns=turns[first],
-        # For every choice: the script that switches between them computes no interval.
+        # For every choice, since the script that switches between them computes no intervals.
         verdicts=[
             [*leaks, *verdict(subject, summary, nth, turn)] for nth, turn in enumerate(turns)
         ],

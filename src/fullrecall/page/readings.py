@@ -13,16 +13,16 @@ from fullrecall.stats.pairs import Gap
 
 
 class Misses(NamedTuple):
-    """The number of targets not found in full within a measure's k, of the `targets` it counts."""
+    """The number of targets not found in full within a measure's k, of its `targets`."""
 
     missed: int
     targets: int
 
 
 class ResultCell(NamedTuple):
-    """One score of one sample in one report, with its value and its misses by each choice.
+    """One score of one sample in one report, with its value and its misses for each choice.
 
-    `result` is the scorer's result, `compared` the same over the targets that are compared.
+    `result` is the scorer's result, `compared` the same over the compared targets only.
     """
 
     result: Result
@@ -77,7 +77,7 @@ def _misses(result: Result, measure: Measure) -> Misses:
 
 
 class Turns(NamedTuple):
-    """Counts of samples that miss targets, by one choice.
+    """Counts of samples that miss targets, for one choice.
 
     `missing` of the `scored` ones miss a target in the last report. Of the `compared` ones, which
     the first report has too, `newly` miss one only in the last, `mended` only in the first, `still`
@@ -93,8 +93,8 @@ class Turns(NamedTuple):
 
 
 def turns_of(readings: Sequence[SampleReading], choice: int) -> Turns:
-    """Return the counts of samples that miss targets, by a choice."""
-    # Counted here, and not by the script alone: the page shows them without a script, too.
+    """Return the counts of samples that miss targets, for a choice."""
+    # Counted here, since the page shows them without its script too.
     now = [_fails(each.sides[-1], choice) for each in readings]
     before = [_fails(each.sides[0], choice) if each.sides[1:] else None for each in readings]
     fails = Counter(zip(before, now, strict=True))
@@ -104,7 +104,7 @@ def turns_of(readings: Sequence[SampleReading], choice: int) -> Turns:
 
 
 def misses_of(readings: Sequence[SampleReading], nth: int, choice: int) -> Misses:
-    """Return the misses of the `nth` score in the first report by a choice."""
+    """Return the misses of the `nth` score in the first report, for a choice."""
     misses = [each.sides[0][nth].misses[choice] for each in readings if each.sides[0]]
     return Misses(sum(each.missed for each in misses), sum(each.targets for each in misses))
 

@@ -1,9 +1,9 @@
 """The data that the page's script reads: an index of all samples, and their details in blocks.
 
-The table sorts and filters by the index, which is read at once. Details, contexts and texts are in
-blocks that are read when a sample is opened or searched. Each text and each context is stored
-once, for any number of samples, and named by its number. Names are short because a page has them
-ten thousand times; `page.js` explains each.
+The script reads the index at once, to sort and filter the table. It reads blocks of details,
+contexts and texts when a sample is opened or searched. Each text and each context is stored once,
+for any number of samples, and named by its number. Names are short because a page repeats them for
+each of thousands of samples; `page.js` explains each name.
 """
 
 from __future__ import annotations
@@ -27,14 +27,14 @@ PER_BLOCK = 200
 _QUESTION_SHOWN = 300
 """Characters of a question that the table can show; the details have all of it."""
 
-# Made once: `json.dumps` makes an encoder for each call with options (2.2 µs a value, not 1.4).
+# Made once: `json.dumps` with options makes an encoder for each call (2.2 µs a value, not 1.4).
 _encoded = json.JSONEncoder(ensure_ascii=False, default=str).encode
 
 
 class Samples:
     """The samples of a page, in the order in which they are added.
 
-    Causes are of the report on the `last` side.
+    Causes are those of the report on the `last` side.
     """
 
     def __init__(self, causes: Causes, last: int) -> None:
@@ -47,7 +47,7 @@ class Samples:
     def add(self, rows: ComparedRows, reading: SampleReading) -> dict[str, Any]:
         """Add a sample; return its entry in the index.
 
-        The entry has for each report and score the status, and by each choice the value and the
+        The entry has the status for each report and score, and for each choice the value and the
         number of missed targets.
         """
         row = next(row for row in rows if row is not None)
@@ -154,7 +154,7 @@ class Samples:
         target = finding.target
         steps = [[rank, _rounded(credit)] for rank, credit in ranked.steps]
         if steps == [[rank, 1.0] for rank in finding.ranks[:1]]:
-            steps = []  # the script's default
+            steps = []  # the script's default, left out
         contexts = sample.retrieved_contexts or ()
         evidence = [self._evidence(each, contexts) for each in finding.evidence]
         return _without_none(

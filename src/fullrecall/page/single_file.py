@@ -18,15 +18,15 @@ from fullrecall.show.text import replaced
 if TYPE_CHECKING:
     from jinja2 import Environment
 
-# `<`, `>` and `&` can end or open something in HTML, the separators end lines in old scripts, the
-# overrides would reorder the page's source, and half an emoji does not go into UTF-8.
+# `<`, `>` and `&` can end or begin markup in HTML, the separators end lines in old scripts, the
+# overrides would reorder the page's source, and UTF-8 cannot encode half an emoji.
 _UNSAFE_IN_SCRIPT = re.compile(
     "[<>&\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069\ufeff\ud800-\udfff]"
 )
 
 
 def script_json(value: Any) -> str:
-    """Return `value` as JSON that can end neither its `<script>` nor a line of it."""
+    """Return `value` as JSON that cannot end its `<script>`, nor a line of it."""
     text = json.dumps(value, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
     return _UNSAFE_IN_SCRIPT.sub(lambda match: f"\\u{ord(match[0]):04x}", text)
 
@@ -41,15 +41,15 @@ def document(
 ) -> str:
     """Return one HTML file with a script, a style, and the script's data by element ID.
 
-    `template` is the text of one, which may extend a file of this package; `style` comes after
-    that which all pages share.
+    `template` is the text of a template, which may extend a file of this package; `style` follows
+    the style that all pages share.
     """
     from markupsafe import Markup
 
     from fullrecall import __version__
 
     style = _file("page.css") + style
-    # Scripts and styles are allowed only by their hashes, so that an inline script that an escaping
+    # Scripts and styles are allowed only by their hashes, so an inline script that an escaping
     # error let in would not run. A page under this policy cannot make requests, and its script
     # cannot turn strings into markup.
     policy = (
@@ -57,7 +57,8 @@ def document(
         "base-uri 'none'; form-action 'none'; require-trusted-types-for 'script'; "
         "trusted-types 'none'"
     )
-    # Both are our own files, and `script_json` escapes all that HTML could take for markup.
+    # Both come from this package, and `script_json` escapes every character that HTML could read as
+    # markup.
     inlined = {
         "script": Markup(script),  # noqa: S704
         "style": Markup(style),  # noqa: S704
@@ -76,7 +77,7 @@ def _hash(code: str) -> str:
 def _environment() -> Environment:
     from jinja2 import Environment, FunctionLoader, StrictUndefined
 
-    # Strict: a misspelled name raises an error, and does not print an empty text.
+    # Strict: a misspelled name raises an error instead of printing an empty text.
     environment = Environment(
         loader=FunctionLoader(_file),
         autoescape=True,

@@ -42,7 +42,7 @@ def tables(
 ) -> dict[str, Any]:
     """Return the tables and charts of a page, by the names of the template.
 
-    `summary` is the report's on a page of one report; None on a page of several.
+    `summary` is that of the report; None on a page of several reports.
     """
     if subject.comparison is not None:
         panels = list(_changed_panels(subject, subject.comparison))
@@ -57,7 +57,7 @@ def tables(
 
 
 def _scores_sheet(subject: Subject, summary: Summary, readings: Sequence[SampleReading]) -> Sheet:
-    """Return the scores of one report by each choice."""
+    """Return the scores of one report for each choice."""
     scores = list(summary)
     gaps = any(score.unscored for score in scores)  # else the last column has only dashes
     unjudged = any(score.unjudged for score in scores)
@@ -93,7 +93,7 @@ def _bounds_cell(score: ScoreSummary, estimate: Estimate) -> Cell:
 
 
 def _changes_sheet(subject: Subject, comparison: Comparison) -> Sheet:
-    """Return a comparison by each choice."""
+    """Return a comparison for each choice."""
     scores = list(comparison)
     pairs = zip(scores, subject.columns, strict=True)
     end = _end([score[measure] for score, column in pairs for measure in column.measures])
@@ -165,7 +165,7 @@ def _changed_panels(subject: Subject, comparison: Comparison) -> Iterator[ChartP
 
 
 def _panel_sheet(drawn: Chart, changes: Mapping[float, Difference]) -> Sheet:
-    """Return the numbers of a chart: a line for each curve, and for the change at last."""
+    """Return the numbers of a chart: a line for each curve, and a last line for the change."""
     lines = []
     for curve in drawn.curves:
         cells = [mean_cell(*curve.figures.get(k, ())) for k in drawn.ks]
@@ -179,7 +179,7 @@ def _panel_sheet(drawn: Chart, changes: Mapping[float, Difference]) -> Sheet:
 
 
 def _funnel_sheet(summary: Summary) -> Sheet | None:
-    """Return the references by ID that each list has, and those lost since the list before.
+    """Return how many references by ID each list has, and how many it lost.
 
     None if no record has two of the lists, or no list dropped a reference.
     """
@@ -205,7 +205,7 @@ def _bar(value: float | None, interval: Interval | None, low: float, high: float
 
 
 def _end(differences: Sequence[Difference]) -> float:
-    """Return the end of an axis that holds all differences with their intervals."""
+    """Return the end of an axis that covers all differences with their intervals."""
     reach = [0.0]
     for each in differences:
         values = (each.difference, *(each.interval or ())[:2])

@@ -53,7 +53,7 @@ class Call:
 
     @property
     def ranked(self) -> tuple[Context, ...] | None:
-        """The contexts by rank; for a step that only reorders, in the order before it."""
+        """The contexts by rank; a step that only reorders keeps the ranks of the list it took."""
         if not self.reorders or self.contexts is None or len(self.children) != 1:
             return self.contexts
         before = self.children[0].ranked or ()
@@ -66,7 +66,7 @@ class Call:
         )
 
     def walk(self) -> Iterator[Call]:
-        """Yield this call and all below it, each after those whose contexts it took."""
+        """Yield this call and every call below it, each after the calls whose contexts it took."""
         for child in self.children:
             yield from child.walk()
         yield self
@@ -112,7 +112,7 @@ class StageNode:
 
 
 def stage_nodes(calls: Sequence[Call], contexts: tuple[Context, ...] | None) -> list[StageNode]:
-    """Return all calls, each after those whose contexts it took, the stages with a name.
+    """Return every call, after the calls whose contexts it took; stages have names.
 
     A call that returned `contexts`, the final list, is not a stage.
     """
@@ -147,7 +147,7 @@ def optional_text(value: object, name: str) -> str | None:
 
 
 class KnownContexts:
-    """Contexts that are written once: elsewhere their position replaces them."""
+    """Contexts that a record writes once; elsewhere it writes their positions."""
 
     def __init__(self, contexts: Sequence[Context]) -> None:
         self._contexts = contexts

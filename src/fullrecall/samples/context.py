@@ -61,7 +61,7 @@ class Context:
         _put_end(self, end)
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the fields that are given as plain values; `Context(**these)` is equal."""
+        """Return the given fields as plain values; `Context(**fields)` makes an equal context."""
         return {
             name: value
             for name, value in zip(_CONTEXT_FIELDS, _values(self), strict=True)
@@ -78,15 +78,15 @@ ContextLike: TypeAlias = Context | str | Mapping[str, Any]
 """A `Context`, a bare text, or a mapping with the fields of one."""
 
 _CONTEXT_FIELDS = ("text", "id", "score", "metadata", "source", "start", "end")
-# A frozen object is set up by its slots: at three quarters of the time of object.__setattr__,
-# which each context that was ever retrieved pays.
+# Setting the slots of a frozen object takes three quarters of the time of `object.__setattr__`, and
+# every retrieved context pays for it.
 _put_text, _put_id, _put_score, _put_metadata, _put_source, _put_start, _put_end = (
     Context.__dict__[name].__set__ for name in _CONTEXT_FIELDS
 )
 CONTEXT_KEYS = frozenset(_CONTEXT_FIELDS)
 """The fields of a context."""
 _values = attrgetter(*_CONTEXT_FIELDS)
-# A public class checks for wrong calls, which costs one more call: skipped for contexts read here.
+# A public class checks its arguments in one more call; contexts made here skip it.
 _new: Any = object.__new__
 _fill = Context.__init__
 _CONTEXT_NAMES = {"page_content": "text", "content": "text", "start_index": "start"}
@@ -127,7 +127,8 @@ def as_context(value: object) -> Context:
 
 def as_contexts(value: object) -> tuple[Context, ...]:
     """Return a list of contexts; `ValueError` names the first item that is not one."""
-    if type(value) is tuple and set(map(type, value)) <= {Context}:  # of another sample or call
+    # contexts of another sample or call
+    if type(value) is tuple and set(map(type, value)) <= {Context}:
         return value
     return tuple(each_of(as_list(value, ordered=True), as_context))
 

@@ -90,7 +90,7 @@ def origin_of(sample: Sample) -> Mapping[str, Any]:
 
 
 def stale_label(sample: Sample, index: CorpusIndex, fields: Collection[str] = LABELS) -> str | None:
-    """Return why a sample's references no longer name their texts; None if they do.
+    """Return why a sample's references are stale: their texts changed or are gone; or None.
 
     A group of alternatives is stale if one of them has other words, or if the corpus has none of
     them. Other words are noticed if the reference has a digest, or offsets in a text. References of
@@ -138,6 +138,6 @@ def _has_moved(context: Context, index: CorpusIndex) -> bool:
 
 
 def _hash(text: str) -> str:
-    # Half an emoji is legal in JSON input. Of 64 bits, two of a million texts share a digest with
-    # a chance of 3 in 100 million.
+    # Half an emoji is legal in JSON input. With 64 bits, the chance that any two of a million texts
+    # share a digest is 3 in 100 million.
     return sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:16]

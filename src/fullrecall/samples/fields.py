@@ -44,7 +44,7 @@ def _one_text(value: object) -> str:
     if isinstance(value, str):
         return value
     if isinstance(value, Sequence) and len(value) == 1 and isinstance(value[0], str):
-        return value[0]  # ragas's old `ground_truths` is a list of one
+        return value[0]  # ragas's old `ground_truths` is a list of one answer
     several = isinstance(value, Sequence) and len(value) > 1
     hint = ": several samples, written by columns, are one Sample for each row" if several else ""
     raise ValueError(f"expected one str, got {type(value).__name__} {shown(value)}{hint}")
@@ -57,9 +57,9 @@ def _plain_contexts(contexts: Iterable[Context]) -> list[dict[str, Any]]:
 class SampleField(NamedTuple):
     """The declaration of a sample's field.
 
-    - `convert`: the function that brings a user's value into its one form.
+    - `convert`: the function that converts a user's value.
     - `other_names`: those of ragas (old), LangChain, LlamaIndex, deepeval, TREC.
-    - `to_json`: the function that makes plain JSON values of it, if it does not consist of them.
+    - `to_json`: the function that converts it to plain JSON values, where it needs one.
     """
 
     convert: Callable[[Any], object]

@@ -1,6 +1,6 @@
 """Read the results of other libraries' retrievers as contexts, by the names of their fields.
 
-One table of names in one place: no library is imported, but narwhals for a data frame. An object,
+The names are in one table. No library is imported, except narwhals for a data frame. An object,
 or a mapping, is read if its fields name its ID, its text and its score without doubt. Rows without
 names are read by the values of their columns.
 """
@@ -93,9 +93,9 @@ def contexts_of(
 
     Takes lists and other iterables of texts, whole numbers and UUIDs (which are IDs), mappings,
     `Context`s and objects with an ID, a text and a score; rows of a database, with names or
-    without: (id, text), (id, score), (id, text, score); pairs of any of these and its score;
-    mappings of IDs to scores, in trec_eval's order; data frames; results and answers that hold
-    such a list, of one query.
+    without: (id, text), (id, score), (id, text, score); pairs of one of these and its score;
+    mappings of IDs to scores, in trec_eval's order; data frames; results and answers for one query
+    that contain such a list.
 
     - `id_key`: the place of each item's ID. Default: the usual names.
     - `strings_are_ids`: read strings as IDs, not as texts, where all of them look like IDs.
@@ -130,7 +130,8 @@ def recorded_contexts(value: object) -> tuple[Context, ...]:
     """
     if isinstance(value, Mapping):
         return contexts_of(value)
-    if type(value) is tuple and set(map(type, value)) <= {Context}:  # of another sample or call
+    # contexts of another sample or call
+    if type(value) is tuple and set(map(type, value)) <= {Context}:
         return value
     return tuple(each_of(as_list(value, ordered=True), _recorded))
 
@@ -149,7 +150,7 @@ def context_of(row: object, id_key: IdKey | None = None) -> Context:
         return _identified(row, id_key)
     if isinstance(row, (Context, str)) or (isinstance(row, Mapping) and row.keys() <= CONTEXT_KEYS):
         return as_context(row)
-    # By its exact type: a named tuple says itself which of its fields is the score.
+    # Only plain tuples: a named tuple names its own score field.
     if type(row) is tuple and len(row) == 2 and _is_number(row[1]):  # noqa: PLR2004 - a pair
         return replace(context_of(row[0]), score=float(row[1]))
     if isinstance(row, UUID):
@@ -179,7 +180,7 @@ def context_of(row: object, id_key: IdKey | None = None) -> Context:
 
 
 def _unreadable(row: object) -> str:
-    # The type and the names alone, so that a thousand samples have one reason.
+    # Only the type and the names: a thousand samples then share one reason.
     size, way = "", 'return {"id": …, "text": …}, or pass id_key='
     if isinstance(row, (tuple, list)):
         size = f" of {len(row)}"
@@ -224,7 +225,7 @@ def id_by(id_key: IdKey, item: Any, at: Callable[[str], Any]) -> Any:
 
 
 def _filled(template: str, at: Callable[[str], Any]) -> str | None:
-    """Return a template with its values, without missing ones; None if the first is missing."""
+    """Return a template with its values, missing ones left out; None if the first is missing."""
     pieces = re.split("[{}]", template)  # text, path, text, path, …
     parts = [(before, at(path)) for before, path in zip(pieces[::2], pieces[1::2], strict=False)]
     if not parts or parts[0][1] is None:
@@ -269,7 +270,7 @@ def _identified(row: Any, id_key: IdKey) -> Context:
     own_id = id_at(row, id_key)
     try:
         return replace(context_of(row), id=own_id)
-    except ValueError:  # no text, and no ID but the one that is named
+    except ValueError:  # the row has no text, and no ID except the named one
         return Context(id=own_id)
 
 
@@ -316,7 +317,7 @@ def _listed(result: Any) -> Iterable[object] | None:
 
 
 def _named(row: object) -> object:
-    """Return a row by its usual names in lower case; a database's row without any by position."""
+    """Return a row by lower-case names; a database row without usual names becomes a tuple."""
     is_mapping = isinstance(row, Mapping)
     if not is_mapping and not (hasattr(row, "keys") and hasattr(row, "__getitem__")):
         return row
@@ -348,9 +349,9 @@ def _is_cell(value: object) -> bool:
 def _of_columns(rows: Sequence[Any]) -> tuple[Context, ...]:
     """Return rows without names as contexts, by the values of their columns.
 
-    The first column of whole numbers or of texts that look like IDs has the IDs; another column
-    of numbers the scores; the only other column of texts the texts. Raises `InputError` if that
-    leaves a choice.
+    The first column of whole numbers or of texts that look like IDs has the IDs; another column of
+    numbers has the scores, and the only other column of texts the texts. Raises `InputError` if
+    that leaves a choice.
     """
     if len(set(map(len, rows))) > 1:
         raise InputError("expected rows of one width", field="retrieved_contexts")

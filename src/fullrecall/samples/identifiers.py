@@ -104,7 +104,7 @@ def bounded(items: Iterable[Any]) -> list[Any]:
 
 def as_listed_ids(value: object) -> tuple[str | None, ...]:
     """Return retrieved IDs in rank order; None for a context without an ID, or with a blank one."""
-    is_plain = type(value) is list or type(value) is tuple  # not copied before it is looked at
+    is_plain = type(value) is list or type(value) is tuple  # the checks come before a copy
     ids: Any = value if is_plain else as_list(value, ordered=True)
     texts = as_texts(ids)
     if texts is not None and all(texts):

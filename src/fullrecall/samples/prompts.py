@@ -37,7 +37,8 @@ class FoldedPrompt:
     def has(self, text: str) -> bool:
         """Return whether the prompt has a text; fastest for texts in the prompt's order."""
         for number, form in enumerate(self.forms):
-            # On from the text before, then from the beginning: together one search of the prompt.
+            # Search from the end of the text before, then from the beginning: together one pass
+            # over the prompt.
             end = self._ends[number]
             at = form.find(text, end)
             if at < 0:
@@ -93,8 +94,8 @@ def _common_length(text: str, at: int, prompt: str, least: int) -> int:
     lengths = range(least + 1, len(text) - at + 1)
     if not lengths or text[at : at + lengths[0]] not in prompt:
         return 0
-    # A prompt with a text has each beginning of it: halving finds the longest, and `in`, which is
-    # C, looks a few times instead of Python at each character.
+    # A prompt that has a text has each prefix of it, so a binary search finds the longest one: a
+    # few searches by `in`, which is C, instead of a loop over characters in Python.
     return least + bisect(lengths, x=False, key=lambda length: text[at : at + length] not in prompt)
 
 

@@ -72,7 +72,7 @@ def as_reference_ids(value: object) -> SingleIds | tuple[Reference, ...]:
     else:
         items = _one_or_many(value)
         texts = as_texts(items)
-        if texts is not None:  # nearly always, and told soonest
+        if texts is not None:  # nearly always true, and the cheapest check
             names = dict.fromkeys(texts[:_PIECE])
             for start in range(_PIECE, len(texts), _PIECE):
                 names.update(dict.fromkeys(texts[start : start + _PIECE]))
@@ -114,7 +114,7 @@ def _one_or_many(value: object) -> list[object]:
 
 
 def _members(items: list[object]) -> tuple[str, ...]:
-    """Return the IDs of an any-of group; `ValueError` if one may be a page number of another."""
+    """Return the IDs of an any-of group; `ValueError` if one may be the page number of another."""
     if len({isinstance(item, str) for item in items}) > 1:
         raise ValueError(
             f"{shown(items)} mixes texts and numbers: write a document and its page as one ID, "
@@ -151,7 +151,7 @@ def _group(item: object) -> tuple[Context, ...]:
 
 
 def as_claims(value: object) -> tuple[Claim, ...]:
-    """Return distinct claims; a repeated claim is vital if it is vital once."""
+    """Return distinct claims; a repeated claim is vital if any repetition is."""
     vital: dict[str, bool] = {}
     for claim in each_of(as_list(value, ordered=False), _claim):
         if claim.text.strip():

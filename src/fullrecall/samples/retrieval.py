@@ -191,7 +191,7 @@ class Retrieval:
 
         final = self.contexts or ()
         indices = [n for n, each in enumerate(final) for _ in names.get(each.id, (None,))]
-        # Contexts that were merged share a rank, like those of calls side by side.
+        # Merged contexts share a rank, as contexts of parallel calls do.
         is_whole = len(indices) == len(final) or self.ranks is not None
         ranked = self if is_whole else replace(self, ranks=tuple(range(1, len(final) + 1)))
         values = {name: getattr(ranked, name) for name in _EACH_ONE}
@@ -223,7 +223,7 @@ class Retrieval:
         )
 
     def lasting(self, seconds: float) -> Retrieval:
-        """Return the record with these `seconds` for each context, or as it is if it has some."""
+        """Return the record with these `seconds` for each context, unless it has seconds."""
         if self.seconds is not None or not self.contexts:
             return self
         return replace(self, seconds=(round(seconds, 6),) * len(self.contexts))
@@ -260,7 +260,7 @@ class Retrieval:
             (best.get(identity(context), position), context)
             for position, context in enumerate(self.retrieved, start=1)
         ]
-        ranked.sort(key=lambda pair: pair[0])  # not by context: equal ranks keep their order
+        ranked.sort(key=lambda pair: pair[0])  # by rank alone: equal ranks keep their order
         ranks = None if len(sources) < 2 else [rank for rank, _ in ranked]  # noqa: PLR2004
         return Retrieval(
             [context for _, context in ranked],
@@ -272,7 +272,7 @@ class Retrieval:
 
     @property
     def line(self) -> str:
-        """A note on the calls, for reading a score; empty for one ranked list of one call.
+        """Return a note on the calls; empty for one ranked list of one call.
 
         One line, such as "union of 3 calls, 1 failed; 4 of 6 in the prompt".
         """
@@ -344,8 +344,8 @@ class Retrieval:
     def to_dict(self) -> dict[str, Any]:
         """Return plain JSON values that `from_dict` reads back.
 
-        `dropped` are the contexts that were retrieved and are not in the final list. Elsewhere a
-        context is given by its 0-based position in the final list and those after it.
+        `dropped` has the retrieved contexts that are not in the final list. Elsewhere a number
+        replaces a context: its 0-based position in the final list followed by `dropped`.
         """
         final = self.contexts or ()
         kept = {identity(context) for context in final}
@@ -413,7 +413,7 @@ def _one_each(
     contexts: tuple[Context, ...] | None,
     check: Callable[[Any, str], Any],
 ) -> tuple[Any, ...] | None:
-    """Return a value for each context, checked once if all are the same one; None for None."""
+    """Return one checked value for each context, equal values checked once; None for None."""
     if values is None:
         return None
     listed = as_list(values, ordered=True)
@@ -425,7 +425,7 @@ def _one_each(
 
 
 def _ids_by_id(value: object, name: str) -> dict[str, tuple[str, ...]]:
-    """Return other IDs by an ID; raise `ValueError` for anything but a mapping of lists."""
+    """Return the other IDs of each ID; raise `ValueError` for anything but a mapping of lists."""
     if value is not None and not isinstance(value, Mapping):
         raise ValueError(f"{name} must be a mapping of IDs, got {shown(value)}")
     return {

@@ -117,7 +117,7 @@ class Sample:
         def __init__(self, /, **arguments: Any) -> None:
             if not arguments.keys() <= SAMPLE_FIELDS.keys():
                 arguments = translated(arguments)
-            values = self.__dict__  # a frozen instance has no other way; the class has defaults
+            values = self.__dict__  # the instance is frozen; defaults are on the class
             problems: dict[str, str] = {}
             for name, value in arguments.items():
                 if value is not None:
@@ -140,11 +140,11 @@ class Sample:
 
         @cached_property
         def reference_context_ids(self) -> tuple[Reference, ...] | None:
-            """The references, made of single IDs when they are read."""
+            """The references; single IDs are converted on each reading."""
             return None if self.single_ids is None else self.single_ids.references
 
     def _part_single_ids(self) -> None:
-        """Keep references without alternatives as single IDs alone."""
+        """Store references without alternatives only as single IDs."""
         if type(self.__dict__.get("reference_context_ids")) is SingleIds:
             self.__dict__["single_ids"] = self.__dict__.pop("reference_context_ids")
 
@@ -205,12 +205,13 @@ class Sample:
         return {name: field.other_names for name, field in SAMPLE_FIELDS.items()}
 
     def with_retrieval(self, retrieval: Retrieval | Iterable[ContextLike]) -> Sample:
-        """Return this sample with another retrieval, or with the contexts of one.
+        """Return this sample with another retrieval: a `Retrieval`, or a list of contexts.
 
         `response` is that of the retrieval, where it has one. Raises `InputError` for items that
         are not contexts.
         """
-        # Past `__init__`: all but the retrieval has been checked, and each question comes here.
+        # Without `__init__`: everything but the retrieval is already checked, and this runs for
+        # each question.
         sample = object.__new__(Sample)
         values = sample.__dict__
         values.update((name, own) for name, own in vars(self).items() if name not in _RETRIEVED)
@@ -269,12 +270,12 @@ class Sample:
 
     @property
     def ranks(self) -> tuple[int, ...] | None:
-        """The rank of each retrieved context, ascending; None where that is its position."""
+        """The rank of each retrieved context, ascending; None where rank and position are equal."""
         return None if self.retrieval is None else self.retrieval.ranks
 
     @property
     def forbids(self) -> bool:
-        """Whether it forbids any context, or is unanswerable."""
+        """Whether this sample forbids any context, or is unanswerable."""
         return bool(self.answerable is False or self.forbidden or self.forbidden_contexts)
 
     @property
@@ -283,7 +284,7 @@ class Sample:
         return tuple(dict.fromkeys((*(self.forbidden_ids or ()), *(self.superseded or {}))))
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the fields that are given as plain JSON values; `Sample(**these)` is equal."""
+        """Return the given fields as JSON values; `Sample(**fields)` makes an equal sample."""
         fields: dict[str, Any] = {}
         for name, field in SAMPLE_FIELDS.items():
             value = getattr(self, name)
@@ -305,7 +306,7 @@ class Sample:
         """The retrieved contexts, also where only their IDs are known; None if unknown."""
         if self.retrieved_contexts is not None or self.retrieved_context_ids is None:
             return self.retrieved_contexts
-        # A rank without an ID has neither ID nor text, and still takes its place.
+        # A context without an ID becomes an empty one, so that it keeps its rank.
         return [Context(id=name) if name else Context("") for name in self.retrieved_context_ids]
 
     @property

@@ -1,7 +1,7 @@
 """Find which characters of one text occur in another, by exact runs of a stated length.
 
-Both texts are compared without white space: chunkers rewrap it, and stripping it at a border
-loses no content. Offsets are in the text without it.
+Both texts are compared without white space: chunkers change it, and it has no content. Offsets are
+in the text without white space.
 """
 
 from __future__ import annotations
@@ -24,8 +24,8 @@ _TOGETHER = 100_000
 class Overlap(NamedTuple):
     """The characters of a reference that a context holds.
 
-    `runs` count by themselves. `edges` are so short that they may be chance: they count only
-    next to something that is covered.
+    `runs` count by themselves. `edges` are so short that they may be chance: they count only next
+    to covered characters.
     """
 
     runs: tuple[CharacterRange, ...] = ()
@@ -33,10 +33,11 @@ class Overlap(NamedTuple):
 
 
 class Windows:
-    """The stretches of one context, in which all references are looked up.
+    """All substrings of one length of a context, in which references are looked up.
 
-    A run of `min_run` characters of a reference holds a whole block of half that length that
-    starts at a multiple of that half. If no such block occurs in the context, no run does.
+    A block is half a run long and starts at a multiple of its length. Each run of `min_run`
+    characters of a reference contains a whole block: if no block occurs in the context, no run
+    does.
     """
 
     def __init__(self, context: str, min_run: int) -> None:
@@ -46,19 +47,19 @@ class Windows:
 
     @cached_property
     def blocks(self) -> AbstractSet[str]:
-        """Its stretches of a block's length."""
+        """The context's substrings of a block's length."""
         return windows(self.context, self.block)
 
     @cached_property
     def runs(self) -> AbstractSet[str]:
-        """Its stretches of `min_run` characters."""
+        """The context's substrings of `min_run` characters."""
         return windows(self.context, self.min_run)
 
 
 def windows(text: str, size: int) -> set[str]:
-    """Return all stretches of a text that have this length."""
-    # A set that is looked up, not a search of its own for each reference: linear where hundreds of
-    # references share a heading (bench/span_growth.py).
+    """Return all substrings of a text that have this length."""
+    # One set for all references, not a search for each: linear where hundreds of references share a
+    # heading (bench/span_growth.py).
     stretches: set[str] = set()
     for first in range(0, len(text) - size + 1, _TOGETHER):
         pause()
@@ -99,7 +100,7 @@ def overlap(reference: str, context: Windows) -> Overlap:
 def _runs(reference: str, context: Windows) -> Iterable[CharacterRange]:
     """Yield the stretches of `min_run` characters that both have, as ranges of `reference`."""
     block, size = context.block, context.min_run
-    unseen = 0  # stretches that start before it are looked up
+    unseen = 0  # runs that start before it were looked up
     for at in range(0, len(reference) - block + 1, block):
         # One look-up rules out every run that holds this block; most of a reference ends here.
         if reference[at : at + block] not in context.blocks:
@@ -112,7 +113,7 @@ def _runs(reference: str, context: Windows) -> Iterable[CharacterRange]:
 
 
 def _cut_runs(reference: str, context: str, min_run: int) -> Iterable[CharacterRange]:
-    """Yield the runs below `min_run` that a chunk border cuts, as ranges of `reference`."""
+    """Yield the runs below `min_run` that a chunk border may have cut, as ranges of `reference`."""
     length = len(reference)
     longest = min(min_run, length, len(context)) - 1
     if longest < 1:
@@ -127,7 +128,7 @@ def _cut_runs(reference: str, context: str, min_run: int) -> Iterable[CharacterR
 
 def _longest_shared(end: str, beginning: str) -> int:
     """Return the length of the longest suffix of `end` that is a prefix of `beginning`."""
-    # Both are shorter than a run, so that trying every place is cheap even in a row of dots.
+    # Both are shorter than a run, so trying every place is cheap even in a row of dots.
     at = end.find(beginning[0])
     while at >= 0:
         if beginning.startswith(end[at:]):
@@ -153,22 +154,23 @@ def covered(length: int, overlaps: Iterable[Overlap]) -> list[CharacterRange]:
     """Return the characters of a reference of `length` that its overlaps cover together."""
     overlaps = list(overlaps)
     runs = union(run for part in overlaps for run in part.runs)
-    # Edges of all contexts come last: a run cut by one chunk border may go on in the next chunk.
+    # The edges of all contexts come last: a run cut by a chunk border may continue in the next
+    # chunk.
     edges = union(edge for part in overlaps for edge in part.edges)
     return union([*runs, *(edge for edge in edges if _counts(edge, runs, length))])
 
 
 def _counts(edge: CharacterRange, runs: Iterable[CharacterRange], length: int) -> bool:
-    """Whether an edge touches a run, or meets the opposite edge."""
+    """Return whether an edge touches a run, or meets the opposite edge."""
     touches = any(start <= edge[1] and edge[0] <= end for start, end in runs)
     return touches or edge == (0, length)
 
 
 def total(intervals: Iterable[CharacterRange]) -> int:
-    """Return how many characters disjoint ranges hold."""
+    """Return how many characters are in disjoint ranges."""
     return sum(end - start for start, end in intervals)
 
 
 def within(part: CharacterRange, intervals: Iterable[CharacterRange]) -> bool:
-    """Return whether `part` lies whole in one of the disjoint ranges."""
+    """Return whether one of the disjoint ranges contains the whole `part`."""
     return any(start <= part[0] and part[1] <= end for start, end in intervals)

@@ -16,13 +16,13 @@ from fullrecall.scorers.scorer import Found, require, require_retrieval
 
 Split = Literal["judge", "sentences"]
 
-_SHOWN = 40  # characters of a part of the reference that is not a claim
+_SHOWN = 40  # shown characters of a part of the reference that is not a claim
 _MOST_SHOWN = 5
 
 
 @dataclass(frozen=True, kw_only=True)
 class ClaimRecall(JudgedScorer):
-    """Of the claims of the reference answer, how many can be attributed to the retrieved contexts?
+    """The share of the reference answer's claims that the retrieved contexts support.
 
     Targets are the sample's `reference_claims`; where it has none, `reference` is split:
     `split="judge"` asks the judge for atomic claims, "sentences" takes its sentences. The claims
@@ -56,7 +56,7 @@ class ClaimRecall(JudgedScorer):
         return judged._replace(note=note)
 
     def _omitted(self, sample: Sample) -> str:
-        """Return which parts of a reference split by its form are not claims."""
+        """Return a note on the parts of a reference, split by its form, that are not claims."""
         is_split_by_form = self.split == "sentences" or self.judge is None
         if sample.reference_claims is not None or not is_split_by_form:
             return ""
@@ -73,7 +73,7 @@ class ClaimRecall(JudgedScorer):
         reference = require(sample.reference, "reference_claims or reference")
         if not reference.strip():
             return ()
-        # Without a context the score is 0.0 for any claims: no request to split them.
+        # Without a context the score is 0.0 for any claims: do not ask a model to split them.
         if self.split == "sentences" or not self._contexts(sample).unique:
             parts: Sequence[str] = language().statements(reference)
         else:

@@ -23,7 +23,7 @@ from fullrecall.scorers.scorer import (
 
 @dataclass(frozen=True, kw_only=True)
 class EntityRecall(DeterministicScorer):
-    """Of the entities that the reference names, how many occur in the retrieved contexts?
+    """The share of the reference's entities that occur in the retrieved contexts.
 
     Targets are `reference_entities`; those that differ only in letter case are one target. An
     entity occurs where a context has it as a whole name, in any letter case and white space; a
@@ -56,7 +56,7 @@ class EntityRecall(DeterministicScorer):
         named = require(sample.reference_entities, "reference_entities")
         entities = {entity.casefold(): entity for entity in named}
         names_of = {name.casefold(): tuple(group) for group in self.aliases or () for name in group}
-        # Two names of one thing are one target, under the name that the reference names first.
+        # Two names of one thing are one target, named as in the reference.
         targets: dict[tuple[str, ...], tuple[str, ...]] = {}
         for key, entity in entities.items():
             group = names_of.get(key, (entity,))
@@ -67,7 +67,7 @@ class EntityRecall(DeterministicScorer):
 
 
 def _finding(names: tuple[str, ...], ranks: Mapping[str, int]) -> Finding:
-    """Return the first place in each text where one of an entity's names occurs."""
+    """Return the finding of an entity: the first place of any of its names in each text."""
     patterns = [(name, _pattern(name)) for name in names]
     places = [(rank, _first_place(patterns, text)) for text, rank in ranks.items()]
     evidence = tuple(Evidence(rank, *place) for rank, place in places if place)
@@ -83,14 +83,14 @@ def _first_place(
     return min(places, default=None)
 
 
-_SHORT = 3  # letters of a name that may be a word in lower case
+_SHORT = 3  # letters of a name that may also be a lower-case word
 
 
 def _pattern(entity: str) -> re.Pattern[str]:
     # A number inside a longer one is another number: 12 in 12,345, 1 in 1.5.
     before = r"(?<!\d[.,:/-])" if entity[0].isdigit() else ""
     after = r"(?![.,:/-]\d)" if entity[-1].isdigit() else ""
-    # Possessive: given back, a page of blanks would cost the square of its length.
+    # Possessive: with backtracking, a page of blanks would cost the square of its length.
     spaced = r"\s++".join(map(re.escape, entity.split()))
     keeps_case = len(entity) <= _SHORT and not entity.islower()
     case = "" if keeps_case else "(?i)"

@@ -25,7 +25,8 @@ CODES = {status: code for code, status in enumerate(Status)}
 class IdTargets(NamedTuple):
     """The reference IDs of rows, those of each reference one after another.
 
-    `grades` has one of each reference, `sizes` the number of its alternatives; None: all are 1.
+    `grades` has the grade of each reference, `sizes` the number of its alternatives; None if all
+    are 1.
     """
 
     ids: Sequence[Sequence[str]]
@@ -52,7 +53,7 @@ class IdTargets(NamedTuple):
 
 
 def listed(references: SingleIds | tuple[Reference, ...]) -> tuple[Reference, ...]:
-    """Return references one by one."""
+    """Return references as objects."""
     return references.references if isinstance(references, SingleIds) else references
 
 
@@ -103,13 +104,13 @@ def score_ids(retrieved: Sequence[Sequence[str | None]], references: IdTargets) 
 
 
 def with_results(columns: FoundColumns, odd: Mapping[int, Result]) -> FoundColumns:
-    """Return columns with the results of some rows, made one by one, in place of theirs."""
+    """Return the columns with the results of some rows replaced by those made one by one."""
     if not odd:
         return columns
     others = np.setdiff1d(np.arange(len(columns)), list(odd))
     joined = FoundColumns.joined([columns.selected(others), columns_of(list(odd.values()))])
     ordered = joined.selected(np.argsort([*others, *odd]))
-    # Not looked up later: functions do not pickle.
+    # Computed now, not later: functions do not pickle.
     return replace(ordered, supports=None if ordered.supports is None else ordered.supporting)
 
 
@@ -127,7 +128,7 @@ def first_ranks(
         positions = []
         for row, names in pairs:
             found = first_positions(row, names)
-            if len(found) < len(names):  # alternatives of several references
+            if len(found) < len(names):  # several references have the same alternative
                 position_of = dict(zip(dict.fromkeys(names), found, strict=True))
                 found = [position_of[name] for name in names]
             positions += found

@@ -109,7 +109,7 @@ class IdSamples(Sequence[Sample]):
 
     @classmethod
     def of(cls, samples: Sequence[Sample]) -> IdSamples | None:
-        """Return samples that have only IDs as columns; None if any sample has more."""
+        """Return samples of IDs alone as columns; None if any sample has more than IDs."""
         if isinstance(samples, IdSamples):
             return samples
         retrieved: list[Any] = [sample.retrieved_context_ids for sample in samples]
@@ -155,7 +155,7 @@ class ScoredIds(NamedTuple):
     ) -> ScoredIds | None:
         """Score rows by the cells of their fields; None if a row is not a sample of IDs.
 
-        Without `read`, only texts and lists of texts or of whole numbers are taken.
+        Without `read`, accepts only texts and lists of texts or of whole numbers.
         """
         if not {RETRIEVED, REFERENCES} <= cells.keys() <= FIELDS:
             return None
@@ -175,7 +175,7 @@ class ScoredIds(NamedTuple):
 
     @classmethod
     def _of_fields(cls, fields: dict[str, list[Any]]) -> ScoredIds | None:
-        """Score rows by their fields in the form that `Sample` keeps; None for a missing one."""
+        """Score rows by fields in the form that `Sample` keeps; None without a needed field."""
         retrieved, references = fields.pop(RETRIEVED), fields.pop(REFERENCES)
         answerable = fields.get("answerable", [None] * len(retrieved))
         odd = {}
@@ -223,7 +223,7 @@ def _references(sample: Sample) -> SingleIds | tuple[Reference, ...] | None:
 
 
 def _plain(name: str, column: Sequence[Any]) -> Any:
-    """Return a column's values in the form of a field, if they all have it; else None."""
+    """Return a column's values in a field's form; None unless all of them have that form."""
     if name in (RETRIEVED, REFERENCES):
         return _plain_lists(column)
     if name == "answerable" and False in column:  # only the scorer itself reads it
@@ -243,7 +243,7 @@ _MOST_DIGITS = 10**100
 
 
 def _plain_lists(column: Sequence[Any]) -> _PlainLists | None:
-    """Return lists of IDs as texts; None for another form, an empty ID, and several in a text."""
+    """Return lists of IDs as texts; None for other forms, empty IDs, and several in a text."""
     if not _LISTS.issuperset(map(type, column)):
         return None
     ids = tuple(chain.from_iterable(column))  # a list would reserve room for more
@@ -259,7 +259,7 @@ def _plain_lists(column: Sequence[Any]) -> _PlainLists | None:
 
 
 def _fields(name: str, cells: Sequence[Any], plain: Any, read: CellReader) -> list[Any]:
-    """Return the values of a field that cells have; raise `ValueError` for one without a form."""
+    """Return a field's values from its cells; raise `ValueError` for one that is not a value."""
     if plain is None:
         values = (read(name, cell) for cell in cells)
         convert = SAMPLE_FIELDS[name].convert
@@ -273,7 +273,7 @@ _KEPT = FIELDS | {"single_ids"}
 
 
 def cells_of(rows: Sequence[Any], columns: Iterable[str]) -> dict[str, list[Any]]:
-    """Return the cells of columns in rows, those of frames one after another; None for others."""
+    """Return the cells of the columns, those of several frames joined; None for a missing cell."""
     if type(rows[0]) is not FrameRow:
         return {column: [row.get(column) for row in rows] for column in columns}
     cells: dict[str, list[Any]] = {column: [] for column in columns}

@@ -26,11 +26,11 @@ from fullrecall.scorers.scorer import (
 
 @dataclass(frozen=True, kw_only=True)
 class IdRecall(DeterministicScorer):
-    """How many of the reference IDs did the retriever return?
+    """The share of the reference IDs that the retriever returned.
 
     A target is a reference ID, or an any-of group of IDs, whose grade is above 0; it is found at
-    the first rank that carries one of its IDs. IDs are compared as `str`. A repeated ID keeps
-    its rank but counts once. `Recall(min_grade=2)` counts the targets of a grade or more,
+    the first rank that has one of its IDs. IDs are compared as `str`. A repeated ID keeps its rank
+    but counts once. `Recall(min_grade=2)` counts only the targets of grade 2 or more,
     `Recall(weight="grade")` weighs them.
     """
 
@@ -38,7 +38,7 @@ class IdRecall(DeterministicScorer):
     labels: ClassVar[Collection[str]] = ("reference_context_ids",)
 
     def _scored(self, sample: Sample) -> Result:
-        if type(self) is not IdRecall:  # a subclass finds in its own way
+        if type(self) is not IdRecall:  # a subclass may find targets differently
             return super()._scored(sample)
         ids, single = sample.retrieved_context_ids, sample.single_ids
         if not (single and ids and all(ids) and single.ids and single.grades is None):
@@ -47,7 +47,7 @@ class IdRecall(DeterministicScorer):
             return super()._scored(sample)
         try:
             row = FoundRow([*first_positions(ids, single.ids)], len(ids))
-        except Unmeasured as reason:  # a deadline passed meanwhile
+        except Unmeasured as reason:  # a deadline passed during the scoring
             return self._without_score(reason, sample).asked_of(sample)
         return Result.view(_IdSource(self, sample, row), 0, self._method, Status.SCORED, len(ids))
 

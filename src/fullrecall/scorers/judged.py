@@ -47,8 +47,9 @@ class JudgedScorer(FindingScorer):
     - `require_evidence`: give credit only for verified quotes. The judge is asked once more for a
       quote that is not verified; if it still is not, the target is unmeasured, not missed.
     - `min_measured`: the share of targets that need a valid verdict. Below it the sample is
-      unscored; at 1.0, the default, one target without a verdict is enough. At a lower value, the
-      score is over the measured targets, and `result.unmeasured` names the unmeasured ones.
+      unscored; at 1.0, the default, one target without a verdict leaves it unscored. At a lower
+      value, the score is over the measured targets, and `result.unmeasured` names the unmeasured
+      ones.
     """
 
     judge: Judge | None = None
@@ -80,7 +81,7 @@ class JudgedScorer(FindingScorer):
         return replace(result, usage=usage).asked_of(sample)
 
     def flow(self, sample: Sample) -> Flow[Result]:
-        """Score a sample as a flow; the flow's driver sends its requests to models.
+        """Return the flow that scores a sample; its driver sends the requests to models.
 
         The result has no usage yet: only the driver knows the cost of the answers.
         """
@@ -91,7 +92,7 @@ class JudgedScorer(FindingScorer):
             return self._without_score(reason, sample)
         total = len(judged.findings) + len(judged.unmeasured)
         measured = len(judged.findings)
-        # `not measured`: with min_measured=0.0, no verdict at all would score 0 of 0.
+        # `not measured`: with min_measured=0.0, a sample without any verdict would score 0 of 0.
         if judged.unmeasured and (not measured or measured / total < self.min_measured):
             reasons = "; ".join(sorted({why for _, why in judged.unmeasured}))
             return replace(
@@ -120,7 +121,7 @@ class JudgedScorer(FindingScorer):
 
     @cached_property
     def _asked_judge(self) -> Judge:
-        """The judge, by default the built-in one; a given judge asks again for required quotes."""
+        """The judge, by default the built-in one; asks twice for quotes that are required."""
         if self.judge is None:
             built_in: Callable[[], Judge] | None = plugged("judge")
             if built_in is None:
@@ -150,7 +151,7 @@ class JudgedScorer(FindingScorer):
         return self._findings_of(targets, verdicts, contexts, relation)
 
     def index_of_rank(self, sample: Sample) -> dict[int, int]:
-        """Return the index that a judge knows a context by, for each rank that it may cite."""
+        """Return the judge's index of the context at each rank that it may cite."""
         try:
             contexts = self._contexts(sample)
         except Unmeasured:
@@ -158,7 +159,7 @@ class JudgedScorer(FindingScorer):
         return {rank: index for index, rank in enumerate(contexts.ranks)}
 
     def _contexts(self, sample: Sample) -> Contexts:
-        """Return the retrieved contexts that are judged."""
+        """Return the contexts for the judge."""
         return Contexts(retrieved_texts(sample))
 
     def _findings_of(
@@ -168,8 +169,9 @@ class JudgedScorer(FindingScorer):
         contexts: Contexts,
         aim: Aim,
     ) -> Found:
-        """Return the findings of targets with a valid verdict, and why the rest have none."""
-        # Verdicts belong to targets by order alone: after a missing one, all would be shifted.
+        """Return findings of targets with a valid verdict, and why the rest have none."""
+        # Verdicts belong to targets by order alone: if one is missing, all later ones would be
+        # shifted.
         if len(verdicts) != len(targets):
             raise JudgeError(
                 f"the judge {self._asked_judge.name} returned {len(verdicts)} verdicts, expected "
@@ -183,7 +185,8 @@ class JudgedScorer(FindingScorer):
                 unmeasured.append((target.label, problem or "the judge gave no verdict"))
                 continue
             finding = self._finding(target, verdict, contexts, aim)
-            # The judge said yes: without proof this is not known, and a miss would be a wrong 0.
+            # The judge said yes without proof: the target is unmeasured, since a miss would be a
+            # wrong 0.
             if self.require_evidence and self._credit(verdict) and not finding.steps:
                 unmeasured.append((target.label, _UNVERIFIED))
             else:
@@ -204,7 +207,7 @@ class JudgedScorer(FindingScorer):
             for vote in verdict.votes or (verdict,)
         ]
         cited_evidence = [piece for vote in cited for _, pieces in vote for piece in pieces]
-        # A context with a verified quote from one judge or window is proven for all of them.
+        # A context with a quote that one judge or window verified is proven for all of them.
         verified = {piece.rank for piece in cited_evidence if piece.verified}
         votes = [
             [
@@ -283,10 +286,10 @@ class JudgedScorer(FindingScorer):
     ) -> _VerdictCredit:
         """Return one verdict's credit and the ranks where it supports its target.
 
-        If a verdict cites several contexts, but not `together`, one of them is enough if its quote
-        is verified and it has as much of the target as all of them. Otherwise all are needed, with
-        or without `together`. `verified` has the ranks of contexts with a verified quote from any
-        judge or window, `enough` the ranks of contexts that have as much as all together.
+        Of several contexts that a verdict does not need `together`, one is enough if its quote is
+        verified and it has as much of the target as all of them. Otherwise all are needed.
+        `verified` has the ranks of contexts with a verified quote from any judge or window,
+        `enough` the ranks of contexts that have as much as all together.
         """
         credit = self._credit(part)
         if not cited or not credit:
@@ -296,7 +299,7 @@ class JudgedScorer(FindingScorer):
         if len(cited_ranks) > 1 and not part.together:
             alone = cited_ranks & verified & enough
             if alone:
-                # The first that is enough: later ones do not add to the credit.
+                # The first context that is enough: later ones do not add to the credit.
                 return _VerdictCredit(credit, min(alone), min(alone), counted)
         last = max(cited_ranks)
         return _VerdictCredit(credit, last, last if cited_ranks <= verified else None, counted)
@@ -317,8 +320,8 @@ class _VerdictCredit(NamedTuple):
 def _steps(votes: Sequence[Sequence[_VerdictCredit]], *, strict: bool) -> tuple[CreditStep, ...]:
     """Return the cumulative credit by rank; for a panel, the median of its judges' credits.
 
-    `votes` has the verdicts of each judge. The median is the lower one: of an even number of
-    judges, more than half give at least this credit. `strict` counts verified credit only.
+    `votes` has the verdicts of each judge. For an even number of judges it is the lower median:
+    more than half give at least this credit. `strict` counts verified credit only.
     """
     earned: list[dict[int, float]] = []
     for vote in votes:
@@ -333,7 +336,7 @@ def _steps(votes: Sequence[Sequence[_VerdictCredit]], *, strict: bool) -> tuple[
             max((credit for own_rank, credit in ranks.items() if own_rank <= rank), default=0.0)
             for ranks in earned
         )
-        # Not the mean: half credit from a panel that disagrees would be a verdict no judge gave.
+        # Not the mean: a panel that disagrees would give half credit, as none of its judges did.
         credit = by_judge[(len(by_judge) - 1) // 2]
         if credit > (steps[-1].credit if steps else 0.0):
             steps.append(CreditStep(rank, credit))
@@ -354,7 +357,7 @@ def _kept_parts(
         return ()
     return tuple(
         VerdictPart(part.label or "", tuple(map(evidence.index, items)), part.together, number)
-        # From 1 for a panel: by it a loaded report tells a panel from a single judge.
+        # A panel's votes count from 1: a loaded report tells a panel from a single judge by this.
         for number, vote in enumerate(cited, start=bool(verdict.votes))
         for part, items in vote
     )
@@ -385,13 +388,13 @@ class Contexts:
 
     @cached_property
     def _quotes(self) -> Quotes:
-        """The contexts made ready to look up quotes, when the first is cited."""
+        """The contexts prepared for looking up quotes, made when the first quote is cited."""
         return Quotes(dict(enumerate(self.unique)))
 
     def problem_of(self, verdict: Verdict) -> str:
-        """Return how a judge's verdict breaks the contract; empty if it does not."""
+        """Return how a verdict breaks the judge's contract; empty if it does not."""
         for part in (verdict, *verdict.others, *verdict.votes, *verdict.facts):
-            # A panel goes on without a judge that failed; a verdict of its own needs a label.
+            # A panel continues without a judge that failed; a single verdict needs a label.
             if part.label is None and part in verdict.votes:
                 continue
             if part.label not in LABELS:
@@ -414,8 +417,8 @@ class Contexts:
     def evidence(self, verdict: Verdict, target: Target, aim: Aim) -> list[Evidence]:
         """Return a verdict's evidence: its quotes, and whether each is verified.
 
-        A verified quote is in its context and bears on the target. A model that judged quote and
-        target alone decides whether it bears; otherwise rules decide.
+        A verified quote is in its context and bears on the target. Whether it bears is decided by a
+        model that judged the quote alone, if there is one, else by rules.
         """
         return [self._looked_up(citation, verdict, target, aim) for citation in verdict.citations]
 

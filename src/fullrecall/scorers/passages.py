@@ -1,4 +1,4 @@
-"""Reference passages: the characters that `SpanRecall` looks for, overlaps counted once."""
+"""Reference passages: the characters that `SpanRecall` looks for; overlaps count once."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ class Passage:
 
     @property
     def _is_aligned(self) -> bool:
-        """Whether the text has one character for each offset."""
+        """Whether the text has exactly one character for each offset."""
         return self.text is not None and len(self.text) == self.end - self.start
 
     @property
@@ -58,7 +58,7 @@ class Passage:
 
     @property
     def is_empty(self) -> bool:
-        """Whether it is a place without characters."""
+        """Whether the passage is a range without characters."""
         return self.source is not None and self.length == 0
 
     def comparable(self, retrieved: Passage) -> bool:
@@ -83,7 +83,7 @@ class Passage:
         return Overlap(runs=((start, end),)) if is_shared else Overlap()
 
     def original(self, part: CharacterRange) -> CharacterRange:
-        """Return a range of the characters to cover as offsets in this passage with its spaces."""
+        """Return a range of squeezed characters as offsets in this passage with its white space."""
         if self.source is not None and not self._is_aligned:
             return part
         return self._positions[part[0]], self._positions[part[1] - 1] + 1
@@ -101,7 +101,7 @@ def merged(passages: Sequence[Passage], min_run: int) -> list[Passage]:
     at least `min_run` characters end one and begin another.
     """
     distinct = list(dict.fromkeys(passages))
-    # Only neighbors are compared: all pairs of 1,000 references would be a million alignments.
+    # Compare only neighbors: all pairs of 1,000 references would be a million alignments.
     near = _neighbors(distinct, min_run)
     remaining = dict.fromkeys(range(len(distinct)))
     unions: list[Passage] = []
@@ -112,7 +112,8 @@ def merged(passages: Sequence[Passage], min_run: int) -> list[Passage]:
         grown = True
         while grown:
             grown = False
-            # A union may reach what neither part did: look again from the first.
+            # A union may overlap passages that neither of its parts did: start again from the
+            # first.
             around = around & remaining.keys()
             for other in sorted(around):
                 union = _joined(current, distinct[other], min_run)
@@ -130,7 +131,7 @@ def _neighbors(passages: Sequence[Passage], min_run: int) -> list[set[int]]:
     """Return for each passage the indices of all passages that may be joined with it.
 
     Two texts are joined only if one contains the first `min_run` characters of the second, or all
-    of a shorter second text; two places only if they are of one document.
+    of a shorter second text; two ranges only if they are of one document.
     """
     near: list[set[int]] = [set() for _ in passages]
     of_source: defaultdict[str, set[int]] = defaultdict(set)
@@ -145,7 +146,7 @@ def _neighbors(passages: Sequence[Passage], min_run: int) -> list[set[int]]:
         if passage.source is not None:
             near[index] |= of_source[passage.source]
             continue
-        # Few lengths: `min_run`, and those of texts that are shorter.
+        # There are few lengths: `min_run`, and those of shorter texts.
         for length in lengths:
             for beginning in windows(passage.characters, length) & of_beginning.keys():
                 near[index] |= of_beginning[beginning]
@@ -164,7 +165,7 @@ def _joined(first: Passage, second: Passage, min_run: int) -> Passage | None:
         return first
     if first.characters[-min_run:] not in second.characters:
         return None
-    # The first place from which the rest of `first` begins `second` has the longest overlap.
+    # The first match of this beginning gives the longest overlap.
     beginning = second.characters[:min_run]
     earliest = max(1, len(first.characters) - len(second.characters) + 1)
     start = first.characters.find(beginning, earliest)
@@ -173,7 +174,7 @@ def _joined(first: Passage, second: Passage, min_run: int) -> Passage | None:
         if second.characters.startswith(first.characters[start:]):
             text = f"{first.text}{_after(second.text or '', shared)}"
             union = replace(first, label=text, text=text)
-            # Set here: a text that grows by many passages is not read again for each.
+            # Set here, so that a text that grows by many passages is not squeezed again for each.
             vars(union)["characters"] = first.characters + second.characters[shared:]
             return union
         start = first.characters.find(beginning, start + 1)

@@ -1,4 +1,4 @@
-"""Context precision: do the relevant contexts rank before the irrelevant ones?"""
+"""Context precision: whether the relevant contexts rank before the irrelevant ones."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from fullrecall.scorers.scorer import Found, Unmeasured
 
 @dataclass(frozen=True, kw_only=True)
 class ContextPrecision(JudgedScorer):
-    """Of the contexts retrieved, are the relevant ones ranked first?
+    """Whether the relevant contexts rank before the irrelevant ones: 1.0 if all of them do.
 
-    A context is relevant if the judge finds that it helps towards the reference answer or, without
-    a reference, to answer the question. Targets are the contexts themselves, and `missed` has
-    those that do not help. To compare IDs or texts, read the measure from another scorer's result:
+    A context is relevant if the judge finds that it helps to write the reference answer or, without
+    a reference, to answer the question. Targets are the contexts themselves, and `missed` has those
+    that do not help. To compare IDs or texts, read the measure from another scorer's result:
     `IdRecall().score(…)[fullrecall.measures.MeanPrecision]`.
 
     The score is the mean of precision@rank over the relevant ranks (ragas's context precision);
@@ -37,7 +37,8 @@ class ContextPrecision(JudgedScorer):
         if reference is None and not (sample.user_input or "").strip():
             raise Unmeasured("user_input and reference are missing")
         if not contexts.unique:
-            # One target, or the sample would be undefined: an empty retrieval scores 0.0.
+            # One target: without any, the sample would be undefined, but an empty retrieval scores
+            # 0.0.
             missed = Finding(Target((reference or sample.user_input or "",)))
             return Found([missed], contexts.count)
         verdicts = yield from self._asked_judge.relevance(

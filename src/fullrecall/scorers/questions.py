@@ -15,11 +15,11 @@ from fullrecall.scorers.scorer import Found, require, require_retrieval
 
 @dataclass(frozen=True, kw_only=True)
 class QuestionRecall(JudgedScorer):
-    """Of the sub-questions of the user's question, how many can the retrieved contexts answer?
+    """The share of the question's sub-questions that the retrieved contexts can answer.
 
-    The judge splits `user_input` once, then tells for each sub-question whether the contexts
-    answer it. No reference is needed or compared: the score measures whether the contexts *have*
-    an answer, not whether it is the right one.
+    The judge splits `user_input` once, then decides for each sub-question whether the contexts
+    answer it. No reference is needed or compared: the score measures whether the contexts *have* an
+    answer, not whether it is the right one.
     """
 
     kind: ClassVar[str] = "question_recall"

@@ -65,7 +65,7 @@ _NOTHING = Usage()
 
 
 class ResultSource(ABC):
-    """A source of results, whose views have only their numbers until a finding is read."""
+    """A source of results: views of them have only numbers until a finding is read."""
 
     def __init__(self) -> None:
         self.values: dict[Measure, Sequence[float | None]] = {}
@@ -98,7 +98,7 @@ class Result:
 
     method: Method
     status: Status
-    # Factories leave no default in the class: `__getattr__` makes the fields that a view lacks.
+    # Factories leave no defaults on the class: `__getattr__` makes the fields that a view lacks.
     findings: Sequence[Finding] = field(default_factory=tuple)
     retrieved: int = field(default_factory=int)
     note: str = field(default_factory=str)
@@ -111,7 +111,7 @@ class Result:
     _sample: Any = field(default_factory=lambda: None, kw_only=True, repr=False, compare=False)
     """The scored sample, for measures that read it; `dataclasses.replace` keeps it."""
 
-    if not TYPE_CHECKING:  # checkers would take any name
+    if not TYPE_CHECKING:  # type checkers would accept any attribute
 
         def __getattr__(self, name: str) -> Any:
             """Make a view's fields when one of them is first read."""
@@ -130,7 +130,7 @@ class Result:
     def view(
         cls, source: ResultSource, row: int, method: Method, status: Status, retrieved: int
     ) -> Result:
-        """Return the result of a row of `source`, whose findings are made when first read."""
+        """Return a row of `source` as a result whose findings are made when first read."""
         result = object.__new__(cls)
         fields = {"method": method, "status": status, "retrieved": retrieved}
         object.__setattr__(result, "__dict__", {**fields, "_source": source, "_row": row})
@@ -144,7 +144,7 @@ class Result:
         source = self._source
         if source is not None and type(measure).__hash__ is Measure.__hash__:
             known = source.values.get(measure)
-            if known is not None:  # as mostly: read of another row before
+            if known is not None:  # the usual case: another row's read has computed it
                 return known[self._row]
         if not isinstance(measure, Measure):
             raise ParameterError(
@@ -174,12 +174,12 @@ class Result:
         return replace(columns, samples=samples, findings=lambda _: self.ranked)
 
     def __getstate__(self) -> dict[str, Any]:
-        # Without the table and the sample that it is a view of: one result would pickle them all.
+        # Without the source of the view: pickling one result would pickle its whole table.
         state = {field.name: getattr(self, field.name) for field in fields(self)}
         return {**state, "_source": None, "_row": 0, "_sample": None}
 
     def asked_of(self, sample: Sample) -> Result:
-        """Return this result with the sample that was scored."""
+        """Return this result with its scored sample."""
         object.__setattr__(self, "_sample", sample)
         return self
 
@@ -201,7 +201,7 @@ class Result:
     def paid(self, measure: Measure) -> Findings:
         """Return the findings in the contexts that the budget of a measure pays for.
 
-        Returns all, by rank, for a measure without a budget, and where the costs are not known.
+        Returns all findings, by rank, for a measure without a budget and where costs are unknown.
         """
         if isinstance(measure.k, CutBudget) and self._sample is not None:
             from fullrecall.measures import paid
@@ -261,7 +261,7 @@ _LATE = frozenset(each.name for each in fields(Result)) - {"method", "status", "
 
 
 def _short(text: str) -> str:
-    """Return a text as one line of printable characters that is not too long."""
+    """Return a text as one line of printable characters, shortened if it is long."""
     # Cut first: a target may be a whole document.
     start = text[: 4 * _LONGEST]
     line = " ".join("".join(c if c.isprintable() else " " for c in start).split())

@@ -1,4 +1,4 @@
-"""Base of all scorers: parameters, and the way from a sample to a result."""
+"""Base of all scorers: their parameters, and the steps from a sample to a result."""
 
 from __future__ import annotations
 
@@ -113,13 +113,13 @@ class FindingScorer(ABC):
     @property
     def method(self) -> Method:
         """How this scorer scores: its name and parameters."""
-        return self._method  # cached below: pyright wants a property here, as in `Scorer`
+        return self._method  # cached below; pyright needs a property here, as in `Scorer`
 
     @cached_property
     def _method(self) -> Method:
         own = (each for each in fields(self) if each.name != "name")
         parameters = {each.name: _described(getattr(self, each.name)) for each in own}
-        own_kind = vars(type(self)).get("kind", "")  # a subclass may find otherwise
+        own_kind = vars(type(self)).get("kind", "")  # a subclass may find targets differently
         return Method(self.name or self.kind, parameters, self.headline, own_kind)
 
     def _outcome(self, found: Found, sample: Sample) -> Result:
@@ -144,7 +144,7 @@ class FindingScorer(ABC):
         """Return a result without a score, with the reason."""
         retrieved = len(sample.retrieved_context_ids or ())
         lacks = isinstance(reason, Missing) and sample.has_retrieval
-        # A leak rate needs no references: a sample that only forbids lacks nothing.
+        # A leak rate needs no references: a sample that only forbids contexts lacks no field.
         if (lacks and sample.forbids) or isinstance(reason, Unanswerable):
             return Result(self._method, Status.UNDEFINED, retrieved=retrieved, note=str(reason))
         if lacks and sample.judged is False:
@@ -196,7 +196,7 @@ class DeterministicScorer(FindingScorer):
 def as_sample(
     sample: Sample | Mapping[str, Any] | None, sample_fields: Mapping[str, Any]
 ) -> Sample:
-    """Return the sample given as a `Sample`, as a mapping, or by its fields, but not by both."""
+    """Return the sample, given as a `Sample`, a mapping, or fields; raise if given twice."""
     if sample is None:
         return Sample(**sample_fields)
     if isinstance(sample, Mapping) and not sample_fields:
@@ -264,8 +264,8 @@ def first_ranks(values: Iterable[T]) -> dict[T, int]:
 def first_positions(row: Sequence[str | None], names: Iterable[str]) -> Collection[int]:
     """Return the 1-based position of each distinct name's first occurrence in a row, or 0."""
     position_of: dict[str | None, int] = dict.fromkeys(names, 0)
-    # Most of a row is not looked for, and is passed over without a step of Python. The iterator
-    # of a list or a tuple knows how much is left, and so its position.
+    # Most items of a row are not looked for: C code passes over them. The iterator of a list or a
+    # tuple knows how much is left, which gives the position.
     size, rest = len(row), iter(row)
     wanted: Iterable[str | None] = filter(position_of.__contains__, rest)
     for name in wanted if size < _PIECE else paused(wanted, _PIECE):

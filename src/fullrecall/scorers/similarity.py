@@ -40,7 +40,7 @@ _LONG, _PIECE = 1e8, 2e9
 """Cells from which two texts are compared on their own, and of the work between two pauses."""
 
 _SLOWNESS: Mapping[str, float | None] = {
-    "damerau_levenshtein": 30.0,  # a cell at a time
+    "damerau_levenshtein": 30.0,  # one cell per step
     "hamming": 1e-6,  # as many steps as characters
     **dict.fromkeys(("partial_ratio", "partial_token_sort_ratio"), None),
     **dict.fromkeys(("partial_token_set_ratio", "partial_token_ratio", "WRatio"), None),
@@ -48,17 +48,16 @@ _SLOWNESS: Mapping[str, float | None] = {
 """How many times the usual work a cell takes; None: a third of the shorter text's length, since it
 is compared with every part of the longer one."""
 
-# A cut-off lets RapidFuzz stop early, but one equal to the threshold moves decisions at the
-# border by rounding: cut a little lower, and compare the exact value.
+# A cut-off lets RapidFuzz stop early, but a cut-off equal to the threshold lets rounding change
+# decisions at the border: cut slightly lower, and compare the exact value.
 _SLACK = 1e-6
 
 
 class BoundedSimilarity:
     """A similarity that is exact from `threshold` up and may be 0 below it.
 
-    RapidFuzz's scorers are taken by name or as functions; values of `rapidfuzz.fuzz` are divided
-    by 100.
-    Raises `ParameterError` for a name that RapidFuzz does not have and for a distance; a call
+    Takes a RapidFuzz scorer by name or as a function; values of `rapidfuzz.fuzz` are divided by
+    100. Raises `ParameterError` for a name that RapidFuzz does not have and for a distance; a call
     raises it for a callable's value outside [0, 1].
     """
 
@@ -110,8 +109,8 @@ class BoundedSimilarity:
         """
         longest, width = max(map(len, references), default=0), sum(map(len, texts))
         pair = self._cost(longest, max(map(len, texts), default=0))
-        # Jaro and `fuzz` divide: in one call they may round otherwise in the last bit. One by one,
-        # RapidFuzz takes off the beginning and the end that two long texts share.
+        # Jaro and `fuzz` divide: in one call their last bit may be rounded differently. One by one,
+        # RapidFuzz strips the common beginning and end of two long texts.
         if self._in_one_call and pair <= _LONG and self._cost(longest, width) <= _PIECE:
             size = max(1, int(_PIECE // max(1, self._cost(longest, width))))
             pieces = (references[n : n + size] for n in range(0, len(references), size))
@@ -130,7 +129,7 @@ class BoundedSimilarity:
         return rows
 
     def _cost(self, one: int, other: int) -> float:
-        """Return the work of comparing two texts of these lengths, in cells of 64 a step."""
+        """Return the work of comparing two texts of these lengths, in steps of 64 cells."""
         return one * other * (self._slowness or min(one, other) / 3)
 
     def _check(self, reference: str, text: str) -> None:
@@ -138,7 +137,7 @@ class BoundedSimilarity:
         lengths = len(reference), len(text)
         if self._best is None or self._cost(*lengths) <= _MOST:
             return
-        # Where the lengths alone are too different, RapidFuzz says so at once.
+        # RapidFuzz returns at once where the lengths alone are too different.
         if self._in_one_call and 2 * min(lengths) < self._cutoff * sum(lengths):
             return
         if self._cost(*_differing(reference, text)) > _MOST:
@@ -208,5 +207,5 @@ def _differing(reference: str, text: str) -> tuple[int, int]:
 
 
 def _common(agree: Callable[[int], bool], most: int) -> int:
-    """Return the largest number up to `most` for which two texts agree, as they do below it."""
+    """Return the largest number up to `most` where `agree` is true, as it is for all below."""
     return bisect_left(range(1, most + 1), 1, key=lambda n: not agree(n))

@@ -25,13 +25,13 @@ from fullrecall.scorers.scorer import (
 
 @dataclass(frozen=True, kw_only=True)
 class SpanRecall(DeterministicScorer):
-    """Of each reference context's characters, what share did the retrieved contexts cover?
+    """The share of each reference context's characters that the retrieved contexts cover.
 
-    A target is a reference context; its credit is the share of its characters, white space
-    aside, that the *union* of the contexts so far covers. So it makes no difference how the
-    text was chunked: a passage split over two retrieved chunks counts in full, overlapping
-    chunks count once, and references that overlap are one target, their union. Where an any-of
-    group is given, the alternative covered best counts.
+    A target is a reference context; its credit is the share of its characters, white space aside,
+    that the *union* of the contexts so far covers. So chunking makes no difference: a passage split
+    over two retrieved chunks counts in full, overlapping chunks count once, and references that
+    overlap are one target, their union. Where an any-of group is given, the alternative covered
+    best counts.
 
     Where both sides have offsets (`Context.source`, `start`, `end`), characters are compared by
     place. Otherwise texts are aligned: a character is covered if it lies in a common run of at
@@ -56,7 +56,7 @@ class SpanRecall(DeterministicScorer):
         require_retrieval(sample)
         references = require(sample.reference_contexts, "reference_contexts")
         passages = (map(Passage.of, group) for group in references)
-        # A range without characters is nothing to cover, and a group given twice is one.
+        # A range without characters has nothing to cover, and a repeated group counts once.
         with_characters = (tuple(p for p in group if not p.is_empty) for group in passages)
         groups = [group for group in dict.fromkeys(with_characters) if group]
         retrieved = [Passage.of(context) for context in retrieved_contexts(sample)]
@@ -79,7 +79,7 @@ class SpanRecall(DeterministicScorer):
         ranks = sorted({step.rank for finding in alternatives for step in finding.steps})
         steps: list[CreditStep] = []
         for rank in ranks:
-            # Alternatives do not add up: half of each is not the whole of one.
+            # Alternatives do not add up: half of each of two is not one whole.
             credit = max(finding.credit_at(rank) for finding in alternatives)
             if not steps or credit > steps[-1].credit:
                 steps.append(CreditStep(rank, credit))
@@ -103,7 +103,7 @@ class SpanRecall(DeterministicScorer):
                 continue
             rank = context.rank
             overlaps[rank] = overlap
-            # Of the union, not a sum: characters in two overlapping chunks count once.
+            # Over the union, not a sum: characters in two overlapping chunks count once.
             credit = total(covered(passage.length, overlaps.values())) / passage.length
             if credit > (steps[-1].credit if steps else 0.0):
                 steps.append(CreditStep(rank, credit))
@@ -120,7 +120,7 @@ class SpanRecall(DeterministicScorer):
 
 
 class _Listed(NamedTuple):
-    """A retrieved context at its rank, with its stretches, computed once for all references."""
+    """A retrieved context at its rank, with its substrings, computed once for all references."""
 
     rank: int
     passage: Passage

@@ -28,7 +28,7 @@ ThresholdOperator = Literal["ge", "gt"]
 
 @dataclass(frozen=True, kw_only=True)
 class TextRecall(DeterministicScorer):
-    """Of the reference contexts, how many did the retriever return, compared by their texts?
+    """The share of the reference contexts that the retriever returned, compared by text.
 
     A target is a reference context, or an any-of group of them; it is found at the first rank
     whose whole text is similar enough to its own: `similarity(reference, retrieved)` at or above
@@ -70,7 +70,7 @@ class TextRecall(DeterministicScorer):
         texts = retrieved_texts(sample)
         references = require(sample.reference_contexts, "reference_contexts")
         groups = list(dict.fromkeys(tuple(map(_text, each)) for each in paused(references)))
-        # Each text once: a repeated chunk is compared once, and found at its first rank.
+        # Each text once: a repeated chunk is compared once and found at its first rank.
         rank_of = {text: rank for text, rank in first_ranks(texts).items() if text}
         distinct = list(dict.fromkeys(chain.from_iterable(groups)))
         rows = self._bounded.rows(distinct, list(rank_of))

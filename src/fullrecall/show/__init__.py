@@ -1,1 +1,1 @@
-"""Sheets on terminals, in Markdown, HTML, notebooks and plots."""
+"""Show sheets on terminals, in Markdown, HTML, notebooks and plots."""

@@ -1,6 +1,6 @@
 """Sheets as HTML, in a notebook's colors or on pages.
 
-Every text in them is escaped and keeps its own direction.
+Every text is escaped and keeps its own writing direction.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ _AXIS = 232
 
 
 def visible(text: object) -> Markup:
-    """Return `text` escaped and isolated, so that it keeps its own direction.
+    """Return `text` escaped and isolated, so that it keeps its own writing direction.
 
     Invisible characters, and those that reorder their neighbors, are shown by their number.
     """
@@ -47,17 +47,17 @@ def table(
     marks: Sequence[object] = (),
     curves: Sequence[Any] = (),
 ) -> Markup:
-    """Return the table of a sheet for a page, which has the style.
+    """Return the table of a sheet for a page, which has the style sheet.
 
-    If a sheet has one section for each choice of the reader, section `first` is shown. `marks`
-    name the columns that a script underlines, such as the k of each. A key before the label of
-    each line shows the look of its curve in `curves`.
+    If a sheet has one section for each choice of the reader, section `first` is shown. `marks` name
+    the columns that a script underlines, such as their k. Before the label of each line, a key
+    shows how its curve in `curves` is drawn.
     """
     markup: Markup = _macros().table(sheet, classes, first, marks, curves)
     return markup
 
 
-# Kept: the template takes 30 ms to compile.
+# Cached: the template takes 30 ms to compile.
 @cache
 def _macros() -> Any:
     """Return the template macros for the parts of a sheet; they escape all values."""
@@ -65,7 +65,7 @@ def _macros() -> Any:
 
     environment = Environment(autoescape=True, trim_blocks=True)
     environment.filters |= {"visible": visible, "cell": _cell, "on_axis": _on_axis}
-    from importlib.resources import files  # with archives and temporary files
+    from importlib.resources import files  # it imports archives and temporary files
 
     source = (files("fullrecall.show") / "files" / "sheet.html").read_text("utf-8")
     return environment.from_string(source).module

@@ -20,7 +20,7 @@ def text_of(title: str, *sheets: Sheet) -> str:
 
 
 def folded(sheet: Sheet, summary: str) -> str:
-    """Return a sheet's title, and its table behind a line that opens it; "" for an empty one."""
+    """Return a sheet's table folded below a line that opens it, with its title; "" if empty."""
     if not sheet:
         return ""
     table = "\n".join(_table(sheet))
@@ -29,9 +29,9 @@ def folded(sheet: Sheet, summary: str) -> str:
 
 
 def escaped(text: str) -> str:
-    """Return `text` as one line that Markdown shows as it is, links and HTML included."""
+    """Return `text` as one line that Markdown shows literally, links and HTML included."""
     line = _SPECIAL.sub(r"\\\1", " ".join(printable(text).split())).replace("www.", r"www\.")
-    # A backslash stops neither mentions nor references: GitHub looks for them after it has read the
+    # A backslash does not stop mentions and references: GitHub finds them after it has read the
     # Markdown. The comment separates the sign from its name.
     return _MENTION.sub(lambda match: f"{match[0][1]}<!-- -->", line)
 
@@ -56,7 +56,7 @@ def _table(sheet: Sheet) -> Iterator[str]:
 
 
 def _rows(line: Line) -> Iterator[str]:
-    """Yield a row, and below it one of the small parts of its cells."""
+    """Yield a row, and a second row with the small parts of its cells."""
     yield _row([line.label, *line.cells])
     small = [cell_of(cell).small for cell in line.cells]
     if any(small):

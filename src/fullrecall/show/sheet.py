@@ -1,4 +1,4 @@
-"""A table as data: its content is built once, and the terminal, Markdown, and HTML write it."""
+"""A table as data: content is built once, and written to terminals, Markdown, and HTML."""
 
 from __future__ import annotations
 
@@ -20,9 +20,10 @@ class Bar(NamedTuple):
 
 
 class Cell(NamedTuple):
-    """One value as it is shown.
+    """One value as text.
 
-    `small` is shown quietly below it, such as its interval. On a page `letter` is before it.
+    `small`, such as its interval, is shown below it in small type. On a page `letter` comes before
+    it.
     """
 
     text: str
@@ -36,7 +37,7 @@ CellLike: TypeAlias = str | Cell
 
 
 class Line(NamedTuple):
-    """A row: its label, one cell for each column, and a label of the cells' small parts."""
+    """A row: its label, one cell for each column, and a label for the cells' small parts."""
 
     label: CellLike
     cells: Sequence[CellLike]
@@ -54,9 +55,9 @@ class Section(NamedTuple):
 class Sheet:
     """A table: a head for each column beside the labels, rows in sections, and notes.
 
-    `sides` aligns each column, the labels first: "l" left, "r" right, "t" left and of running
-    text. All but the labels are right by default. `title` names the table's subject; `lead` are
-    the sentences before it, with its result.
+    `sides` aligns each column, the labels first: "l" left, "r" right, "t" running text, left. By
+    default labels are left, and all other columns right. `title` names the table's subject; `lead`
+    are the sentences before it, with its result.
     """
 
     heads: Sequence[CellLike]
@@ -82,5 +83,5 @@ class Sheet:
 
 
 def cell_of(value: CellLike) -> Cell:
-    """Return a cell; a text is one without emphasis."""
+    """Return a value as a cell; a text becomes a cell without emphasis."""
     return value if isinstance(value, Cell) else Cell(value)

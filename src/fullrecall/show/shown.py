@@ -10,7 +10,7 @@ from fullrecall.show.sheet import Sheet
 
 
 class Shown:
-    """A value with sheets: they are printed, and shown in a notebook."""
+    """A value that prints as sheets, and is shown as them in a notebook."""
 
     @property
     @abstractmethod

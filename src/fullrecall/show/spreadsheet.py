@@ -1,4 +1,4 @@
-"""Tables as CSV for spreadsheets: no cell runs as a formula, and all cells read back unchanged."""
+"""Tables as CSV for spreadsheets: no cell runs as a formula, and all cells can be read back."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ BOM = "\ufeff"
 DELIMITERS = (",", ";", "\t")
 """The delimiters of cells; spreadsheets of half Europe expect semicolons."""
 
-# A spreadsheet that expects another delimiter than the file's splits a text at it, and runs the
-# rest as a formula: so each such part is checked as a cell of its own. Only a whole text can be a
-# number: `-1;x` is not, for any delimiter.
+# A spreadsheet that expects another delimiter splits a text at it and runs the rest as a formula,
+# so each such part is checked like a cell. Only a whole text can be a number: `-1;x` is not, for
+# any delimiter.
 _PARTS = re.compile(r"([;,\t\r\n])")
 
 # East Asian spreadsheets take the fullwidth forms too.

@@ -1,4 +1,4 @@
-"""Sheets on a terminal, by rich: they fit into 80 columns, with colors only where they show."""
+"""Sheets on a terminal, by rich: they fit into 80 columns, and use color only where it is shown."""
 
 from __future__ import annotations
 
@@ -121,7 +121,7 @@ def indented(part: RenderableType) -> Padding:
 
 
 class Grid:
-    """A table that moves columns into another below it if they do not fit: no number is cut."""
+    """A table that moves columns that do not fit into another table below: no number is cut."""
 
     def __init__(self, sheet: Sheet) -> None:
         self._sheet = sheet
@@ -141,7 +141,8 @@ class Grid:
                     table, last = wider, last + 1
             if first:
                 yield ""
-            # Not as wide as the console: rich cuts the cells of a table that does not fit.
+            # Not limited to the console's width: rich would cut the cells of a table that does not
+            # fit.
             width = Measurement.get(console, unbounded, table).maximum
             yield from console.render(table, options.update(width=width))
 
@@ -155,7 +156,7 @@ def _table(sheet: Sheet, columns: slice) -> Table:
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False, header_style="bold")
     table.add_column("", no_wrap=True)
     for head in sheet.heads[columns]:
-        # Break the name at its first underscore: a column is as wide as its numbers.
+        # Break the name at its first underscore, so that a column is as narrow as its numbers.
         text = Text(printable(cell_of(head).text.replace("_", "\n", 1)), justify="right")
         table.add_column(text, justify="right", vertical="bottom", no_wrap=True)
     for nth, section in enumerate(sheet.sections):
@@ -166,7 +167,7 @@ def _table(sheet: Sheet, columns: slice) -> Table:
         inset = "  " if section.title else ""
         for line in section.lines:
             cells = list(map(cell_of, line.cells))
-            # A row that only the other part of the table fills is left to it.
+            # Skip a row whose only cells are in the other part of the table.
             if _fills(cells[columns]) or not _fills(cells):
                 label = printable(cell_of(line.label).text)
                 texts = [

@@ -31,7 +31,7 @@ def signed(value: float | None) -> str:
 
 
 def outward(interval: Sequence[float], digits: int = 3) -> tuple[float, float]:
-    """Return the ends of an interval, rounded so that it never looks narrower than it is."""
+    """Return an interval's ends, rounded outwards so that it never looks narrower than it is."""
     scale = 10.0**digits
     low, high = interval[0] * scale, interval[1] * scale
     return floor(low + _EXACT) / scale, ceil(high - _EXACT) / scale
@@ -64,7 +64,7 @@ def chance(p: float | None) -> str:
 
 
 def printable(text: str) -> str:
-    """Return a text without terminal control characters; its lines stay lines."""
+    """Return a text without terminal control characters; line breaks stay."""
     if text.isprintable():
         return text
     return "".join(c if c.isprintable() or c == "\n" else " " for c in text)
@@ -73,9 +73,9 @@ def printable(text: str) -> str:
 def one_line(text: str, limit: int) -> str:
     """Return `text` as one line of at most `limit` characters, all of them printable.
 
-    Texts come from anywhere, and a control sequence in one must not reach the terminal.
+    Texts may come from anywhere, so no control sequence in them may reach the terminal.
     """
-    # Only the beginning of a text of megabytes is read: four times the limit, as spaces are joined.
+    # Read only the beginning of a long text: four times the limit, since spaces are joined.
     line = " ".join(printable(text[: limit * 4]).split())
     return line if len(line) <= limit else f"{line[: limit - 1].rstrip()}…"
 
@@ -87,7 +87,7 @@ def first_of(texts: Sequence[str], most: int, limit: int, separator: str = "; ")
 
 
 def spelled(text: str) -> list[tuple[str, str]]:
-    """Return a text cut before each invisible character: the piece, and the number after it."""
+    """Return a text as pieces before each invisible character, with that character's number."""
     pieces, last = [], 0
     for match in _INVISIBLE.finditer(text):
         pieces.append((text[last : match.start()], f"U+{ord(match[0]):04X}"))

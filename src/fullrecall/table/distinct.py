@@ -17,7 +17,7 @@ _FEWER = 16
 
 
 class DistinctRows(NamedTuple):
-    """One row for all rows with the same findings, and how many rows it is for."""
+    """Distinct rows: each represents all rows with the same findings, with their number."""
 
     columns: FoundColumns
     counts: Integers
@@ -32,7 +32,7 @@ class DistinctRows(NamedTuple):
         _, first, which, counts = np.unique(
             numbers @ factors, return_index=True, return_inverse=True, return_counts=True
         )
-        # Rows of one product may differ, if rarely.
+        # Different rows may have the same product, if rarely.
         is_few = len(first) * _FEWER <= len(numbers)
         if not is_few or not np.array_equal(numbers[first][which], numbers):
             return None
@@ -40,7 +40,7 @@ class DistinctRows(NamedTuple):
 
 
 def _numbers(columns: FoundColumns) -> Integers | None:
-    """Return all numbers of each row, -1 where a list is shorter; None for too many."""
+    """Return all numbers of each row, padded with -1; None for too many."""
     own = [columns.status, columns.retrieved, columns.targets]
     lists = _lists(columns)
     widths = [int(each.counts.max(initial=0)) for each in lists]
@@ -53,13 +53,13 @@ def _numbers(columns: FoundColumns) -> Integers | None:
     for each, width in zip(lists, widths, strict=True):
         numbers[each.rows, start + each.nth - 1] = each.values
         start += width
-    if len(lists) == 1:  # targets that differ in their positions only: in any order
+    if len(lists) == 1:  # only the positions of the targets differ: their order does not matter
         numbers[:, len(own) :].sort(axis=1)
     return numbers
 
 
 def _lists(columns: FoundColumns) -> list[Lists]:
-    """Return the whole numbers of each row beside its counts; floats by their bits."""
+    """Return each row's whole numbers after their counts; floats by their bits."""
     targets = columns.first.offsets
     lists = [columns.first]
     given = [weights for weights in (columns.grade, columns.size) if weights is not None]
@@ -76,5 +76,5 @@ def _lists(columns: FoundColumns) -> list[Lists]:
 
 
 def _flat(lists: Lists, targets: Integers) -> list[Lists]:
-    """Return the lengths of lists of targets, and their values, as lists of rows."""
+    """Return lists of targets as lists of rows: the lengths, and the values."""
     return [Lists(lists.counts, targets), Lists(lists.values, lists.offsets[targets])]

@@ -11,7 +11,7 @@ from fullrecall.samples.sample import Sample
 
 
 class Funnel(NamedTuple):
-    """The references of samples whose records have the same lists, and how many each list has.
+    """How many references each list has, over samples whose records have the same lists.
 
     `found` counts references by ID in each list, in the order "retrieved", "kept", "read"; its
     shares are recall over all references together, not a mean over samples or a scorer's score.
@@ -23,7 +23,7 @@ class Funnel(NamedTuple):
 
     @property
     def line(self) -> str:
-        """The share in each list, in one line."""
+        """The share of the references in each list, as one line."""
         shares = (f"{name} {n / self.references:.2f}" for name, n in self.found.items())
         return " → ".join(shares)
 
@@ -35,7 +35,7 @@ class Funnel(NamedTuple):
 def funnel_counts(sample: Sample) -> Counter[Any]:
     """Return a sample's counts for the funnel, empty unless its record has two of the lists.
 
-    A key is the names of the sample's lists, and "samples", "references", or one of the lists.
+    A key has the names of the sample's lists, and one of "samples", "references", or a list.
     """
     record = sample.retrieval
     if record is None or record.error is not None:
@@ -52,7 +52,7 @@ def funnel_counts(sample: Sample) -> Counter[Any]:
 
 
 def funnel_of(counts: Mapping[Any, int]) -> Funnel | None:
-    """Return the funnel of the most samples; None if no list dropped a reference."""
+    """Return the funnel with the most samples; None if no list dropped a reference."""
     by_lists = {key: n for key, n in counts.items() if isinstance(key, tuple)}
     sizes = {names: n for (names, counted), n in by_lists.items() if counted == "samples"}
     if not sizes:

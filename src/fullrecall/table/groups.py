@@ -29,7 +29,7 @@ def groups_of(ids: Sequence[str | None], groups: Sequence[str | None]) -> list[G
     if not may_repeat(ids):
         return list(groups)
     frequencies = Counter(ids)
-    keys: list[list[_Key]] = []  # of each sample: its ID, if it is repeated, and its group
+    keys: list[list[_Key]] = []  # for each sample: its ID, if it is repeated, and its group
     above: dict[_Key, _Key] = {}
     for name, group in zip(ids, groups, strict=True):
         by_id = [(False, name)] if name is not None and frequencies[name] > 1 else []
@@ -49,8 +49,8 @@ def _root(key: _Key, above: dict[_Key, _Key]) -> _Key:
 
 
 def may_repeat(ids: Iterable[str | None]) -> bool:
-    """Return whether an ID occurs twice; rarely also true if only a hash does."""
-    # 8 bytes for each, where a set takes some 100: reports have millions.
+    """Return whether an ID occurs twice; rarely also true where two hashes are equal."""
+    # 8 bytes for each ID, where a set takes about 100: reports have millions.
     hashes = np.fromiter((hash(name) for name in ids if name is not None), np.int64)
     hashes.sort()
     return bool((hashes[1:] == hashes[:-1]).any())
@@ -64,10 +64,10 @@ def codes_of(groups: Sequence[Group | None]) -> NDArray[np.int64] | None:
 
 
 class IdRange(NamedTuple):
-    """The least and the greatest of IDs that are all distinct, shorter ones before longer ones.
+    """The least and the greatest of some distinct IDs; shorter IDs come before longer ones.
 
-    In this order the IDs of numbered samples ascend. "" where there is no ID; `ids` is their
-    number.
+    In this order the IDs of numbered samples ascend. Both are "" without an ID; `ids` is the number
+    of IDs.
     """
 
     least: str = ""
@@ -76,7 +76,7 @@ class IdRange(NamedTuple):
 
 
 def are_apart(ranges: Sequence[IdRange | None]) -> bool:
-    """Return whether ranges show that no ID occurs in two parts; None is an unknown range."""
+    """Return whether ranges show that no two parts share an ID; None is an unknown range."""
     if None in ranges:
         return False
     ends = sorted([(len(each.least), *each) for each in ranges if each is not None and each.ids])

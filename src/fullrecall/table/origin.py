@@ -1,4 +1,4 @@
-"""The origin of a report's scores: the corpus compared with the labels, and the list scored."""
+"""Where a report's scores come from: the corpus that labels were compared with, the list scored."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from fullrecall.samples.retrieval import View
 
 
 class Origin(NamedTuple):
-    """The fingerprint of the corpus, None where none was named, and which list was scored."""
+    """The fingerprint of the corpus, None without one, and which list was scored."""
 
     corpus: str | None = None
     view: View = "contexts"

@@ -39,7 +39,7 @@ TIED = "fullrecall.tied_ranks"
 
 @dataclass(frozen=True)
 class ColumnResults:
-    """Results that follow from their columns, the reference IDs, and the notes of some rows.
+    """Results that can be computed from columns, the reference IDs, and the notes of some rows.
 
     Other rows without a target have a note that says so.
     """
@@ -95,11 +95,11 @@ class Part(SampleColumns, ABC):
         return replace(
             self.columns(score),
             samples=self,
-            findings=partial(self._ranked, score),  # which pickles
+            findings=partial(self._ranked, score),  # a `partial` pickles
         )
 
     def _ranked(self, score: int, row: int) -> Any:
-        """Return the findings of a row's result with its retrieved contexts."""
+        """Return a row's findings by rank."""
         return self.result(row, score).ranked
 
     @abstractmethod
@@ -185,14 +185,14 @@ class Part(SampleColumns, ABC):
         return int(due.sum()), int((due & own.empty).sum())
 
     def gaps(self, score: int, measure: Measure) -> NDArray[np.bool_]:
-        """Return which rows should have a value of a measure; see `Table.gaps`."""
+        """Return which rows lack a value of a measure; see `Table.gaps`."""
         unscored: NDArray[np.bool_] = self.columns(score).status == UNSCORED
         if not measure.of_sample:
             return unscored
         return unscored & (False if self.forbidden is None else self.forbidden.forbids)
 
     def retrievals(self) -> Counter[str]:
-        """Count the samples whose retrieval was "united" from calls, or had a "failed" call.
+        """Count the samples with a retrieval of several calls ("united") or a "failed" call.
 
         Includes the records' counts for the funnel; see `fullrecall.table.funnel`.
         """
@@ -206,7 +206,7 @@ class Part(SampleColumns, ABC):
         return counts
 
     def tied(self, k: int) -> int:
-        """Return the number of samples with documents of one score on both sides of rank `k`."""
+        """Return how many samples have equal scores on both sides of rank `k`."""
         if not self.may_have("metadata"):
             return 0
         return sum(straddles(metadata, k) for metadata in self.cells("metadata"))
@@ -227,7 +227,7 @@ class Part(SampleColumns, ABC):
 
 
 class MemoryPart(Part):
-    """Rows in memory: columns, with samples and results that are kept or made again."""
+    """Rows in memory: columns, with samples and results that are kept or made when read."""
 
     def __init__(
         self, samples: Sequence[Sample], scores: Sequence[FoundColumns], kept: Sequence[Results]
@@ -296,7 +296,7 @@ class MemoryPart(Part):
         return not isinstance(self.kept[score], ColumnResults)
 
     def unusual(self, score: int) -> Iterable[int]:
-        """Return the rows with a note, or whose results do not follow from the columns."""
+        """Return the rows with a note, and those whose results do not follow from the columns."""
         kept = self.kept[score]
         if not isinstance(kept, ColumnResults):
             return range(len(self))
@@ -306,7 +306,7 @@ class MemoryPart(Part):
         """Return a number for the targets of each row; see `Table.target_digests`."""
         columns, kept = self.columns(score), self.kept[score]
         names = _target_names(self.kept_samples)
-        # References with a grade of 0, and rows without a result, have a name and no target.
+        # References of grade 0, and rows without a result, have a name but no target.
         is_plain = isinstance(kept, ColumnResults) and not kept.notes and columns.grade is None
         if not is_plain or len(names) != len(columns.first.values):
             return super().target_digests(score)
@@ -314,7 +314,7 @@ class MemoryPart(Part):
 
 
 def straddles(metadata: Any, k: int) -> bool:
-    """Return whether a tie in a sample's metadata, a mapping or its JSON, straddles rank `k`."""
+    """Return whether equal scores in a sample's metadata, a mapping or JSON, straddle rank `k`."""
     if isinstance(metadata, str):
         metadata = json.loads(metadata) if TIED in metadata else {}
     ties = metadata.get(TIED, ()) if isinstance(metadata, Mapping) else ()
@@ -333,7 +333,7 @@ class Selection(Part):
     """Rows of several parts, in any order."""
 
     def __init__(self, parts: Sequence[Part], rows: Integers) -> None:
-        """Take rows by their number, the rows of `parts` counted one after another."""
+        """Take rows by number, counted through all `parts`."""
         starts = offsets_of(map(len, parts))
         self._parts = parts
         self._owners = np.searchsorted(starts, rows, side="right") - 1
@@ -387,18 +387,19 @@ class Selection(Part):
 
 def _target_hash(target: Target) -> int:
     """Return a number for a target, valid within one process only."""
-    # The same as for columns of IDs, which make no targets: both forms of a report must agree.
+    # The same number as for columns of IDs, which make no targets: both forms of a report must
+    # agree.
     is_name = target[1:] == (1.0, 1.0) and len(target.any_of) == 1
     return hash(target.any_of[0] if is_name else target)
 
 
 def name_hashes(names: Sequence[str]) -> NDArray[np.uint64]:
-    """Return the numbers of targets of one name each, of grade and size 1."""
+    """Return the numbers of targets that have one name, grade 1, and size 1."""
     return _mixed(list(map(hash, names)))
 
 
 def _mixed(hashes: Sequence[int]) -> NDArray[np.uint64]:
-    """Return hashes mixed for sums: without this, two pairs could have the same sum."""
+    """Mix hashes before they are summed: without this, two pairs could have the same sum."""
     mixed = np.array(hashes, np.int64).astype(np.uint64)
     mixed = (mixed ^ (mixed >> np.uint64(31))) * np.uint64(0x9E3779B97F4A7C15)
     return mixed ^ (mixed >> np.uint64(29))

@@ -28,7 +28,7 @@ class Row:
         object.__setattr__(row, "__dict__", fields)
         return row
 
-    if not TYPE_CHECKING:  # checkers would take any name
+    if not TYPE_CHECKING:  # type checkers would accept any attribute
 
         def __getattr__(self, name: str) -> Any:
             """Make the sample when it is first read."""
@@ -38,7 +38,7 @@ class Row:
             return sample
 
     def __getstate__(self) -> dict[str, Any]:
-        # Without the part: one row would pickle them all.
+        # Without the part: pickling one row would pickle all of them.
         return {"position": self.position, "sample": self.sample, "results": self.results}
 
     @property

@@ -34,9 +34,9 @@ _MOST_VIEWS = 10_000
 
 
 class Counted(NamedTuple):
-    """Values of a measure, the gaps among them, the statuses, and how many rows each is for.
+    """Values of a measure with their gaps and statuses, and how many rows each represents.
 
-    `counts` is None if each is for one row.
+    `counts` is None if each represents one row.
     """
 
     values: Floats
@@ -118,8 +118,8 @@ class Table(Sequence[Row]):
     ) -> Iterator[tuple[Part, FoundColumns, list[Counted]]]:
         """Yield each part with its findings, and the values of each measure.
 
-        Rows with the same findings are counted once where the part knows them, unless rows share
-        groups: then the values are those of all rows.
+        Rows with the same findings are counted once where the part knows them. Where rows share
+        groups, there is a value for each row.
         """
         is_grouped = self.group_codes is not None
         for part_index, part in enumerate(self.parts):
@@ -140,7 +140,7 @@ class Table(Sequence[Row]):
         return _joined((part.columns(score).status for part in self.parts), np.int8)
 
     def gaps(self, score: int, measure: Measure) -> NDArray[np.bool_]:
-        """Return which rows should have a value of a measure, and could not be scored.
+        """Return which rows lack a value of a measure because they could not be scored.
 
         A row without forbidden contexts cannot leak, so its leak is not a gap.
         """
@@ -161,7 +161,7 @@ class Table(Sequence[Row]):
         return sum(due for due, _ in counts), sum(empty for _, empty in counts)
 
     def changed(self, change: Callable[[Sample], Sample]) -> Table:
-        """Return the same results of changed samples, all in memory."""
+        """Return the same results with each sample changed, all in memory."""
         table = Table(self.methods)
         for part in self.parts:
             if not part.has_texts:
@@ -207,10 +207,7 @@ class Table(Sequence[Row]):
         return _joined((part.target_digests(score) for part in self.parts), np.uint64)
 
     def other_targets(self, score: int, other: Table, other_score: int) -> NDArray[np.bool_]:
-        """Return in which rows the results of a score have other targets than those of a table.
-
-        Both tables have parts of the same lengths.
-        """
+        """Return in which rows the targets of a score differ from those in another table."""
         return _joined(
             (
                 np.zeros(len(part), np.bool_)
@@ -251,7 +248,7 @@ class Table(Sequence[Row]):
         return self._group_codes
 
     def tied(self, k: int) -> int:
-        """Return the number of samples with documents of one score on both sides of rank `k`."""
+        """Return how many samples have equal scores on both sides of rank `k`."""
         return sum(part.tied(k) for part in self.parts)
 
     @property
@@ -283,7 +280,7 @@ class Table(Sequence[Row]):
         if self._stand_alone is None:
             self._stand_alone = not self.has_groups and (
                 are_apart([part.id_range for part in self._parts])
-                # Part by part: only hashes of the IDs stay in memory, not a list of all of them.
+                # Part by part: memory holds hashes of the IDs, not a list of all of them.
                 or not may_repeat(name for part in self._parts for name in part.cells("id"))
             )
         return self._stand_alone
@@ -298,15 +295,16 @@ class Table(Sequence[Row]):
         return values
 
     def _measured(self, part_index: int, score: int, measure: Measure) -> Floats:
-        part, last = self._parts[part_index], self._last  # another thread may read another part
+        # another thread may replace `_last` meanwhile
+        part, last = self._parts[part_index], self._last
         if last is None or last[0] != (part_index, score):
-            # A copy: values that its measures share are cached on it, and freed with it.
+            # A copy: values that several measures share are cached on it, and freed with it.
             last = self._last = (part_index, score), part.outcomes(score)
         return _measured(last[1], measure)
 
     def _views_of(self, part_index: int) -> list[ScoreView]:
-        """Return the views of the scores of a part; those of the last one are kept."""
-        last = self._last_views  # another thread may look at another part
+        """Return the views of the scores of a part; the last part's views are kept."""
+        last = self._last_views  # another thread may replace `_last_views` meanwhile
         if last is None or last[0] != part_index:
             views = [
                 ScoreView(
@@ -340,7 +338,7 @@ class Table(Sequence[Row]):
         return part_index, row - self._starts[part_index]
 
     def _settle(self) -> None:
-        """Make columns of the rows that wait."""
+        """Make columns of the rows that were appended since."""
         if self._pending:
             pending, self._pending = self._pending, []
             samples, results = zip(*pending, strict=True)

@@ -12,7 +12,7 @@ from fullrecall.scorers.result import Result, Status
 
 
 class Referred(NamedTuple):
-    """The targets that the second judge of a cascade decided, `of` all, and the cost."""
+    """The targets that a cascade's second judge decided, of all targets (`of`), and the cost."""
 
     targets: int
     of: int
@@ -22,9 +22,9 @@ class Referred(NamedTuple):
 
 @dataclass(frozen=True)
 class VerdictSums:
-    """The credit of all verdicts, that on unverified quotes, and what a second judge decided.
+    """The credit of all verdicts, the part on unverified quotes, and the share of a second judge.
 
-    `calls` and `tokens` are those of the rows with a target that was referred to it.
+    `calls` and `tokens` are those of the rows with a target that the second judge decided.
     """
 
     credit: Fraction = Fraction(0)
@@ -77,5 +77,5 @@ class VerdictSums:
 
 
 def _exact_sum(values: Iterable[float]) -> Fraction:
-    # As a float it is what `math.fsum` gives for all values together.
+    # As a float it equals `math.fsum` of all values together.
     return sum((Fraction(value) * n for value, n in Counter(values).items()), Fraction(0))

@@ -66,7 +66,7 @@ ADAPTER_CASES: tuple[AdapterCase, ...] = (
 
 
 def check_adapter_case(through: Through, case: AdapterCase) -> None:
-    """The adapter's result is the one that the scorer gives without any framework."""
+    """Check that an adapter's result equals the scorer's result without any framework."""
     sample = Sample(retrieved_contexts=case.retrieved, **case.references)
     expected = case.scorer.score(sample)
     got = through(case.scorer, case.retrieved, case.references)
@@ -76,6 +76,6 @@ def check_adapter_case(through: Through, case: AdapterCase) -> None:
 
 
 def check_adapter(through: Through) -> None:
-    """Every case of `ADAPTER_CASES` passes through the adapter without loss."""
+    """Check that every case of `ADAPTER_CASES` passes through the adapter without loss."""
     for case in ADAPTER_CASES:
         check_adapter_case(through, case)

@@ -1,4 +1,4 @@
-"""Measure a judge's accuracy on labeled claims, and on true claims with one detail made false."""
+"""Measure a judge's accuracy on labeled claims, and on true claims with one detail changed."""
 
 from __future__ import annotations
 
@@ -56,10 +56,10 @@ class Judgment(NamedTuple):
 class Examination:
     """The judgments of a judge on pairs, and its measured accuracy; immutable.
 
-    `judge` is its name; `judgments` are one for each pair; `usage` is the requests and their cost;
-    `seconds` is the time taken. `report` holds the labeled claims, for `calibrate`. `rules` are
-    the kinds of false claims that the judge has its own rule for: how often it credits those does
-    not predict the kinds without a rule.
+    `judge` is its name; `judgments` has one for each pair; `usage` is the requests and their cost;
+    `seconds` is the time taken. `report` holds the labeled claims, for `calibrate`. `rules` are the
+    kinds of false claims that the judge has a rule for: its false credit on these does not predict
+    that on other kinds.
     """
 
     judge: str
@@ -82,7 +82,7 @@ class Examination:
 
     @property
     def balanced_accuracy(self) -> float | None:
-        """Mean of the shares of supported and unsupported claims that are judged right.
+        """The mean of two shares judged right: of supported and of unsupported claims.
 
         Over labeled pairs with a verdict; None unless they include both.
         """
@@ -105,10 +105,10 @@ class Examination:
         }
 
     def false_credit(self, *, ruled: bool) -> tuple[float, int] | None:
-        """Return the mean share of made-up false claims found supported, and the number of kinds.
+        """Return the mean share of false claims found supported, and the number of kinds.
 
-        Over the kinds with a rule of the judge (`ruled`), or over those without; unscored claims
-        are left out. None without such a kind.
+        Over the kinds that the judge has a rule for (`ruled`), or over the other kinds; unscored
+        claims are left out. None if there is no such kind.
         """
         shares = [
             wrong / (count - silent)

@@ -1,4 +1,4 @@
-"""Samples spelt in letters, whose right answer can be read off, and a check of promises."""
+"""Samples spelled in letters, whose right answer is easy to see, and a check of promises."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ NAMES = {"a": "Arles", "b": "Bruges", "c": "Cork", "x": "Xanthi", "y": "Yalta", 
 def sample_of(retrieved: Iterable[str] | None, references: Iterable[str] | None) -> Sample:
     """Return a sample in which letters match themselves, for every kind of deterministic scorer.
 
-    Letters are of `abcxyz`. Each gives an ID, a text unlike that of any other letter, and an entity
-    that occurs in this text only. None leaves the fields out.
+    The letters are `abcxyz`. Each gives an ID, a text unlike that of any other letter, and an
+    entity that occurs only in this text. None leaves fields out.
     """
     fields: dict[str, Any] = {}
     if retrieved is not None:

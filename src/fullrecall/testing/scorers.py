@@ -1,4 +1,4 @@
-"""The scorer contract: the promises of every scorer, checked on samples spelt in letters."""
+"""The scorer contract: the promises of every scorer, checked on samples spelled in letters."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _KS = (1, 2, 3, 4, 10)
 
 
 def check_perfect_and_nothing(factory: ScorerFactory) -> None:
-    """A complete retrieval scores 1.0 and misses no target; an irrelevant one 0.0, and all."""
+    """Check that complete retrievals score 1.0, and irrelevant ones 0.0 with all missed."""
     scorer = factory()
     perfect = scorer.score(sample_of("abc", "abc"))
     expect(perfect.score == 1.0, f"all targets retrieved: score {perfect.score}, not 1.0")
@@ -41,7 +41,7 @@ def check_perfect_and_nothing(factory: ScorerFactory) -> None:
 
 
 def check_one_finding_per_target(factory: ScorerFactory) -> None:
-    """Each target has one finding, with its rank, and contexts are counted."""
+    """Check that each target has one finding, with its rank, and that contexts are counted."""
     result = factory().score(sample_of("xayb", "abc"))
     ranks = [finding.rank for finding in result.findings]
     expect(ranks == [2, 4, None], f"a at rank 2, b at 4, c nowhere; findings have {ranks}")
@@ -49,7 +49,7 @@ def check_one_finding_per_target(factory: ScorerFactory) -> None:
 
 
 def check_findings_are_well_formed(factory: ScorerFactory) -> None:
-    """Ranks are within the list and rise, credits rise to 1.0 at most, targets have a grade."""
+    """Check that ranks are in the list and rise, that credits rise to at most 1.0, and grades."""
     for sample in _small_world():
         result = factory().score(sample)
         for finding in result.findings:
@@ -58,7 +58,7 @@ def check_findings_are_well_formed(factory: ScorerFactory) -> None:
 
 
 def check_degenerate_samples(factory: ScorerFactory) -> None:
-    """Empty, missing and failed inputs each give their own status, never a silent number."""
+    """Check that empty, missing and failed inputs have their own status, never a silent number."""
     failed = sample_of("a", "a").with_retrieval(Retrieval(error="TimeoutError: 30 s"))
     table: list[tuple[str, Sample, Status, float | None]] = [
         ("nothing retrieved", sample_of("", "abc"), Status.SCORED, 0.0),
@@ -82,7 +82,7 @@ def check_degenerate_samples(factory: ScorerFactory) -> None:
 
 
 def check_name(factory: ScorerFactory) -> None:
-    """A scorer has the name `name`, else that of its kind, and its results carry it."""
+    """Check that a scorer's name is `name`, else that of its kind, and that its results have it."""
     unnamed, named = factory(), factory(name="mine")
     expect(unnamed.method.name == unnamed.kind, f"without a name it is {unnamed.method.name!r}")
     expect(named.method.name == "mine", f"name='mine' makes it {named.method.name!r}")
@@ -91,7 +91,7 @@ def check_name(factory: ScorerFactory) -> None:
 
 
 def check_duplicates_never_raise(factory: ScorerFactory) -> None:
-    """A context retrieved a second time raises no measure at any k."""
+    """Check that a repeated context raises no measure at any k."""
     for retrieved, references in (("ab", "ab"), ("xab", "abc"), ("axb", "abc"), ("xa", "a")):
         original = factory().score(sample_of(retrieved, references))
         for letter in retrieved:
@@ -99,7 +99,8 @@ def check_duplicates_never_raise(factory: ScorerFactory) -> None:
             again = factory().score(sample_of(doubled, references))
             for measure in _measures():
                 if measure.whole == MeanPrecision and measure.k is not None:
-                    continue  # a mean over the relevant *retrieved*: fewer of them may raise it
+                    # a mean over the relevant *retrieved* contexts: fewer of them may raise it
+                    continue
                 before, after = original[measure] or 0.0, again[measure] or 0.0
                 expect(
                     after <= before + 1e-12,
@@ -108,7 +109,7 @@ def check_duplicates_never_raise(factory: ScorerFactory) -> None:
 
 
 def check_strangers_change_no_recall(factory: ScorerFactory) -> None:
-    """Irrelevant contexts, appended, leave recall unchanged."""
+    """Check that appended irrelevant contexts do not change recall."""
     for retrieved in ("", "a", "ab", "xa"):
         original = factory().score(sample_of(retrieved, "ab"))
         longer = factory().score(sample_of(retrieved + "yz", "ab"))
@@ -118,7 +119,7 @@ def check_strangers_change_no_recall(factory: ScorerFactory) -> None:
 
 
 def check_reference_order_and_duplicates(factory: ScorerFactory) -> None:
-    """The references' order changes no measure, and a reference given twice is one target."""
+    """Check that references' order changes no measure, and that repeated ones count once."""
     original = factory().score(sample_of("xbza", "abc"))
     for order, measure in product(permutations("abc"), _measures()):
         before = original[measure] or 0.0
@@ -132,7 +133,7 @@ def check_reference_order_and_duplicates(factory: ScorerFactory) -> None:
 
 
 def check_order_is_rank(factory: ScorerFactory) -> None:
-    """The list's order is the rank, for any scores of the retriever."""
+    """Check that the list's order is the rank, whatever the retriever's scores are."""
     contexts = [Context(WORDS["x"], id="x", score=0.1), Context(WORDS["a"], id="a", score=0.9)]
     result = factory().score(sample_of("", "a").with_retrieval(contexts))
     ranks = [finding.rank for finding in result.findings]
@@ -140,7 +141,7 @@ def check_order_is_rank(factory: ScorerFactory) -> None:
 
 
 def check_identity_of_targets(factory: ScorerFactory) -> None:
-    """A result's targets are exactly those of its sample, for any retrieved contexts."""
+    """Check that a result's targets are exactly those of its sample, for any retrieved contexts."""
     targets = set(factory().score(sample_of("xab", "ab")).targets)
     same = set(factory().score(sample_of("y", "ba")).targets)
     expect(targets == same, "the same targets differ between retrievals")
@@ -149,7 +150,7 @@ def check_identity_of_targets(factory: ScorerFactory) -> None:
 
 
 def check_async_agrees(factory: ScorerFactory) -> None:
-    """`ascore`, `evaluate` and `aevaluate` give the same results as `score`."""
+    """Check that `ascore`, `evaluate` and `aevaluate` give the same results as `score`."""
     samples = [sample_of("xab", "ab"), sample_of("", "a"), sample_of(None, "a")]
     expected = [factory().score(sample) for sample in samples]
     later = [asyncio.run(factory().ascore(sample)) for sample in samples]
@@ -161,7 +162,7 @@ def check_async_agrees(factory: ScorerFactory) -> None:
 
 
 def check_values_are_plain(factory: ScorerFactory) -> None:
-    """Scorers and results pickle and copy, and are immutable."""
+    """Check that scorers and results can be pickled and copied, and are immutable."""
     scorer = factory()
     result = scorer.score(sample_of("xab", "abc"))
     expect(pickle.loads(pickle.dumps(scorer)) == scorer, "the scorer does not pickle")  # noqa: S301
@@ -176,14 +177,15 @@ def check_values_are_plain(factory: ScorerFactory) -> None:
 
 
 def check_results_are_saved_whole(factory: ScorerFactory) -> None:
-    """A result survives saving and loading, with every measure."""
+    """Check that a result survives saving and loading, with every measure."""
     for sample in (sample_of("xab", "abc"), sample_of("a", ""), sample_of(None, "a")):
         result = factory().score(sample)
         saved = json.loads(json.dumps(plain_row(sample, [result])))
         _, (read,) = row_of(saved, [result.method])
         expect(read == result, f"saved and read, {result!r} becomes {read!r}")
         for measure in _measures():
-            if measure.whole != BPref:  # of the sample's judgments: no result alone has them
+            # BPref reads the sample's judgments, which a result alone lacks
+            if measure.whole != BPref:
                 expect(read[measure] == result[measure], f"saved and read, {measure!r} changes")
 
 

@@ -1,4 +1,4 @@
-"""Test sets: from documents to references that can be trusted."""
+"""Test sets: from documents to references that are checked and maintained."""
 
 from __future__ import annotations
 

@@ -26,11 +26,11 @@ def extended(
     named = {n for s in parsed_samples for r in s.reference_context_ids or () for n in r.any_of}
     contexts = [pair.context for pairs in pool.pairs for pair in pairs]
     ids: Any = {context.id for context in contexts}
-    # Whether the references' IDs are documents, and the retrievers return chunks of them.
+    # True if the references' IDs are documents, and the retrievers return chunks of them.
     by_source = not named & ids and bool(named & {context.source for context in contexts})
     added_to, judged_of = _by_question(accepted), _by_question(looked_at)
     samples = []
-    # Samples without additions are rebuilt, too: `unjudged` reads their judged contexts.
+    # Samples without additions are rebuilt too: `unjudged` reads their judged contexts.
     for number, (sample, targets) in enumerate(zip(parsed_samples, pool.targets, strict=True)):
         added, judged = added_to.get(number, []), judged_of.get(number, [])
         seen = [c.id or c.text or "" for pair in judged for c in (pair.context, *pair.also)]
@@ -60,10 +60,11 @@ def _references(
     groups = [list(group) for group in sample.reference_contexts or ()]
     ids = [(list(r.any_of), r.grade) for r in sample.reference_context_ids or ()]
     if targets.are_claims and len(groups) == targets.count and 0 < len(ids) != targets.count:
-        # Claims of one document share its ID; here each gets the contexts that support it.
+        # The claims of one document share its ID; here each gets the contexts that support it.
         ids = [(_ids_of(group, by_source=by_source), 1.0) for group in groups]
-    # Nearly equal texts are one target: else an index without copies looks worse than one with them
-    # (a fifth of Cranfield copied three times: recall@10 .308 to .276; as one target .311 to .393).
+    # Nearly equal texts are one target. Otherwise an index without copies looks worse than one with
+    # them (a fifth of Cranfield copied three times: recall@10 fell from .308 to .276; as one target
+    # it rose from .311 to .393).
     own_targets: defaultdict[Any, list[Context]] = defaultdict(list)
     for pair in added:
         alike = [pair.context, *pair.also]
@@ -97,10 +98,10 @@ def _ids_of(contexts: Sequence[Context], *, by_source: bool) -> list[str]:
 def unjudged(samples: Iterable[Sample], k: int) -> float | None:
     """Return the share of unjudged contexts among the first `k` of completed samples.
 
-    Above 0.1 recall may be higher; above 0.2 do not compare it: complete with this retriever. The
-    contexts that `complete` judged are in the samples' metadata; contexts that the references
-    name count as judged. Samples that were never completed, or have no retrieval, are left out.
-    None if no sample is left.
+    Above 0.1, true recall may be higher; above 0.2, do not compare it: run `complete` with this
+    retriever. The contexts that `complete` judged are in the samples' metadata; contexts that the
+    references name count as judged. Samples that were never completed, or have no retrieval, are
+    left out. None if no sample is left.
     """
     holes: list[bool] = []
     for sample in samples:

@@ -61,7 +61,7 @@ class Letters(Folded):
 
     def positions(self, letters: str) -> list[int]:
         """Return where letters occur, overlapping places included."""
-        # A lookahead consumes no letters: it finds "abab" in "ababab" twice.
+        # A lookahead consumes no letters, so it finds "abab" twice in "ababab".
         return [match.start() for match in re.finditer(f"(?={re.escape(letters)})", self.text)]
 
 
@@ -72,7 +72,7 @@ def letters_of(text: str) -> Letters:
 
 
 class Piece(NamedTuple):
-    """A part of a quote, as a range of its letters, and the text that contains it."""
+    """A range of a quote's letters, and the text that contains it."""
 
     document: Document
     start: int
@@ -104,7 +104,7 @@ class Lookup:
         self.short: dict[str, Document] = {}
 
     def read(self, document: Document) -> None:
-        """Take one text of the corpus."""
+        """Add one text of the corpus."""
         self._read += 1
         document_words = words(document.text)
         if len(document_words) < 2 * GRAM:
@@ -115,7 +115,7 @@ class Lookup:
                 shared.update(self._quotes_of.get(gram, ()))
         for number, count in shared.items():
             near = self._near[number]
-            # The number of the text decides between equal counts: documents do not compare.
+            # The text's number breaks ties between equal counts, since documents do not compare.
             add = heappush if len(near) < _NEAREST else heappushpop
             add(near, (count, -self._read, document))
 
@@ -128,10 +128,10 @@ class Lookup:
     ) -> tuple[tuple[Document, ...], float]:
         """Return the fewest texts that share most of a quote's runs of words, and the share.
 
-        No text, and 0.0, if the share is too small.
+        Returns no text, and 0.0, if the share is too small.
         """
-        # The greedy rule for set cover; a text must bring a fifteenth of the quote, so that runs
-        # of everyday words add no text.
+        # Greedy set cover. A text must add a fifteenth of the quote, so that runs of everyday words
+        # add no text.
         missing_grams = set(self.grams[number])
         total, least = len(missing_grams), max(1, len(missing_grams) // 15)
         candidates = [(document, grams(document.text) & missing_grams) for document in near]
@@ -149,16 +149,16 @@ class Lookup:
 def pieces(
     quote: Letters, near: Sequence[Document], short: Mapping[str, Document]
 ) -> list[Document]:
-    """Return the fewest texts that hold a quote's letters together, in order; empty without such.
+    """Return the fewest texts that together have a quote's letters, in order; else an empty list.
 
-    A text holds a piece if the piece is all of the text, or its end or beginning, so that a word
-    that was put in, left out or replaced is never passed over. `short` are texts of a few words,
-    by their letters, such as a chunker's remainder at the end of a document.
+    A piece must be a whole text, its beginning, or its end. So a word that was inserted, removed or
+    replaced is never overlooked. `short` are texts of a few words, by their letters, such as a
+    chunker's remainder at the end of a document.
     """
     candidates = [piece for document in near if (piece := _piece(quote.text, document)) is not None]
     chosen: list[Piece] = []
     covered, size = 0, len(quote.text)
-    # The piece that reaches farthest is the right one: ranges cover a line with the fewest so.
+    # Take the piece that reaches farthest: ranges then cover a line with the fewest pieces.
     while covered < size:
         adjoining = [
             piece
@@ -170,7 +170,7 @@ def pieces(
         farthest = max(adjoining, key=lambda piece: piece.end)
         chosen.append(farthest)
         covered = farthest.end
-    # A chunker's remainder may have no run of four words, and the lookup finds texts by those.
+    # A short remainder may have no run of four words, by which the lookup finds texts.
     if chosen and (rest := short.get(quote.text[covered:])) is not None:
         chosen.append(Piece(rest, covered, size))
         covered = size
@@ -180,10 +180,7 @@ def pieces(
 
 
 def within(quote: Letters, near: Sequence[Document], chosen: Sequence[Document]) -> list[Document]:
-    """Return the other texts that have only words of a quote, as overlapping chunks do.
-
-    Texts of fewer than 40 letters are left out: many documents share a heading.
-    """
+    """Return the other texts that have only words of a quote, such as overlapping chunks."""
     taken = {document.id for document in chosen}
     return [
         document
@@ -195,7 +192,7 @@ def within(quote: Letters, near: Sequence[Document], chosen: Sequence[Document])
 
 
 def _needed(chosen: Sequence[Piece], size: int) -> list[Piece]:
-    """Return the pieces without ends that hold too little of a quote to be separate targets."""
+    """Return the pieces without first and last ones too short to be separate targets."""
     kept = list(chosen)
     for without_end in (slice(1, None), slice(None, -1)):
         while rest := kept[without_end]:
@@ -209,8 +206,8 @@ def _piece(quote: str, document: Document) -> Piece | None:
     text = letters_of(document.text).text
     if len(text) >= _SHORTEST_PIECE and (at := quote.find(text)) >= 0:
         return Piece(document, at, at + len(text))
-    # Ends only: a text that has the quote's middle has other words before and after it, which would
-    # be passed over.
+    # Ends only: a text that has the quote's middle has other words around it, which would be
+    # overlooked.
     longest = min(len(quote), len(text)) - 1
     for size in range(longest, _SHORTEST_PIECE - 1, -1):
         if text.endswith(quote[:size]):

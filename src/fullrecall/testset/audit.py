@@ -66,7 +66,7 @@ class Audit(NoTruth):
 
     @property
     def is_valid(self) -> bool:
-        """Whether reference IDs exist, on the right level, and texts are at their offsets."""
+        """Whether reference IDs exist, at the right level, and texts are at their offsets."""
         return not any(issue.problem in INVALID for issue in self.issues)
 
     @cached_property
@@ -108,9 +108,9 @@ def check(
 ) -> Audit:
     """Return the problems of a test set.
 
-    Without a judge, only machine checks run. With one, a model also reads each question beside
-    its references, as `generate` checks its drafts: is the question clear by itself, is it
-    answered, by one answer, does each claim follow.
+    Without a judge, only machine checks run. With one, a model also reads each question beside its
+    references, as `generate` checks its drafts: whether the question is clear by itself and has one
+    answer there, and whether each claim follows.
 
     `documents` are the texts that the retriever searches: whole documents or chunks, as
     `documents_of` takes them. Near-duplicates share 80 % of their runs of three words.
@@ -130,8 +130,8 @@ def check(
         problems = [*_of_sample(sample, corpus, earlier_questions)]
         if sources := corpus.sources_of(sample):
             run = content.longest_run(sample.user_input or "", sources)
-            # A run, not the share of its words: of people's questions on CLAPNQ one in seven has
-            # all of its words in its source.
+            # A run, not a share of words: one in seven of people's questions on CLAPNQ has all of
+            # its words in its source.
             if len(run) >= content.REJECTED_RUN and not corpus.has_outside(run, sample):
                 problems.append((Problem.COPIED, " ".join(run)))
         issues += [Issue(problem, sample.id or f"#{number}", why) for problem, why in problems]
@@ -161,11 +161,11 @@ class _AuditedCorpus:
     def has_outside(self, run: Sequence[str], sample: Sample) -> bool:
         """Return whether a run of words also occurs in other documents: then it is a term.
 
-        Of people's questions on Cranfield's abstracts, 8 of 225 share seven words with a
-        reference, 5 of them a term such as "the boundary layer on a flat plate".
+        Of 225 questions by people on Cranfield's abstracts, 8 share seven words with a reference;
+        in 5 of them the words are a term such as "the boundary layer on a flat plate".
         """
         phrase, longest, names = f" {' '.join(run)} ", max(run, key=len), set(names_in(sample))
-        # One word, looked for as letters, spares most texts the splitting into words.
+        # Search for one word as letters first, so that most texts need not be split into words.
         return any(
             longest in text.casefold() and phrase in f" {' '.join(words(text))} "
             for name, text in self.texts.items()
@@ -298,7 +298,7 @@ def _rejections(
 def _reading_of(
     model: ChatModel, sample: Sample, passages: Sequence[SeedPassage]
 ) -> Flow[Rejection | None]:
-    """Return why a model rejects a sample, or None."""
+    """Return why a model rejects a sample, or None, as a flow."""
     groups, claims = sample.reference_contexts or (), sample.reference_claims or ()
     backed = [
         Backed(claim.text, SeedPassage(first.source or "", first.start or 0, first.text))

@@ -40,9 +40,9 @@ _FAR = 20.0
 """Standard deviations above its mean at which all of a gamma distribution is below, to a float."""
 
 
-# The share of each kind, nearest to the top first, and the relevant share that is planned for.
-# Flat among the noes: steeper plans gave wider intervals on Cranfield and CISI, and a second draw
-# that learns from the first one is biased and no narrower.
+# The share of each kind, nearest to the top first, and the relevant share planned for. Nearly flat
+# for the noes: steeper plans gave wider intervals on Cranfield and CISI, and a second draw that
+# learns from the first is biased and no narrower.
 _PLAN: Mapping[PairVerdict, tuple[tuple[float, float], ...]] = {
     "yes": ((0.4, 0.6), (0.6, 0.3)),
     "no": ((0.05, 0.03), (0.10, 0.02), (0.25, 0.015), (0.60, 0.01)),
@@ -51,7 +51,7 @@ _PLAN: Mapping[PairVerdict, tuple[tuple[float, float], ...]] = {
 
 
 class Stratum(NamedTuple):
-    """A part of the unlabeled pairs: `size` pairs; people labeled a random sample of them.
+    """`size` of the unlabeled pairs, of which people labeled a random sample.
 
     `twice` tells whether a second person confirmed each "relevant" in it.
     """
@@ -72,7 +72,7 @@ class Figure(NamedTuple):
 
     @property
     def width(self) -> float:
-        """How wide the interval is."""
+        """The width of the interval."""
         return self.high - self.low
 
 
@@ -99,16 +99,17 @@ _SPREAD = tuple(sqrt(share * (1 - share)) for share in _PLANNED)
 
 
 def drawn(strata: Sequence[Sequence[int]], n: int, seed: int) -> list[int]:
-    """Return the pairs that a seeded random draw of `n` takes, more where ten a stratum are more.
+    """Return `n` pairs drawn by seed, or more where ten from each stratum are more.
 
-    Neyman's allocation for the planned shares. A larger draw of the same seed has all of a smaller
-    one.
+    The allocation is Neyman's for the planned shares. A larger draw with the same seed contains a
+    smaller one.
     """
     sizes = [len(members) for members in strata]
     weights = [size * spread for size, spread in zip(sizes, _SPREAD, strict=True)]
     drawn: list[int] = []
     for number, count in enumerate(allocation(weights, sizes, n, fewest=FEWEST)):
-        # Each stratum has its own generator: no draw's size changes the order of another stratum.
+        # Each stratum has its own generator, so the size of one draw does not reorder another
+        # stratum.
         order = list(strata[number])
         random.Random(f"{seed}:{number}").shuffle(order)  # noqa: S311 - a sample, no secret
         drawn += order[:count]
@@ -118,7 +119,7 @@ def drawn(strata: Sequence[Sequence[int]], n: int, seed: int) -> list[int]:
 def labels_needed(sizes: Sequence[int], labeled: int) -> int:
     """Return the approximate number of labels for a completeness interval 0.2 wide.
 
-    By the planned shares; `labeled` counts the pairs that the references name.
+    Assumes the planned shares; `labeled` counts the pairs that the references name.
     """
     missed = sum(size * share for size, share in zip(sizes, _PLANNED, strict=True))
     spread = sum(size * spread for size, spread in zip(sizes, _SPREAD, strict=True))
@@ -135,8 +136,8 @@ def missing(strata: Iterable[Stratum], error: float = 0.0) -> Figure:
     of the intervals for 0 and for `error`. A "relevant" outside the judge's yeses counts as
     confirmed twice if its stratum is labeled `twice`.
     """
-    # The error is declared, never estimated: from some 22 pairs labeled twice the interval is wider
-    # than the union of both ends.
+    # The error is declared, never estimated: about 22 pairs labeled twice would give a wider
+    # interval than the union of both ends.
     filled = [stratum for stratum in strata if stratum.size]
     totals = [_total(filled, rate) for rate in {0.0, error}]
     value = _total(filled, 0.0).value
@@ -144,8 +145,8 @@ def missing(strata: Iterable[Stratum], error: float = 0.0) -> Figure:
 
 
 def _total(strata: Sequence[Stratum], error: float) -> Figure:
-    # Where no label is a hit, normal and bootstrap intervals are [0, 0]. Jeffreys' covered .00 to
-    # .96 by setting, the gamma interval at least .95 in over 50 settings.
+    # Without a hit among the labels, normal and bootstrap intervals are [0, 0]. Jeffreys' covered
+    # .00 to .96 by setting, the gamma interval at least .95 in over 50 settings.
     dense = [s for s in strata if _is_dense(s)]
     sparse = sorted((s for s in strata if not _is_dense(s)), key=lambda s: s.twice)
     parts = [_corrected(_counted(s), s.size, s, error) for s in dense]
@@ -156,17 +157,16 @@ def _total(strata: Sequence[Stratum], error: float) -> Figure:
     value = sum(part.value for part in parts)
     below = sum((part.value - part.low) ** 2 for part in parts)
     above = sum((part.high - part.value) ** 2 for part in parts)
-    # The random effect of wrong labels on a total, besides their mean effect.
+    # The random effect of wrong labels on a total, in addition to their mean effect.
     yeses = sum(s.size for s in strata if s.kind == "yes")
     others = sum(s.relevant * s.size / s.labeled for s in strata if s.kind != "yes")
     noise = _DEVIATES * sqrt(yeses * error * (1 - error) + 2 * error * others)
-    # Whole numbers, since a count is one: the last within above, the first without below. Totals of
-    # strata that are labeled nearly whole are a few numbers; united by MOVER, the least of them
-    # lies just outside, though it is far from rare.
+    # A count is a whole number: round the ends outwards. Totals of nearly fully labeled strata take
+    # few values, and MOVER leaves the smallest of them just outside, though it is not rare.
     low = floor(value - sqrt(below) - noise + _ROUNDING)
     high = floor(value + sqrt(above) + noise + _ROUNDING)
     least, most = 0, sum(s.size for s in strata)
-    if not error:  # labels are certain
+    if not error:  # labels count as certain
         least = sum(s.relevant for s in strata)
         most -= sum(s.labeled for s in strata) - least
     return Figure(value, min(value, max(least, low)), max(value, min(most, high)))
@@ -207,27 +207,28 @@ def _counted(s: Stratum) -> Figure:
 
 def _at_most(s: Stratum, relevant: int) -> float:
     """Return the mid-p probability of at most the seen hits, if `relevant` pairs are relevant."""
-    seen = s.relevant, s.relevant - 1  # the seen count itself counts by a half
+    seen = s.relevant, s.relevant - 1  # the observed count has half weight
     return sum(hypergeometric_cdf(hits, s.labeled, relevant, s.size) for hits in seen) / 2
 
 
 def hypergeometric_cdf(hits: int, drawn: int, relevant: int, size: int) -> float:
     """Return the probability of at most `hits` among `drawn` of a set with `relevant` ones."""
-    # Whole numbers of any size, divided once: no rounding, however large the set is.
+    # Integers of any size, divided once: no rounding, however large the set is.
     ways = (comb(relevant, k) * comb(size - relevant, drawn - k) for k in range(hits + 1))
     return sum(ways) / comb(size, drawn)
 
 
 def _rare(strata: Sequence[Stratum]) -> Figure:
-    """Return the total of strata with few relevant pairs, with Fay and Kim's mid-p gamma interval.
+    """Return the total of strata with few relevant pairs; the interval is Fay and Kim's.
 
-    A weight is less by a half for it: so much narrower are draws without replacement.
+    The interval is their mid-p gamma interval, with each weight reduced by 0.5 because draws
+    without replacement vary less.
     """
     value = sum(s.relevant * s.size / s.labeled for s in strata)
     weights = [s.size / s.labeled - 0.5 for s in strata]
     mean = sum(w * s.relevant for w, s in zip(weights, strata, strict=True))
     variance = sum(w * w * s.relevant for w, s in zip(weights, strata, strict=True))
-    # Fay and Feuer: one more hit of the largest weight bounds from above, even without any hit.
+    # Fay and Feuer: one more hit of the largest weight gives the upper bound, even without any hit.
     widest = max(weights)
     fewer, more = _Gamma.of(mean, variance), _Gamma.of(mean + widest, variance + widest**2)
     low, high = (_mid_p_quantile(fewer, more, chance) for chance in (_TAIL, 1 - _TAIL))
@@ -235,7 +236,7 @@ def _rare(strata: Sequence[Stratum]) -> Figure:
 
 
 class _Gamma(NamedTuple):
-    """A gamma distribution; all of it at 0 where `scale` is."""
+    """A gamma distribution; the constant 0 if `scale` is 0."""
 
     shape: float
     scale: float
@@ -249,7 +250,7 @@ class _Gamma(NamedTuple):
 
     @property
     def far(self) -> float:
-        """A value that the variable is below, to a float."""
+        """A value that the variable is certain to be below, in floating point."""
         return (self.shape + _FAR * (sqrt(self.shape) + 2)) * self.scale
 
 
@@ -259,7 +260,7 @@ def _gamma_cdf(shape: float, x: float) -> float:
         return 0.0
     if x > shape + _FAR * (sqrt(shape) + 2):
         return 1.0
-    # The series of the lower incomplete gamma function: all its terms are above 0, none cancel.
+    # The series of the lower incomplete gamma function: all terms are positive, so none cancel.
     term = total = 1 / shape
     steps = shape
     while term > total * _EPSILON:

@@ -71,9 +71,9 @@ PairLabels: TypeAlias = str | Path | Mapping[str, Any]
 class CompletenessEstimate(NamedTuple):
     """How complete the references are, among the texts of each retriever's first `depth`.
 
-    `complete` is the completeness of the original references; None if the labels do not suffice,
-    and `refused` says why. `needed` is the approximate number of labels for an interval 0.2 wide.
-    `right` is the share of the judge's finds that people confirm.
+    `complete` is the completeness of the original references; if the labels do not suffice it is
+    None, and `refused` says why. `needed` is the approximate number of labels for an interval 0.2
+    wide. `right` is the share of the judge's finds that people confirm.
     """
 
     complete: Figure | None
@@ -86,9 +86,9 @@ class CompletenessEstimate(NamedTuple):
 class CompletedSet:
     """The contexts found beyond the references, and how complete the references are.
 
-    Without people's labels no context is added and no completeness claimed: `to_label` draws the
-    pairs to label, `with_labels` takes the labels. `error` is the share of one person's labels
-    that may be wrong.
+    Without people's labels no context is added and completeness is unknown: `to_label` draws the
+    pairs to label, `with_labels` takes the labels. `error` is the share of one person's labels that
+    may be wrong.
     """
 
     parsed: Sequence[Sample]
@@ -103,7 +103,7 @@ class CompletedSet:
 
     @cached_property
     def judged(self) -> list[PooledPair]:
-        """All pairs of the frame that the references do not name."""
+        """All pooled pairs that the references do not name."""
         return [pair for pairs in self.pool.pairs for pair in pairs if not pair.named]
 
     @property
@@ -117,11 +117,12 @@ class CompletedSet:
     ) -> list[PairToLabel]:
         """Draw pairs for people to label, and write them to a new `.csv` file.
 
-        `n` are drawn by stratum, at least ten of each: pairs that the judge found relevant, pairs
-        that it did not, and pairs without a verdict, nearest to the top first. Verdicts are
-        hidden. Label all of them; labels that this completion has are filled in. `second` draws
-        instead the pairs that one person found relevant and the judge did not, for another person
-        to confirm. Raises `ParameterError` for arguments out of range, and for a file that exists.
+        `n` pairs are drawn, at least ten of each stratum. Strata are pairs that the judge found
+        relevant, pairs that it did not, and pairs without a verdict, divided by nearness to the
+        top. Verdicts are hidden. Label all of them; labels that this completion has are filled in.
+        `second` draws instead the pairs that one person found relevant and the judge did not, for
+        another person to confirm. Raises `ParameterError` for arguments out of range, and for a
+        file that exists.
         """
         check_k(n, "n")
         if second:
@@ -139,7 +140,8 @@ class CompletedSet:
                 pair.context.label,
                 pair.item,
             )
-            for pair in sorted(chosen, key=lambda pair: pair.item)  # which tells no verdict
+            # an order that does not reveal the verdict
+            for pair in sorted(chosen, key=lambda pair: pair.item)
         ]
         if path is not None:
             spreadsheet.write_new(path, [PairToLabel._fields, *pairs])
@@ -152,8 +154,8 @@ class CompletedSet:
 
         `second` are another person's labels of the pairs that the first found relevant and the
         judge did not: such a pair counts only if both people agree. Without them the interval
-        allows for `error` there, and is wide. `error` is the share of one person's labels that may
-        be wrong, at most: the interval holds for all shares up to it; 0 if all labels are right.
+        allows for `error` there, and is wide. At most the share `error` of one person's labels may
+        be wrong: the interval holds for all shares up to it. 0 means that all labels are right.
         Raises `InputError` for an unknown label, and for labels of another completion, and
         `ParameterError` for an error that is not from 0 to 0.3.
         """
@@ -205,8 +207,8 @@ class CompletedSet:
         first = self.labels.get(pair.item)
         if not first or pair.relevant:
             return first
-        # A slip of 1 % among the judge's noes makes as many finds as there are relevant ones, so
-        # there a "relevant" counts only if a second person agrees.
+        # If 1 % of the judge's noes are mislabeled, these slips are as many as the relevant ones,
+        # so a "relevant" counts there only if a second person agrees.
         return self.second.get(pair.item, True)
 
     @cached_property
@@ -218,7 +220,7 @@ class CompletedSet:
         if refused := self._refusal:
             return CompletenessEstimate(None, refused, needed)
         share = completeness(known, missing(self._strata, self.error))
-        if share.width > WIDTH:  # widths shrink with the root of the number of labels
+        if share.width > WIDTH:  # the width shrinks with the square root of the number of labels
             needed = max(needed, round(len(self._labeled) * (share.width / WIDTH) ** 2))
         needed = min(needed, len(self._with_text))
         finds = [stratum for stratum in self._strata if stratum.kind == "yes" and stratum.size]
@@ -235,7 +237,7 @@ class CompletedSet:
 
     @cached_property
     def _members(self) -> list[list[int]]:
-        """The numbers of the pairs with a text that are in each stratum."""
+        """The numbers of the pairs in each stratum, of those that have a text."""
         pairs = self._with_text
         return strata_of([pair.kind for pair in pairs], [pair.nearness for pair in pairs])
 
@@ -263,8 +265,8 @@ class CompletedSet:
             return "nobody labeled anything"
         if not self._with_text and self.judged:
             return "no context has a text that could be judged"
-        # Without labels of the noes, the share that the judge overlooks is unknown: to count them
-        # as not relevant would call any references complete.
+        # Without labels of the noes, the share that the judge overlooks is unknown; counting them
+        # as not relevant would make any references look complete.
         unlabeled = [s.kind for s in self._strata if s.size and not s.labeled]
         if unlabeled:
             kind, way = unlabeled[0], "use to_label or --to-label"
@@ -366,10 +368,10 @@ def complete(
     """Pool the contexts of several retrievers, and judge those that the references do not name.
 
     `retrievers` maps names to retrievers that `evaluate` takes: functions of the question, or
-    `observed` chains, graphs and engines; asked for `depth` contexts where they take a `k`.
-    Include every retriever that you compare. All of their first `depth` contexts that have a text
-    are judged; people's labels of a sample then say how complete the references are. Contexts
-    that no retriever returns there are not counted.
+    `observed` chains, graphs and engines; asked for `depth` contexts where they take a `k`. Include
+    every retriever that you compare. All of their first `depth` contexts that have a text are
+    judged; from people's labels of a sample follows how complete the references are. Contexts that
+    no retriever returns there are not counted.
 
     - `judge`: an `LLMJudge`, or any other judge.
     - `max_concurrency`, `timeout`, `deadline`, `retries`, `store`, `budget`, `progress`: those of
@@ -390,15 +392,16 @@ def complete(
         list(retrieved(parsed, retriever, depth, max_concurrency, timeout))
         for retriever in retrievers.values()
     ]
-    # Overlapping lists do not show what all retrievers miss: on Cranfield, capture and recapture
-    # put a completeness of .57 at .93. So all pairs are judged, and people label a sample.
+    # Overlap between retrievers does not show the contexts that all of them miss: on Cranfield,
+    # capture and recapture estimated a completeness of .93 where it was .57. So all pairs are
+    # judged, and people label a sample.
     plan = _judged(parsed, Pool.of(parsed, answered, depth), judge)
     pool, spent = carried_out(plan, models_of(judge), options)
     return CompletedSet(parsed, pool, depth, tuple(retrievers), seed, spent=spent)
 
 
 def _judged(samples: Sequence[Sample], pool: Pool, judge: Judge) -> Plan[list[PooledPair], Pool]:
-    """Judge the whole frame, question by question."""
+    """Judge all pooled pairs, question by question."""
     to_judge = [[pair for pair in pairs if pair.is_open] for pairs in pool.pairs]
     questions = [number for number, pairs in enumerate(to_judge) if pairs]
     outcomes = yield [
@@ -427,7 +430,7 @@ def _assessed(
     question = sample.user_input
     screened = yield from judge.relevance(texts, question=question, reference=reference)
     near = [at for at, verdict in enumerate(screened) if verdict.helps and claims]
-    # Alone: beside other texts, a text gets credit for claims that only all of them support.
+    # Alone: beside other texts, a text would get credit for claims that only all of them support.
     attributed = yield from side_by_side(
         [judge.attribute(claims, [texts[at]], question=question) for at in near]
     )

@@ -100,7 +100,7 @@ def _elsewhere(quote: str, named: Sequence[str], texts: Mapping[str, str]) -> Pr
     """Yield a problem if a quote also occurs in a document that no reference names."""
     if len(words(quote)) < _QUOTED_WORDS or len(quote) > _LONG * _QUOTED_WORDS:
         return
-    # A search for one long word comes first: few texts are worth their letters.
+    # Search for one long word first, so that few texts are reduced to letters.
     probe = max(quote.split(), key=len)
     letters = letters_of(quote).text
     for name, text in texts.items():
@@ -110,7 +110,7 @@ def _elsewhere(quote: str, named: Sequence[str], texts: Mapping[str, str]) -> Pr
 
 
 def _unbacked(sample: Sample, texts: Sequence[str]) -> ProblemsFound:
-    """Yield numbers of the answer and the claims that neither question nor references have."""
+    """Yield a problem for numbers in the answer or a claim that neither question nor texts have."""
     statements = [sample.reference or "", *(claim.text for claim in sample.reference_claims or ())]
     known_numbers = {
         number for text in (*texts, sample.user_input or "") for number in numbers_in(text)
@@ -138,7 +138,7 @@ _IT = "testo|brano|estratto|documento|paragrafo|capitolo"
 _SHOWN = "table|figure|example|listing|tabelle|abbildung|beispiel|tableau|exemple|tabla|figura|"
 _SHOWN += "ejemplo|listado|tabella|esempio|listato"
 _POINTS = re.compile(
-    # Measured with bench/testset_leak.py: people write the first four in at most 0.7 % of cases.
+    # Measured with bench/testset_leak.py: people use the first four in at most 0.7 % of questions.
     rf"\b(?:in|according to|from|by) (?:the|this|that) (?:given |above |provided )?(?:{_EN})\b"
     rf"|\bthis (?:study|paper|{_EN})\b"
     r"|\b(?:mentioned|described|discussed|stated|provided|presented|given) "
@@ -174,7 +174,7 @@ def longest_run(question: str, sources: Iterable[str]) -> tuple[str, ...]:
     for source in sources:
         text = f" {' '.join(words(source))} "
         start = 0
-        # Both ends move forward only: the searches are as many as the question has words, twice.
+        # Both ends only move forward, so there are at most twice as many searches as words.
         for end in range(1, len(question_words) + 1):
             while start < end and f" {' '.join(question_words[start:end])} " not in text:
                 start += 1

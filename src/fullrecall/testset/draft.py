@@ -55,7 +55,7 @@ class Draft:
 
     @property
     def id(self) -> str:
-        """The same for the same question about the same documents."""
+        """An ID that is the same for the same question about the same documents."""
         text = "\n".join((self.question, *self.made_from))
         return f"q-{sha256(text.encode('utf-8', 'surrogatepass')).hexdigest()[:12]}"
 
@@ -75,7 +75,7 @@ class Draft:
             reference_context_ids=[
                 list(dict.fromkeys(quote.source for quote in group)) for group in groups
             ],
-            # Questions on one document succeed and fail together: a group counts as a cluster.
+            # Questions on one document succeed and fail together, so they share a group.
             group=self.made_from[0] if self.made_from else None,
             metadata={"testset": origin},
         )

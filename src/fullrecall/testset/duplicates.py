@@ -26,7 +26,7 @@ _MARKED = re.compile(r"(?<!\w)\w*\d[\w.,]*\w|\d|(?<!^)(?<![.!?] )\b[A-Z]\w+")
 
 
 class Questions:
-    """Questions so far, to find one that was asked before."""
+    """The questions so far, among which repeated ones are found."""
 
     def __init__(self) -> None:
         self._earlier: list[_Wording] = []
@@ -51,7 +51,7 @@ class Questions:
 
 
 class _Wording(NamedTuple):
-    """A question as it is compared: its content words, and its numbers and names."""
+    """A question for comparison: its content words, and its numbers and names."""
 
     text: str
     content: frozenset[str]
@@ -61,8 +61,8 @@ class _Wording(NamedTuple):
 def _ask_the_same(first: _Wording, second: _Wording) -> bool:
     from rapidfuzz.fuzz import token_sort_ratio
 
-    # Of 191,000 pairs of different questions, each of the two rules takes at most three for one;
-    # embeddings at cosine 0.85 join "direct problem" and "indirect problem".
+    # Of 191,000 pairs of different questions, each of the two rules joins at most three; embeddings
+    # at cosine 0.85 join "direct problem" and "indirect problem".
     if _swapped(first.marked, second.marked):
         return False
     shared, union = first.content & second.content, first.content | second.content
@@ -75,7 +75,7 @@ def _ask_the_same(first: _Wording, second: _Wording) -> bool:
 
 
 def _swapped(ours: frozenset[str], theirs: frozenset[str]) -> bool:
-    """Whether each side has a word of its own."""
+    """Return whether each side has a word that the other lacks."""
     return bool(ours - theirs and theirs - ours)
 
 
@@ -93,7 +93,8 @@ def groups(texts: Sequence[str]) -> list[list[int]]:
         larger, other = group_of[first], group_of[second]
         if larger is not other and _alike(shingled[first], shingled[second]):
             larger += other
-            for number in other:  # all members share one list, so that `is` tells who is joined
+            # all members share one list object, so that `is` shows who is joined
+            for number in other:
                 group_of[number] = larger
     groups = {min(group): sorted(group) for group in group_of if len(group) > 1}
     return [groups[first] for first in sorted(groups)]
@@ -106,7 +107,7 @@ def _shingles(text: str) -> Any:
     text_words = words(text)
     starts = range(max(1, len(text_words) - _SHINGLE + 1))
     runs = {" ".join(text_words[at : at + _SHINGLE]) for at in starts}
-    # CRC-32 and not `hash`, which differs from process to process: groups must not.
+    # CRC-32, since `hash` differs between processes and groups must not.
     hashes = [crc32(run.encode("utf-8", "surrogatepass")) for run in runs if run]
     return np.unique(np.asarray(hashes, dtype=np.uint64))
 

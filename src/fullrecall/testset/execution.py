@@ -41,7 +41,7 @@ Plan: TypeAlias = Generator[Sequence[Flow[T]], Sequence[FlowOutcome[T]], R]
 def carried_out(
     plan: Plan[T, R], models: Sequence[ChatModel], options: EvaluateOptions
 ) -> tuple[R, Spent]:
-    """Run a plan to its end; return its value and its cost.
+    """Run a plan to its end; return its value, and the cost.
 
     A budget and a deadline hold for all batches together. If a model answers no request, the
     flows that need it have that problem.
@@ -78,7 +78,7 @@ def _sum(first: Spent, second: Spent) -> Spent:
 
 @dataclass
 class _Tasks:
-    """Flows as a scorer of numbered samples, the form that the engine runs."""
+    """Flows as a scorer of numbered samples, which is the form that the engine runs."""
 
     flows: Sequence[Flow[Any]]
     judges: tuple[ChatModel, ...] = ()
@@ -92,7 +92,7 @@ class _Tasks:
             self.values[number] = yield from self.flows[number]
         except JudgeError as error:
             problem = str(error)
-        # The engine wants a result for each sample; the value went into `values`.
+        # The engine needs a result for each sample; the value is in `values`.
         return Result(self.method, Status.UNDEFINED, note=problem)
 
     def score(self, sample: Sample, /) -> Result:
@@ -110,8 +110,8 @@ class _Tasks:
 
 
 def _left(options: EvaluateOptions, spent: Spent) -> EvaluateOptions | None:
-    """Return the options for the next batch; None if the budget or the time is used up."""
-    # Each batch is a run of its own and does not know the cost of earlier batches.
+    """Return the options for the next batch; None if the budget or the time is spent."""
+    # Each batch is a separate run that does not know the cost of earlier batches.
     deadline, budget = options.limits.deadline, options.limits.budget
     if deadline is not None:
         if deadline <= spent.seconds:

@@ -1,4 +1,4 @@
-"""`anchor` and `follow`: labels that keep the text they were made for, and follow it."""
+"""`anchor` and `follow`: labels keep the text they were made for, and follow it."""
 
 from __future__ import annotations
 
@@ -52,9 +52,9 @@ class LabelStatus(StrEnum):
 class FollowedLabel(NamedTuple):
     """One reference of the old corpus, its status in the new one, and the evidence.
 
-    `now` are the IDs of the texts that hold its words or, if these changed, resemble them;
-    `together` tells whether all of them are needed. `similarity` is the share of its runs of
-    words that they have, in [0, 1].
+    `now` are the IDs of the texts that have its words or, if these changed, resemble them;
+    `together` says whether all of them are needed. `similarity` is the share of its runs of words
+    that they have, in [0, 1].
     """
 
     status: LabelStatus
@@ -88,7 +88,7 @@ class Followed:
         return "\n".join(lines)
 
     def to_csv(self, path: str | Path) -> None:
-        """Write one row for each label, those that need a look first."""
+        """Write one row for each label; labels to check come first."""
         order = [LabelStatus.CHANGED, LabelStatus.GONE, LabelStatus.MOVED, LabelStatus.SAME]
         rows = sorted(self.labels, key=lambda label: order.index(label.status))
         cells = [
@@ -99,7 +99,7 @@ class Followed:
 
 
 class _Anchor(NamedTuple):
-    """A reference as it was labeled: its ID, or its place, and its words."""
+    """A reference as it was labeled: its ID or its place, and its words."""
 
     sample: str
     name: str
@@ -112,7 +112,7 @@ class _Anchor(NamedTuple):
         return self.name in (document.source, document.id)
 
     def stands_in(self, own: Document) -> bool:
-        """Return whether the text of its ID still has the labeled words, at their place."""
+        """Return whether the text with its ID still has the labeled words, at their place."""
         if self.span is None:
             return bool(self.digest) and text_digest(own.text) == self.digest
         if self.span.start is None:
@@ -138,7 +138,8 @@ def anchor(samples: Iterable[SampleLike], documents: DocumentsLike | Documents) 
 
 
 def _anchored(sample: Sample, texts: Mapping[str, str]) -> Sample:
-    # Of IDs in the metadata, of spans on the spans: an ID has no object that could carry them.
+    # By ID, anchors are in the metadata; spans have their own: an ID has no object to attach one
+    # to.
     anchors = {
         name: {"digest": text_digest(texts[name]), "quote": _quote(sample, name, texts[name])}
         for reference in sample.reference_context_ids or ()
@@ -246,10 +247,10 @@ def _anchors(sample: Sample, shown: str) -> Iterator[_Anchor]:
             name = context.source or context.id or ""
             yield _Anchor(shown, name, context.text, span=context)
     if has_spans(sample):
-        return  # their IDs follow from them
+        return  # their IDs follow from the spans
     references = sample.reference_context_ids or ()
     for group_number, reference in enumerate(references):
-        # Where IDs and texts stand side by side, the text is a quote.
+        # Where IDs and texts are parallel, the text is the quote.
         beside = groups[group_number] if len(groups) == len(references) else ()
         for member, name in enumerate(reference.any_of):
             kept = anchors_of(sample).get(name, {})
@@ -287,7 +288,7 @@ class _Following:
         self.alive = (label if label.status in kept else None for label in self.labels)
 
     def _label(self, number: int, label: _Anchor) -> FollowedLabel:
-        """Decide the status of a reference; `number` is its own in the lookup."""
+        """Decide the status of a reference; `number` is its number in the lookup."""
         own = self.by_id.get(label.name)
         if own is not None and label.stands_in(own):
             evidence = "the same words under the same ID"
@@ -297,9 +298,11 @@ class _Following:
             return self._decided(label, LabelStatus.GONE, [], evidence, 0.0)
         if copies := _of_source(self.by_digest.get(label.digest, []), label):
             return self._decided(label, LabelStatus.MOVED, copies, "the same text, another ID")
-        # From certain to uncertain: the first that decides is right, the last always decides.
+        # From certain to uncertain: the first rule that decides counts, and the last one always
+        # decides.
         quote, near = Letters(label.quote), self.lookup.nearest(number)
-        if own is not None and own not in near:  # sixty other texts may share more runs of words
+        # sixty other texts may share more runs of words, and hide it
+        if own is not None and own not in near:
             near.append(own)
         return (
             self._whole(label, quote, near)
@@ -325,7 +328,7 @@ class _Following:
     def _whole(
         self, label: _Anchor, quote: Letters, near: Sequence[Document]
     ) -> FollowedLabel | None:
-        """Return the decision if texts hold all of a quote; None if no text does."""
+        """Return the decision if single texts have a whole quote; None if no text does."""
         holders = [document for document in near if quote.text in letters_of(document.text).text]
         own = [document for document in holders if document.id == label.name]
         if own and label.span is None:
@@ -335,7 +338,8 @@ class _Following:
         if not holders:
             return None
         if label.span is not None and not any(map(label.is_of, holders)):
-            # Only other documents have the words: a page about another product is not the label's.
+            # Only other documents have the words: a page about another product is not the labeled
+            # one.
             best = _best_surrounded(holders, label.span, quote)
             if best is None:
                 evidence = f"its quote stands in {len(holders)} texts, in other surroundings"
@@ -346,9 +350,9 @@ class _Following:
     def _in_pieces(
         self, label: _Anchor, quote: Letters, near: Sequence[Document]
     ) -> FollowedLabel | None:
-        """Return the decision if texts hold a quote together; None if they do not."""
+        """Return the decision if several texts together have a quote; None if they do not."""
         is_span = label.span is not None
-        # One document before all together: pieces of several may form a text that none of them has.
+        # Each document alone before all together: pieces of several may form a text that none has.
         for group in (self.chunks[label.name], *_by_source(near, label)):
             if aligned := pieces(quote, group, self.lookup.short):
                 others = [] if is_span else within(quote, group, aligned)
@@ -409,7 +413,7 @@ class _Following:
             text = self.by_id[name].text
             if len(text) <= _LONGEST_QUOTE:
                 anchors[name] = {"digest": text_digest(text), "quote": text}
-            else:  # of a long text the quote stays as it was
+            else:  # the quote of a long text stays as it was
                 kept: Mapping[str, Any] = anchors.get(name) or (anchored or [{}])[0]
                 anchors[name] = {**kept, "digest": text_digest(text)}
         alone = dict.fromkeys(name for label in alive if not label.together for name in label.now)
@@ -451,7 +455,7 @@ def _by_source(near: Sequence[Document], label_anchor: _Anchor) -> list[list[Doc
 
 
 def _best_surrounded(holders: Sequence[Document], span: Context, quote: Letters) -> Document | None:
-    """Return the text whose words around a quote best match the label's; None if unclear."""
+    """Return the text whose words around a quote best match the label's; None for a tie."""
     scores = [
         max(
             _surrounded(span, document, at, quote)

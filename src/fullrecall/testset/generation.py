@@ -83,7 +83,7 @@ class TestSet:
     that the references name.
     """
 
-    __test__ = False  # no test of pytest's
+    __test__ = False  # not a pytest test class
 
     drafts: Sequence[Draft]
     samples: Sequence[Sample]
@@ -155,9 +155,9 @@ def generate(
 
     - `documents`: the types that `documents_of` takes: a folder, texts, documents of a framework.
     - `kinds`: the share of each kind, or kinds in equal shares; `draft.KINDS` lists them.
-    - `checker`: the model that checks; another than the one that writes is better.
-    - `queries`: your users' questions, as many as you have: passages that these find come first,
-      and drafts follow their style.
+    - `checker`: the model that checks, preferably another one than `model`, which writes.
+    - `queries`: your users' questions, as many as you have. Passages that they find come first, and
+      drafts follow their style.
     - `on_plan`: called before the first request, with a sentence on the expected calls and tokens.
     - `max_concurrency`, `timeout`, `deadline`, `retries`, `store`, `budget`, `progress`: those of
       `evaluate`.
@@ -175,7 +175,7 @@ def generate(
     if isinstance(queries, str) or not all(isinstance(query, str) for query in queries):
         raise ParameterError(f"queries: expected a list of questions, got {shown(queries)}")
     shares, read = _shares(kinds), documents_of(documents)
-    # In a random order, frequent topics come early, and ten of them show the style of all.
+    # In random order, frequent topics come early, and any ten questions show the style of all.
     order = random.Random(f"{seed}:queries")  # noqa: S311 - a sample, no secret
     shuffled = order.sample(list(queries), len(queries))
     run = _Generation(read, model, checker, n, shares, shuffled, seed)
@@ -226,7 +226,7 @@ class _Generation:
         if on_plan is not None:
             on_plan(self._forecast())
         stopped = yield from self._written()
-        # Last, and only for accepted drafts: a rejected draft's quotes cost no call.
+        # Last, and only for accepted drafts, so that quotes of rejected drafts cost no call.
         yield from self._elsewhere()
         made_by: dict[str, Any] = {"model": self.model.name}
         made_by |= {"instructions": instructions.VERSION, "seed": self.seed}
@@ -246,8 +246,9 @@ class _Generation:
         return f"about {2 * requests:,} calls and {tokens:,} tokens, if all drafts are accepted"
 
     def _written(self) -> Plan[Any, str]:
-        """Ask seed after seed; return why there are too few, or an empty text."""
-        # Small batches first: a checker that refuses everything once cost 965 calls, now ten.
+        """Ask seed after seed; return why there are too few drafts, or an empty text."""
+        # Small batches first: a checker that refuses everything once cost 965 calls; now it costs
+        # ten.
         used, order = 0, self._order()
         while (missing := self.n - self.accepted.total()) > 0:
             size = min(ceil(missing / PER_SEED), max(_FIRST_SEEDS, _GROWTH * used))
@@ -275,19 +276,20 @@ class _Generation:
         passages = seeds.questioned(self._passages, self.queries, drawn)
         singles = (Seed((passage,)) for passage in passages)
         shares, counts = {**self.shares}, Counter[QuestionKind]()
-        while shares:  # the kind that was asked for least, by its share
+        while shares:  # the kind that was asked for least, in proportion to its share
             kind = min(shares, key=lambda kind: (counts[kind] + 1) / shares[kind])
             seed = next(pairs if kind == "across_documents" else singles, None)
             if seed is not None:
                 counts[kind] += 1
                 yield seed, kind
-            elif kind == "across_documents":  # few documents share a name: other kinds replace it
+            # few documents share a name, so other kinds replace this one
+            elif kind == "across_documents":
                 del shares[kind]
             else:
                 return
 
     def _draft(self, seed: Seed, kind: QuestionKind) -> Flow[list[Draft]]:
-        """Ask for drafts of one seed, and for the check of those that the machine leaves."""
+        """Ask for drafts of one seed, then for the check of those that pass the machine checks."""
         texts = [passage.text for passage in seed.passages]
         request = instructions.writing(texts, PER_SEED, kind, self.queries[:_EXAMPLES], seed.term)
         text, problem = yield from reply(self.model, request, lambda text: bool(_questions(text)))
@@ -301,7 +303,7 @@ class _Generation:
         return [next(verified) if draft.rejection is None else draft for draft in drafts]
 
     def _take(self, outcome: FlowOutcome[list[Draft]]) -> None:
-        """Take the drafts of a seed, no question twice."""
+        """Take the drafts of a seed; a repeated question is rejected."""
         if outcome.value is None:
             self.problems[outcome.problem] += 1
             return
@@ -316,9 +318,10 @@ class _Generation:
         self.drafts += drafts
 
     def _elsewhere(self) -> Plan[Any, None]:
-        """Ask of each other place of a quote whether it answers the question there."""
-        # Equal words do not prove it: a quote of 1.9 % of CLAPNQ's answers, and of 12 % of Python's
-        # docstrings, occurs in several documents, such as the same warranty for another product.
+        """Ask for each other place of a quote whether it answers the question there."""
+        # Equal words do not prove it: 1.9 % of the quotes of CLAPNQ's answers, and 12 % of those
+        # from Python's docstrings, occur in several documents, such as the same warranty for
+        # another product.
         good = [draft for draft in self.drafts if draft.rejection is None]
         quotes = {backed.quote for draft in good for backed in draft.claims}
         places_of = _occurrences(quotes, self.documents)
@@ -350,8 +353,9 @@ def _questions(text: str) -> list[Mapping[str, Any]]:
 
 
 def _occurrences(quotes: set[SeedPassage], documents: Documents) -> _Occurrences:
-    """Return all other places where each quote occurs word for word: each may serve as well."""
-    # A text is folded only if it has all words of a quote: the longest, rarest ones come first.
+    """Return all other places where each quote occurs word for word: they may answer as well."""
+    # A text is folded only if it has all words of a quote; the longest, rarest ones are tried
+    # first.
     probes = {quote: sorted(set(words(quote.text)), key=len, reverse=True) for quote in quotes}
     occurrences: _Occurrences = {quote: [] for quote in quotes}
     for document in documents if quotes else ():

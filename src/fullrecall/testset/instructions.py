@@ -1,7 +1,7 @@
 """The requests that ask a model to write and check questions, with a version for store keys.
 
-The words are in `prompts.toml`. Texts travel as JSON strings, as the judge's do: no text can close
-its own quotation. The instructions declare the documents' texts to be data.
+The words are in `prompts.toml`. Texts are sent as JSON strings, as in the judge's requests, so that
+no text can end its own quotation. The instructions declare the documents' texts to be data.
 """
 
 from __future__ import annotations
@@ -27,13 +27,13 @@ LENGTH = len(_PROMPTS["write"]) + len(_PROMPTS["check"])
 
 
 def form_of(name: str) -> Any:
-    """Return the example of an answer that an instruction ends with."""
+    """Return the example answer at the end of an instruction."""
     return json.loads(_PROMPTS[name][_PROMPTS[name].index('{"') :])
 
 
 def _schema(example: Any) -> dict[str, Any]:
-    """Return the JSON schema of replies in the form of an example."""
-    # All fields required and no further ones: OpenAI's strict mode refuses any other schema.
+    """Return the JSON schema of replies that have the form of an example."""
+    # All fields are required and no others allowed: OpenAI's strict mode refuses any other schema.
     if isinstance(example, list):
         return {"type": "array", "items": _schema(example[0])}
     if isinstance(example, dict):

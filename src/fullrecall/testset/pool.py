@@ -1,4 +1,4 @@
-"""Pool the contexts that several retrievers return, and tell which ones the references name."""
+"""Pool the contexts that several retrievers return, and find those that the references name."""
 
 from __future__ import annotations
 
@@ -25,14 +25,14 @@ class Targets:
     """The targets that one sample's references name.
 
     If every claim has its own group of reference contexts, or of IDs, the targets are the claims.
-    Else they are the groups, and each further relevant context is a target of its own.
+    Otherwise the groups are the targets, and each further relevant context is a target of its own.
     """
 
     def __init__(self, sample: Sample) -> None:
         self.claims = [claim.text for claim in sample.reference_claims or ()]
         spans = [list(group) for group in sample.reference_contexts or ()]
         ids = [list(reference.any_of) for reference in sample.reference_context_ids or ()]
-        # A chunk of the right document need not hold the quote: prefer the references' places.
+        # A chunk of the right document need not have the quote: prefer the references' places.
         self._spans = spans if has_spans(sample) or not ids else []
         self._ids = [] if self._spans else ids
         self.count = len(self._spans) or len(self._ids)
@@ -43,14 +43,14 @@ class Targets:
     def joined_by(self, pair: PooledPair) -> frozenset[int]:
         """Return the targets whose any-of group a relevant pair joins; empty for a new target.
 
-        If the targets are claims: those that the pair was judged to support, or the only one.
+        If the targets are claims, these are the claims that the pair supports, or the only claim.
         """
         if not self.are_claims:
             return pair.twin_of
         return pair.claims or frozenset(range(self.count if self.count == 1 else 0))
 
     def named_by(self, context: Context) -> frozenset[int]:
-        """Return the targets that this context satisfies by the references as they are."""
+        """Return the targets that this context satisfies by the existing references."""
         matches = {
             number
             for number, names in enumerate(self._ids)
@@ -64,7 +64,7 @@ class Targets:
 
 
 def _holds(context: Context, folded: Folded | None, reference: Context) -> bool:
-    """Whether a context holds a reference: by its place, its words, or its ID."""
+    """Return whether a context has a reference: by its place, its words, or its ID."""
     if reference.source is not None and reference.start is not None and context.start is not None:
         if context.source != reference.source:
             return False
@@ -78,13 +78,13 @@ def _holds(context: Context, folded: Folded | None, reference: Context) -> bool:
 
 @dataclass(frozen=True)
 class PooledPair:
-    """One question and one context that a retriever returned for it, equal texts being one.
+    """One question and one context that a retriever returned for it; equal texts are one context.
 
-    `item` identifies it. `nearness` says how near the top the retrievers rank it: the sum of
-    1 / (10 + rank). `named` are the targets for which the references name it already. Nearly equal
+    `item` identifies it. `nearness` says how near the top the retrievers rank it: the sum of 1 /
+    (10 + rank). `named` are the targets for which the references already name it. Nearly equal
     texts have the same `twin`: each is judged, and the relevant ones are one target. `twin_of` are
-    the targets that a twin of it is named for. `relevant` is the judge's verdict, with the 0-based
-    `claims` that it supports by itself; None without a verdict, and `problem` says why.
+    the targets for which the references name a twin of it. `relevant` is the judge's verdict, with
+    the 0-based `claims` that it supports by itself; None without a verdict, and `problem` says why.
     """
 
     question: int
@@ -112,10 +112,10 @@ class PooledPair:
 
 @dataclass(frozen=True)
 class Pool:
-    """All pairs of a frame, question by question.
+    """All pooled pairs, question by question.
 
-    `problems` are questions that a retriever failed on: for them the frame has the other
-    retrievers' contexts.
+    `problems` are questions that a retriever failed on: for them the pool has the contexts of the
+    other retrievers.
     """
 
     pairs: Sequence[Sequence[PooledPair]]
@@ -183,7 +183,7 @@ def _pairs(
     for key, own_ranks in ranks.items():
         first, *also = contexts[key].values()
         named = frozenset[int]().union(*(targets.named_by(c) for c in (first, *also)))
-        # Hash the displayed text, not positions: labels outlive another order of the samples.
+        # Hash the shown text, not positions: labels stay valid if the samples are reordered.
         text = f"{sample.id}\n{sample.user_input}\n{first.label}"
         item = sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:16]
         twin = twins.get(key)

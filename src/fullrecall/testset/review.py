@@ -1,4 +1,4 @@
-"""`to_review` and `apply_review`: people review a sample, which bounds the share of good ones."""
+"""People review a sample of a test set, which bounds the share of good questions."""
 
 from __future__ import annotations
 
@@ -47,9 +47,9 @@ def to_review(
     """Draw questions for people to review, write them to `path`, and return their number.
 
     The file is an `.html` page: open it in a browser, which saves the decisions. `n` is fixed
-    before the review; by default as many as prove 90 % good if two are bad. With `documents`, each
-    quote is shown in its source. Raises `ParameterError` for another ending or an `n` out of
-    range, and `InputError` for samples without an ID.
+    before the review; by default as many as prove that 90 % are good, even if two are bad. With
+    `documents`, each quote is shown in its source. Raises `ParameterError` for another ending or an
+    `n` out of range, and `InputError` for samples without an ID.
     """
     identified = _identified(samples)
     n = reviews_needed(len(identified)) if n is None else n
@@ -113,7 +113,8 @@ def apply_review(samples: Iterable[SampleLike], path: str | Path) -> Review:
     bad = [d for d in decisions.values() if d["decision"] == "bad"]
     reasons = {str(decision["id"]): str(decision.get("reason") or "") for decision in bad}
     kept = [sample for sample in identified if str(sample.id) not in reasons]
-    # Stopping when it looks good passes a set of 90 % good questions with 0.11, not 0.05.
+    # Stopping as soon as the result looks good would pass a set of 90 % good questions with
+    # probability 0.11, not 0.05.
     is_finished = len(decisions) >= planned
     bound = lower_bound(len(decisions), len(bad), len(identified)) if is_finished else None
     good = len(decisions) - len(bad)
@@ -136,7 +137,7 @@ def _digest(samples: Sequence[Sample]) -> str:
 
 
 def _row(sample: Sample, texts: Mapping[str, str]) -> dict[str, Any]:
-    """Return a sample as the page shows it, with quotes beside their claims."""
+    """Return a sample for the page, with quotes beside their claims."""
     origin = origin_of(sample)
     groups = sample.reference_contexts or ()
     claims = [claim.text for claim in sample.reference_claims or ()]
@@ -166,7 +167,7 @@ def _shown(context: Context, texts: Mapping[str, str]) -> list[str]:
 
 
 def _page(rows: Sequence[Mapping[str, Any]], digest: str, *, total: int, title: str) -> str:
-    """Return the page: one file, no server, no request."""
+    """Return the page: one file that needs no server and makes no request."""
     from fullrecall.page import document
 
     html, script, style = (
@@ -213,11 +214,11 @@ def _read(path: Path, samples: Sequence[Sample]) -> tuple[int, dict[str, dict[st
 
 
 def reviews_needed(total: int, allowed: int = ALLOWED) -> int:
-    """Return the number of `total` questions to review to prove that at least 90 % are good.
+    """Return how many of `total` questions to review to prove that at least 90 % are good.
 
-    If at most `allowed` of them are bad, at least 90 % of all are good with 95 % confidence, by
-    the hypergeometric distribution. Returns `total` if no smaller number is enough. Fix the
-    number before the review: continuing until it passes makes the confidence wrong.
+    If at most `allowed` of the reviewed ones are bad, at least 90 % of all are good with 95 %
+    confidence, by the hypergeometric distribution. Returns `total` if no smaller number is enough.
+    Fix the number before the review: continuing until it passes makes the confidence wrong.
 
     Raises `ParameterError` for arguments out of range.
     """
@@ -228,13 +229,13 @@ def reviews_needed(total: int, allowed: int = ALLOWED) -> int:
 
 
 def lower_bound(reviewed: int, bad: int, total: int) -> float:
-    """Return the share of good questions, in [0, 1], that a random review proves at least.
+    """Return the lower bound of the share of good questions, in [0, 1], by a random review.
 
     `total` is the size of the set that the reviewed ones were drawn from. 0 without a review.
     """
     if reviewed < 1 or bad >= reviewed:
         return 0.0
-    # The most bad questions in the set that could plausibly give so few bad ones.
+    # The most bad questions in the set with which so few bad ones are still plausible.
     numbers = range(bad, total - (reviewed - bad) + 1)
     rare = bisect_left(
         numbers,

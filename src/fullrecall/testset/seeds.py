@@ -1,7 +1,7 @@
 """The passages that questions are written from, spread over the whole collection.
 
-Every document is read once. A bounded, seeded sample of the passages is kept, so that memory
-stays flat for any number of documents.
+Every document is read once. Only a bounded, seeded sample of the passages is kept, so that memory
+does not grow with the number of documents.
 """
 
 from __future__ import annotations
@@ -56,11 +56,11 @@ class SeedPassage(NamedTuple):
 
     @property
     def end(self) -> int:
-        """Where it ends in the document, exclusive."""
+        """The end in the document, exclusive."""
         return self.start + len(self.text)
 
     def meets(self, other: SeedPassage) -> bool:
-        """Return whether both have words of a document in common."""
+        """Return whether both have characters of a document in common."""
         return self.source == other.source and self.start < other.end and other.start < self.end
 
 
@@ -101,7 +101,7 @@ def passages(document: Document) -> Iterator[SeedPassage]:
 def _pieces(
     text: str, start: int, end: int, cuts: Sequence[tuple[re.Pattern[str], float]] = _CUTS
 ) -> Iterator[tuple[int, int]]:
-    """Yield the parts of a range; a part with too many words is cut at the next finer boundary."""
+    """Yield the parts of a range; too long a part is cut again at the next finer boundary."""
     (boundary, most), *finer = cuts
     for cut in [*(start + match.end() for match in boundary.finditer(text[start:end])), end]:
         if len(words(text[start:cut])) <= most:
@@ -114,11 +114,11 @@ def _pieces(
 def sampled(documents: Iterable[Document], n: int, *, seed: int) -> list[SeedPassage]:
     """Read all documents and return a sample of their passages, at least 20 for each of `n`.
 
-    Every passage has the same chance, and memory holds no more than the sample. The sample has one
+    Every passage has the same chance, and only the sample is kept in memory. The sample has one
     of each group of nearly equal passages.
     """
     draw = random.Random(f"{seed}:passages")  # noqa: S311 - a sample, no secret
-    # The lowest lots of a single pass are a uniform sample for any number of passages.
+    # The lowest random numbers in one pass are a uniform sample of any number of passages.
     all_passages = (passage for document in documents for passage in passages(document))
     lots = ((draw.random(), number, passage) for number, passage in enumerate(all_passages))
     kept = nsmallest(max(_CANDIDATES, _PER_SEED * n), lots)

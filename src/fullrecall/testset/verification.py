@@ -31,7 +31,7 @@ def checked(
     A draft without a verdict is rejected.
     """
     pairs = [(number, backed) for number, draft in enumerate(drafts) for backed in draft.claims]
-    # Sorted by claim, so that no statement shows which question it belongs to.
+    # Sorted by claim, so that the order does not show which question a statement belongs to.
     pairs.sort(key=lambda pair: pair[1].claim)
     request = instructions.checking(
         [passage.text for passage in passages],
@@ -67,7 +67,7 @@ def _rejection(
         return Rejection(Problem.SEVERAL, verdict["answer"][:200])
     if (rejection := _of_statements(draft, statements, passages)) is not None:
         return rejection
-    # The model's own answer and the draft's: their quotes must overlap; so must numbers of both.
+    # The quotes of the model's own answer and of the draft must overlap, and so must the numbers.
     quotes = (quote for quote in verdict["quotes"] if isinstance(quote, Mapping))
     evidence = [located(q.get("quote"), q.get("document"), passages) for q in quotes]
     meet = any(q and q.meets(backed.quote) for q in evidence for backed in draft.claims)
@@ -110,10 +110,10 @@ def located(quoted: object, number: object, passages: Sequence[SeedPassage]) -> 
 
 
 def items_in(text: str, name: str) -> list[Mapping[str, Any]]:
-    """Return the objects of a reply's last list of a name; earlier ones may be reasoning."""
+    """Return the objects of a reply's last list with this name; earlier ones may be reasoning."""
     values = json_values(text)
     named = [value.get(name) for value in values if isinstance(value, Mapping)]
-    # Some models send only the list.
+    # Some models send the list alone.
     lists = [value for value in named if isinstance(value, list)] or [
         value for value in values if isinstance(value, list)
     ]
@@ -129,8 +129,8 @@ def _by_position(text: str, instruction: str, name: str, count: int) -> dict[int
     items, (form,) = items_in(text, name), instructions.form_of(instruction)[name]
     numbers = [item.get("id") for item in items]
     known = range(1, count + 1)
-    # A model that counts from 0 would have its verdicts on the wrong questions. `type`, since True
-    # is an int.
+    # A model that counts from 0 would assign its verdicts to the wrong questions. `type`, since
+    # True is an int.
     if any(type(number) is not int or number not in known for number in numbers):
         return {}
     return {
@@ -144,16 +144,16 @@ def _by_position(text: str, instruction: str, name: str, count: int) -> dict[int
 def reply(
     model: ChatModel, request: ChatRequest, whole: Callable[[str], bool]
 ) -> Flow[tuple[str, str]]:
-    """Ask until a reply is whole, twice at most; return its text, or the problem.
+    """Ask until a reply is complete, at most twice; return its text and the problem, if any.
 
-    After the second try an incomplete reply is used: the rest has no verdict.
+    An incomplete second reply is used: the missing items then have no verdict.
     """
 
     def is_whole(completion: Completion) -> bool:
         return completion.failure is None and whole(completion.text)
 
     text = problem = ""
-    # `again` is part of a request's key: without it a store would give the first reply again.
+    # `again` is part of the store's key: without it a store would return the first reply again.
     for again in (0, 1):
         (completion,) = yield [Ask(model, replace(request, again=again), is_whole)]
         problem = completion.problem
@@ -180,9 +180,9 @@ def same_verdicts(
 
 
 def inspected(item: Mapping[str, Any], planned_kind: QuestionKind, seed: Seed) -> Draft:
-    """Return a question that a model wrote as a draft, rejected with the reason if defective."""
+    """Return a model's question as a draft, rejected with the reason if it is defective."""
     written_kind: Any = item.get("kind")
-    # A pair makes only questions across its documents.
+    # A pair of documents gives only questions across documents.
     is_single = written_kind in KINDS and written_kind != "across_documents"
     kind: QuestionKind = written_kind if is_single and len(seed.passages) == 1 else planned_kind
     sources = tuple(dict.fromkeys(passage.source for passage in seed.passages))
@@ -214,12 +214,12 @@ def _is_whole(draft: Draft, claims: Any) -> bool:
 
 
 def _of_words(draft: Draft, seed: Seed) -> Rejection | None:
-    """Return why a draft is rejected for its quotes' sources or its wording, or None."""
+    """Return why a draft is rejected for its quotes or its wording, or None."""
     cited = {backed.quote.source for backed in draft.claims}
     if draft.kind == "across_documents" and len(cited) == 1:
         return Rejection(Problem.SINGLE, f"all quotes are from {min(cited)}")
     # Copied words favor lexical retrievers: BM25's lead in hit@5 over static vectors was +.03 for
-    # people's questions on Cranfield, +.30 for copied ones.
+    # people's questions on Cranfield, and +.30 for copied ones.
     texts = [passage.text for passage in seed.passages]
     run = longest_run(draft.question, texts)
     if len(run) >= REJECTED_RUN:

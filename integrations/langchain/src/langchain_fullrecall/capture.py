@@ -17,10 +17,10 @@ from langchain_fullrecall.selfcheck import broken
 
 
 class LangChainCapture(Captured):
-    """The calls recorded in a block, which need not have ended. Safe under threads.
+    """The calls recorded in a block, which may still be running. Thread-safe.
 
-    If the runs of the block had different questions, as with `batch`, a sample gets the runs that
-    were asked its `user_input`, and the earlier runs that one of them answers from.
+    If the runs of the block had different questions, as with `batch`, a sample gets the runs for
+    its `user_input`, and the earlier runs from which one of these answers.
     """
 
     def __init__(self, reading: LangChainReading, recorder: LangChainRecorder) -> None:
@@ -28,7 +28,7 @@ class LangChainCapture(Captured):
         self._recorder = recorder
 
     def retrieval(self, question: str | None = None) -> Retrieval:
-        """Return the record of the block; of several questions, of the runs that were asked this.
+        """Return the record of the block, or of its runs for this question if there are several.
 
         A block without a retriever call gives a record with an `error`. Raises `InputError` for
         documents that cannot be read.
@@ -91,6 +91,6 @@ def capture_retrievals(
     try:
         yield LangChainCapture(reading, recorder)
     finally:
-        # An abandoned async generator is closed in another context, which never had the token.
+        # An abandoned async generator is closed in another context, where the token is invalid.
         with suppress(ValueError):
             capturing.reset(token)

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 class LangChainChatModel:
     """Asks a LangChain chat model by `invoke`, as the application does, in threads.
 
-    So its cache, rate limiter and callbacks apply. It also takes a runnable around a model
+    The model's cache, rate limiter and callbacks apply. It also takes a runnable around a model
     (`.with_retry()`, `.bind(…)`, `.with_fallbacks(…)`). A repeated request, made because the reply
     was unusable or several answers are wanted, skips the cache, which would give the same reply.
     Structured output is not used, because it fails in four ways, one of them silent: the judge
@@ -78,17 +78,17 @@ class LangChainChatModel:
 def _without_cache(value: Any) -> Any:
     if not isinstance(value, BaseLanguageModel):
         return value
-    # None would take the cache of `set_llm_cache`.
+    # None would mean the cache of `set_llm_cache`.
     return value.model_copy(update={"cache": False})
 
 
 def _completion(reply: BaseMessage) -> Completion:
     about = reply.response_metadata
     usage: Any = (reply.usage_metadata if isinstance(reply, AIMessage) else None) or {}
-    cached = usage.get("total_cost") == 0  # a reply from LangChain's cache
+    cached = usage.get("total_cost") == 0  # LangChain's cache reports no cost
     spent = {} if cached else usage
     return Completion.of(
-        text_of(reply.content),  # thinking and tool calls left out
+        text_of(reply.content),  # without thinking and tool calls
         tokens=(spent.get("input_tokens", 0), spent.get("output_tokens", 0)),
         stop=about.get("finish_reason") or about.get("stop_reason") or about.get("done_reason"),
         refusal=reply.additional_kwargs.get("refusal"),
@@ -96,7 +96,7 @@ def _completion(reply: BaseMessage) -> Completion:
 
 
 def _described(runnable: Runnable[Any, Any]) -> str:
-    """Describe a runnable by all that changes its answers: its models and their bound options."""
+    """Describe a runnable by everything that changes its answers: models and bound options."""
     parts: list[str] = []
 
     def note(value: Any) -> Any:
@@ -122,7 +122,7 @@ def _model_described(model: BaseLanguageModel[Any]) -> str:
     chosen = next(filter(None, (getattr(model, name, None) for name in _MODEL)), "")
     where = next(filter(None, (getattr(model, name, None) for name in _PLACES)), None)
     address = f"@{public_url(where)}" if isinstance(where, str) else ""
-    # The parameters in the key of LangChain's own cache.
+    # These parameters are the key of LangChain's own cache.
     identifying: Mapping[str, Any] = model._identifying_params  # noqa: SLF001
     options = {"temperature": getattr(model, "temperature", None), **identifying}
     options = {key: value for key, value in options.items() if key not in _MODEL}

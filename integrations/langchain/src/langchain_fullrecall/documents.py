@@ -60,7 +60,7 @@ class DocumentReader:
         return self.collapsed(self.read(documents))
 
     def collapsed(self, contexts: Sequence[Context]) -> list[Context]:
-        """Return contexts with one for each ID, if this reader collapses them."""
+        """Return contexts, those of one ID joined if this reader collapses them."""
         return by_id(contexts) if self.collapse else list(contexts)
 
     def read(self, documents: Iterable[DocumentLike]) -> list[Context]:
@@ -90,7 +90,7 @@ class DocumentReader:
         return self.context(text, self._id(text, own), own)
 
     def context(self, text: str | None, own_id: ID | None, own: Original) -> Context:
-        """Return a context of this text and ID, with the rest of a document."""
+        """Return a context with this text and ID, and the other data of a document."""
         return Context(text, id=own_id, score=own.score, metadata=own.metadata, **own.place)
 
     def id_of(self, text: str, own: Original) -> str | None:
@@ -152,12 +152,12 @@ def _scored(item: object) -> tuple[object, float | None]:
 
 
 def _finite(score: object) -> float | None:
-    # Scores are only shown, since the order gives the rank: a NaN must not fail the sample.
+    # Scores are only shown, since the order is the rank: a NaN must not fail the sample.
     return float(score) if isinstance(score, Real) and isfinite(score) else None
 
 
 def parts_of(item: object) -> tuple[str | None, Original]:
-    """Return the text of one item, and the rest of it."""
+    """Return the text of an item, and its other data."""
     item, score = _scored(item)
     if isinstance(item, Document):
         return item.page_content, Original(item.id, score, item.metadata, {})
@@ -179,7 +179,7 @@ def parts_of(item: object) -> tuple[str | None, Original]:
         raise ValueError(f"metadata must be a mapping, got {shown(metadata)}")
     placed = fields.get("start") is not None and fields.get("end") is not None
     span = {name: fields.pop(name, None) for name in _PLACE} if placed else {}
-    # A plain mapping may have no metadata: `id_key` finds the key among its fields too.
+    # A plain mapping may have no metadata: `id_key` also looks among its own fields.
     own_score = score if own_score is None else own_score
     return text, Original(own_id, own_score, {**fields, **metadata}, span)
 

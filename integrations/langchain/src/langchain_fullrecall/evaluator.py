@@ -129,7 +129,7 @@ class RecallStringEvaluator(RunEvaluator):
         self._view = view
         self._corpus = corpus_index(corpus)
         if retriever is not None and not isinstance(retriever, Retriever):
-            # The key is that of the target's outputs: the retriever's outputs may have other keys.
+            # The key belongs to the target's outputs: the retriever's outputs may have other keys.
             reading = replace(self._reading, documents_key=None)
             retriever = ObservedLangChainRetriever(runnable_of(retriever), reading)
         self._retriever = None if retriever is None else as_retriever(retriever)
@@ -168,7 +168,7 @@ class RecallStringEvaluator(RunEvaluator):
         return self.feedback_keys[0]
 
     def each(self) -> list[RecallStringEvaluator]:
-        """Return one evaluator for each measure, for the `evaluators` of `evaluate_comparative`."""
+        """Return one evaluator for each measure, for `evaluators` in `evaluate_comparative`."""
         evaluators = [copy(self) for _ in self.measures]
         for evaluator, single in zip(evaluators, self.measures, strict=True):
             evaluator.__dict__.update(measures=(single,), _summary=None)
@@ -353,7 +353,7 @@ class RecallStringEvaluator(RunEvaluator):
         first = self.measures[0]
         if in_chain:
             # LangChain's own chain passes every key to an EvaluationResult, with its own key and
-            # comment: "reasoning", or any key that is not a field, would cost the score.
+            # comment: "reasoning", or any key that is not a field, would lose the score.
             return {"score": result[first], "evaluator_info": evaluator_info(measured)}
         return {
             "key": self.evaluation_name,
@@ -421,7 +421,7 @@ class RecallStringEvaluator(RunEvaluator):
         fields: Mapping[str, Any],
         unseen: str | None = None,
     ) -> ObservedSample:
-        """Return a retrieval as a case; `unseen` is the error of a run without retrieval."""
+        """Return a retrieval as a sample; `unseen` is the error of a run without retrieval."""
         sample = Sample(user_input=query, **fields).with_retrieval(retrieval)
         nothing = retrieval.contexts is None and not retrieval.calls and retrieval.error == unseen
         return ObservedSample(sample, unseen if nothing else None, self._view, self._corpus)

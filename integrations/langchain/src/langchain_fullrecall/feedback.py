@@ -37,9 +37,8 @@ def feedback(
     """Return one measure of a result as LangSmith's feedback.
 
     LangSmith keeps `evaluator_info` beside the score. With `whole` it has the sample and all
-    findings, from which `report_of` makes a report. Without a score `value` is empty too:
-    LangSmith's tables show it for a missing score, and a text there would keep the column from
-    being averaged.
+    findings, from which `report_of` makes a report. Without a score, `value` is empty too:
+    LangSmith's tables show it in place of the score, and would not average a column with text.
     """
     return EvaluationResult(
         key=key,
@@ -85,12 +84,12 @@ def row_of(info: object, position: int) -> tuple[Method, Row] | None:
         method = MethodRecord.read(own["method"]).method
         sample, results = records.row_of(own["row"], [method])
     except FullrecallError:
-        return None  # of another version, or changed: it is scored anew
+        return None  # of another version, or changed: the run is scored again
     return method, Row(position, sample, results)
 
 
 def comment(measured: Measured, measure: Measure) -> str:
-    """Return the score's reason and the missed targets, or why there is no score, as a text."""
+    """Return a text: the score's reason and the missed targets, or why there is no score."""
     result = measured.result
     if result.status is not Status.SCORED:
         parts = [f"{result.status}: {result.reason}"]
@@ -102,7 +101,7 @@ def comment(measured: Measured, measure: Measure) -> str:
             parts.append(f"missed: {first_of(missed, *_LISTED)}")
         ids = [own or "(no ID)" for own in measured.sample.retrieved_context_ids or ()]
         if measured.by_id and ids and not result[Recall]:
-            # The retrieved IDs show a reader whether they are random or those of chunks.
+            # The retrieved IDs show a reader whether they are random IDs or those of chunks.
             parts.append(f"retrieved: {first_of(ids, *_LISTED)}")
     if measured.hint:
         parts.append(measured.hint)

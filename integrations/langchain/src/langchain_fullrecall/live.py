@@ -1,8 +1,8 @@
-"""Record the runs of an experiment while it goes on, as long as evaluators exist.
+"""Record the runs of an experiment while they run, as long as evaluators exist.
 
-A trace that is still in the process holds the application's own lists, which may change before an
-evaluator reads them. So the runs of an experiment are recorded as `observed` records them. Runs
-without an evaluator, or outside of an experiment, are not recorded.
+A trace in the same process holds the application's own lists, which may change before an evaluator
+reads them. So the runs of an experiment are recorded as `observed` records them. Runs without an
+evaluator, or outside an experiment, are not recorded.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ An experiment's evaluators read a run one after another, as many runs at once as
 
 
 class _Experiments:
-    """Acts as a context variable: LangChain asks it for a handler at every call."""
+    """A stand-in for a context variable: LangChain asks it for a handler at every call."""
 
     def __init__(self) -> None:
         self.evaluators: WeakSet[Any] = WeakSet()
@@ -44,7 +44,7 @@ class _Experiments:
         self._lock = Lock()
 
     def get(self) -> LangChainRecorder | None:
-        """Return the recorder of the experiment's run that goes on in this context."""
+        """Return the recorder of the experiment's run in this context."""
         if not self.evaluators:
             self._recorders.clear()
             self._evaluated.clear()
@@ -92,12 +92,12 @@ hooks.append(_experiments)
 
 
 def watch(evaluator: object) -> None:
-    """Have the runs of experiments recorded for as long as this evaluator exists."""
+    """Record the runs of experiments for as long as this evaluator exists."""
     _experiments.evaluators.add(evaluator)
 
 
 class LiveRun(NamedTuple):
-    """The steps of a run that was recorded, the ID of its root, and why they are partial."""
+    """The steps of a recorded run, the ID of its root, and why they are partial."""
 
     steps: list[Step]
     root: Hashable
@@ -110,7 +110,7 @@ def live_run(run: Run) -> LiveRun | None:
     if recorder is None:
         return None
     log = recorder.log
-    own_step = log.step(run.id.int)  # the target is a LangChain object: its own root
+    own_step = log.step(run.id.int)  # the target is a LangChain object, which is its own root
     if own_step is not None:
         steps = [step for step in log.steps if step.id != ROOT]
         return LiveRun(steps, own_step.id, recorder.partial)

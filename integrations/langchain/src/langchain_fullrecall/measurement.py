@@ -33,7 +33,7 @@ class ObservedSample(NamedTuple):
         return self.unseen is not None and self.sample.user_input is not None
 
     def answered(self, retrieval: Retrieval) -> ObservedSample:
-        """Return the case with a retriever's record."""
+        """Return the sample with a retriever's record."""
         return self._replace(sample=self.sample.with_retrieval(retrieval), unseen=None)
 
 
@@ -50,7 +50,7 @@ class Measured(NamedTuple):
 
 
 def measure(case: ObservedSample, scorer: Scorer, retriever: Retriever | None = None) -> Measured:
-    """Return the result of a case; without an observed retrieval a `retriever` is asked."""
+    """Return the result of a sample; without an observed retrieval, ask a `retriever`."""
     if retriever is not None and case.may_be_asked:
         try:
             found = (

@@ -10,7 +10,7 @@ from requests.adapters import BaseAdapter
 
 
 class _NoTransport(BaseAdapter):
-    """Refuses requests, in the place of the adapter that would send them."""
+    """Refuses requests, in place of the adapter that would send them."""
 
     def send(self, request: Any, *_settings: Any, **_options: Any) -> NoReturn:
         raise LangSmithError(
@@ -23,10 +23,10 @@ class _NoTransport(BaseAdapter):
 
 
 class _OfflineClient(Client):
-    """A client that keeps runs and feedback to itself."""
+    """A client that keeps runs and feedback in the process."""
 
-    # Runs stay in memory, where evaluators find them in `child_runs`. A sampling rate of 0 does
-    # the same with current versions, but not with langsmith 0.4.
+    # Runs stay in memory, where evaluators find them in `child_runs`. A sampling rate of 0 has the
+    # same effect in current versions, but not in langsmith 0.4.
 
     def create_run(self, *_args: Any, **_fields: Any) -> None:
         """Send nothing."""

@@ -1,4 +1,4 @@
-"""Read the documents, IDs, errors and tool queries that inputs and outputs name."""
+"""Read the documents, IDs, errors and tool queries in inputs and outputs."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _ID_KEYS = ("retrieved_context_ids", *_NAMES["retrieved_context_ids"])
 
 
 def unwrapped(value: object, key: str = "output") -> Any:
-    """Return a run's output or input without the key under which tracing puts other values."""
+    """Return a run's output or input without the key under which tracing wraps other values."""
     if isinstance(value, Mapping) and len(value) == 1 and key in value:
         return value[key]
     return value
@@ -78,7 +78,7 @@ def _named(output: Mapping[str, Any]) -> list[Any] | None:
 
 
 def separate_lists(output: object, log: StepLog) -> None:
-    """Write down each list of an output as the step of a call that is not known otherwise.
+    """Write down each list of an output as the step of an unknown call.
 
     Does nothing if a usual name says which list counts.
     """

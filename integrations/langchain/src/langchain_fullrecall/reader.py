@@ -77,6 +77,6 @@ _COMMAND_FIELDS = frozenset({"graph", "update", "resume", "goto"})
 
 
 def stored_update(output: Any) -> Any:
-    """Return the state that a stored `Command` writes, and any other output unchanged."""
+    """Return the state that a stored `Command` writes, or any other output unchanged."""
     is_command = isinstance(output, Mapping) and output.keys() == _COMMAND_FIELDS
     return output["update"] if is_command else output

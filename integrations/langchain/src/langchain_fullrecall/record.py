@@ -46,7 +46,7 @@ class LangChainReading(StepReading):
 
     @property
     def names(self) -> tuple[str, ...]:
-        """The names of the calls that count; without names all count."""
+        """The names of the calls that count; if empty, all calls count."""
         return (self.name,) if isinstance(self.name, str) else tuple(self.name)
 
     def retrieval(

@@ -40,17 +40,17 @@ FALLBACKS = "RunnableWithFallbacks"
 class LangChainRecorder(BaseCallbackHandler):
     """A callback handler that records each step below it.
 
-    `outer` is the recorder of the block around this one's, and gets the same steps. `answered` has
+    `outer` is the recorder of the surrounding block, and gets the same steps. `answered` has
     the answer of each outermost run.
     """
 
-    # Called in the run's own task or thread, because only its context identifies the caller.
+    # Called in the run's own task or thread, because only that context identifies the caller.
     run_inline = True
 
     def __init__(self, outer: LangChainRecorder | None = None) -> None:
         self.log = StepLog(LangChainReader())
         self.answered: dict[Hashable, str] = {}
-        self._mapped: dict[Hashable | None, dict[str | None, int]] = {}  # of `.map()`
+        self._mapped: dict[Hashable | None, dict[str | None, int]] = {}  # by `.map()`
         self._outer = outer
         self._problem: str | None = None
 
@@ -98,9 +98,9 @@ class LangChainRecorder(BaseCallbackHandler):
     on_chat_model_start = on_llm_start  # type: ignore[assignment]
 
     def on_chain_end(self, outputs: Any, *, run_id: UUID, **fields: Any) -> None:
-        """Write down the output of a step; a tool that reports a failure failed.
+        """Write down the output of a step; a tool that reports a failure has failed.
 
-        `fields` has a step's streamed inputs, which are complete only now.
+        `fields` has a step's streamed inputs, which are complete only at its end.
         """
         message = message_of(outputs) if isinstance(outputs, ToolMessage) else None
         error = None if message is None else message.failure
@@ -182,7 +182,7 @@ class LangChainRecorder(BaseCallbackHandler):
             self._outer.ended(run_id, output, error, given)
 
     def _caller(self, stated: int | None) -> Hashable | None:
-        """Return the step that called: the context's if it is below the parent that a run states.
+        """Return the caller: the context's step, if it is below the parent that the run states.
 
         Fallbacks and runnables wrapped by `with_config` state their caller's caller; the runs that
         a retriever calls state the retriever's caller.
@@ -210,7 +210,7 @@ class LangChainRecorder(BaseCallbackHandler):
 
 
 def conversation(messages: Sequence[AgentMessage], log: StepLog) -> None:
-    """Write down the tools' messages of a turn as the steps that they were."""
+    """Write down the tools' messages of a turn as steps."""
     queries = {call.get("id"): call.get("args") for each in messages for call in each.calls}
     for number, message in enumerate(messages):
         if message.role != "tool":
@@ -252,8 +252,8 @@ def branch_of(
 ) -> tuple[Hashable | None, str]:
     """Return a step's group of steps that run in parallel, and its branch in it.
 
-    Groups are the branches of a parallel, the children of an ensemble, the tasks of one step of a
-    graph, and the tools that a model calls, in the order of its message.
+    Groups are the branches of a parallel, the children of an ensemble, the tasks of one graph step,
+    and a model's tool calls, in the order of its message.
     """
     for tag in map(str, tags):
         if tag.startswith("graph:step:"):
@@ -262,16 +262,17 @@ def branch_of(
             if tag.startswith(construct):
                 return construct, tag
     if caller is not None and metadata.get(_TASK) not in (None, caller.labels[1].get(_TASK)):
-        return "tasks", number_of_task(metadata.get("langgraph_path"))  # of the functional API
+        # a task of the functional API
+        return "tasks", number_of_task(metadata.get("langgraph_path"))
     return (None if call_id is None else "tool calls"), ""
 
 
 def _departure(error: BaseException) -> tuple[bool, Any]:
     """Return whether a step left early without failing, and its output.
 
-    These steps leave early: a stream that is not read to its end; a graph's node that waits for a
-    human; and a node that passes a `Command` to the outer graph, its output. LangGraph raises the
-    last two as errors.
+    These steps leave early: a stream that is not read to its end, a graph node that waits for a
+    human, and a node that passes a `Command` (its output) to the outer graph. LangGraph raises an
+    exception for the last two.
     """
     errors = sys.modules.get("langgraph.errors")
     if errors is None or not isinstance(error, errors.GraphBubbleUp):
@@ -280,7 +281,7 @@ def _departure(error: BaseException) -> tuple[bool, Any]:
 
 
 def _open_recorders() -> Iterator[LangChainRecorder]:
-    """Yield the recorders of this context, each once."""
+    """Yield the recorders of this context, each one once."""
     callbacks: Any = (var_child_runnable_config.get() or {}).get("callbacks")
     handlers = getattr(callbacks, "handlers", callbacks) or ()
     known = [each for each in handlers if isinstance(each, LangChainRecorder)]
@@ -316,5 +317,5 @@ def _trace(documents: object, query: str | None) -> None:
 capturing: ContextVar[LangChainRecorder | None] = ContextVar("fullrecall_capture", default=None)
 hooks: list[Any] = [capturing]
 """Context variables, and objects like them, whose `get` returns a context's recorder."""
-# Registered once: LangChain never drops a hook, and asks all of them at every call.
+# Registered once: LangChain never removes a hook, and calls all of them at every call.
 register_configure_hook(capturing, inheritable=True)

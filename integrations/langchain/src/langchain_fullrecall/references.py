@@ -40,15 +40,14 @@ def reference_fields(reference: object, scorer: Scorer, reader: DocumentReader) 
 
     A mapping names the fields, as `Sample` or other tools do; its unknown keys are left out.
     Otherwise the scorer decides: IDs for `IdRecall`, texts for `TextRecall` and `SpanRecall`, a
-    list of entities for `EntityRecall`. A document is read as its text, or as its ID. None gives
-    no fields.
+    list of entities for `EntityRecall`. A document gives its text, or its ID. None gives no fields.
 
     Raises `InputError` for an unnamed reference that could be several fields.
     """
     if reference is None:
         return {}
     turn = turn_of(reference) if isinstance(reference, list) else None
-    if turn is not None:  # the messages of a reference conversation
+    if turn is not None:  # messages of a reference conversation
         return {} if turn.answer is None else {_ANSWER: turn.answer}
     if isinstance(reference, Mapping) and not _is_graded(reference):
         fields = named_references(reference, reader)
@@ -114,12 +113,12 @@ def _bare_field(reference: object, scorer: Scorer) -> str:
 
 
 def _is_graded(reference: Mapping[Any, Any]) -> bool:
-    """Return whether a mapping is `{id: grade}`, since no field of a sample is a number."""
+    """Return whether a mapping is `{id: grade}`: no field of a sample has a number as its value."""
     return bool(reference) and all(isinstance(grade, Real) for grade in reference.values())
 
 
 def _read(value: object, field: str, reader: DocumentReader) -> object:
-    """Return `value` with contexts, or their IDs, in the place of documents."""
+    """Return `value` with documents replaced by contexts, or by their IDs."""
     of_texts = field in (_TEXTS, _FORBIDDEN)
     if not (of_texts or field == _IDS) or (of_texts and isinstance(value, Context)):
         return value

@@ -201,7 +201,7 @@ class ObservedLangChainRetriever:
 
 
 def _needs_thread(runnable: Runnable[Any, Any], config: RunnableConfig) -> bool:
-    """Return whether a graph keeps its state by thread and the config names no thread."""
+    """Return whether a graph keeps its state by thread, and the config names no thread."""
     if getattr(runnable, "checkpointer", None) in (None, False, True):
         return False
     configs = (config, getattr(runnable, "config", None) or {})
@@ -209,7 +209,7 @@ def _needs_thread(runnable: Runnable[Any, Any], config: RunnableConfig) -> bool:
 
 
 def _is_search(runnable: Runnable[Any, Any]) -> bool:
-    """Return whether the runnable is a retriever with the standard `invoke`, which is one step."""
+    """Return whether a runnable is a retriever with the standard `invoke`, which is one step."""
     own = type(runnable)
     return isinstance(runnable, BaseRetriever) and (
         own.invoke is BaseRetriever.invoke and own.ainvoke is BaseRetriever.ainvoke
@@ -238,7 +238,7 @@ def runnable_of(source: LangChainObservable) -> Runnable[Any, Any]:
 def _listing(function: Callable[..., Any]) -> Callable[..., Any]:
     """Return a function that joins all values of a generator function.
 
-    LangChain itself adds the values, and keeps only the last of values that cannot be added.
+    LangChain adds the values itself, but keeps only the last of values that it cannot add.
     """
     if isgeneratorfunction(function):
 
@@ -275,7 +275,7 @@ def input_of(runnable: Runnable[Any, Any]) -> Callable[[str, Sequence[Any]], Any
 
 
 def _keys(runnable: Runnable[Any, Any]) -> list[str]:
-    """Return the keys of a runnable's input mapping, empty for any other input."""
+    """Return the keys of a runnable's input mapping; none for any other input."""
     try:
         schema = runnable.get_input_jsonschema()
     except Exception:  # noqa: BLE001 - Pydantic has none for a state that is typing.TypedDict
@@ -289,6 +289,7 @@ def _keys(runnable: Runnable[Any, Any]) -> list[str]:
     properties = schema.get("properties")
     if schema.get("type") != "object" or not isinstance(properties, Mapping):
         return []
-    names = [name for name in properties if name != "root"]  # Pydantic's name for no field
-    # An executor of langchain-classic does not tell its key.
+    # Pydantic's name for an input without fields
+    names = [name for name in properties if name != "root"]
+    # An executor of langchain-classic does not declare its key.
     return names or (["input"] if hasattr(runnable, "input_keys") else [])

@@ -23,7 +23,7 @@ _KINDS: dict[str, StepKind] = {"retriever": "retriever", "tool": "tool", "llm": 
 class StoredRun:
     """The steps of a stored run and of all runs below it.
 
-    `partial` says why they are known to be partial: a run's caller is not always stored.
+    `partial` says why they are known to be partial. A run's caller is not always stored.
     """
 
     def __init__(self, run: Run) -> None:
@@ -88,7 +88,7 @@ class StoredRun:
             read = self._reader.read_result if parent is None else self._reader.read
             contents = read(output)
             return self._reader.with_hits(contents, output) if kind == "tool" else contents
-        # A retriever's output is documents, under any key of the trace.
+        # A retriever's output is documents, under any key in the trace.
         documents = outputs.get("documents", output)
         contents = self._reader.read(documents)
         lists = tuple(DocumentList((), each.documents) for each in contents.lists[:1])
@@ -112,7 +112,7 @@ class StoredRun:
             setattr(step, name, moment)
 
     def _find_callers(self) -> None:
-        """Move runs inside fallbacks and retrievers, stored beside their callers, below them."""
+        """Move runs that are stored beside their callers (fallbacks, retrievers) below them."""
         siblings: dict[Hashable, list[Step]] = {}
         for step in sorted(self.steps, key=lambda each: each.began):
             if any(str(tag).startswith(RETRIED) for tag in step.labels[0]):
@@ -128,7 +128,7 @@ class StoredRun:
         own, _ = caller.labels
         for step in inside:
             if step.parent != caller.parent:
-                continue  # another caller inside has adopted it
+                continue  # another caller inside has it already
             tags, _ = step.labels
             if caller.tries and own and set(own) <= set(tags):
                 step.parent = caller.id
@@ -143,7 +143,7 @@ class StoredRun:
 
 
 def unseen_in(run: Run) -> str:
-    """Return why a trace shows no retrieval."""
+    """Return why no retrieval is seen in a trace."""
     if run.error:
         return f"the run failed, and no retriever was traced in it: {brief(run.error)}"
     if run.child_runs is None:
@@ -162,7 +162,7 @@ def _walk(run: Run) -> Iterator[tuple[Run, Hashable | None, int]]:
     while stack:
         current, parent, depth = stack.pop()
         if current.id in visited:
-            continue  # a run that reported two callers is twice in the tree
+            continue  # a run that reported two callers occurs twice in the tree
         visited.add(current.id)
         yield current, parent, depth
         stack.extend((child, current.id, depth + 1) for child in reversed(current.child_runs or ()))

@@ -22,14 +22,14 @@ if TYPE_CHECKING:
 
 
 class RecallSummary:
-    """Return the mean of an evaluator's scores over an experiment, with the counts of its runs.
+    """The mean of an evaluator's scores over an experiment, with the counts of its runs.
 
     It is an evaluator's `summary`, and goes to `evaluate(…, summary_evaluators=[…])`.
     LangSmith passes a summary evaluator the runs but not their scores: this one remembers its
     evaluator's result for each run, so that no run is judged twice. It measures the runs that its
     evaluator has not measured.
 
-    The key is the score's with ".mean" behind it. The mean is over the runs with a score; the
+    The key is the score's, followed by ".mean". The mean is over the runs with a score; the
     comment and `evaluator_info` count the runs without one, with the reasons. If no reference ID
     was retrieved in the whole experiment, the comment has the most frequent hint about IDs.
     """
@@ -62,7 +62,8 @@ class RecallSummary:
         if not measured:
             return EvaluationResults(results=[])
         rows = (
-            Row(number, Sample(id=str(example.id)), (each.result,))  # its repetitions are a group
+            # repetitions of an example share its ID, and so a group
+            Row(number, Sample(id=str(example.id)), (each.result,))
             for number, (each, example) in enumerate(zip(measured, examples, strict=True), start=1)
         )
         report = Report.of([measured[0].result.method], rows)
@@ -104,7 +105,7 @@ def _feedback(
 
 
 def _id_hints(measured: Sequence[Measured]) -> list[str]:
-    """Return at most one hint, the most frequent, and none if any run found a reference ID."""
+    """Return the most frequent hint, or none if any run found a reference ID."""
     if any(each.result.score for each in measured):
         return []
     hints = Counter(each.hint for each in measured if each.hint)

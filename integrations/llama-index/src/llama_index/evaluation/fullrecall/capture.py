@@ -98,7 +98,7 @@ class LlamaIndexCapture(Captured):
         return self._with_earlier_ids(record, reading) if self._before else record
 
     def _with_earlier_ids(self, record: Retrieval, reading: LlamaIndexReading) -> Retrieval:
-        """Return a call's record with the IDs that its texts had earlier in the block."""
+        """Return a call's record, with the IDs that its texts had earlier in the block."""
         others = dict(record.other_ids)
         for context in record.contexts or ():
             first = self._before.get(context.text or "")
@@ -135,13 +135,13 @@ def capture_retrievals(
     streams included, and `RecallEvaluator` scores it. The capture itself is the record of the
     whole block.
 
-    Awaited calls belong to the block, and so do the tasks and threads that LlamaIndex starts in
-    it. Your own thread starts with an empty context: use `contextvars.copy_context().run`, or
-    `asyncio.to_thread`. A retrieval meanwhile in a context without a record (a worker's task, a
-    later task that advances a generator) may belong to the block: its sample is unscored unless
-    the block's steps handled those nodes. Await a workflow's handler inside the block, because
-    calls that begin after it are not captured. The options are those of `observed`; the evaluator
-    reads captures by its own options.
+    Awaited calls belong to the block, and so do the tasks and threads that LlamaIndex starts in it.
+    Your own thread starts with an empty context: use `contextvars.copy_context().run`, or
+    `asyncio.to_thread`. A retrieval in a context without a record (a worker's task, a later task
+    that advances a generator) may belong to the block. If it happens during the block, the sample
+    is unscored, unless the block's steps handled its nodes. Await a workflow's handler inside the
+    block, because calls that begin after it are not captured. The options are those of `observed`;
+    the evaluator reads captures by its own options.
     """
     reading = LlamaIndexReading(
         id_key=id_key,
@@ -170,8 +170,8 @@ def capture_retrievals(
 class _CarriedList(list[Any]):
     """A response's source nodes, or an agent's tool calls, with the capture of the call.
 
-    The list stays with the response's nodes: in `get_response()` of a stream, in copies of the
-    response, and in `dataclasses.replace`.
+    The list stays with the nodes in a stream's `get_response()`, in copies of the response, and in
+    `dataclasses.replace`.
     """
 
     capture: LlamaIndexCapture

@@ -27,8 +27,8 @@ class LlamaIndexChatModel:
       address and its `additional_kwargs`.
 
     A completion model gets the messages in its own form (`messages_to_prompt`). Structured output
-    is not used, because it asks only once and fails in ways of its own: the judge reads the text,
-    and asks again for missing verdicts. Every request has new message objects.
+    is not used, because it asks only once and fails in its own ways: the judge reads the text, and
+    asks again for missing verdicts. Every request has new message objects.
 
     Requests raise the errors of the LLM's client unchanged, so that `evaluate` can tell a rate
     limit from a wrong key. Raises `ParameterError` for an `llm` that is not an `LLM`, and if
@@ -43,7 +43,7 @@ class LlamaIndexChatModel:
 
     @property
     def name(self) -> str:
-        """The name of the model in stores: two models of one name must give the same answers."""
+        """The name of the model in stores: two models with one name must give the same answers."""
         return self._name or _described(self._llm)
 
     def complete(self, request: ChatRequest) -> Completion:

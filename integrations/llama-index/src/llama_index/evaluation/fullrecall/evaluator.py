@@ -64,9 +64,9 @@ class RecallEvaluator(BaseEvaluator):
     - Other keyword arguments are ignored, since LlamaIndex passes some to all evaluators.
 
     The response of an engine that was asked in `with capture_retrievals():` carries the record of
-    its call. The record is scored, not the source nodes, which may be rewritten, or the engine's
-    own words. `answer.stages` then has the results of the lists before the final one, so that
-    targets dropped by a reranker are seen; a judge is asked once more for each different list.
+    its call. The record is scored, not the source nodes, which may be rewritten or written by the
+    engine. `answer.stages` then has the results of the lists before the final one, so that targets
+    dropped by a reranker are seen; a judge is asked once more for each different list.
 
     Without a record, an empty list of source nodes counts as an empty retrieval only if
     LlamaIndex's own synthesizers and chat engines say so ("Empty Response"). Any other response
@@ -74,7 +74,7 @@ class RecallEvaluator(BaseEvaluator):
     For an agent's output, the nodes that its tools returned are scored.
 
     None of the four methods raises for a sample that cannot be measured, because one exception
-    would cost `BatchEvalRunner` the whole batch. The result then has `score=None`,
+    would make `BatchEvalRunner` lose the whole batch. The result then has `score=None`,
     `invalid_result=True` and the reason, and `result.status` tells an undefined score from an
     unscored one.
 
@@ -141,7 +141,7 @@ class RecallEvaluator(BaseEvaluator):
     ) -> RecallEvaluationResult:
         """Return the result; awaits the scorer's `ascore`, or runs its `score` in a thread."""
         call_input = self._input(query, response, contexts, fields)
-        # One after another: later lists reuse the claims that the first one was split into.
+        # In sequence: later lists reuse the claims that the first list's request split.
         results = {
             key: await ascore_alone(self.scorer, sample, self._corpus)
             for key, sample in self._lists(call_input).items()
@@ -233,7 +233,7 @@ def _feedback(result: Result) -> Iterator[str]:
 
 
 def _lost(result: Result, stages: Mapping[str, Result]) -> Iterator[str]:
-    """Yield a note of the missed targets that an earlier stage had found."""
+    """Yield notes on the missed targets that an earlier stage had found."""
     before = [each for each in stages.values() if each.status is Status.SCORED]
     if result.status is not Status.SCORED:
         return

@@ -95,7 +95,7 @@ class _Spans(BaseSpanHandler[BaseSpan]):
         _end(id_, None, err or RuntimeError("no error was reported"))
 
     def new_span(self, *_: Any, **__: Any) -> None:
-        """Do nothing: steps are noted in recorders."""
+        """Do nothing: recorders note the steps."""
 
     prepare_to_exit_span = prepare_to_drop_span = new_span
 
@@ -143,9 +143,9 @@ def _end(id_: str, output: Any, error: BaseException | None) -> None:
 
 
 def _note_beside(name: str, query: str | None) -> None:
-    """Mark the recorders partial to which a retrieval in a context without recorders may belong.
+    """Mark recorders partial if a retrieval in a context without recorders may be theirs.
 
-    A call of an engine has one question, which must be equal; a block may ask any question.
+    An engine's call has one question, which must be equal; a block may ask any question.
     """
     here = threading.get_ident()
     for recorder in list(_open):
@@ -184,7 +184,7 @@ def _delivery(seen_by: Sequence[LlamaIndexRecorder]) -> tuple[Deliver, ...]:
 
 
 def opened(root: str | None = None, deliver: Deliver | None = None) -> LlamaIndexRecorder:
-    """Return an open recorder, for all steps from now on."""
+    """Return an open recorder, which gets all steps from now on."""
     recorder = LlamaIndexRecorder(root, deliver)
     with _lock:
         _open.add(recorder)
@@ -201,7 +201,7 @@ def closed(recorder: LlamaIndexRecorder) -> None:
 
 
 def _listen() -> None:
-    """Add or remove our handlers in LlamaIndex's dispatcher: present while a recorder is open."""
+    """Add our handlers to LlamaIndex's dispatcher while a recorder is open; else remove them."""
     dispatcher = get_dispatcher()
     is_listening = bool(_open)
     lists: list[tuple[list[Any], object]] = [
@@ -209,7 +209,7 @@ def _listen() -> None:
         (dispatcher.event_handlers, _events),
     ]
     for handlers, own in lists:
-        # By identity, because in Pydantic the equal handlers of another user are equal to ours.
+        # By identity, because Pydantic compares by value, and another user's handler may be equal.
         position = next((n for n, each in enumerate(handlers) if each is own), None)
         if is_listening and position is None:
             handlers.append(own)
@@ -234,14 +234,14 @@ def recording(
         raise
     finally:
         closed(recorder)
-        # A different task may end an async generator, in its own context.
+        # Another task may end an async generator, in its own context.
         with suppress(ValueError):
             recorders.reset(token)
 
 
 @contextmanager
 def unrecorded() -> Iterator[None]:
-    """Stop recording in the block: a judge's requests are not the application's."""
+    """Stop recording in this block: a judge's requests are not the application's."""
     token = recorders.set(())
     try:
         yield

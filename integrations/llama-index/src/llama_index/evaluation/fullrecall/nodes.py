@@ -93,7 +93,7 @@ class NodeReader:
         return (node,) if self.expand is None else _leaves(node, self.expand, rank)
 
     def context(self, node: BaseNode, score: float | None, id: str | None) -> Context:  # noqa: A002
-        """Return a node as a context of this ID."""
+        """Return a node as a context with this ID."""
         return Context(
             content_of(node, self._mode),
             id=id,
@@ -113,7 +113,7 @@ class NodeReader:
             ) from error
 
     def other_ids(self, nodes: Iterable[NodeLike]) -> dict[str, list[ID | None]]:
-        """Return the further IDs of nodes, by the options that would use them."""
+        """Return the further IDs of nodes, by the options that would read them."""
         bare = [item.node if isinstance(item, NodeWithScore) else item for item in nodes]
         ids: dict[str, list[ID | None]] = {
             f"id_key={name!r}": [get(node) for node in bare]
@@ -129,7 +129,7 @@ class NodeReader:
 
 
 def got(value: object) -> str:
-    """Return the end of an error's message, "got …", for an instance or a class."""
+    """Return the end of an error message, "got …", for an instance or a class."""
     if isinstance(value, type):
         return f"got the class {value.__name__}: pass an instance of it"
     return f"got {type(value).__name__}"
@@ -150,7 +150,7 @@ def _scored(item: object, rank: int) -> tuple[BaseNode, float | None]:
 
 
 def are_nodes(items: object) -> TypeGuard[list[NodeLike] | tuple[NodeLike, ...]]:
-    """Return whether `items` is an empty list or tuple, or one with a node in it."""
+    """Return whether `items` is a list or tuple that is empty or has a node in it."""
     return isinstance(items, (list, tuple)) and (
         not items or any(isinstance(item, (NodeWithScore, BaseNode)) for item in items)
     )
@@ -158,7 +158,7 @@ def are_nodes(items: object) -> TypeGuard[list[NodeLike] | tuple[NodeLike, ...]]
 
 def _several(nodes: object) -> Iterable[object]:
     """Return `nodes`; raise `InputError` for one node, a text, or a value that is not iterable."""
-    # As a pydantic model, a node can be iterated over, like a list of its fields.
+    # A node is a pydantic model, so it can be iterated over, like a list of its fields.
     if isinstance(nodes, (str, NodeWithScore, BaseNode)) or not isinstance(nodes, Iterable):
         raise InputError(
             "nodes must be a list of nodes, such as retriever.retrieve(…) or "

@@ -34,8 +34,8 @@ class NodeCopy(NamedTuple):
 class NodeValueReader(ValueReader):
     """Copies nodes with `node_id` as their ID; `id_key` is applied to the record.
 
-    `answers` has the texts that engines answered, with the source nodes of each: a node with the
-    text of an answer is not a document. `first_copies` has the first node of each text.
+    `answers` has the engines' answers, with the source nodes of each: a node with the text of an
+    answer is not a document. `first_copies` has the first node of each text.
     """
 
     def __init__(self) -> None:
@@ -55,7 +55,7 @@ class NodeValueReader(ValueReader):
             return super().read(value)
         texts = super().read(response_text(value)).texts
         nodes = value.source_nodes
-        # An engine that names no sources has an empty list too.
+        # An engine that names no sources has an empty list, too.
         if not nodes and not says_that_nothing_was_retrieved(value):
             return Contents((), texts)
         return Contents(super().read(list(nodes)).lists, texts)
@@ -65,7 +65,7 @@ class NodeValueReader(ValueReader):
         return output.raw_output if isinstance(output, ToolOutput) else output
 
     def listed(self, items: Sequence[Any]) -> Sequence[Any]:
-        """Return the items of a list, with the source nodes of an answer in its place."""
+        """Return the items of a list; an answer is replaced by its source nodes."""
         sources = [self._sources(item) for item in items] if self.answers else []
         if not any(sources) or all(sources):
             return items
@@ -130,7 +130,7 @@ class NodeValueReader(ValueReader):
             return _event_fields(value)
         if isinstance(value, QueryBundle):
             return (("query_str", value.query_str),)
-        # These include the nodes that represent tools; all other nodes are documents.
+        # The closed classes include nodes that represent tools; all other nodes are documents.
         closed = (BaseNode, NodeWithScore, BaseComponent, BaseMemory, Workflow, Context)
         return () if isinstance(value, closed) else None
 
@@ -147,13 +147,13 @@ _NUMBER = re.compile(r"\ASource \d+:\n")
 
 
 def is_numbered(node: BaseNode) -> bool:
-    """Return whether a node is a source numbered for citation, whose ID is new."""
+    """Return whether a node is a source numbered for citation, which has a new ID."""
     content = content_of(node)
     return content.startswith("Source ") and _NUMBER.match(content) is not None
 
 
 def _text(node: BaseNode) -> str:
-    """Return the text of a node without a source's number; for a picture, its hash."""
+    """Return the text of a node without its citation number; for a picture, its hash."""
     content = content_of(node)
     if content.startswith("Source "):
         content = _NUMBER.sub("", content).strip() if _NUMBER.match(content) else content
@@ -174,7 +174,7 @@ def _picture(node: BaseNode) -> str:
 
 
 def _copied(node: BaseNode) -> BaseNode:
-    """Return a copy of a node that later changes of the original do not reach."""
+    """Return a copy of a node that is independent of the original."""
     fields: dict[str, Any] = {
         "metadata": dict(node.metadata),
         "relationships": dict(node.relationships),
@@ -231,12 +231,12 @@ def is_document(node: BaseNode, text: str, answers: Container[str] = ()) -> bool
 
 
 def is_composed(text: str) -> bool:
-    """Return whether an engine composed a text of a part of the question and its answer."""
+    """Return whether an engine composed a text from a sub-question and its answer."""
     return _COMPOSED.match(text) is not None
 
 
 def replaces_documents(item: NodeWithScore) -> bool:
-    """Return whether a recursive retriever made a node in the place of its documents."""
+    """Return whether a recursive retriever made a node that replaces documents."""
     return is_composed(content_of(item.node)) and content_of(item.node).startswith("Query: ")
 
 
@@ -254,11 +254,11 @@ def stands_for_object(node: BaseNode, text: str) -> bool:
     if name is not None and text.startswith(f"Tool name: {name}\nTool description: "):
         return True
     if "session_id" in metadata and text.startswith("<message role='"):
-        return True  # VectorMemoryBlock
-    messages = metadata.get("sub_dicts")  # VectorMemory
+        return True  # the form of VectorMemoryBlock
+    messages = metadata.get("sub_dicts")  # the form of VectorMemory
     if isinstance(messages, list) and all(
         isinstance(each, Mapping) and "role" in each for each in messages
     ):
         return True
-    # Any other object is indexed as its text, with the hash of the text as its ID.
+    # Any other object is indexed as its text, and the ID is the hash of the text.
     return node.node_id == str(hash(text))

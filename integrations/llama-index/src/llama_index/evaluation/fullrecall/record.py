@@ -70,7 +70,7 @@ class LlamaIndexReading(StepReading):
         return [*related, *(name for name in names if isinstance(name, str))]
 
     def context_of(self, copy: DocumentCopy, id: str | None) -> Context:  # noqa: A002
-        """Return a node as a context of this ID."""
+        """Return a node as a context with this ID."""
         if isinstance(copy.detail, NodeCopy):
             return self.reader.context(copy.detail.node, copy.detail.score, id)
         return super().context_of(copy, id)

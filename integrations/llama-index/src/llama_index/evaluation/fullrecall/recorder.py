@@ -48,7 +48,7 @@ def kind_of(instance: object) -> StepKind:
 
 
 def _hands_over(tool: Any) -> bool:
-    """Return whether a tool is LlamaIndex's own for handing over to another agent."""
+    """Return whether a tool is LlamaIndex's own hand-off to another agent."""
     module = getattr(getattr(tool, "async_fn", None), "__module__", None)
     return str(module).startswith("llama_index.core.agent.")
 
@@ -59,7 +59,7 @@ record, also of the ID of the step with this output."""
 
 
 class LlamaIndexRecorder:
-    """Writes down the steps of one call or block until `close`; safe under threads.
+    """Writes down the steps of one call or block until `close`; thread-safe.
 
     - `root`: the ID of the step that is the call itself, None for a block.
     - `log`: the log of the steps; a call without a span begins and ends there.
@@ -88,7 +88,7 @@ class LlamaIndexRecorder:
 
     @property
     def steps(self) -> list[Step]:
-        """The steps until now."""
+        """The steps so far."""
         return self.log.steps if self.is_open else self._steps
 
     @property
@@ -101,7 +101,7 @@ class LlamaIndexRecorder:
     ) -> None:
         """Write down that a span began.
 
-        An object's calls of its own methods, as `retrieve` calls `_retrieve`, are not new steps.
+        Calls of an object's own methods, as when `retrieve` calls `_retrieve`, are not new steps.
         """
         kind, is_silent = kind_of(instance), isinstance(instance, _SILENT)
         if kind == "tool" and _hands_over(instance):
@@ -137,7 +137,7 @@ class LlamaIndexRecorder:
         """Write down that a span ended."""
         outer = self._same.get(id_, (None, id_))[1]
         if outer != id_:
-            # `retrieve` copies the very list that `_retrieve` returned.
+            # `retrieve` copies the list that `_retrieve` returned.
             self._inner[outer] = self.log.reader.identities(output)
             return
         if output is not None:
@@ -156,7 +156,7 @@ class LlamaIndexRecorder:
             step.kind = "chain"  # it looks up tools, answers, rows or earlier messages
         step.outputs += self._inner.pop(id_, ())
         if step.answers:
-            step.outputs = ()  # engines return it too, which recovers no earlier failure
+            step.outputs = ()  # engines return the same object, which does not show a recovery
         if self.deliver is not None and (step.answers or id_.partition("-")[0].endswith(".run")):
             self.deliver(self, output, id_)
 
@@ -195,8 +195,7 @@ class LlamaIndexRecorder:
     def _task(self, id_: str, arguments: Mapping[str, Any]) -> str | None:
         """Return the first attempt at a workflow's step, or None for a step without an event.
 
-        After a step has waited it begins anew with the same event. An attempt that waits returns
-        None.
+        After waiting, a step starts again with the same event. An attempt that waits outputs None.
         """
         event = next((each for each in arguments.values() if isinstance(each, Event)), None)
         if event is None:
@@ -217,7 +216,7 @@ class LlamaIndexRecorder:
 
 
 def name_of(instance: Any, id_: str) -> str:
-    """Return the name of a span's object, or of its function for a span without an object."""
+    """Return the name of a span's object, or of its function if it has no object."""
     if isinstance(instance, BaseTool):
         return str(instance.metadata.name)
     return id_.partition("-")[0] if instance is None else type(instance).__name__
@@ -231,7 +230,7 @@ def question_in(arguments: Mapping[str, Any]) -> str | None:
     for name in _QUESTIONS:
         if name in arguments:
             return question_text(arguments[name])
-    # The model chooses a tool's arguments: a single text among them is the question.
+    # A model chooses a tool's arguments: a single text among them is the question.
     texts = [
         *arguments.get("args", ()),
         *arguments.get("kwargs", {}).values(),

@@ -46,8 +46,7 @@ _RETRIEVER = "retriever"
 def says_that_nothing_was_retrieved(response: AnyResponse) -> bool:
     """Return whether an empty list of source nodes means an empty retrieval.
 
-    An engine that answers with a text, an object, or a stream of its own has the same empty list
-    for any retrieval.
+    An engine that answers with its own text, object, or stream has an empty list for any retrieval.
     """
     if isinstance(response, (AgentChatResponse, StreamingAgentChatResponse)):
         answers = [
@@ -65,7 +64,7 @@ def says_that_nothing_was_retrieved(response: AnyResponse) -> bool:
 def response_text(response: AnyResponse) -> str | None:
     """Return the text of the answer, or None for one that is not written yet.
 
-    Never reads a stream: its text is known once its consumer has read it to the end.
+    Never reads a stream: its text is known when its consumer has read it to the end.
     """
     if isinstance(response, (StreamingResponse, AsyncStreamingResponse)):
         return response.response_txt

@@ -92,7 +92,7 @@ def observed(
     function with a parameter `history`. A streamed answer of an engine is not read, and has no
     text; a generator is read to its end.
 
-    Contexts in the output itself take precedence: nodes, texts, dicts or `Context`s. A sample
+    Contexts in the output take precedence: nodes, texts, dicts or `Context`s. A sample
     without a known retrieval is unscored. Warns once if a sample's expected IDs are those of
     another `id_key`.
 
@@ -159,7 +159,7 @@ class ObservedLlamaIndexRetriever:
     @contextmanager
     def _recording(self, question: str) -> Iterator[LlamaIndexRecorder]:
         with recording(ROOT) as recorder:
-            # A retriever's own span is the call, also if a subclass overrides its method.
+            # A retriever's own span is the call, even if a subclass overrides its method.
             if not isinstance(self._retriever, BaseRetriever):
                 recorder.log.begin_call(question)
             yield recorder
@@ -206,7 +206,7 @@ class ObservedLlamaIndexRetriever:
 
 
 class _Ways(NamedTuple):
-    """The functions that ask an object: `ask` blocks, None if it can only be awaited; `aask`.
+    """The functions that ask an object: `ask` blocks, and is None if only `aask` exists.
 
     `history` is the argument that takes the conversation before the question.
     """
@@ -245,7 +245,7 @@ def _read_out(answer: object) -> object:
 
 
 def _alone(engine: BaseChatEngine) -> BaseChatEngine:
-    """Return a chat engine with the same parts and an empty history of its own."""
+    """Return a chat engine with the same parts and its own, empty history."""
     alone = copy(engine)
     if "_memory" in vars(alone):
         vars(alone)["_memory"] = ChatMemoryBuffer.from_defaults(llm=getattr(alone, "_llm", None))
@@ -280,7 +280,7 @@ def _before(sample: Sample, argument: str | None) -> dict[str, list[Any]]:
     if argument is None or not (history or argument == "history"):
         return {}
     if argument == "history":
-        return {argument: history}  # as the sample has them
+        return {argument: history}  # unconverted
     read = [message_of(each) for each in history if not isinstance(each, ChatMessage)]
     if not read:
         return {argument: history}
