@@ -14,7 +14,7 @@ from typer.testing import CliRunner
 
 from fullrecall import Gate, IdRecall, Report, Sample, TextRecall, evaluate
 from fullrecall.errors import ParameterError, ReportError
-from fullrecall.measures import Hit, Precision, Recall, nDCG
+from fullrecall.measures import Hit, Leak, Measure, Precision, Recall, nDCG
 from fullrecall.report import Comparison, Flip, compare
 
 TARGETS = ["a", "b"]
@@ -196,6 +196,34 @@ class TestFigures:
         assert list(score) == [Recall @ 1, Recall @ 3, Recall @ 5, Recall @ 10, Recall]
         assert score[Recall @ 1].difference == 0.0
         assert score[Recall @ 3].after == pytest.approx(3.5 / 5)
+
+    @pytest.mark.parametrize("measure", [Recall @ 3, nDCG @ 3, Leak @ 3])
+    def test_parts_are_compared_one_after_another(
+        self, measure: Measure, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        """Reports in parts compare as whole ones, also where targets differ or nothing is left."""
+        before, after = (
+            [
+                Sample(
+                    id=f"q{n}",
+                    retrieved_ids=[f"d{(n * step + rank) % 7}" for rank in range(3)],
+                    expected_ids=[f"d{n % 5}" if n % 8 else extra[0], *extra[n % 4 : n % 4 + 1]],
+                    forbidden_ids=["d6"] if n % 3 else None,
+                )
+                for n in range(40)
+            ]
+            for step, extra in ((2, ["x"]), (3, ["y", "z"]))
+        )
+
+        def compared() -> dict[str, Any]:
+            reports = (evaluate(some, IdRecall(), progress=False) for some in (before, after))
+            return compare(*reports, measure).to_dict()
+
+        whole = compared()
+        monkeypatch.setattr("fullrecall._util.pieces._LARGEST", 7)
+        assert compared() == whole
+        assert whole["scores"][0]["differing"]
+        assert whole["scores"][0]["unpaired"]["no_common_targets"]
 
     def test_any_measure(self) -> None:
         """Measures keep the order asked, p is adjusted for all, and an error lists them."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from fractions import Fraction
+from itertools import chain
 
 import numpy as np
 import pytest
@@ -61,6 +62,21 @@ def test_the_order_of_samples_changes_nothing(
         theirs.due,
         theirs.independent,
     )
+
+
+@given(st.lists(ROWS, min_size=1, max_size=4))
+def test_joined_totals_are_those_of_all_rows(parts: list[list[tuple[float | None, int]]]) -> None:
+    """Totals of parts that share no groups, joined, have the values and the mean of all rows."""
+    apart = [
+        [(value, code + 3 * number if code >= 0 else -1) for value, code in rows]
+        for number, rows in enumerate(parts)
+    ]
+    joined, whole = (
+        Totals.joined(list(map(totals, parts))),
+        totals([*chain(*apart)]),
+    )
+    assert (joined.mean, joined.samples, joined.due) == (whole.mean, whole.samples, whole.due)
+    assert (joined.counts(0.0), joined.independent) == (whole.counts(0.0), whole.independent)
 
 
 @given(ROWS)

@@ -20,6 +20,7 @@ from fullrecall._util import naming
 from fullrecall._util.counts import counted
 from fullrecall._util.dataframes import is_frame
 from fullrecall._util.ending import ending
+from fullrecall._util.garbage import uncollected
 from fullrecall._util.parameters import check_choice
 from fullrecall._util.pieces import chunked
 from fullrecall._util.places import shown_path
@@ -43,10 +44,11 @@ if TYPE_CHECKING:
     from fullrecall.files.documents import DocumentsLike
     from fullrecall.files.reports.row_writer import RowWriter
     from fullrecall.files.rows import FileSamples
+    from fullrecall.run.chunks import ItemReader
     from fullrecall.run.progress import Meter
     from fullrecall.run.retrievers import RetrieverLike
     from fullrecall.run.work import Run
-    from fullrecall.table.part import Part
+    from fullrecall.table.part import MemoryPart, Part
     from fullrecall.table.table import Table
 
 Sink: TypeAlias = Callable[[Row], object]
@@ -145,21 +147,32 @@ def corpus_index(corpus: CorpusLike | None, samples: object = None) -> CorpusInd
 
 def _score_chunks(samples: Iterable[SampleLike], run: Run, scored: _Scored[AnyEvaluation]) -> None:
     """Score samples many at a time; every sample that was read has a row, even on an error."""
-    from fullrecall.run.chunks import ItemReader, part_of
+    from fullrecall.run.chunks import ItemReader
 
     read = ItemReader(run.scorers)
-    for chunk in _chunks(samples, run):
-        first = scored.count + 1
-        try:
-            with run.interruption.at_once():  # one row may take long
-                part = part_of(chunk, first, run.scorers, read)
-        except InputError as error:
-            if error.line is not None and error.line > first:  # one of a list
-                scored.add_part(part_of(chunk[: error.line - first], first, run.scorers, read))
-            raise
+    chunks = _chunks(samples, run)
+    while not run.interruption.is_asked:
+        with uncollected():  # between two chunks, cycles of the samples' source are freed
+            chunk = next(chunks, None)
+            if chunk is None:
+                return
+            part = _part_of(chunk, read, run, scored)
         scored.add_part(part)
-        if run.interruption.is_asked:
-            raise KeyboardInterrupt
+    raise KeyboardInterrupt
+
+
+def _part_of(chunk: Any, read: ItemReader, run: Run, scored: _Scored[AnyEvaluation]) -> MemoryPart:
+    """Score a chunk; on an error, add the scores of the samples before it."""
+    from fullrecall.run.chunks import part_of
+
+    first = scored.count + 1
+    try:
+        with run.interruption.at_once():  # one row may take long
+            return part_of(chunk, first, run.scorers, read)
+    except InputError as error:
+        if error.line is not None and error.line > first:  # one of a list
+            scored.add_part(part_of(chunk[: error.line - first], first, run.scorers, read))
+        raise
 
 
 async def aevaluated(

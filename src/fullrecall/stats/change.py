@@ -162,10 +162,13 @@ class Difference(NoTruth):
 
 def difference(measure: Measure, pairs: ScorePairs, *, confidence: float) -> Difference:
     """Return the difference of a measure over pairs, with its own interval and p-values."""
-    pair_values = pairs.values(measure)
-    moves = changes(*pair_values)
-    before, after, totals = map(pairs.totals, (*pair_values, moves))
-    rises, falls = int((moves > 0).sum()), int((moves < 0).sum())
+    rises = falls = 0
+    parts = []
+    for piece in pairs.pieces(measure):
+        moves = changes(*piece)
+        rises, falls = rises + int((moves > 0).sum()), falls + int((moves < 0).sum())
+        parts.append([pairs.totals(each) for each in (*piece, moves)])
+    before, after, totals = map(Totals.joined, zip(*parts, strict=True))
     known = Difference(
         measure=measure,
         before=before.mean,

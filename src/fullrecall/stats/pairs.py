@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, Literal, TypeAlias, get_args
@@ -112,7 +112,7 @@ class ScorePairs:
         """The results of pairs whose targets differ, over the common targets; None without any."""
         old, new = self._statuses
         (before, after), rows = self.scores, self.pairing
-        if rows.is_row_by_row and self.before.has_parts_of(self.after):
+        if self._has_same_parts:
             differ = self.before.other_targets(before, self.after, after)
         else:
             differ = rows.of_before(self.before.target_digests(before)) != rows.of_after(
@@ -152,20 +152,31 @@ class ScorePairs:
 
         NaN where a pair is not compared, and where the measure is undefined.
         """
-        old, new = self._own_values(measure)
-        missing = np.zeros(len(old), np.bool_)
-        if not measure.of_sample:
-            for pair, common in self._differing.items():
-                if common is not None:
-                    values = [result[measure] for result in common]
-                    old[pair], new[pair] = (np.nan if v is None else v for v in values)
-            missing = self._gaps != _COMPARED
-        missing |= np.isnan(old) | np.isnan(new)
-        old[missing] = new[missing] = np.nan
-        return old, new
+        before, after = map(np.concatenate, zip(*self.pieces(measure), strict=True))
+        return before, after
+
+    def pieces(self, measure: Measure) -> Iterator[tuple[Floats, Floats]]:
+        """Yield `values` piece by piece: part by part where no pairs share groups."""
+        pairs, end = np.fromiter(self._differing, np.int64), 0
+        for before, after in self._own_pieces(measure):
+            old, new = before.copy(), after.copy()
+            start, end = end, end + len(old)
+            missing = np.zeros(len(old), np.bool_)
+            if not measure.of_sample:
+                first, last = np.searchsorted(pairs, [start, end])
+                for pair in pairs[first:last].tolist():
+                    values = [result[measure] for result in self._differing[pair] or ()]
+                    if values:
+                        old[pair - start], new[pair - start] = (
+                            np.nan if v is None else v for v in values
+                        )
+                missing = self._gaps[start:end] != _COMPARED
+            missing |= np.isnan(old) | np.isnan(new)
+            old[missing] = new[missing] = np.nan
+            yield old, new
 
     def totals(self, values: Floats) -> Totals:
-        """Return the totals of a value of each pair, or also of the samples only in `before`."""
+        """Return the totals of a piece's values, or of those of all samples in `before`."""
         return Totals.of(values, groups=None if self.groups is None else self.groups[: len(values)])
 
     def gap(self, pair: int) -> Gap | None:
@@ -215,6 +226,19 @@ class ScorePairs:
         before = self.before.values(self.scores[0], measure)
         after = self.after.values(self.scores[1], measure)
         return self.pairing.of_before(before), self.pairing.of_after(after)
+
+    def _own_pieces(self, measure: Measure) -> Iterable[tuple[Floats, Floats]]:
+        """Return `_own_values` piece by piece."""
+        if self.groups is not None or not self._has_same_parts:
+            return [self._own_values(measure)]
+        sides = zip((self.before, self.after), self.scores, strict=True)
+        return zip(*(table.values_by_part(score, measure) for table, score in sides), strict=True)
+
+    @property
+    def _has_same_parts(self) -> bool:
+        """Whether both tables have the same samples, in parts of the same lengths."""
+        has_rows = self.pairing.is_row_by_row and len(self.before) > 0
+        return has_rows and self.before.has_parts_of(self.after)
 
 
 def over_common_targets(before: Result, after: Result) -> tuple[Result, Result] | None:

@@ -79,6 +79,17 @@ class Totals:
         sizes = np.bincount(codes, minlength=count)
         return cls(distinct, frequencies, int((gaps & alone).sum()), sizes, sums, missing)
 
+    @classmethod
+    def joined(cls, parts: Sequence[Totals]) -> Totals:
+        """Return the totals of all parts, which share no groups."""
+        values, frequencies, sizes, missing = (
+            np.concatenate([getattr(part, name) for part in parts])
+            for name in ("values", "frequencies", "sizes", "missing")
+        )
+        gaps = sum(part.gaps for part in parts)
+        sums = [each for part in parts for each in part.sums]
+        return cls(*_distinct(values, frequencies), gaps, sizes, sums, missing)
+
     @property
     def samples(self) -> int:
         """How many samples have a value."""

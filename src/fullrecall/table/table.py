@@ -109,9 +109,12 @@ class Table(Sequence[Row]):
 
     def values(self, score: int, measure: Measure) -> Floats:
         """Return a measure's value for each row, in [0, 1], NaN for a row without one."""
-        return _joined(
-            self._read(part_index, score, measure) for part_index in range(len(self.parts))
-        )
+        return _joined(self.values_by_part(score, measure))
+
+    def values_by_part(self, score: int, measure: Measure) -> Iterator[Floats]:
+        """Yield `values` part by part."""
+        for part_index in range(len(self.parts)):
+            yield self._read(part_index, score, measure)
 
     def counted(
         self, score: int, measures: Sequence[Measure]

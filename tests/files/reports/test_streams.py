@@ -67,6 +67,20 @@ def test_the_same_rows_give_the_same_files(
     assert [len(part) for part in expected.table.parts] == [*[100] * 10, 50]
 
 
+def test_rows_that_files_divide_become_no_samples(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A chunk that belongs to two files stays in columns: its samples are never made."""
+
+    def made(*_: object) -> None:
+        raise AssertionError("a sample was made")
+
+    monkeypatch.setattr("fullrecall.scorers.id_samples.IdSamples.__getitem__", made)
+    monkeypatch.setattr("fullrecall._util.pieces._LARGEST", 64)
+    report = evaluate([*ids(450)], IdRecall(), output=tmp_path / "r.parquet", progress=False)
+    assert [len(part) for part in report.table.parts] == [*[100] * 4, 50]
+
+
 def test_a_bad_sample_ends_the_run_and_keeps_what_came_before(tmp_path: Path) -> None:
     """The error has the report of the samples before the bad one, read from the file."""
     path = tmp_path / "r.parquet"

@@ -127,19 +127,26 @@ class ParquetWriter(RowWriter):
 
     def put(self, part: Part) -> None:
         """Take rows, and write a file whenever there are enough."""
-        start = 0
+        for first in range(0, len(part), GROUP_ROWS):
+            piece = part
+            if len(part) > GROUP_ROWS:
+                rows = np.arange(first, min(first + GROUP_ROWS, len(part)))
+                piece = Selection([part], rows)
+            self._put(piece)
+
+    def _put(self, part: Part) -> None:
+        numbers = range(self._count, self._count + len(part))
+        table, start = columns.arrow_table(part, self.methods, numbers, self.default), 0
         while start < len(part):
             # Always whole groups: the same rows give files of the same bytes.
-            count = min(len(part) - start, GROUP_ROWS - self._rows)
-            whole = count == len(part)
-            piece = part if whole else Selection([part], np.arange(start, start + count))
-            start += count
-            rows = range(self._count, self._count + count)
-            self._wait(columns.arrow_table(piece, self.methods, rows, self.default), piece)
-            self._count += count
+            piece = table.slice(start, GROUP_ROWS - self._rows)
+            whole = piece.num_rows == len(part)
+            self._wait(piece, part if whole else WaitingRows(piece, self.methods))
+            start += piece.num_rows
             is_due = self._bytes >= _GROUP_BYTES or monotonic() - self._written_at > MOST_SECONDS
             if self._rows >= GROUP_ROWS or is_due:
                 self._write_waiting()
+        self._count += len(part)
 
     def _wait(self, table: pa.Table, part: Part) -> None:
         """Keep a table of a part's rows until it is written."""
