@@ -1,4 +1,4 @@
-"""One missed target with everything that is searched for its cause."""
+"""One missed target, with the sources that are searched for its cause."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ from fullrecall.table.row import Row
 
 
 class Wanted(NamedTuple):
-    """An item that would have matched: one ID, one text with its offsets, or both.
+    """An item that would have been a match: one ID, one text with its offsets, or both.
 
-    `label` is its name for a human reader. `passage` is None where no text is known. `own_id` is
-    the ID that a reference context has beside its text; it is not searched.
+    `label` is its name for a human reader. `passage` is None if no text is known. `own_id` is the
+    ID that a reference context has beside its text; it is not searched.
     """
 
     label: str
@@ -33,16 +33,16 @@ class Wanted(NamedTuple):
 
     @property
     def text(self) -> str:
-        """The text of the item, empty where none is known."""
+        """The text of the item; empty if unknown."""
         return (self.passage.text or "") if self.passage is not None else ""
 
     def rank_in(self, contexts: Iterable[Context]) -> int | None:
-        """Return the rank of the first context that is this item, or holds all of its text."""
+        """Return the rank of the first context that is this item, or that has all of its text."""
         return next((rank for rank, c in enumerate(contexts, start=1) if self._is_in(c)), None)
 
     def _is_in(self, context: Context) -> bool:
         if self.id is not None:
-            # An item with an ID is matched by the ID alone: an equal text is a near duplicate.
+            # An item with an ID matches by ID alone: an equal text is a near duplicate.
             return context.id == self.id
         return self.share_of(self.parts_in([context]).values()) == 1.0
 
@@ -58,7 +58,7 @@ class Wanted(NamedTuple):
         return {rank: part for rank, part in parts.items() if part.runs}
 
     def share_of(self, parts: Iterable[Overlap]) -> float:
-        """Return the share of the item's characters that overlaps with it cover together."""
+        """Return the share of the item's characters that these overlaps cover together."""
         length = self.passage.length if self.passage is not None else 0
         return total(covered(length, parts)) / length if length else 0.0
 
@@ -80,7 +80,7 @@ class SearchScope:
 
 
 class Examined:
-    """One sample with misses, and the lists that were looked up for it, each once.
+    """One sample with misses, and the lists that are looked up for it, each once.
 
     `retrieved` is the whole list, with bare IDs as contexts. `problem` says how the retriever
     failed when it was asked for more.
@@ -101,7 +101,7 @@ class Examined:
 
     @cached_property
     def deeper(self) -> Sequence[Context] | None:
-        """The retriever's deeper list; None without retriever or question, or if it fails."""
+        """The retriever's deeper list; None without a retriever or a question, or if it fails."""
         inquiry, sample = self.search.retriever, self.row.sample
         if inquiry is None or sample.user_input is None:
             return None
@@ -118,10 +118,10 @@ class Examined:
 
 @dataclass
 class Case:
-    """A target that was missed, one item that would have served, and where to look for it.
+    """A missed target, one item that would have been a match, and where to look for it.
 
-    `k` is how many contexts count, `judged` whether a judge decided: then the item is unknown,
-    since only the judge could say which context supports a claim.
+    `k` is how many contexts count. If a judge decided (`judged`), the item is unknown, since only
+    the judge could say which context supports a claim.
     """
 
     examined: Examined
@@ -133,7 +133,7 @@ class Case:
 
     @property
     def corpus(self) -> Corpus:
-        """The indexed contexts; empty where they are not known."""
+        """The indexed contexts; empty if unknown."""
         return self.examined.search.corpus
 
     @cached_property
@@ -147,17 +147,17 @@ class Case:
 
     @cached_property
     def holders(self) -> list[Held]:
-        """The contexts of the corpus that hold the item's text, or parts of it."""
+        """The contexts of the corpus with the item's text, or with parts of it."""
         return [] if self.wanted.passage is None else self.corpus.holders(self.wanted.passage)
 
     @cached_property
     def share_in_corpus(self) -> float:
-        """The share of the item's characters that the corpus holds."""
+        """The share of the item's characters that the corpus has."""
         return self.wanted.share_of(holder.overlap for holder in self.holders)
 
     @property
     def is_in_corpus(self) -> bool:
-        """Whether the corpus has it: its ID, or all of its text."""
+        """Whether the corpus has the item: its ID, or all of its text."""
         if self.wanted.id is not None and self.corpus.by_id:
             return self.wanted.id in self.corpus.by_id or self.alias is not None
         return self.share_in_corpus == 1.0
@@ -169,15 +169,15 @@ class Case:
 
     @cached_property
     def alike(self) -> tuple[str, float, int] | None:
-        """The retrieved text within k that is most like the item's; one without a difference first.
+        """The retrieved text within k that is most similar to the item's; equal texts come first.
 
-        Its difference, its similarity, and its rank; None without a text that has as many letters
-        in common as a near duplicate.
+        Returns its difference, similarity, and rank; None if no text has as many letters in common
+        as a near duplicate.
         """
         text = self.wanted.text
         if not text.strip():
             return None
-        # Letters first, as RapidFuzz stops early at them; facts only of the few that pass.
+        # Letters first, since RapidFuzz rejects most texts early; facts only for the few that pass.
         candidates = [
             (difference(text, other), alike, rank)
             for rank, other in enumerate((context.text or "" for context in self.within_k), start=1)

@@ -101,9 +101,9 @@ class Explained(NamedTuple):
 class Diagnosed(NamedTuple):
     """One missed target with its cause.
 
-    `sample` is the row's label, `score` the scorer's name with its k. `detail` is one
-    sentence on the evidence of the cause. `rank` is the item's rank beyond k, in the list
-    itself or in the deeper one; for other causes, the rank of the context that shows the cause.
+    `sample` is the row's label, `score` the scorer's name with its k. `detail` is one sentence on
+    the evidence of the cause. `rank` is the item's rank beyond k, in the list or in the deeper
+    list; for other causes, it is the rank of the context that shows the cause.
     """
 
     sample: str

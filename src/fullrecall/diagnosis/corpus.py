@@ -1,4 +1,4 @@
-"""The corpus as a diagnosis searches it: by ID, by offsets, by text."""
+"""The corpus as a diagnosis searches it: by ID, by offsets, and by text."""
 
 from __future__ import annotations
 
@@ -21,18 +21,18 @@ MIN_RUN = 32
 
 
 class Held(NamedTuple):
-    """A context of the corpus that holds part of a passage."""
+    """A context of the corpus that has part of a passage."""
 
     context: Context
     overlap: Overlap
 
 
 class Corpus:
-    """The contexts that an index holds; empty where it is not known.
+    """The indexed contexts; empty if the index is unknown.
 
-    Texts are searched by exact runs of characters, white space aside. The first search makes an
-    index of their blocks, some seven times the size of the texts. A search looks at the contexts
-    that share a run with the passage, and compares those that may add to the overlaps found.
+    Texts are searched for exact runs of characters, without white space. The first search makes an
+    index of blocks, about seven times the size of the texts. A search finds the contexts that share
+    a run with the passage, and compares those that may add to the overlaps found so far.
     """
 
     def __init__(self, contexts: IndexedContexts, min_run: int = MIN_RUN) -> None:
@@ -64,10 +64,10 @@ class Corpus:
     def holders(self, passage: Passage) -> list[Held]:
         """Return contexts that together hold all parts of a passage that the corpus has.
 
-        One context, where one holds the whole passage. Else those that share most with it, then
-        those that add parts which these lack: a line that occurs on every page adds only one
-        context. Last come their neighbors with a part that a chunk border cut off, however short:
-        the passage continues at the start of the neighbor, or begins at its end.
+        If one context has the whole passage, it is the only one. Else those that share most with it
+        come first, then those that add missing parts: a line that occurs on every page adds only
+        one context. Last come neighbors with a part that a chunk border cut off, however short: the
+        passage continues at the start of the neighbor, or begins at its end.
         """
         if not self.contexts:
             return []
@@ -77,7 +77,8 @@ class Corpus:
             if self._blocks is None:
                 self._blocks = _Blocks([each.characters for each in self._passages], self._min_run)
             search.look_where_shared(self._blocks.sharing(passage.characters))
-        # Chunks are mostly in their document's order: a part cut off by a border is in a neighbor.
+        # Chunks are mostly in their document's order, so a part that a border cut off is in a
+        # neighbor.
         numbers = range(len(self.contexts))
         beside = {n for at in search.overlaps for n in (at - 1, at + 1) if n in numbers}
         search.look(sorted(beside), edges=True)
@@ -91,7 +92,7 @@ def letters_of(text: str | None) -> str:
 
 @dataclass
 class _PassageSearch:
-    """The parts of one passage that were found so far."""
+    """The parts of one passage that are found so far."""
 
     passage: Passage
     indexed: Sequence[Passage]
@@ -105,7 +106,7 @@ class _PassageSearch:
         return total(self.covered) == self.passage.length
 
     def look(self, numbers: Iterable[int], *, edges: bool = False) -> None:
-        """Add the contexts that hold uncovered parts; with `edges`, also parts without a run."""
+        """Add the contexts with uncovered parts; with `edges`, accept parts shorter than a run."""
         for number in numbers:
             if self.is_complete:
                 return
@@ -126,9 +127,9 @@ class _PassageSearch:
                 self.look([number])
 
     def _goes_on(self, block: CharacterRange, text: str) -> bool:
-        """Whether the run that holds a block in a text reaches an uncovered part.
+        """Return whether the run around a block of a text reaches an uncovered part.
 
-        Cheaper than to compare the texts: thousands of them may share the same few lines.
+        This is cheaper than comparing the texts: thousands may share the same few lines.
         """
         characters, (start, end) = self.passage.characters, block
         inside = next((run for run in self.covered if run[0] <= start and end <= run[1]), None)
@@ -140,12 +141,12 @@ class _PassageSearch:
 
 
 class _Blocks:
-    """An index of texts that finds those that may share a run with a text, by short blocks.
+    """An index by short blocks, which finds the texts that may share a run with a text.
 
-    `overlap` counts as a run: `min_run` characters anywhere; a third of that at a border of the
-    text; a whole text within another text. Each of these, except a short text, holds a block of a
-    third of `min_run`: one of the consecutive blocks from the text's start, or the one at its end.
-    Blocks are looked up by their hash, since every hit is compared once more.
+    For `overlap` a run is `min_run` characters anywhere, a third of that at a border of the text,
+    or a whole text inside another. Each of these, except a short text, has a block of a third of
+    `min_run`: one of the consecutive blocks from the text's start, or the one at its end. Blocks
+    are looked up by their hash, since every hit is compared once more.
     """
 
     def __init__(self, texts: Sequence[str], min_run: int) -> None:

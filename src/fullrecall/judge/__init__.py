@@ -1,4 +1,4 @@
-"""Judges and models: who decides whether a claim is supported, and the clients that ask."""
+"""Judges and models: judges decide whether a claim is supported, and clients ask the models."""
 
 from __future__ import annotations
 

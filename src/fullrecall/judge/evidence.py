@@ -1,4 +1,4 @@
-"""Is the quote really there? Evidence checked by machine, with character offsets."""
+"""Check by machine that a quote is in its context, with character offsets."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ FEWEST_WITHOUT_SPACES = 2
 WIDEST_GAP = 600
 """Characters that an ellipsis in a quote may replace: words from all over a text prove nothing."""
 
-_MOST_PLACES = 1_000  # of one quote in a context that are looked at
-_BETWEEN = "\0"  # words as one string
-_FEWEST_WORDS = 2  # of each part of a quote with more than one ellipsis
+_MOST_PLACES = 1_000  # most places of one quote in a context that are checked
+_BETWEEN = "\0"  # separates words in one string
+_FEWEST_WORDS = 2  # in each part of a quote with more than one ellipsis
 _WORD = re.compile(r"\w+")
 _PRINTED = re.compile(r"\S+")
 _ELLIPSIS = re.compile(r"\[(?:…|\.{3})\]|\((?:…|\.{3})\)|…|\.{3,}+")
 _QUOTES = "\"'\u2018\u2019\u201c\u201d«»„"
-# Footnote marks and list numbers, which a page contains and a model leaves out of its quote.
+# Footnote marks and list numbers, which a page contains and a model omits from its quote.
 _FOOTNOTE = re.compile(
     r"(?<=[\w.,;:!?)\"'”’])\s?\[(?:\d{1,3}|[a-z]|note \d+|citation needed)\]|[\u00b9\u00b2\u00b3\u2070-\u2079†‡]+"  # noqa: RUF001, E501
 )
@@ -59,7 +59,7 @@ class Folded:
             word, start = printed[0], printed.start()
             places: Iterable[int] = range(start, printed.end())
             letters = word.lower()
-            if not word.isascii():  # letter by letter takes ten times as long
+            if not word.isascii():  # folding letter by letter takes ten times as long
                 characters = [_folded_word(character) for character in word]
                 letters = "".join(characters)
                 places = [at for at, character in enumerate(characters, start) for _ in character]
@@ -85,7 +85,7 @@ class Folded:
 
     @cached_property
     def words(self) -> str:
-        """The tokens' words as one string."""
+        """The tokens' words, joined into one string."""
         return _BETWEEN.join(["", *(word for word, _, _ in self.tokens), ""])
 
 
@@ -96,7 +96,8 @@ def _folded_word(text: str) -> str:
 def _tokens(text: str) -> Iterator[tuple[str, int, int]]:
     dropped = [m.span() for m in (*_FOOTNOTE.finditer(text), *_ITEM.finditer(text))]
     dropped.sort()
-    # Both lists ascend and are walked side by side: a text of nothing but footnotes is linear, too.
+    # Both lists ascend and are walked together, so that a text of nothing but footnotes takes
+    # linear time, too.
     passed = 0
     for match in _TOKEN.finditer(text):
         start, end = match.span()
@@ -124,7 +125,7 @@ def locate_parts(quote: str, context: str | Folded) -> tuple[Location, ...]:
     """Locate each part of `quote` between ellipses, as `locate` does; empty if one part fails."""
     folded = Folded(context) if isinstance(context, str) else context
     # Word for word, without an edit distance: one letter turns "uniformed" into "uninformed". This
-    # loses 18 of 10,860 quotes.
+    # rejects 18 of 10,860 quotes.
     parts = [part.strip() for part in _ELLIPSIS.split(quote) if _WORD.search(part)]
     if len(parts) > _FEWEST_WORDS and any(len(part.split()) < _FEWEST_WORDS for part in parts):
         return ()
@@ -166,16 +167,17 @@ def _same_words(part: str, folded: Folded) -> Iterator[Location]:
     if count < _FEWEST_WORDS or not _says_enough(part, quoted.text, folded.text):
         return
     tokens = folded.tokens
-    # Both are one string, so that the interpreter does the search.
+    # Both are single strings, so that the search runs in C.
     at = folded.words.find(quoted.words)
     while at >= 0:
-        first = folded.words.count(_BETWEEN, 0, at)  # each separator before it ends one token
+        # each separator before the match ends one token
+        first = folded.words.count(_BETWEEN, 0, at)
         yield Location(tokens[first][1], tokens[first + count - 1][2])
         at = folded.words.find(quoted.words, at + 1)
 
 
 def _says_enough(quote: str, quoted: str, context: str) -> bool:
-    """Whether a quote, folded as `quoted`, is more than a single common word."""
+    """Return whether a quote, folded as `quoted`, is more than a single common word."""
     if " " in quoted or len(quoted) >= FEWEST_CHARACTERS or quoted == context.strip(" ."):
         return True
     bare = quote.strip(f" .,;:!?{_QUOTES}")
@@ -185,10 +187,10 @@ def _says_enough(quote: str, quoted: str, context: str) -> bool:
 
 
 def _is_whole_words(text: str, start: int, end: int) -> bool:
-    """Whether the range cuts no word or number; scripts without spaces have no words to cut."""
+    """Return whether a range cuts no word or number; some scripts have no words to cut."""
     return not (_CUTS_BEFORE.match(text, start) or _CUTS_AFTER.match(text, end))
 
 
-# 12 is not in 12,345, nor 5 in 1.5.
+# 12 is not in 12,345, and 5 is not in 1.5.
 _CUTS_BEFORE = re.compile(r"(?<=[a-zA-Z0-9])(?=[a-zA-Z0-9])|(?<=\d[.,:/])(?=\d)")
 _CUTS_AFTER = re.compile(r"(?<=[a-zA-Z0-9])(?=[a-zA-Z0-9])|(?<=\d)(?=[.,:/]\d)")

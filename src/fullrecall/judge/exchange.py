@@ -1,4 +1,4 @@
-"""Ask a model about a matter until each target has a valid verdict or the re-asks are used up."""
+"""Ask a model until each target of a matter has a valid verdict, or the re-asks are used up."""
 
 from __future__ import annotations
 
@@ -42,11 +42,11 @@ class Matter:
         return Quotes({number - 1: text for number, text in self.window.items()})
 
     def proves(self, number: int, verdict: Verdict) -> bool:
-        """Whether a quote of a verdict is verified, or all of them if it needs all `together`."""
+        """Return whether a quote is verified, or all of them if they are needed `together`."""
         return self._quotes.prove(verdict, self.targets[number], self.aim)
 
     def read(self, completion: Completion, numbers: Sequence[int]) -> dict[int, Verdict]:
-        """Return a verdict for each number; without one, a failed completion gives the problem."""
+        """Return a verdict for each number; a failed completion's verdicts have its problem."""
         if completion.failure and completion.failure.is_final:
             return {number: Verdict(None, problem=completion.problem) for number in numbers}
         verdicts = checked(
@@ -69,7 +69,7 @@ class Matter:
             return ""
         for citation in verdict.citations:
             index, quote = citation
-            # Most quotes are copied to the letter: then no context is folded to look them up.
+            # Most quotes are copied exactly: then no context must be folded to look them up.
             is_short = len(quote.split()) < _TELLS
             if is_short or quote in quotes.contexts[index] or quotes.located(citation):
                 continue
@@ -112,7 +112,7 @@ class Exchange:
     def verdicts(
         self, matter: Matter, is_void: Callable[[Mapping[int, Verdict]], bool] = lambda _: False
     ) -> Flow[dict[int, Verdict]]:
-        """Return a verdict for each target; one without a valid verdict has a problem.
+        """Return a verdict for each target; an invalid verdict is replaced by its problem.
 
         Void verdicts, by `is_void`, are not asked for again.
         """
@@ -120,10 +120,10 @@ class Exchange:
         problems = dict.fromkeys(matter.targets, "")
         requoted: set[int] = set()
         requotes = self.requote and self.verify == "rules"
-        # `requote` asks once more for a quote even without re-asks: it is a separate option.
+        # `requote` asks once more for a quote even without re-asks, since it is a separate option.
         for again in range(max(self.reasks, int(requotes)) + 1):
             groups = groups_of(list(problems), self.claims_per_call)
-            # A reply is read once, both to accept it and for its verdicts.
+            # A reply is read once, both to accept it and to get its verdicts.
             readers = [lru_cache(maxsize=1)(partial(matter.read, numbers=g)) for g in groups]
             completions = yield [
                 Ask(self.model, self._request(matter, group, problems, again), _accepting(read))
@@ -134,7 +134,7 @@ class Exchange:
                 is_final = completion.failure is not None and completion.failure.is_final
                 for number, verdict in read(completion).items():
                     unproven = matter.unproven(number, verdict) if requotes else ""
-                    if number in requoted:  # the other quote counts, or another verdict
+                    if number in requoted:  # the new quote or the new verdict counts
                         if verdict.label is not None and not unproven:
                             verdicts[number] = verdict
                         continue
@@ -156,13 +156,14 @@ class Exchange:
         known_problems = {number: problems[number] for number in group if problems[number]}
         if known_problems:
             request = self.prompts.asked_again(request, known_problems, items=f"{matter.aim}s")
-        if again or self.sample:  # part of the request's key: the store keeps each answer
+        # `again` is part of the request's key: the store keeps each answer
+        if again or self.sample:
             request = replace(request, again=again, sample=self.sample)
         return request
 
 
 def _accepting(read: Callable[[Completion], Mapping[int, Verdict]]) -> Callable[[Completion], bool]:
-    """Return a test whether a reply has any valid verdict: the missing ones are asked for again."""
+    """Return a test whether a reply has any valid verdict; missing verdicts are asked for again."""
     return lambda completion: any(verdict.label for verdict in read(completion).values())
 
 
@@ -174,15 +175,15 @@ def groups_of(numbers: Sequence[int], size: int) -> list[Sequence[int]]:
 def windows(contexts: Mapping[int, str], size: int) -> list[dict[int, str]]:
     """Return windows of at most `size` characters, each `{number: text}`, in order.
 
-    Whole contexts are packed together. A context longer than a window is cut at a paragraph, a
-    sentence or a word, in this order, and no window has two of its parts.
+    Whole contexts are packed together. A context longer than a window is cut after a paragraph,
+    else a sentence, else a word; no window has two of its parts.
     """
     packed: list[dict[int, str]] = []
     room = 0
     for number, text in contexts.items():
         parts = [text] if len(text) <= size else _parts(text, size)
         for part in parts:
-            # A second part of a context in one window would take the place of the first.
+            # A second part of a context in one window would replace the first.
             if not packed or len(part) > room or number in packed[-1]:
                 packed.append({})
                 room = size
@@ -195,7 +196,8 @@ def _parts(text: str, size: int) -> list[str]:
     """Cut a text at the last boundary of the best kind in the second half of each window."""
     parts = []
     while len(text) > size:
-        # From the middle on: every window is at least half full, and letters are read about once.
+        # From the middle on, so that every window is at least half full and each letter is read
+        # about once.
         ends = (
             [match.end() for match in boundary.finditer(text, size // 2, size)]
             for boundary in _BOUNDARIES

@@ -1,7 +1,7 @@
 """The two drivers of flows: one algorithm, run with or without an event loop.
 
-A driver gets its answers from a function of an `Ask`. The functions at the end of this module ask
-the model and retry; `fullrecall.run` has one that also limits, stores and counts requests.
+A driver calls a function that answers an `Ask`. The functions at the end of this module ask the
+model and retry; the one in `fullrecall.run` also limits, stores and counts requests.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _SIDE_BY_SIDE = 16
 
 
 class NotAsked(Exception):  # noqa: N818 - a signal from whoever answers to the driver, no error
-    """No more requests are sent, and why. The scores that need them are not measured in this run.
+    """The reason why no more requests are sent; scores that need them stay unmeasured.
 
     `requests` is the number of requests sent before that.
     """
@@ -67,14 +67,14 @@ def side_by_side(flows: Sequence[Flow[T]]) -> Flow[list[T]]:
             for number, batch in batch_of.items():
                 steps[number] = advance(flows[number], [next(answers) for _ in batch])
     finally:
-        # The garbage collector would run a flow's own `finally` at any time.
+        # Otherwise the garbage collector would run a flow's `finally` at any time.
         for flow in flows:
             flow.close()
     return [step.value for step in steps if isinstance(step, Done)]
 
 
 def advance(flow: Flow[T], answers: Sequence[Completion] | None) -> Sequence[Ask] | Done[T]:
-    """Send a flow its answers, None to begin; return its next requests, or its value as `Done`."""
+    """Send a flow its answers, None to begin; return the next requests, or its value as `Done`."""
     try:
         return next(flow) if answers is None else flow.send(answers)
     except StopIteration as end:
@@ -115,7 +115,7 @@ async def arun(
     try:
         step = step if step is not None else advance(flow, None)
         while not isinstance(step, Done):
-            if len(step) == 1:  # most steps: no task is made for it
+            if len(step) == 1:  # most steps: no task is needed
                 answers = [tally.add(await answer(step[0]))]
             else:
                 answers = await _batch(step, answer, tally)
@@ -132,7 +132,7 @@ async def _batch(batch: Sequence[Ask], answer: Completer, tally: Tally) -> list[
         try:
             return tally.add(await answer(ask))
         except NotAsked as refusal:
-            # The other requests were sent and may be paid for, so their answers are awaited.
+            # The other requests were sent and may be charged, so their answers are awaited.
             return refusal
 
     answers = await asyncio.gather(*map(outcome, batch))
@@ -153,7 +153,8 @@ def _limited_answer() -> Completer:
         if ask.known is not None:
             return ask.known
         for sent in count(1):
-            # The slot is free during the wait, so one endpoint's pause delays no other request.
+            # The slot is free during the wait, so that one endpoint's pause does not delay other
+            # requests.
             async with slots:
                 try:
                     completion = sound(await ask.model.acomplete(ask.request))

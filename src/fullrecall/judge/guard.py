@@ -1,13 +1,14 @@
-"""Canaries: claims with a known verdict, which show whether a context moves the other verdicts.
+"""Canaries: claims with known verdicts, which show whether a context influences the verdicts.
 
-An instruction in a context may move the verdict on every claim in the same request. So claims with
-a known verdict are added: kin (claims of the request with a number or name that occurs in no text)
-and two sentences copied from the contexts. If kin are judged supported or a copy is not, the whole
-reply is discarded. The contexts are then judged in smaller groups, in the end alone, each with
-fresh canaries: a context counts if its canaries hold, otherwise it is left out and named.
+An instruction in a context may change the verdict on every claim in the same request. So claims
+with a known verdict are added: kin (claims of the request with a number or name that occurs in no
+text) and two sentences copied from the contexts. If a kin is judged supported or a copy is not, the
+whole reply is discarded. The contexts are then judged in smaller groups, finally alone, each with
+fresh canaries: a context counts if its canaries get their known verdicts; otherwise it is left out
+and named.
 
-This finds contexts that move every verdict. It does not find an instruction that names the claims
-that it targets, nor a page that states a false claim in its own words.
+This finds contexts that change every verdict. It does not find an instruction that names its target
+claims, or a page that states a false claim in its own words.
 """
 
 from __future__ import annotations
@@ -31,10 +32,10 @@ _MOST_REQUESTS = 16
 """For one group of claims: the contexts that remain after them are left out."""
 _CLAIMS_A_KIN = 5
 _CLAIMS_A_TOPIC = 3
-_MOST_CHANGED = 40  # claims that are tried as kin
+_MOST_CHANGED = 40  # the most claims that are tried as kin
 _COPIES = 2
 _COPIED_WORDS = range(5, 41)
-_READ = 2_000  # characters of a context in which a sentence to copy is sought
+_READ = 2_000  # characters of a context that are searched for a sentence to copy
 _INEXACT = re.compile(r"\b(?:about|above|around|below|least|most|nearly|over|than|to|under) $")
 """Words before a number that make a claim with another number true, too."""
 _SYLLABLES = "bel dor fen gar hul kav lem mir nos pel rud sav tol ven wis zem".split()
@@ -46,8 +47,8 @@ UNPROVEN = "a context seems to instruct the judge, and the quote from it is no e
 class Guard:
     """Judges claims among canaries, and contexts in smaller groups where canaries fail.
 
-    `matter` has the targets and the request. `apart` is for contexts that seem to instruct the
-    judge: each verdict says so, and a quote that does not bear on its claim earns no credit.
+    `matter` has the targets and the request. With `apart`, for contexts that seem to instruct the
+    judge, each verdict says so, and a quote that does not bear on its claim earns no credit.
     """
 
     def __init__(self, exchange: Exchange, matter: Matter, *, apart: bool) -> None:
@@ -65,7 +66,7 @@ class Guard:
         return replace(self._exchange, claims_per_call=room)
 
     def verdicts(self, window: Mapping[int, str]) -> Flow[dict[int, Verdict]]:
-        """Return a verdict for each target, by the contexts in which canaries hold."""
+        """Return a verdict for each target, from the contexts in which canaries hold."""
         targets = self._matter.targets
         groups = groups_of(list(targets), self._size)
         judged = yield from side_by_side(
@@ -80,7 +81,7 @@ class Guard:
         trusted: list[dict[int, Verdict]] = []
         left_out: list[int] = []
         requests = 0
-        # Bounded: a corpus full of instructions must not cost a request for each context.
+        # Bounded, since a corpus full of instructions must not cost a request for each context.
         while windows := waiting[: _MOST_REQUESTS - requests]:
             waiting = waiting[len(windows) :]
             requests += len(windows)
@@ -108,21 +109,23 @@ class Guard:
     def _among_canaries(
         self, targets: Mapping[int, str], window: Mapping[int, str]
     ) -> Flow[dict[int, Verdict] | None]:
-        """Return the verdicts of one request among canaries; None where a canary fails."""
+        """Return the verdicts of one request among canaries; None if a canary fails."""
         own = list(targets.values())
-        # The texts are the seed: the request is the same each time, so that a store can answer it.
+        # The texts are the seed, so that the request is the same each time and a store can answer
+        # it.
         seed = json.dumps([*own, *window.values()])
         chance = random.Random(seed)  # noqa: S311 - the same each time
         kin, copies = _canaries(own, list(window.values()), self._matter.aim, chance)
         texts = [*own, *kin, *copies]
         shuffled_numbers = list(range(1, len(texts) + 1))
-        chance.shuffle(shuffled_numbers)  # an order "for the last two" must not spare the canaries
+        # an instruction "for the last two" must not spare the canaries
+        chance.shuffle(shuffled_numbers)
         shuffled = dict(sorted(zip(shuffled_numbers, texts, strict=True)))
         kin_numbers = shuffled_numbers[len(own) : len(own) + len(kin)]
         copy_numbers = shuffled_numbers[len(own) + len(kin) :]
 
         def are_moved(verdicts: Mapping[int, Verdict]) -> bool:
-            """Whether a canary's verdict differs from the known one."""
+            """Return whether a canary's verdict differs from the known one."""
             return any(verdicts[number].label == "supported" for number in kin_numbers) or any(
                 verdicts[number].label in ("not_supported", "contradicted")
                 for number in copy_numbers
@@ -130,7 +133,8 @@ class Guard:
 
         matter = replace(self._matter, targets=shuffled, window=window)
         judged = yield from self._roomy.verdicts(matter, are_moved)
-        is_answered = any(verdict.label for verdict in judged.values())  # else it failed
+        # otherwise the request failed
+        is_answered = any(verdict.label for verdict in judged.values())
         if is_answered and (are_moved(judged) or not all(judged[n].label for n in copy_numbers)):
             return None
         return {
@@ -167,7 +171,7 @@ def _canaries(
 
 
 def _most_kin(claims: int) -> int:
-    """Return the largest number of kin for `claims` claims, used if they name different things."""
+    """Return the largest number of kin for `claims` claims that name different things."""
     return max(1, -(-claims // _CLAIMS_A_TOPIC))
 
 
@@ -182,7 +186,7 @@ def _kin(targets: Sequence[str], all_text: str, chance: random.Random) -> tuple[
         claim: frozenset(key for name in language().names(claim) for key in name.keys)
         for claim in claims
     }
-    # Random kin would too often miss the topic of an instruction: that alone would earn it 11%.
+    # Random kin would too often miss the topic of an instruction, which would earn it 11%.
     changed = [_changed(claim, all_text, named, chance) for claim in claims[:_MOST_CHANGED]]
     changed = sorted((kin for kin in changed if kin.text), key=lambda kin: not kin.has_number)
     chosen: list[_Kin] = []
@@ -203,7 +207,7 @@ def _kin(targets: Sequence[str], all_text: str, chance: random.Random) -> tuple[
 
 
 class _Kin(NamedTuple):
-    """A changed claim, empty if it could not be changed, and the names that it kept."""
+    """A changed claim, empty if it could not be changed, and the names that it keeps."""
 
     text: str
     names: frozenset[str] = frozenset()
@@ -213,7 +217,7 @@ class _Kin(NamedTuple):
 def _changed(
     claim: str, all_text: str, named: Mapping[str, frozenset[str]], chance: random.Random
 ) -> _Kin:
-    """Return a claim with its number changed, else the name that the fewest claims have."""
+    """Return a claim with its number changed, else with its rarest name changed."""
     for number in language().numbers(claim):
         if number.value is not None and not _INEXACT.search(claim[: number.start]):
             new = _absent_number(number.value, all_text, chance)
@@ -229,7 +233,7 @@ def _changed(
 
 
 def _absent_number(value: float, all_text: str, chance: random.Random) -> int:
-    """Return a somewhat larger number of similar size that occurs in no text."""
+    """Return a number that occurs in no text, somewhat larger and of similar size."""
     least = max(3, int(value))
     while True:
         new = least + chance.randint(3, 30 + least // 10)

@@ -1,8 +1,9 @@
-"""Does a text seem to address its judge? A hint, not a proof of an attack.
+"""Hints that a text addresses its judge; they do not prove an attack.
 
-Contexts are data. Quotes that bear on their claims and canaries (`guard`) protect against attacks.
-A hint only says where canaries are worth their tokens by default, and which contexts to judge
-alone first where canaries fail. Pages about evaluation also give hints; most new wordings do not.
+Contexts are data. Quotes that must bear on their claims, and canaries (`guard`), protect against
+attacks. A hint only says where canaries are worth their tokens by default, and which contexts to
+judge alone first if canaries fail. Pages about evaluation also give hints, and most new wordings of
+attacks give none.
 """
 
 from __future__ import annotations
@@ -27,12 +28,12 @@ _TOGETHER: Sequence[tuple[Sequence[str], Sequence[str]]] = table("hints.json", _
 
 @remembered(400_000)
 def seems_to_instruct(text: str) -> bool:
-    """Whether a sentence of a text may address its judge. Takes linear time."""
+    """Return whether a sentence of a text may address its judge, in linear time."""
     # Fullwidth letters and zero-width marks look the same to a reader, but would hide words here.
     folded = unicodedata.normalize("NFKC", _INVISIBLE.sub("", text)).casefold()
     if _has(folded, _MARKS):
         return True
-    # Most texts contain no pair at all: then no sentence is examined.
+    # Most texts contain no pair of words, so no sentence is examined.
     pairs = [
         (kind, other) for kind, other in _TOGETHER if _has(folded, kind) and _has(folded, other)
     ]

@@ -20,7 +20,7 @@ class Ask(NamedTuple):
 
     `accepts` tests whether a completion holds at least part of an answer: only such completions
     are stored. None accepts every completion without a failure.
-    `known` is the completion if the caller has it already: drivers then send no request.
+    `known` is the completion if the caller already has it: drivers then send no request.
     """
 
     model: ChatModel
@@ -56,15 +56,14 @@ class Verdict(NoTruth):
 
     `label` is None without a valid verdict, and `problem` says why. `together` says whether the
     target needs all cited contexts at once or each is enough alone. `agreement` is the share of
-    judges that gave this label, None for a single judge. `others` are more helping verdicts on
+    judges that gave this label, None for a single judge. `others` are further verdicts that help
     the same target, from other windows or contexts, each sufficient by itself. `votes` are the
-    verdicts of a panel, one for each judge: the credit at a rank is then their median.
-    `contested` says which contexts moved the verdicts, if any did. `verified` says whether the
-    model, shown only the quotes and the target, found that they support it; None if it was not
-    asked. `facts` are the verdicts on the facts of a compound claim, each with its text as `fact`:
-    the credit is then their share. `support` is the probability that the contexts support the
-    target, from judges that estimate one. `referred` says that the second judge of a cascade
-    decided.
+    verdicts of a panel, one for each judge: the credit at a rank is then their median. `contested`
+    says which contexts influenced the verdicts, if any did. `verified` says whether the model,
+    shown only the quotes and the target, found that they support it; None if it was not asked.
+    `facts` are the verdicts on the facts of a compound claim, each with its text as `fact`: the
+    credit is then their share. `support` is the probability that the contexts support the target,
+    from judges that estimate it. `referred` says that the second judge of a cascade decided.
     """
 
     read: ClassVar[str] = ".label"
@@ -85,7 +84,7 @@ class Verdict(NoTruth):
 
     @property
     def helps(self) -> bool:
-        """Whether the verdict can earn credit: the target is supported, fully or in part."""
+        """Whether the verdict can earn credit: the target is fully or partly supported."""
         return self.label in ("supported", "partial")
 
 
@@ -129,7 +128,7 @@ class Judge(Protocol):
     ) -> Flow[Sequence[str]]:
         """Return the claims of an answer, or the sub-questions of a question.
 
-        `question` is the question that the text answers: "In 1889." says little without it.
+        `question` is the question that the text answers: "In 1889." is unclear without it.
         """
         ...
 
@@ -147,7 +146,7 @@ class Judge(Protocol):
     def relevance(
         self, contexts: Sequence[str], *, question: str | None, reference: str | None
     ) -> Flow[Sequence[Verdict]]:
-        """Return one verdict per context: does it help to answer the question?"""
+        """Return one verdict per context: whether it helps to answer the question."""
         ...
 
 

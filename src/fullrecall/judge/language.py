@@ -1,7 +1,7 @@
-"""The language room as the kernel sees it: sentences, names, numbers, and rules for quotes.
+"""The kernel's interface to the language room: sentences, names, numbers, and rules for quotes.
 
-`fullrecall.lexical` plugs its rules in. Without that room a plain `Language` splits sentences by
-their marks, knows no name, and refuses no quote.
+`fullrecall.lexical` plugs its rules in. Without that room a plain `Language` splits sentences at
+their marks, finds no names, and refuses no quote.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ class Language:
         return self.sentences(text)
 
     def facts(self, claim: str) -> list[str]:
-        """Return the facts of a claim; a claim of one fact is returned as it is."""
+        """Return the facts of a claim; a claim of one fact is returned unchanged."""
         return [claim]
 
     def omitted(self, text: str) -> Sequence[Any]:  # noqa: ARG002
@@ -67,7 +67,7 @@ class Language:
         yield from ()
 
     def stand_alone(self, claim: str, contexts: Sequence[str]) -> list[bool]:  # noqa: ARG002
-        """Return for each context whether it states as much of the claim as all contexts do."""
+        """Return for each context whether it states as much of the claim as all together."""
         return [False] * len(contexts)
 
 

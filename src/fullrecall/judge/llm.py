@@ -35,24 +35,24 @@ _MOST_SPLITS = 10_000
 class LLMJudge(Exchange, FactByFact):
     """Judges with a chat model: contexts first, targets numbered, one verdict for each.
 
-    - `claims_per_call`: targets in one request; more targets need several requests.
-    - `window`: characters of contexts in one request; longer contexts are judged window by window,
-      and any window can support a target. Two windows with partial support stay partial.
+    - `claims_per_call`: the most targets in one request; more targets need several requests.
+    - `window`: the most characters of contexts in one request; longer contexts are judged window by
+      window, and any window can support a target. Partial support in two windows stays partial.
     - `reasks`: how often targets without a valid verdict are asked for again, with the problem
       named. A target still without one is unscored.
     - `prompts`: the instructions, to reword or translate.
-    - `sample`: the number of a repeated judgment by one model, for a panel. Raises
-      `ParameterError` if the model's temperature is 0: all samples would be the same.
+    - `sample`: numbers the repeated judgments of one model in a panel. Raises `ParameterError` if
+      the model's temperature is 0, since all samples would be the same.
     - `requote`: asks once more for a quote that is not verified. Scorers with `require_evidence`
       set it themselves.
 
     - `verify`: how quotes are checked. "rules" compares each with its claim by rules; "model" asks
       once more, in one request for all credited claims of a sample that shows each claim with its
       quote and no context.
-    - `guard`: "canaries" adds claims with a known verdict to every request for claims; if a
-      context moves these verdicts, the contexts are judged in smaller groups, and contexts that
-      move every verdict are left out. "hints" does so only for contexts that seem to address the
-      judge, apart from the rest.
+    - `guard`: "canaries" adds claims with a known verdict to every request for claims. If a context
+      changes these verdicts, the contexts are judged in smaller groups, and contexts that change
+      every verdict are left out. "hints" does so only for contexts that seem to address the judge,
+      which are judged separately.
 
     A claim that the judge denies although a context states it word for word is judged again,
     context by context. `Verdict.contested` names the contexts left out and the claims judged again.
@@ -107,7 +107,8 @@ class LLMJudge(Exchange, FactByFact):
         if self.requote:
             return self
         strict = replace(self, requote=True)
-        object.__setattr__(strict, "_splits", self._splits)  # a text is split once by both
+        # both share the splits, so that a text is split once
+        object.__setattr__(strict, "_splits", self._splits)
         return strict
 
     def split(
@@ -145,7 +146,7 @@ class LLMJudge(Exchange, FactByFact):
     def _remembered(self, key: _SplitKey, heard: Sequence[Completion]) -> tuple[Completion, ...]:
         """Keep the first completions for a text and return them. The oldest texts are dropped."""
         first = self._splits.setdefault(key, tuple(heard))
-        with suppress(KeyError, RuntimeError, StopIteration):  # another thread does the same
+        with suppress(KeyError, RuntimeError, StopIteration):  # another thread may drop it first
             while len(self._splits) > _MOST_SPLITS:
                 del self._splits[next(iter(self._splits))]
         return first
@@ -171,7 +172,7 @@ class LLMJudge(Exchange, FactByFact):
         )
         verdicts = {n: merged([each[n] for each in by_window]) for n in matter.targets}
         heeded = {n: text for n, text in matter.window.items() if n not in guard.left_out}
-        # A context without others can have moved its verdict only by itself.
+        # Only a context beside other contexts can have changed their verdicts.
         if relation == "claim" and len(contexts) > 1:
             heeding = replace(matter, window=heeded)
             verdicts |= yield from rejudged(verdicts, heeding, self)

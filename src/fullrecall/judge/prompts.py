@@ -1,7 +1,7 @@
-"""Every request to a model, with a version that enters store keys; the words are `prompts.toml`.
+"""Every request to a model, with a version for store keys; the words are in `prompts.toml`.
 
-Contexts and texts are sent as JSON: quotes, delimiters and all other content are escaped, so no
-text can close its own delimiter. Contexts come first and claims last, so that a provider's prompt
+Contexts and texts are sent as JSON: quotes, delimiters and all other content are escaped, so that
+no text can end its own delimiter. Contexts come first and claims last, so that a provider's prompt
 cache serves all questions about the same contexts.
 """
 
@@ -22,7 +22,8 @@ from fullrecall.judge.models.chat import ChatRequest, Message
 
 VERSION = "3"
 
-# JSON does not escape these: some readers treat them as line ends, and UTF-8 has no half emoji.
+# JSON does not escape these: some readers treat them as line ends, and UTF-8 cannot encode half an
+# emoji.
 _LINE_BREAKS = re.compile("[\\x7f\\x85\\u2028\\u2029\\ud800-\\udfff]")
 
 _WRITTEN = json.JSONEncoder(ensure_ascii=False).encode
@@ -40,9 +41,9 @@ class Prompts:
 
     The example answer holds no verdict, so a model that repeats it gives none.
 
-    In `attribute`, `{items}`, `{item}`, `{bears}`, `{whole}` and `{opposite}` are filled in by
-    relation, in `relevance` `{purpose}`, in `again` `{problems}` and `{items}`; other braces are
-    doubled. The answer's JSON form must stay as it is.
+    Fields in braces are filled in: `{items}`, `{item}`, `{bears}`, `{whole}` and `{opposite}` by
+    relation in `attribute`, `{purpose}` in `relevance`, `{problems}` and `{items}` in `again`. All
+    other braces must be doubled. The answer's JSON form must stay as it is.
     """
 
     version: str = VERSION
@@ -68,7 +69,7 @@ class Prompts:
         """The version, with a digest of the words if they are not the default."""
         if self == Prompts(version=self.version):
             return self.version
-        # The name enters store keys: new words without a new version are another judge.
+        # The name is part of store keys: new words without a new version are another judge.
         words = json.dumps({**vars(self), "version": ""}, sort_keys=True)
         return f"{self.version}-{hashlib.sha256(words.encode()).hexdigest()[:8]}"
 
@@ -114,13 +115,13 @@ class Prompts:
         listed = "\n".join(f"{number} {quoted(problem)}" for number, problem in problems.items())
         complaint = self.again.format(problems=listed, items=items)
         system, user = request.messages
-        # The last marker is the prompt's own: texts are sent as JSON, without line breaks.
+        # The last marker is the prompt's own, since texts are JSON without line breaks.
         before, marker, targets = user.content.rpartition(f"\n{items}:\n")
         content = before + complaint + marker + targets if before else user.content + complaint
         return replace(request, messages=(system, Message("user", content)))
 
     def verification(self, claims: Mapping[int, str], quotes: Mapping[int, str]) -> ChatRequest:
-        """Return the request to judge numbered claims, each by the one quote of its number."""
+        """Return the request to judge numbered claims, each by the single quote of its number."""
         user = f"quotes:\n{numbered(quotes)}\nclaims:\n{numbered(claims)}"
         return _request(self.verify, user, "verdicts")
 
@@ -134,7 +135,7 @@ class Prompts:
 def quoted(text: str) -> str:
     """Return `text` as a JSON string, which its content cannot end."""
     written = _WRITTEN(text)
-    if written.isascii() and "\x7f" not in written:  # most texts: no line breaks to look for
+    if written.isascii() and "\x7f" not in written:  # most texts have none of these characters
         return written
     return _LINE_BREAKS.sub(lambda match: f"\\u{ord(match[0]):04x}", written)
 

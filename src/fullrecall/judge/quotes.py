@@ -1,4 +1,4 @@
-"""Locates a judge's quotes in the cited contexts and checks them against their targets."""
+"""Locate a judge's quotes in the cited contexts, and check them against their targets."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ class Quotes:
     def __init__(self, contexts: Mapping[int, str]) -> None:
         self.contexts = contexts
         self._folded: dict[int, Folded] = {}
-        # Several rules and the scorer ask for the same quote; locating it each time delayed an
-        # event loop.
+        # Several rules and the scorer need the same quote; locating it each time delayed an event
+        # loop.
         self._located: dict[Citation, tuple[Location, ...]] = {}
 
     def located(self, citation: Citation) -> tuple[Location, ...]:
@@ -29,7 +29,7 @@ class Quotes:
         return self._located[citation]
 
     def objection(self, citation: Citation, verdict: Verdict, target: str, aim: Aim) -> str:
-        """Return why a citation proves nothing, as half a sentence; empty if it may prove."""
+        """Return why a citation proves nothing, as half a sentence; empty if it may be proof."""
         parts = self.located(citation)
         if not parts:
             return "is not there"
@@ -38,7 +38,7 @@ class Quotes:
         return language().objection(target, self.contexts[citation.context], parts, aim, beside)
 
     def prove(self, verdict: Verdict, target: str, aim: Aim) -> bool:
-        """Whether a quote of a verdict is verified, or all of them if it needs all `together`."""
+        """Return whether a quote is verified, or all of them if they are needed `together`."""
         are_verified = [
             not self.objection(citation, verdict, target, aim) for citation in verdict.citations
         ]

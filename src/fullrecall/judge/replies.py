@@ -47,14 +47,14 @@ _ATTEMPT = 1_000
 _NESTED = 100_000
 """The cost of an attempt that fails because the nesting is too deep, in characters."""
 _PLACEHOLDERS = ("…", "...")
-_WRAPPERS = 3  # objects around an answer
-_MOST_KEYS = 20  # of an object around an answer
+_WRAPPERS = 3  # most objects around an answer
+_MOST_KEYS = 20  # in an object around an answer
 _MOST_VERDICTS = 4_000
 """In one reply: within its bound on characters, fewer verdicts with any content fit."""
 
 
 def verdict_objects(text: str) -> list[dict[str, Any]]:
-    """Return the verdicts of a reply unchecked: each is an object with an `id`."""
+    """Return the unchecked verdicts of a reply: objects with an `id`."""
     answers = [verdicts for value in json_values(text) if (verdicts := _verdicts(value))]
     # An equal verdict counts once; a different verdict on the same target counts separately.
     told = islice(chain.from_iterable(answers), 2 * _MOST_VERDICTS)
@@ -105,7 +105,7 @@ def _verdicts(value: object, depth: int = 0) -> list[dict[str, Any]]:
 
 
 def _is_keyed(item: tuple[str, Any]) -> bool:
-    """Whether an item of an object is a verdict under its number: `"1": {"verdict": …}`."""
+    """Return whether an item of an object is a verdict under its number: `"1": {"verdict": …}`."""
     key, value = item
     return number_of(key) is not None and isinstance(value, dict) and "id" not in value
 
@@ -121,7 +121,7 @@ def _named(value: object, name: str, depth: int = 0) -> object:
 
 
 def _is_example(verdict: dict[str, Any]) -> bool:
-    """Whether a verdict repeats the prompt's example."""
+    """Return whether a verdict repeats the prompt's example."""
     texts = verdict.get("verdict"), verdict.get("begins", "…")
     return all(isinstance(text, str) and text.strip() in _PLACEHOLDERS for text in texts)
 
@@ -133,7 +133,7 @@ def _written(verdict: dict[str, Any]) -> str:
 def _answer(text: str) -> str:
     """Return the reply without its thoughts: all text before the last closing mark.
 
-    A mark within a whole JSON value is quoted from a context and does not count.
+    A mark inside a whole JSON value is quoted from a context and does not count.
     """
     marks = [mark.end() for mark in _CLOSING.finditer(text)]
     if not marks:
@@ -176,7 +176,7 @@ def _spans(text: str) -> Iterator[tuple[int, int, Any]]:
             budget -= _NESTED
         except ValueError as error:
             position = opened.end()
-            # An unclosed string or a number with too many digits was read to the end of the text.
+            # An unclosed string, or a number with too many digits, was read to the end of the text.
             end = len(text)
             if isinstance(error, json.JSONDecodeError) and "Unterminated" not in error.msg:
                 end = error.pos

@@ -1,8 +1,8 @@
 """Second judgments: of denied claims that a context states, and of quotes without their context.
 
-A verdict that denies a claim which a context states word for word is contested, for any reason:
-the claim is judged again, context by context. With `verify="model"` each quote that earns credit
-is also shown to the model with its claim, in a request without contexts.
+A verdict that denies a claim is contested if a context states the claim word for word: the claim is
+then judged again, context by context. With `verify="model"` each quote that earns credit is also
+shown to the model with its claim, in a request without contexts.
 """
 
 from __future__ import annotations
@@ -21,8 +21,8 @@ from fullrecall.judge.verdicts import merged
 
 DENIED = "denied beside the other contexts, supported by one alone"
 
-_MOST_ALONE = 3  # contexts by which a contested claim is judged again: the first that state it
-_LONGEST_QUOTE = 1_000  # characters of a quote that are shown without its context
+_MOST_ALONE = 3  # contexts by which a contested claim is judged again: the first ones that state it
+_LONGEST_QUOTE = 1_000  # the most characters of a quote that are shown without its context
 
 
 def rejudged(
@@ -83,7 +83,7 @@ def verified(
     def request(group: Mapping[int, str], _: Mapping[int, str]) -> ChatRequest:
         return exchange.prompts.verification(group, {number: numbered[number] for number in group})
 
-    # All pairs at once: without contexts they are short, so the check costs one more request.
+    # All pairs at once: without contexts they are short, so the check costs one request.
     single = replace(exchange, claims_per_call=max(1, len(claims)), reasks=0, requote=False)
     answers = (yield from single.verdicts(Matter(claims, {}, request))) if claims else {}
     label_of = dict(zip(quote_of, (answers[number].label for number in claims), strict=True))

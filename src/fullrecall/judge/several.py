@@ -56,7 +56,7 @@ class _Several(FactByFact):
         def ask(judge: Judge, numbers: Sequence[int]) -> Flow[Sequence[Verdict]]:
             shown = [contexts[number] for number in numbers]
             verdicts = yield from judge.relevance(shown, question=question, reference=reference)
-            # A context cites itself: the judge may have been shown only some contexts.
+            # A context cites itself: the judge may have been shown only some of the contexts.
             return [_at(verdict, n) for verdict, n in zip(verdicts, numbers, strict=True)]
 
         return self._decided(ask, range(len(contexts)))
@@ -76,8 +76,8 @@ class Panel(_Several):
     """Asks every judge about every target; the median of their labels decides.
 
     Labels are ordered: contradicted, not_supported, partial, supported. A target is found at the
-    rank from which more than half of the judges find it. It is unscored if the median is open:
-    the two middle labels differ, or judges without a valid verdict could move it.
+    rank from which more than half of the judges find it. It is unscored if the median is open: if
+    the two middle labels differ, or if judges without a valid verdict could change it.
     `Verdict.agreement` is the share of all judges that gave the label. The first judge splits
     texts.
     """
@@ -111,11 +111,11 @@ def median(verdicts: Sequence[Verdict]) -> Verdict:
     """Return a panel's verdict on one target; its label is None without a majority."""
     ranks = [LABELS.index(verdict.label) for verdict in verdicts if verdict.label is not None]
     unknown = len(verdicts) - len(ranks)
-    # Judges without a verdict could have given any label: a median counts if it stays the same
-    # when all of them give the lowest label and when all give the highest.
+    # Judges without a verdict could have given any label: a median counts if it is the same when
+    # all of them give the lowest label and when all give the highest.
     votes = [sorted([*ranks, *[guess] * unknown]) for guess in (0, len(LABELS) - 1)]
     half = len(verdicts) // 2
-    # An even number of votes has two in the middle.
+    # An even number of votes has two middle ones.
     middle = {rank for ordered in votes for rank in (ordered[half], ordered[-half - 1])}
     if len(middle) > 1 or not ranks:
         problems = "; ".join(sorted({verdict.problem for verdict in verdicts} - {""}))

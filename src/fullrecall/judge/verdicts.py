@@ -1,8 +1,8 @@
-"""The verdict contract: exactly the asked targets, each once, each with the words it begins with.
+"""The verdict contract: each requested target exactly once, with the words it begins with.
 
-A verdict with a fault of its own is asked for again alone. A reply with wrong numbers is void: if
-it has a number that was not asked for, a context 0, or a verdict that repeats the first words of
-another target, its other verdicts may be misnumbered, too. Verdicts are never guessed or dropped.
+A single faulty verdict is asked for again alone. A reply with wrong numbers is void: if it has a
+number that was not requested, a context 0, or a verdict that repeats the first words of another
+target, its other verdicts may be misnumbered, too. Verdicts are never guessed or dropped.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ def checked(
     `contexts` are the numbers that a citation may name; with `on_itself` a citation may name only
     the target's own number. None means that verdicts cite no contexts. Returned citations are
     0-based. With several targets, each verdict must repeat enough of its target's first words to
-    tell it from every other target.
+    distinguish it from every other target.
     """
     answers_of: dict[int, list[Mapping[str, Any]]] = defaultdict(list)
     letters_of = {number: _letters(text) for number, text in targets.items()}
@@ -87,7 +87,7 @@ def checked(
 def merged(verdicts: Sequence[Verdict]) -> Verdict:
     """Return the best verdict of several windows, with the other helping verdicts as `others`.
 
-    The check of their evidence decides which of them counts, and from which rank on. A window
+    The check of their evidence decides which verdict counts, and from which rank on. A window
     without a verdict leaves the target open, unless another window supports it.
     """
     if len(verdicts) == 1:
@@ -114,7 +114,7 @@ def merged(verdicts: Sequence[Verdict]) -> Verdict:
 def _faults(
     answers_of: Mapping[int, Sequence[Mapping[str, Any]]], letters_of: Mapping[int, str]
 ) -> Iterator[str]:
-    """Yield each reason that a whole reply is void, and an empty text for each passed check."""
+    """Yield each reason why a whole reply is void, and an empty text for each passed check."""
     yield _quotes_too_much(answers_of)
     for number, answers in answers_of.items():
         for answer in answers:
@@ -143,7 +143,7 @@ def _misfit(letters_of: Mapping[int, str], number: int, echo: object) -> str:
 
 
 def _unclear(letters_of: Mapping[int, str], number: int, echo: object) -> str:
-    """Return why an echo may mean another target; empty if it can only mean this one."""
+    """Return why an echo may mean another target; empty if it can mean only this one."""
     if len(letters_of) == 1:
         return ""
     echoed, own = _letters(echo), letters_of[number]
@@ -167,7 +167,7 @@ def _letters(text: object) -> str:
     """
     if not isinstance(text, str):
         return ""
-    if text.isascii():  # most texts: the path below, letter by letter, is slow
+    if text.isascii():  # most texts; the letter-by-letter path below is slow
         lowered = text.lower()
         return _MARKS.sub("", lowered) or lowered.strip()
     folded = unicodedata.normalize("NFKD", text).casefold()
@@ -179,7 +179,7 @@ def _digits(text: str) -> list[str]:
 
 
 def _quotes_too_much(answers_of: Mapping[int, Sequence[Mapping[str, Any]]]) -> str:
-    """Return the problem of a reply with more quotes than are looked up, or an empty text."""
+    """Return the problem of a reply with too many quotes to look up, or an empty text."""
     answers = (answer for answers in answers_of.values() for answer in answers)
     quotes = [citation.get("quote") for answer in answers for citation in _citations(answer)]
     characters = sum(len(quote) for quote in quotes if isinstance(quote, str))

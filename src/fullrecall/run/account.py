@@ -1,6 +1,7 @@
-"""An account: requests are counted before they are sent, none beyond the budget.
+"""An account: requests are counted before they are sent, so that none exceeds the budget.
 
-The rules are in `spending`. This module waits: for requests in flight, and for a turn by the rate.
+The rules are in `spending`. This module does the waiting: for requests in flight, and for a turn by
+the rate.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ from fullrecall.run.ledger import AccountLostError, Ledger
 from fullrecall.run.spending import NANO, RULES, opened, size_of
 from fullrecall.run.work import Run
 
-_UNCOUNTED = 4  # characters that are charged as a token where the model counts none
+_UNCOUNTED = 4  # characters charged as one token if the model counts none
 _PER_MESSAGE = 16  # tokens that mark a message's beginning, role and end
 
 HOLD_SECONDS = 60.0
@@ -42,7 +43,7 @@ class Account:
     """Counts a run's requests against its budget; in one event loop.
 
     In the ledger of a job, all workers charge the same account. A worker renews the holds of its
-    requests while it lives. The holds of a killed worker soon count as spent.
+    requests while it runs. The holds of a killed worker soon count as spent.
     """
 
     def __init__(self, run: Run, ledger: Ledger | None = None) -> None:
@@ -59,7 +60,7 @@ class Account:
         self._turns = asyncio.Semaphore(_ASKING)
 
     async def hold(self, ask: Ask, sent: int) -> str:
-        """Reserve the most that a request, sent for the `sent`th time, may take.
+        """Reserve the most that a request may take, sent for the `sent`th time.
 
         Returns the hold's name, for `settle`. Waits for its turn by the rate, and for requests in
         flight if it depends on them. Raises `NotAsked` if the budget has no room, and if the
@@ -74,7 +75,7 @@ class Account:
         return name
 
     async def settle(self, ask: Ask, name: str, completion: Completion | None, sent: int) -> None:
-        """Count the tokens and cost of a request; for one that failed or was given up, the call."""
+        """Count a request's tokens and cost; if it failed or was given up, count the call."""
         amounts: dict[str, int] = {"retries": int(sent > 1)}
         largest = {}
         if completion is not None:
@@ -92,9 +93,9 @@ class Account:
                 self.spent.cost = self.spent.cost + size.cost / NANO if is_priced else None
         if not name:
             return
-        # First: a hold that is renewed after its end would never expire.
+        # First, since a hold that is renewed after its end would never expire.
         self._hold_names.discard(name)
-        with suppress(NotAsked):  # a lost account counts the hold; the answer has arrived
+        with suppress(NotAsked):  # a lost account keeps the hold counted; the answer has arrived
             await self._spend("settle", name=name, amounts=amounts, largest=largest)
         self._wake()
 
@@ -111,7 +112,7 @@ class Account:
             raise NotAsked(no_price(ask.model, budget))
         if self._why is not None:
             raise NotAsked(self._why)
-        # The name is drawn here, so that a change that the ledger repeats finds its own hold.
+        # Named here, so that a repeated change of the ledger finds its own hold.
         name, pause = f"{secrets.randbits(64):x}", _POLL_SECONDS[0]
         asked = {
             "name": name,
@@ -120,7 +121,8 @@ class Account:
             "prices": self._prices(ask),
             "seconds": HOLD_SECONDS,
         }
-        # No other process can wake this one: while the account is full, it polls, ever less often.
+        # No other process can wake this one: it polls, less and less often, while the account is
+        # full.
         while "wait" not in (answer := await self._spend("reserve", **asked)):
             if "full" in answer:
                 self._why = budget.exhausted(answer["full"], answer.get("cost", 0) / NANO)
@@ -161,7 +163,7 @@ class Account:
         return outcome
 
     async def _undo(self, spending: Future[Any], name: str) -> None:
-        # A change on its way to the ledger cannot be canceled, only undone afterwards.
+        # A change that is sent to the ledger cannot be canceled, only undone afterwards.
         await asyncio.wrap_future(spending)
         await self._spend("settle", **_undone(name))
 
@@ -172,9 +174,9 @@ class Account:
                 await self._spend("renew", names=list(self._hold_names), seconds=HOLD_SECONDS)
 
     def _wake(self) -> None:
-        """Have the requests that wait for room check again."""
+        """Make the requests that wait for room check again."""
         self._settlement.set()
-        # A new event: with one that stays set, later requests would spin.
+        # A new event: if the old one stayed set, later requests would spin.
         self._settlement = asyncio.Event()
 
     def _prices(self, ask: Ask) -> tuple[float, float]:
@@ -200,9 +202,9 @@ def _undone(name: str) -> Mapping[str, Any]:
 
 
 def _tokens(ask: Ask, completion: Completion) -> tuple[int, int]:
-    """Return the tokens of prompt and answer, by their lengths if the model did not count them."""
+    """Return the tokens of prompt and answer, estimated from their lengths if not counted."""
     prompt, answered = completion.prompt_tokens, completion.completion_tokens
-    if completion.text:  # each count by itself: an endpoint may leave out either
+    if completion.text:  # each count alone: an endpoint may omit either
         prompt = prompt or _characters(ask) // _UNCOUNTED
         answered = answered or len(completion.text) // _UNCOUNTED
     return prompt, answered
@@ -213,7 +215,7 @@ def _characters(ask: Ask) -> int:
 
 
 def _most_tokens(ask: Ask) -> int:
-    """Return the most tokens that a prompt may have: one per byte, and some per message."""
+    """Return the most tokens that a prompt may have: one per byte, plus some per message."""
     request = ask.request
     texts = [message.content for message in request.messages]
     texts.append(str(request.schema) if request.schema is not None else "")

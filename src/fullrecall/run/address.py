@@ -28,7 +28,7 @@ _URL = re.compile(r"([a-z][a-z0-9+.-]+):(?=/)", re.IGNORECASE)
 class Address:
     """The path or the Redis URL at which the workers of a job find its ledger.
 
-    Picklable, without credentials: each process that connects reads the password from
+    It is picklable and has no credentials: each process that connects reads the password from
     REDIS_PASSWORD, and the user from REDIS_USERNAME. Raises `ParameterError` for a URL with a
     password or a user, for the URL of another kind of server, and for text that cannot be a path.
     """
@@ -114,7 +114,7 @@ def _server_url(scheme: str, rest: str) -> str:
     names = [name for name, _ in parse_qsl(parts.query, keep_blank_values=True)]
     if has_user or any(names_secret(name) or "user" in name.lower() for name in names):
         hide_url(url)
-        # No part of the URL is shown: a password may contain any character.
+        # The URL is not shown, since a password may contain any character.
         raise ParameterError(
             f"must be a URL without a password or a user, got a {scheme}:// URL with one: set "
             "REDIS_PASSWORD and REDIS_USERNAME here and where workers run",

@@ -36,14 +36,14 @@ _FAILURES = (Exception, SystemExit, KeyboardInterrupt)
 
 
 class ThreadCall(NamedTuple, Generic[T]):
-    """A call that another thread is to make, and the future of its result."""
+    """A call for another thread to make, and the future of its result."""
 
     function: Callable[[], T]
     future: Future[T]
 
     def made(self) -> Callable[[], object]:
         """Make the call in this thread; return a function that sets the future's result."""
-        # The call was given up while it waited behind calls that hang.
+        # The call was given up while it waited behind hanging calls.
         if not self.future.set_running_or_notify_cancel():
             return lambda: None
         return partial(self.future.set_result, self.function())
@@ -66,7 +66,8 @@ class Asker:
         self._to_caller = to_caller
         self._retriever = retriever
         self._run = run
-        # In our own loop, prefer `retrieve` in a thread: a thread can be given up, a loop cannot.
+        # In the run's own loop, prefer `retrieve` in a thread: a thread can be given up, a loop
+        # cannot.
         in_own_loop = to_caller is not None
         can_be_called = in_own_loop or isinstance(retriever, FunctionRetriever)
         in_threads = can_be_called and not is_asynchronous(retriever)
@@ -89,12 +90,12 @@ class Asker:
         return sample.with_retrieval(await self._of_caller(sample))
 
     def close(self) -> None:
-        """End the threads, each once its call has returned."""
+        """End the threads, each when its call has returned."""
         if self._threads is not None:
             self._threads.close()
 
     async def _retrieved(self, sample: Sample, bound: float | None) -> Retrieval:
-        # Only `limit` distinguishes a retriever's own TimeoutError from the one of this bound.
+        # Only `limit` distinguishes a retriever's own TimeoutError from that of this bound.
         limit = asyncio.timeout(bound)
         try:
             async with limit:
@@ -111,7 +112,8 @@ class Asker:
             task = asyncio.current_task()
             if task is None or task.cancelling():
                 raise
-            return failed(error)  # this call was not canceled: the retriever raised the exception
+            # this call was not canceled, so the retriever raised the exception
+            return failed(error)
 
     async def _of_caller(self, sample: Sample) -> Retrieval:
         """Return the retrieval, made in the caller's thread without a time limit."""
@@ -130,10 +132,10 @@ class Asker:
 
 
 class _Threads:
-    """Threads that make one call after another, as many as there are calls at a time.
+    """Threads that make one call after another, as many threads as concurrent calls.
 
-    They are daemons, because a call may hang for good: at its end, the program would wait for the
-    threads of an executor.
+    They are daemons, because a call may hang forever, and at its end the program would wait for an
+    executor's threads.
     """
 
     def __init__(self, function: Callable[[Sample], Retrieval]) -> None:
@@ -153,7 +155,7 @@ class _Threads:
         return future
 
     def close(self) -> None:
-        """End the threads, each once its call has returned."""
+        """End the threads, each when its call has returned."""
         for _ in range(self._count):
             self._calls.put(None)
 
@@ -163,6 +165,6 @@ class _Threads:
                 tell = call.made()
             except BaseException as error:  # noqa: BLE001 - it ends the run, and no thread
                 tell = partial(call.future.set_exception, error)
-            self._idle.release()  # first: the waiting caller may start the next call
+            self._idle.release()  # first: the caller may already start the next call
             tell()
-            del call, tell  # free them while this thread waits
+            del call, tell  # free both while this thread waits

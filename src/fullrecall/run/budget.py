@@ -32,17 +32,17 @@ class Budget:
     """The limits of one run's spending; None sets no limit.
 
     - `calls`: requests sent, including those that fail and those sent again. Never exceeded.
-    - `tokens`: of prompts and answers, as the model counts them. A model that does not count its
-      tokens is charged one token for four characters.
+    - `tokens`: those of prompts and answers, as the model counts them. A model that does not count
+      is charged one token for four characters.
     - `cost`: the cost of the tokens by `prices`, which maps a model's name (`"gpt-4o-mini"`, or a
       `ChatModel.name`) to the prices of a million prompt tokens and a million answer tokens.
     - `rate`: requests per second.
 
     A request's tokens are known once its answer has arrived. The last request is expected to take
     the most that earlier ones took; if it takes more, it exceeds the budget by the difference.
-    Requests are sent beside others only if the budget has room for several times the largest
-    before, and at first one, then two, then four at a time. As long as no request takes more than
-    that, only one request's error goes beyond the budget. Answers from a store are free.
+    Concurrent requests are sent only if the budget has room for several times the largest earlier
+    request, and at first one, then two, then four at a time. If no request takes more than that,
+    the budget is exceeded by one request's error at most. Answers from a store are free.
 
     Raises `ParameterError` for a bound that is not a positive number, a cost without prices, and
     a price that is not a pair of numbers >= 0.
@@ -90,7 +90,7 @@ class Budget:
         return {name: bound for name, bound in bounds.items() if bound is not None}
 
     def exhausted(self, bound: str, cost: float) -> str:
-        """Return a message that names the exhausted bound, for a cost with the cost so far."""
+        """Return a message that names the exhausted bound; `cost` is the cost so far."""
         if bound == "calls":
             return f"the budget of {counted(self.calls or 0, 'call')} is used up"
         if bound == "tokens":
@@ -132,7 +132,7 @@ def checked(budget: Budget | None, scorers: Iterable[Scorer] = ()) -> Budget:
 
 
 def models_of(part_of_scorer: object) -> list[ChatModel]:
-    """Return the models of a scorer, a judge or a panel of judges, found in their attributes."""
+    """Return the models of a scorer, a judge or a panel of judges, found in its attributes."""
     from fullrecall.judge.models.chat import ChatModel
 
     if isinstance(part_of_scorer, ChatModel) and not hasattr(part_of_scorer, "attribute"):

@@ -24,7 +24,7 @@ def takes_chunks(scorers: Sequence[Scorer]) -> bool:
 class ItemReader:
     """Reads each item of an evaluation as a sample; mappings by one plan of their columns.
 
-    If the scorers need a single label, an ambiguous column is read as that label.
+    If the scorers need only one kind of label, an ambiguous column is read as that.
     """
 
     def __init__(self, scorers: Sequence[Scorer] = ()) -> None:
@@ -49,7 +49,7 @@ class ItemReader:
         )
 
     def scored(self, items: Sequence[SampleLike]) -> ScoredIds | None:
-        """Return the scores of mappings of IDs alone; None for other items."""
+        """Return the scores of mappings that have only IDs; None for other items."""
         from fullrecall.scorers.id_samples import ScoredIds, cells_of
 
         if set(map(type, items)) != {dict}:

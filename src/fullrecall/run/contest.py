@@ -47,8 +47,8 @@ def identity_of(retriever: object) -> str:
     """Return a name with a digest that changes with the code and the plain settings of a retriever.
 
     Settings are defaults, closed-over values, the arguments of a `functools.partial`, and the
-    attributes of an object, as far as they are texts, numbers, functions, or tuples of these.
-    Values that can change during the work, such as a list or an index, are left out.
+    attributes of an object, if they are texts, numbers, functions, or tuples of these. Values that
+    can change during the run, such as a list or an index, are left out.
     """
     digest = sha256("\n".join(_parts(retriever, 0)).encode("utf-8", "backslashreplace"))
     return f"{_name(retriever)} {digest.hexdigest()[:12]}"
@@ -124,41 +124,42 @@ def choose(
     budget: Budget | None = None,
     id_key: IdKey | None = None,
 ) -> Choice:
-    """Return which retriever is best by a measure, or that the questions do not decide it.
+    """Return the best retriever by a measure, or that the questions do not decide it.
 
-    Every retriever that is still in the race is asked each question. At 16 looks, retrievers that
-    are known to be worse than another are dropped and not asked any further. Once one retriever is
-    left, it is asked the remaining questions, for its mean. If a retriever is named, no other
-    retriever has a higher true mean: that is wrong in at most 5% of uses, for any number of
-    retrievers, and however often you call `choose` again with more questions.
+    All remaining retrievers are asked each question. At 16 looks, retrievers that are known to be
+    worse than another are dropped and asked no further questions. When one retriever is left, it is
+    asked the remaining questions too, for its mean. To name a retriever claims that no other one
+    has a higher true mean. This is wrong in at most 5% of uses, for any number of retrievers, and
+    however often you call `choose` again with more questions.
 
     - `samples`: the questions, with their references; their own retrieved contexts are not used.
-      They are asked in the order of a hash of their IDs. Samples of one `group`, and of one ID,
+      They are asked in the order of a hash of their IDs. Samples of one `group`, or of one ID,
       count as one question, by their mean. Samples without `user_input` are left out.
     - `retrievers`: two or more by name, each a function of the question, sync or async, or a
       `Retriever`, as `evaluate` takes it. `measure`: default, the scorer's headline.
-    - `file`: JSON from which the next call continues: with more questions, or where this call was
-      interrupted. Questions of earlier calls are not asked again. It is written after at most 32
-      answers (of very many questions, after one in 256), so that after a killed process at most
-      these are asked again. Retrievers must be the same as before.
+    - `file`: a JSON file from which the next call continues, with more questions or where this call
+      was interrupted. Questions of earlier calls are not asked again. The file is written after at
+      most 32 answers, or 1/256 of very many; only these are lost if the process is killed.
+      Retrievers must be the same as before.
     - `versions`: by name, a text that identifies a retriever's version in the file. Default: its
       name, code, and plain settings. An index is not part of them: name its version here.
-    - `within`: a difference of means that does not matter to you, such as 0.02. Then every
-      retriever is named that is shown to be at most this much below the best, the cheapest first:
-      "no other retriever is better by more than 0.02", which is wrong in at most 5% of uses, for
-      all names together and at any number of looks. Default: 0, the best alone.
+    - `within`: a difference of means that does not matter to you, such as 0.02. Then all retrievers
+      that are shown to be at most this much below the best are named, the cheapest first. That any
+      of these names is wrong happens in at most 5% of uses, at any number of looks. Default: 0,
+      which names only the best.
     - `confidence`: the name is wrong with probability 1 - confidence at most.
     - `progress`: show a bar on standard error, if that is a terminal.
     - `max_concurrency`, `timeout`, `deadline`, `retries`, `store`, `budget`, and `id_key` are those
-      of `evaluate`, for each retriever and look. Calls at the same time slow each other down, which
-      their seconds include: `max_concurrency=1` measures them one by one.
+      of `evaluate`, for each retriever and look. Concurrent calls slow each other down, which
+      increases their measured seconds: use `max_concurrency=1` to time them one by one.
 
     An unscored question counts neither for nor against a retriever: it has its lowest possible
     value when the retriever challenges another, and its highest when it is challenged.
 
     Raises `ParameterError` for arguments out of range and for a retriever, a scorer, or a measure
-    that is not that of the file, `ReportError` for a file that is not one of `choose`. Any
-    exception that ends it early has the choice so far as `choice`; the file continues from there.
+    that differs from the file's, and `ReportError` for a file that `choose` did not write. An
+    exception that ends it early has the choice so far as `choice`; the next call continues from the
+    file.
     """
     check_share(confidence, "confidence", whole=False)
     check_share(within, "within")
@@ -233,10 +234,10 @@ def _check_same(race: Race, rule: dict[str, Any], entrants: Mapping[str, RaceRec
 
 
 def _questions(samples: Iterable[SampleLike]) -> dict[str, list[Sample]]:
-    """Return the samples of each question: samples of one group, else of one ID, else one text."""
+    """Return the samples of each question: those that share a group, else an ID, else a text."""
     groups: dict[str, str] = {}
     read = [sample for sample in as_samples(samples) if sample.user_input is not None]
-    for sample in read:  # samples that share an ID share its group
+    for sample in read:  # samples that share an ID share a group
         if sample.id is not None and sample.group is not None:
             groups.setdefault(sample.id, sample.group)
     questions: dict[str, list[Sample]] = {}
@@ -267,7 +268,7 @@ class _Contest:
         """Finish a call that was interrupted, then ask the new questions."""
         from tqdm import tqdm
 
-        hidden = None if self.shown else True  # None hides it where there is no terminal
+        hidden = None if self.shown else True  # None hides the bar if there is no terminal
         with self._ending(), tqdm(unit=" questions", delay=1.0, leave=False, disable=hidden) as bar:
             self._call(questions, bar)
             if len(self.race.surviving) > 1:
@@ -289,7 +290,7 @@ class _Contest:
         self._save()
 
     def _ask(self, name: str, questions: Mapping[str, list[Sample]]) -> None:
-        """Ask one retriever the questions that it has not answered yet, some at a time."""
+        """Ask one retriever the questions that it has not answered yet, in batches."""
         record = self.race.records[name]
         missing = [key for key in questions if key not in record.pending]
         for start in range(0, len(missing), self._at_once):
@@ -303,13 +304,14 @@ class _Contest:
 
     @property
     def _at_once(self) -> int:
-        """How many questions are asked between two writings of the file; all without a file."""
-        # The whole file is written each time: after every 32 of very many, the cost is quadratic.
+        """How many questions are asked between two writes of the file; all without a file."""
+        # The whole file is written each time: a write after every 32 of very many would be
+        # quadratic.
         size = len(self.race.plan)
         return max(1, size) if self.path is None else max(_AT_ONCE, ceil(size / _MOST_SAVES))
 
     def _answer(self, record: RaceRecord, rows: Sequence[Row]) -> QuestionValue | None:
-        """Return the mean of a question's samples, if one has a target; add up their costs."""
+        """Return the mean of a question's samples, if one has a target; add their costs."""
         values: list[float] = []
         unscored = 0
         for row in rows:

@@ -1,7 +1,7 @@
-"""Rows of a stream of samples, with an event loop and without: two drivers of one engine.
+"""Rows for a stream of samples, with or without an event loop: two drivers of one engine.
 
-Scores that ask no model are computed one after another, as the samples arrive, without a loop. From
-the first sample on that needs a request, all samples go through the engine, which is loaded then.
+Scores without a model are computed one after another, as the samples arrive, without a loop. From
+the first sample that needs a request, all samples go through the engine, which is loaded then.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ _GRACE_SECONDS = 5.0
 
 
 class _SampleReader:
-    """Reads samples with their positions; keeps their exception until no sample is in flight."""
+    """Reads samples with their positions; an exception waits until no sample is in flight."""
 
     def __init__(self, samples: Iterable[Sample], run: Run) -> None:
         self.error: Exception | None = None
@@ -63,7 +63,7 @@ class _SampleReader:
         return None
 
     def works(self, room: int = 1) -> list[Work]:
-        """Return the next samples, prepared, until `room` of them ask or a moment has passed."""
+        """Return the next samples, prepared, until `room` of them ask or some time has passed."""
         began = time.monotonic()
         self.prepared = works = []
         while room > 0 and (drawn := self.draw()) is not None:
@@ -96,10 +96,10 @@ def rows_of(samples: Iterable[Sample], run: Run) -> Generator[Row]:
 def _side_by_side(
     first: Work, reader: _SampleReader, run: Run, ledger: Ledger | None
 ) -> Iterator[Row]:
-    """Yield the rows from the first sample on that asks; requests run in a loop beside this.
+    """Yield the rows from the first sample that asks; requests run in a loop in another thread.
 
-    This thread makes the calls that need it: to the samples, and to a retriever that is bound to
-    the thread in which it was made.
+    This thread reads the samples, and calls a retriever that is bound to the thread in which it was
+    made.
     """
     from asyncio import Task, wrap_future
     from concurrent.futures import Future
@@ -130,7 +130,7 @@ def _side_by_side(
         try:
             run.interruption.listener = lambda: portal.soon(engine.interrupt)
             portal.begin(pump, jobs.put)
-            if run.interruption.is_asked:  # before it had the listener
+            if run.interruption.is_asked:  # interrupted before the listener was set
                 portal.soon(engine.interrupt)
             while not isinstance(job := jobs.get(), Task):
                 if isinstance(job, Row):
@@ -139,7 +139,7 @@ def _side_by_side(
                     job.made()()  # an exception ends the run here
             job.result()
         finally:
-            # Connections are closed in the loop that opened them.
+            # In the loop that opened the connections.
             portal.call(partial(engine.close, connections=True))
     finally:
         portal.close(_GRACE_SECONDS)
@@ -152,7 +152,7 @@ async def _rows(
     reader: _SampleReader,
     engine: Engine,
 ) -> AsyncGenerator[Row]:
-    """Yield the rows of `works`, and of the works that `read` returns until it returns none."""
+    """Yield the rows of `works` and of all that `read` returns, until it returns none."""
     while works:
         for row in await engine.turn(works):
             yield row
@@ -165,7 +165,7 @@ async def _rows(
 async def arows_of(samples: Iterable[Sample], run: Run) -> AsyncGenerator[Row]:
     """Yield each sample's row, in order, in a running event loop that is never blocked.
 
-    One thread beside the loop reads the samples, another one computes. Connections that models open
+    One thread reads the samples, and another one computes. Connections that models open
     in the loop stay open. Raises the exceptions of `rows_of`.
     """
     import asyncio
@@ -175,7 +175,7 @@ async def arows_of(samples: Iterable[Sample], run: Run) -> AsyncGenerator[Row]:
     from fullrecall.run.engine import Engine
 
     loop = asyncio.get_running_loop()
-    # One thread reads: two must not enter the user's iterator, which may hang.
+    # Only one thread reads, since two must not enter the user's iterator, which may hang.
     threads = [ThreadPoolExecutor(1, thread_name_prefix="fullrecall") for _ in range(2)]
 
     async def away(function: Callable[..., T], *arguments: object, nth: int = 0) -> T:
@@ -193,15 +193,15 @@ async def arows_of(samples: Iterable[Sample], run: Run) -> AsyncGenerator[Row]:
     reader = _SampleReader(samples, run)
     opening = opened(run.limits.store)
     try:
-        # Away from the loop: opening and closing a ledger wait for the disk.
+        # In a thread: opening and closing a ledger wait for the disk.
         engine = Engine(run, await away(opening.__enter__), away)
         try:
             async for row in _rows(await read(), read, reader, engine):
                 yield row
         finally:
-            run.is_given_up = True  # the thread may be at a long comparison
+            run.is_given_up = True  # the thread may be in a long comparison
             await engine.close(connections=False)
-            # A canceled run still writes the answers that were paid for.
+            # A canceled run still writes the answers that it has paid for.
             await asyncio.shield(away(opening.__exit__, None, None, None))
         _finish(run, reader.error, engine.door.stopped)
     finally:
@@ -238,7 +238,7 @@ def retrieved(
 
 
 class Inquiry:
-    """Asks a retriever for `k` contexts at a time, as `evaluate` does.
+    """Asks a retriever for `k` contexts for each sample, as `evaluate` does.
 
     Takes the retrievers that `evaluate(retriever=…)` takes, else raises `ParameterError`.
     """

@@ -3,10 +3,10 @@
 Requests are limited in total and for each model. A model's own limit adapts as TCP does (additive
 increase, multiplicative decrease; Chiu & Jain, 1989): a rate-limited reply halves it, once for all
 requests in flight, and each round of answers raises it by one. With a fixed limit above the
-endpoint's capacity, most requests would be turned away as often as they are sent. A `Retry-After`
-holds back every request to that model.
+endpoint's capacity, most requests would be rejected at each try. A `Retry-After` delays every
+request to that model.
 
-A model that does not answer is not asked for every sample: once several requests in a row have
+A model that does not answer is not asked for every sample. When several requests in a row have
 failed for good, and every request in flight has failed too, the run is over.
 """
 
@@ -40,7 +40,8 @@ class Endpoint:
         self._retries = limits.retrying()
         self._limit_of_all = limit_of_all
         self._turns = asyncio.Semaphore(most)
-        self._turns_in_all = most  # free or taken; turns beyond the limit end when given back
+        # free or taken; turns beyond the limit end when they are returned
+        self._turns_in_all = most
         self._rests_until = 0.0
         self._cut_at = float("-inf")
         self._open_asks = 0
@@ -51,7 +52,7 @@ class Endpoint:
         self._doubt_settled = asyncio.Event()
 
     async def enter(self) -> float:
-        """Begin an ask, which lasts until `leave`; return the loop's time of its beginning.
+        """Begin an ask, which lasts until `leave`; return the loop's time.
 
         Waits while the model is in doubt. Raises `NotAsked` once the run is over for this model.
         """
@@ -67,7 +68,7 @@ class Endpoint:
         self._stop_if_silent()
 
     async def acquire(self) -> float:
-        """Take a turn for one request; return the loop's time of its beginning.
+        """Take a turn for one request; return the loop's time.
 
         Raises `NotAsked` once the run is over for this model.
         """
@@ -84,7 +85,7 @@ class Endpoint:
         return loop.time()
 
     def release(self, reply: Completion | None, began: float) -> None:
-        """Give back the turn of a request that began at `began`, with its reply, if it was sent."""
+        """Return the turn of a request that began at `began`, with its reply, if it was sent."""
         if reply is not None:
             if reply.failure is None or reply.failure.is_reply:
                 self._note_answer()
@@ -99,12 +100,12 @@ class Endpoint:
             raise NotAsked(self.stopped)
 
     def fails(self, completion: Completion, began: float, remember: Callable[[], object]) -> None:
-        """Take note of an ask that began at `began` and failed for good, its retries included.
+        """Note an ask that began at `began` and failed for good, including its retries.
 
         It counts only if the endpoint has answered no request since: an ask that hangs ends after
-        all other asks. A counted failure with too long a `Retry-After` casts doubt at once.
-        `remember` is called once the endpoint has answered another ask, which shows that this ask
-        alone fails.
+        all other asks. A counted failure with too long a `Retry-After` puts the model in doubt at
+        once. `remember` is called once the endpoint has answered another ask, which shows that this
+        ask alone fails.
         """
         is_counted = began >= self._answered_at
         self._failures_in_a_row += is_counted
@@ -118,10 +119,10 @@ class Endpoint:
             self._unproven.append(remember)
 
     def _note_answer(self) -> None:
-        """Take note of a reply: the model answers, and its limit grows a little."""
+        """Note a reply: the model answers, so its limit grows a little."""
         self._answered_at = asyncio.get_running_loop().time()
         self._failures_in_a_row = 0
-        # 1 / limit for each answer is one more for each round of answers.
+        # Adding 1 / limit for each answer adds one for each round of answers.
         self.limit = min(float(self._most), self.limit + 1 / self.limit)
         self._doubtful_reply = None
         unproven, self._unproven = self._unproven, []
@@ -130,10 +131,10 @@ class Endpoint:
         self._release_waiting()
 
     def _slow_down(self, reply: Completion, began: float) -> None:
-        """Take note of a request, begun at `began`, that the endpoint turned away for now."""
+        """Note that the endpoint rejected a request, begun at `began`, for the moment."""
         now = asyncio.get_running_loop().time()
         if reply.failure is Failure.RATE_LIMIT and began >= self._cut_at:
-            # A request in flight when the limit was cut is no evidence about the new limit.
+            # A request in flight when the limit was cut says nothing about the new limit.
             self._cut_at = now
             self.limit = max(1.0, self.limit / 2)
         if reply.wait is not None:
@@ -150,7 +151,7 @@ class Endpoint:
         return self._answered_at > float("-inf")
 
     def _stop_if_silent(self) -> None:
-        """Stop once a model in doubt has answered none of the asks that were open."""
+        """Stop when a model in doubt has answered none of the asks that were open."""
         if self._doubtful_reply is None or self._open_asks or self.stopped is not None:
             return
         failures = f"{counted(self._failures_in_a_row, 'request')} in a row failed"

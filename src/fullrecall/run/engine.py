@@ -1,7 +1,7 @@
 """Concurrent samples: many in flight, their rows in the order of the samples.
 
-The engine takes one sample after another and returns the rows that are ready. It does not read
-samples itself, so that its drivers can read them with or without an event loop.
+The engine takes samples one by one and returns the rows that are ready. It does not read samples
+itself, so that drivers can read them with or without an event loop.
 """
 
 from __future__ import annotations
@@ -73,7 +73,7 @@ class Engine:
         return self._most - len(self._running)
 
     async def turn(self, works: Sequence[Work]) -> list[Row]:
-        """Take more samples; return the rows that are ready, once there is room for another."""
+        """Take more samples; return the ready rows when there is room for another sample."""
         self._works.extend(works)
         for work in works:
             if work.asks and not self._interrupted:
@@ -93,7 +93,7 @@ class Engine:
         if not self._interrupted:
             return self._ready()
         await self._ended()
-        # Rows come in order: no row is returned after a sample without a retrieval.
+        # Rows come in order: no row may follow a sample that has no retrieval yet.
         retrieved = takewhile(lambda work: work.is_retrieved, self._works)
         rows = [work.row(self._run.scorers) for work in retrieved]
         self._works.clear()
@@ -116,7 +116,7 @@ class Engine:
         return self.room > 0 and len(self._works) < self._most * _AHEAD
 
     async def _change(self) -> None:
-        # A task that failed before this call sets no event any more: do not wait for it.
+        # A task that failed before this call sets no further event: do not wait for it.
         if self._error is None:
             self._changed.clear()
             await self._changed.wait()

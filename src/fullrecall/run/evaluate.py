@@ -113,7 +113,7 @@ def evaluated(
 def _run(
     samples: Iterable[SampleLike], scorers: Sequence[Scorer] | Scorer, chosen: EvaluateOptions
 ) -> tuple[Iterable[SampleLike], Run]:
-    """Return the samples, with the IDs that `id_key` names, and the run that scores them."""
+    """Return the samples, with IDs read by `id_key`, and the run that scores them."""
     from fullrecall.run.work import Run
 
     retriever = None
@@ -133,7 +133,7 @@ def _run(
 
 
 def corpus_index(corpus: CorpusLike | None, samples: object = None) -> CorpusIndex | None:
-    """Return an index of a corpus by IDs, with the texts that the samples' spans may lie in."""
+    """Return an index of a corpus by IDs, with the texts that the samples' spans may be in."""
     if corpus is None or isinstance(corpus, CorpusIndex):
         return corpus
     from fullrecall.files.documents import documents_of
@@ -146,7 +146,7 @@ def corpus_index(corpus: CorpusLike | None, samples: object = None) -> CorpusInd
 
 
 def _score_chunks(samples: Iterable[SampleLike], run: Run, scored: _Scored[AnyEvaluation]) -> None:
-    """Score samples many at a time; every sample that was read has a row, even on an error."""
+    """Score samples in chunks; every sample that was read has a row, even after an error."""
     from fullrecall.run.chunks import ItemReader
 
     read = ItemReader(run.scorers)
@@ -170,7 +170,7 @@ def _part_of(chunk: Any, read: ItemReader, run: Run, scored: _Scored[AnyEvaluati
         with run.interruption.at_once():  # one row may take long
             return part_of(chunk, first, run.scorers, read)
     except InputError as error:
-        if error.line is not None and error.line > first:  # one of a list
+        if error.line is not None and error.line > first:  # one of a chunk
             scored.add_part(part_of(chunk[: error.line - first], first, run.scorers, read))
         raise
 
@@ -237,7 +237,7 @@ class _Scored(Generic[AnyEvaluation]):
 
     @contextmanager
     def writing(self) -> Iterator[None]:
-        """Write to the output file, if there is one, and make the report read it in the end."""
+        """Write to the output file, if there is one; at the end, make the report read it."""
         path = self._options.output
         if path is None:
             yield
@@ -260,7 +260,7 @@ def _reporting(
     make: type[AnyEvaluation],
     kept: Table | None,
 ) -> Iterator[_Scored[AnyEvaluation]]:
-    """Yield an object that takes the report's rows; an exception that ends the run has the report.
+    """Yield an object that takes the report's rows; attach the report to an exception that ends it.
 
     Ctrl-C becomes `Interrupted`; any other exception gets the attribute `report`.
     """
@@ -286,7 +286,7 @@ def _reporting(
             report.stopped = ending(KeyboardInterrupt())
             raise Interrupted(report) from None
         report.stopped = ending(error)
-        with suppress(AttributeError):  # an exception with slots takes no new attribute
+        with suppress(AttributeError):  # an exception with slots takes no new attributes
             error.report = report  # type: ignore[attr-defined]
         if not isinstance(error, FullrecallError):
             error.add_note(
@@ -298,7 +298,7 @@ def _reporting(
 
 
 def _origin(run: Run) -> Origin:
-    """Return the corpus and the view of a run: its scores depend on them too."""
+    """Return the corpus and the view of a run, on which its scores depend too."""
     return Origin(None if run.corpus is None else run.corpus.fingerprint, run.view)
 
 
@@ -329,7 +329,7 @@ def _unfinished(
                 f"{position}: {files.way_out()}"
             )
     if run.retriever is not None and kept.stopped is None:
-        # The retriever may have changed since, which the file cannot show.
+        # The retriever may have changed since then, which the file cannot show.
         raise ReportError(
             f"{shown_path(options.output)} is complete, and a retriever would be asked: "
             f"{files.way_out()}"
@@ -371,7 +371,7 @@ def as_samples(samples: Iterable[SampleLike], scorers: Sequence[Scorer] = ()) ->
 
 
 def _chunks(samples: Iterable[SampleLike], run: Run) -> Iterator[Any]:
-    """Return samples many at a time, those of files and frames in columns where they allow it."""
+    """Return samples in chunks, those of files and frames in columns if possible."""
     from fullrecall.files.rows import FileSamples
 
     rows = _rows_as_samples(samples) if is_frame(samples) else samples
@@ -381,7 +381,7 @@ def _chunks(samples: Iterable[SampleLike], run: Run) -> Iterator[Any]:
 
 
 def _items(samples: Iterable[SampleLike]) -> Iterator[SampleLike]:
-    if is_frame(samples):  # an Arrow table is not an iterable
+    if is_frame(samples):  # an Arrow table cannot be iterated over
         yield from _rows_as_samples(samples)
         return
     if isinstance(samples, (str, bytes, Mapping, Sample)) or not isinstance(samples, Iterable):

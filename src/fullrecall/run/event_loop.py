@@ -18,8 +18,8 @@ _MOST_AT_ONCE = 256
 async def in_thread(call: Callable[[], T]) -> T:
     """Return the result of a blocking call, made in a thread beside the event loop.
 
-    Asynchronous clients keep connections for the next request. These fail outside the loop that
-    opened them, and the loops of `evaluate` and of each `asyncio.run` end.
+    Asynchronous clients keep connections for the next request. Connections fail outside the loop
+    that opened them, and the loops of `evaluate` and `asyncio.run` end.
     """
     loop = asyncio.get_running_loop()
     return await loop.run_in_executor(_threads(), contextvars.copy_context().run, call)
@@ -27,5 +27,6 @@ async def in_thread(call: Callable[[], T]) -> T:
 
 @cache
 def _threads() -> ThreadPoolExecutor:
-    # The loop's own executor has few threads on a small machine; `evaluate` limits the requests.
+    # The loop's default executor has too few threads on a small machine; `evaluate` already limits
+    # the requests.
     return ThreadPoolExecutor(_MOST_AT_ONCE, thread_name_prefix="fullrecall-judge")

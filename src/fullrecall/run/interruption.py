@@ -1,7 +1,7 @@
 """Ctrl-C takes effect between two rows, never inside one, so that counts and saved rows agree.
 
-While samples are read, it raises at once: a user's iterator may take minutes for the next one. So
-does the end of a deadline.
+While samples are read, it raises at once, since a user's iterator may take minutes for the next
+one. The end of a deadline does the same.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ T = TypeVar("T")
 class Interruption:
     """Records whether Ctrl-C was pressed, and calls the listener at once.
 
-    The signal handler raises only while samples are read: elsewhere an exception could occur in a
+    The signal handler raises only while samples are read. Elsewhere the exception could occur in a
     destructor, which drops it, or in code that is counting.
     """
 
@@ -35,12 +35,12 @@ class Interruption:
         """Called on Ctrl-C inside the signal handler, so it must be reentrant."""
 
     def reading(self, items: Iterable[T]) -> Iterator[T]:
-        """Yield items; Ctrl-C and the end of the deadline raise `KeyboardInterrupt` in them."""
+        """Yield items; Ctrl-C and the deadline's end raise `KeyboardInterrupt` in their reading."""
         iterator = iter(items)
         while True:
             self.is_reading = True
             try:
-                if self.is_asked or self.is_late:  # since the item before
+                if self.is_asked or self.is_late:  # asked while the item before was scored
                     raise KeyboardInterrupt
                 item = next(iterator)
             except StopIteration:
@@ -51,7 +51,7 @@ class Interruption:
 
     @contextmanager
     def at_once(self) -> Iterator[None]:
-        """Let Ctrl-C raise `KeyboardInterrupt` anywhere in this block, which keeps no count."""
+        """Let Ctrl-C raise `KeyboardInterrupt` anywhere in this block, which counts nothing."""
         self.is_reading = True
         try:
             yield
@@ -98,7 +98,7 @@ def interruptible(seconds: float | None) -> Iterator[Interruption]:
     wakes: list[int] = []
 
     def wake() -> None:
-        if sys.platform != "win32":  # which cannot wake a thread that sleeps in a user's iterator
+        if sys.platform != "win32":  # Windows cannot wake a thread that sleeps in a user's iterator
             wakes.append(signal.SIGINT)
             signal.pthread_kill(threading.main_thread().ident or 0, signal.SIGINT)
 

@@ -26,16 +26,16 @@ LEASE_SECONDS = 15.0
 
 
 class AccountLostError(StoreError):
-    """The account of a job is gone, or another's: no worker knows the job's spending."""
+    """The account of a job is gone or is another job's: the job's spending is unknown."""
 
 
 class Ledger(ABC):
     """An open ledger; close it, or use it in a `with`.
 
     Raises `StoreError` if it cannot be opened. A ledger that is lost later still returns the
-    answers that it can read: `problem` says why it keeps no new ones, and is empty otherwise. Runs
-    go on without it, unless it holds the account of a `job`. Answers that it did not take are kept
-    in memory and written once it takes them: it is tried every few seconds, and on closing.
+    answers that it can read; `problem` then says why it keeps no new ones. Runs go on without it,
+    unless it has the account of a `job`. Answers that it did not keep stay in memory; writing them
+    is tried every few seconds, and on closing.
     """
 
     threads = 1
@@ -52,7 +52,7 @@ class Ledger(ABC):
         _OPEN.add(self)
 
     def _begin(self) -> None:
-        """Begin without leases and threads: a forked process does not have its parent's."""
+        """Begin without leases and threads, since a forked process does not have its parent's."""
         self._leases: dict[str, str] = {}
         self._unsaved: dict[str, str] = {}
         self._saving = threading.Lock()
@@ -67,14 +67,14 @@ class Ledger(ABC):
     def lease(self, key: str) -> tuple[str, Future[bool]]:
         """Request the lease of an ask: return its token, and a future of whether it is granted.
 
-        A lease ends with `put` or `forget`, or some seconds after the death of this process. A
-        ledger that is lost grants it.
+        A lease ends with `put` or `forget`, or some seconds after this process dies. A lost ledger
+        grants every lease.
         """
         token = secrets.token_hex(8)
-        # Noted before it is granted, so that `close` ends it at any time.
+        # Noted before it is granted, so that `close` can end it at any time.
         self._leases[token] = key
         if self._renewing is None:
-            # In a thread: an event loop that is busy for seconds would let its leases end.
+            # In a thread, since an event loop that is busy for seconds would let its leases expire.
             self._renewing = threading.Thread(target=self._renew, daemon=True)
             self._renewing.start()
         granted = self._do(partial(self._lease, key, token), otherwise=True)
@@ -82,7 +82,7 @@ class Ledger(ABC):
         return token, granted
 
     def put(self, key: str, value: str, token: str = "") -> Future[str]:
-        """Keep the answer to an ask unless it has one, and end its leases; return the kept one."""
+        """Keep the answer to an ask unless it has one; end its leases; return the kept answer."""
         self._leases.pop(token, None)
         self._unsaved[key] = value
         kept = self._do(partial(self._keep, key, value), otherwise=value)
@@ -144,7 +144,7 @@ class Ledger(ABC):
         self._pool.shutdown()
         self._disconnect()
 
-    # --- the steps of a backend, each atomic; they raise if it is lost
+    # --- the steps of a backend, each atomic; they raise if the ledger is lost
 
     @abstractmethod
     def _lease(self, key: str, token: str) -> bool:
@@ -175,18 +175,18 @@ class Ledger(ABC):
         """Close the connections; the next use opens them again."""
 
     def hold(self) -> None:
-        """Stop before a fork, until `let_go`."""
+        """Pause before a fork, until `let_go`."""
         self._saving.acquire()
 
     def let_go(self, *, in_child: bool) -> None:
-        """Go on after a fork; in the child without the leases and threads of the parent."""
+        """Resume after a fork; in the child, without the leases and threads of the parent."""
         if in_child:
             self._begin()
         else:
             self._saving.release()
 
     def save_again(self) -> None:
-        """Try again to write the answers that a full disk or a lost server did not take."""
+        """Try again to write the answers that a full disk or a lost server did not keep."""
         if not self.problem or self.is_final:
             return
         with self._saving:
@@ -200,7 +200,7 @@ class Ledger(ABC):
             for key in answers:
                 self._unsaved.pop(key, None)
             self.problem = self.reason = ""
-        for key, value in list(self._unsaved.items()):  # the answers that came meanwhile
+        for key, value in list(self._unsaved.items()):  # including answers that arrive meanwhile
             self.put(key, value)
 
     def check_open(self) -> None:
@@ -231,7 +231,7 @@ class Ledger(ABC):
         """Do a step in a thread of the ledger; its future has `otherwise` if the ledger is lost."""
         self.check_open()
         done: Future[T] = Future()
-        # A running future cannot be canceled: the step is done even if its caller is canceled.
+        # A running future cannot be canceled: the step completes even if its caller is canceled.
         done.set_running_or_notify_cancel()
         self._pool.submit(lambda: done.set_result(self.tried(step, otherwise)))
         return done

@@ -1,4 +1,4 @@
-"""The limits of a run: its requests at once and in total, and its time."""
+"""The limits of a run: its concurrent requests, its total requests, and its time."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ class Limits:
 
     @property
     def in_flight(self) -> int:
-        """The most requests in flight: `max_concurrency`, and no more than free descriptors."""
+        """The most requests in flight: `max_concurrency`, or fewer if descriptors are short."""
         return min(self.max_concurrency, _free_descriptors())
 
     def retrying(self) -> Retries:

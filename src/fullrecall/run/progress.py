@@ -21,7 +21,7 @@ _LOG_SECONDS = 30.0
 
 
 class Meter:
-    """Counts a run's rows and shows a bar, updated less often unless standard error is a terminal.
+    """Counts a run's rows and shows a bar, which is updated less often without a terminal.
 
     Close it at the end, which removes the bar.
     """
@@ -66,7 +66,7 @@ class Meter:
         self._bar.update(self._samples - self._bar.n)
 
     def _details(self) -> str:
-        """Return the numbers beside that of the samples: unscored, calls, tokens, retries, cost."""
+        """Return the numbers beside the samples: unscored, calls, tokens, retries, cost."""
         spent, phrases = self._run.spent, []
         if self._unscored:
             phrases.append(f"{self._unscored:,} unscored")

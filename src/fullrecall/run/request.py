@@ -65,7 +65,8 @@ class Door:
         self._failed: set[str] = set()
         self._in_all = asyncio.Semaphore(run.limits.in_flight)
         self._endpoints: dict[str, Endpoint] = {}
-        self._models: dict[int, tuple[ChatModel, Endpoint]] = {}  # held: its number stays its own
+        # kept, so that no other model gets its identity
+        self._models: dict[int, tuple[ChatModel, Endpoint]] = {}
 
     async def answer(self, ask: Ask) -> Completion:
         """Return the completion of an ask, or one with its failure.
@@ -98,14 +99,15 @@ class Door:
             await closed(close for close in closing if close is not None)
 
     async def _kept(self, request: _Request) -> Completion | None:
-        """Return the answer that is kept, known, or already asked for; None to ask for it now."""
+        """Return the answer that is stored, known, or already requested; None to ask now."""
         known = request.ask.known
         kept = self._looked_up(request)
         while kept is None and known is None and request.key in self._waiting:
             other = self._waiting[request.key]
-            # `asyncio.wait`, not `await`: a waiter that is canceled would cancel it for all.
+            # `asyncio.wait`, not `await`: a canceled waiter would cancel the task for all.
             await asyncio.wait([other])
-            if not other.cancelled():  # else the task that asked was canceled: ask in its place
+            # otherwise the task that asked was canceled: ask in its place
+            if not other.cancelled():
                 kept = other.result()
         if kept is None and known is not None:
             self._keep(request, known)
@@ -115,14 +117,15 @@ class Door:
 
     @contextmanager
     def _alone(self, request: _Request) -> Iterator[asyncio.Future[Completion]]:
-        """Ask alone in this run: equal asks wait for the answer, or the exception."""
+        """Ask alone in this run: equal asks wait for this answer or exception."""
         answered = asyncio.get_running_loop().create_future()
         self._waiting[request.key] = answered
         try:
             yield answered
         except Exception as error:
             answered.set_exception(error)
-            answered.exception()  # mark it as retrieved: perhaps no equal ask waits for it
+            # mark the exception as retrieved: perhaps no equal ask waits for it
+            answered.exception()
             raise
         finally:
             # Without an answer, the equal asks wake up, and one of them is sent.
@@ -132,7 +135,7 @@ class Door:
                 self._ledger.forget(request.key, request.lease)
 
     async def _paid(self, request: _Request) -> Completion:
-        """Return the answer that another run has got meanwhile, else the model's."""
+        """Return the answer that another run has received meanwhile, else the model's."""
         endpoint = request.endpoint
         began = await endpoint.enter()
         try:
@@ -163,7 +166,7 @@ class Door:
                 reply = await self._reply(ask)
                 account.spent.note(getattr(ask.model, "adjustments", ()))
                 completion = counted(reply, sent)
-                # Without an `await` after the reply: a canceled run keeps the replies it paid for.
+                # No `await` after the reply: a canceled run keeps the replies that it has paid for.
                 self._keep(request, completion)
             finally:
                 await account.settle(ask, hold, reply, sent)
@@ -179,7 +182,7 @@ class Door:
         wait = self._retries.wait(request.sent, completion)
         if wait is not None or failure.is_passing:
             return wait
-        # A final failure or a refusal: once more, since endpoints also do so by mistake.
+        # Once more after a final failure or a refusal, since endpoints also give these by mistake.
         once_more = request.sent <= self._retries.most and not request.is_pardoned
         if not once_more or request.failed_before:
             return None
@@ -203,8 +206,8 @@ class Door:
     def _tell(self, request: _Request, completion: Completion, began: float) -> None:
         """Note at the endpoint an ask that failed for good.
 
-        An ask that failed before, while other asks were answered, does not count against the
-        endpoint: a later run may have only such asks left.
+        An ask that failed earlier, while other asks were answered, does not count against the
+        endpoint, since a later run may have only such asks left.
         """
         failure = completion.failure
         if failure is None or failure.is_reply or request.failed_before:
@@ -235,7 +238,7 @@ class Door:
         return self._replies.get(request.key)
 
     async def _leased(self, request: _Request) -> Completion | None:
-        """Wait until no other run leases the ask; return its answer, None to ask for it now."""
+        """Wait until no other run leases the ask; return its answer, or None to ask now."""
         ledger, pause = self._ledger, _POLL_SECONDS[0]
         while ledger is not None and not ledger.problem:
             request.lease, granted = ledger.lease(request.key)
@@ -251,9 +254,9 @@ class Door:
         return None
 
     def _keep(self, request: _Request, completion: Completion) -> None:
-        """Keep a model's reply for this run, and in the store if it has part of an answer."""
+        """Keep a model's reply for this run, and any part of an answer in the store."""
         if completion.failure is None or completion.failure.is_reply:
-            # A useless reply is not asked for again in this run; a failed connection may recover.
+            # A useless reply is not requested again in this run; a failed connection may recover.
             self._replies[request.key] = completion
             if len(self._replies) > _MOST_ANSWERS:
                 # Delete the oldest: a dict keeps the order of its keys.
@@ -262,11 +265,11 @@ class Door:
         accepts = request.ask.accepts
         is_answer = accepts(completion) if accepts else completion.failure is None
         if self._ledger is not None and is_answer:
-            lease, request.lease = request.lease, ""  # it ends with the write
+            lease, request.lease = request.lease, ""  # it ends when the answer is written
             request.written = self._ledger.put(request.key, text_of(completion), lease)
 
     async def _written(self, request: _Request, completion: Completion) -> Completion:
-        """Return the answer once it is kept, or the answer that was kept before it."""
+        """Return the answer when it is stored, or the answer that was stored before it."""
         if request.written is None:
             return completion
         first = await asyncio.wrap_future(request.written)
@@ -295,15 +298,15 @@ def completion_of(text: str) -> Completion:
 def completion_key(ask: Ask, model: str = "") -> str:
     """Return the key of a completion: a hash of the model's name and parameters, and the request.
 
-    `model` is the name of the ask's model, if known: it takes long to compute.
+    `model` is the name of the ask's model, if known, since it takes long to compute.
     """
     request = ask.request
     # Messages are hashed as they are, which is faster than as JSON. Their lengths are hashed too,
-    # so that two different splits of a text into messages have different keys.
+    # so that two ways to split a text into messages have different keys.
     lengths = [(message.role, len(message.content)) for message in request.messages]
     settings = (lengths, request.schema, request.schema_name, request.sample, request.again)
     parts = ("completion", model or ask.model.name, *settings)
-    # ASCII, so that a lone surrogate, legal in JSON, has a digest too.
+    # ASCII, so that a lone surrogate, which JSON allows, has a digest too.
     digest = hashlib.sha256(_ENCODED(parts).encode("ascii"))
     for message in request.messages:
         digest.update(message.content.encode("utf-8", "surrogatepass"))

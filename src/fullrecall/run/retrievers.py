@@ -51,7 +51,7 @@ def as_retriever(
     - `k`: the number of contexts to ask for, if the retriever takes one: a function with a
       parameter named `k` or similarly, or with a required second parameter; an adapter's
       `observed(…)`. Default: the retriever's own.
-    - `id_key`: where each context of a function or of a framework's retriever has its ID.
+    - `id_key`: the place of the ID in each context of a function or a framework's retriever.
 
     Raises `ParameterError` for anything else.
     """
@@ -80,7 +80,7 @@ def as_retriever(
 
 def _framework_of(retriever: object) -> str | None:
     """Return the framework of a retriever's class or of a base class; None without one."""
-    # By the name of the module, so that no framework is imported for this.
+    # By the module's name, so that no framework is imported for this.
     for kind in type(retriever).__mro__:
         for framework, (adapter, _) in _ADAPTERS.items():
             if kind.__module__.startswith(framework) and not kind.__module__.startswith(adapter):
@@ -159,7 +159,7 @@ def takes_history(function: Callable[..., Any]) -> bool:
     """Return whether a function has a parameter for the conversation before its question."""
     try:
         _, *parameters = signature(function).parameters.values()
-    except (TypeError, ValueError):  # some functions of C have none
+    except (TypeError, ValueError):  # some C functions have no signature
         return False
     named = (Parameter.POSITIONAL_OR_KEYWORD, Parameter.KEYWORD_ONLY)
     return any(each.name == "history" and each.kind in named for each in parameters)
@@ -174,7 +174,7 @@ class _Deeper:
         self.asynchronous = is_asynchronous(retriever)
 
     def retrieve(self, sample: Sample) -> Retrieval:
-        """Return the retrieval for the sample; `k` contexts, if the retriever takes `k`."""
+        """Return the retrieval for the sample, with `k` contexts if the retriever takes `k`."""
         try:
             return as_retrieval(self._retriever(sample.user_input, self._k), sample)
         except ParameterError:  # the retriever takes no `k`
@@ -195,11 +195,11 @@ def _depth_arguments(
     """Return the arguments, by position and by name, that ask a function for `k` contexts."""
     try:
         _, *parameters = signature(function).parameters.values()
-    except (TypeError, ValueError):  # some functions of C have none
+    except (TypeError, ValueError):  # some C functions have no signature
         return (), {}
     for parameter in parameters:
         is_required = parameter.default is Parameter.empty
-        # Annotations are text where a module imports them from __future__.
+        # Annotations are texts if a module imports them from __future__.
         means_k = is_required and (k is not None or parameter.annotation in (int, "int"))
         if not _K_NAME.fullmatch(parameter.name) and not means_k:
             continue
@@ -215,14 +215,14 @@ def as_retrieval(
 ) -> Retrieval:
     """Return a retriever's result as a `Retrieval`; raise `InputError` if it cannot be read.
 
-    Strings that look like IDs are IDs if `sample` has reference IDs. An awaitable cannot be read:
-    the function was not recognized as asynchronous.
+    Strings that look like IDs are IDs if `sample` has reference IDs. An awaitable cannot be read;
+    it means that the function was not recognized as asynchronous.
     """
     if isinstance(result, Retrieval):
         return result
     if isawaitable(result) or isinstance(result, AsyncIterable):
         if iscoroutine(result):
-            # Otherwise Python warns that it was never awaited.
+            # Otherwise Python would warn that it was never awaited.
             result.close()
         raise InputError("retriever returned an awaitable: declare it with async def")
     names_ids = sample is not None and sample.reference_context_ids is not None
@@ -230,7 +230,7 @@ def as_retrieval(
 
 
 def is_asynchronous(retriever: Retriever) -> bool:
-    """Return whether a retriever is to be awaited."""
+    """Return whether a retriever must be awaited."""
     return bool(getattr(retriever, "asynchronous", False))
 
 
@@ -260,8 +260,8 @@ def is_thread_bound(error: str | None) -> bool:
 def checked_thread(retrieval: Retrieval) -> Retrieval:
     """Return a retrieval; one with an error if a call failed only because of its thread.
 
-    An adapter records the exceptions of calls. A fallback that answered in place of a failed call
-    would not have been asked outside `evaluate`, so its documents are not scored.
+    An adapter records the exceptions of calls. Outside `evaluate` the call would not have failed,
+    and its fallback not been asked, so the fallback's documents are not scored.
     """
     errors = [retrieval.error, *(call.error for root in retrieval.calls for call in root.walk())]
     for error in errors:

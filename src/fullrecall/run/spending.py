@@ -2,11 +2,11 @@
 
 `batches.redis` has the same rules as a script of the server; a test checks that both agree.
 
-A request's tokens are known once its answer has arrived. Until then it holds a reserve of the most
-that it may take. Beside others it is sent only if the budget has room for that; alone, if the
-budget has room for its expected tokens. So a bad guess costs once, and not once for each request in
-flight. A reserve counts as spent until it is settled. The reserve of a dead worker stays, but no
-other request waits for it once its time is over.
+A request's tokens are known only when its answer has arrived. Until then it holds a reserve of the
+most that it may take. A concurrent request is sent only if the budget has room for its reserve, a
+single one if the budget has room for its expected tokens. So a bad estimate costs once, and not
+once for each request in flight. A reserve counts as spent until it is settled. The reserve of a
+dead worker stays, but no other request waits for it after it expires.
 """
 
 from __future__ import annotations
@@ -17,14 +17,14 @@ from typing import Any, NamedTuple, TypeAlias
 
 PER_CHARACTER = 0.3  # expected tokens per character of a prompt, before the first answer
 ANSWER = 200  # expected tokens of an answer, before the first answer
-PROMPT_AT_MOST = 2.0  # times the most tokens per character of an earlier prompt
+PROMPT_AT_MOST = 2.0  # times the most tokens per character of any earlier prompt
 ANSWER_AT_MOST = 4.0  # times the tokens of the longest earlier answer
-LONG_ANSWER = 1_000  # tokens that an answer may always take
+LONG_ANSWER = 1_000  # tokens that any answer may take
 
 NANO = 1_000_000_000
 """Costs are counted in billionths: whole numbers add up exactly."""
 
-_PER = 1_000_000  # tokens that a price is for
+_PER = 1_000_000  # a price is for this many tokens
 
 GONE = "is gone: it was evicted, deleted, or has expired"
 ANOTHERS = "is another's: its budget is not the one that this job was given"
@@ -68,13 +68,13 @@ def reserve(
 ) -> dict[str, Any]:
     """Reserve room for a request: return the seconds until its turn, as `wait`.
 
-    Without room, return the exhausted bound as `full` (for tokens and cost with the `cost` so far),
-    or an empty mapping if the caller is to try again. `length` is the prompt's characters and its
-    most possible tokens.
+    Without room, return the exhausted bound as `full` (for tokens and cost, with the `cost` so
+    far), or an empty mapping if the caller should try again. `length` has the prompt's characters,
+    and the most tokens that it may have.
     """
     holds: dict[str, list[float]] = state["holds"]
     if name in holds:
-        return {"wait": 0.0}  # the same request again: the ledger's answer was lost
+        return {"wait": 0.0}  # the same request again, after the ledger's answer was lost
     if "calls" in bounds and state["calls"] >= bounds["calls"]:
         return {"full": "calls"}
     most = Size(0, 0)
@@ -107,7 +107,7 @@ def reserve(
 def settle(
     state: State, _: float, *, name: str, amounts: Mapping[str, int], largest: Mapping[str, float]
 ) -> dict[str, Any]:
-    """Replace the reserve of a request by its actual amounts; only once, but at any time."""
+    """Replace a request's reserve by its actual amounts, only once but at any time."""
     hold = state["holds"].pop(name, None)
     if hold is not None:
         state["tokens"] -= hold[0]

@@ -1,7 +1,7 @@
 """The ledger in an SQLite file, which the threads and processes of a machine share.
 
-One thread of each process writes. Answers are on the disk when they are reported as kept, so that
-they survive a killed run. After a fork, parent and child both go on with the ledger.
+One thread of each process writes. Answers are on disk when they are reported as kept, so that they
+survive a killed run. After a fork, parent and child both continue to use the ledger.
 """
 
 from __future__ import annotations
@@ -26,11 +26,11 @@ from fullrecall.run.ledger import AccountLostError, Ledger
 T = TypeVar("T")
 
 VERSION = 5
-_APPLICATION = 0x66524331  # "fRC1": SQLite's own field for whose file this is
+_APPLICATION = 0x66524331  # "fRC1", in SQLite's field that identifies the application
 _WAY_OUT = "name another file, or move this one away"
-_HEADER = 100  # bytes that every file of SQLite has at least
+_HEADER = 100  # the fewest bytes of an SQLite file
 PATIENCE = 30.0  # seconds to wait for another process's transaction, which takes milliseconds
-_CHECKED = 256 << 20  # bytes up to which the whole file is checked when it is opened
+_CHECKED = 256 << 20  # files up to this many bytes are checked whole when they are opened
 
 _SCHEMA = (
     "CREATE TABLE IF NOT EXISTS asks (key TEXT PRIMARY KEY, value TEXT NOT NULL, sum INTEGER)",
@@ -41,7 +41,7 @@ _SCHEMA = (
 
 
 def check(path: Path) -> None:
-    """Raise `StoreError` unless a store can be at `path`, intact and of this version; only read."""
+    """Raise `StoreError` unless `path` can hold a store, intact and of this version; only read."""
     if not path.parent.is_dir():
         raise StoreError(f"no directory {path.parent} for the store {path.name}")
     if path.exists() and not path.is_file():
@@ -51,10 +51,11 @@ def check(path: Path) -> None:
     size = path.stat().st_size if path.exists() else 0
     if not size:
         return
-    if size < _HEADER:  # SQLite takes a file of a few bytes for an empty file, and overwrites it
+    if size < _HEADER:  # SQLite treats a file of a few bytes as empty, and overwrites it
         raise StoreError(f"{path} is not a store, nor any SQLite file: {_WAY_OUT}")
     try:
-        # Read only: a connection that may write rolls back another program's open transaction.
+        # Read only, since a connection that may write rolls back another program's open
+        # transaction.
         with closing(reading(path)) as connection:
             _check_ours(path, connection)
     except sqlite3.OperationalError as error:
@@ -64,10 +65,10 @@ def check(path: Path) -> None:
 
 
 def _check_locks(folder: Path) -> None:
-    """Raise `StoreError` if the file system has no locks: SQLite would wait for one in vain."""
+    """Raise `StoreError` if the file system has no locks: SQLite would wait for one forever."""
     try:
         import fcntl
-    except ImportError:  # Windows locks in another way
+    except ImportError:  # Windows locks differently
         return
     probe = beside(folder / "locks")
     try:
@@ -98,7 +99,7 @@ def _check_ours(path: Path, connection: sqlite3.Connection) -> None:
             raise StoreError(f"{path} is damaged ({' '.join(whole.split())}): {_WAY_OUT}")
     tables = connection.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]
     if not application and not tables:
-        return  # made by a run that was killed before it wrote to it
+        return  # created by a run that was killed before it wrote to the file
     if application != _APPLICATION:
         raise StoreError(f"{path} is an SQLite file, and not a store of fullrecall's: {_WAY_OUT}")
     if version != VERSION:
@@ -110,7 +111,7 @@ def _check_ours(path: Path, connection: sqlite3.Connection) -> None:
 
 
 def reading(path: Path) -> sqlite3.Connection:
-    """Return a connection that writes nothing."""
+    """Return a read-only connection."""
     connection = connected(path, "?mode=ro")
     try:
         _pragma(connection, "schema_version")
@@ -120,7 +121,7 @@ def reading(path: Path) -> sqlite3.Connection:
         is_logged = log.exists() and log.stat().st_size
         if is_logged or not isinstance(error, sqlite3.OperationalError):
             raise
-        # The directory takes no -shm file, and has no log: the file is read as it is.
+        # The directory takes no -shm file and has no log, so the file is read alone.
         return connected(path, "?mode=ro&immutable=1")
     return connection
 
@@ -144,7 +145,7 @@ def writing(path: Path) -> sqlite3.Connection:
 def connected(path: Path, options: str = "?mode=rwc") -> sqlite3.Connection:
     """Return a connection to a file."""
     address = f"{path.absolute().as_uri()}{options}"
-    # Transactions are ours: no implicit BEGIN. The lock is ours too.
+    # This module manages transactions (no implicit BEGIN) and the lock.
     connection = sqlite3.connect(
         address, uri=True, timeout=PATIENCE, isolation_level=None, check_same_thread=False
     )
@@ -156,7 +157,7 @@ def connected(path: Path, options: str = "?mode=rwc") -> sqlite3.Connection:
 
 
 def _retried(connection: sqlite3.Connection, statement: str) -> None:
-    """Execute a statement, retried while another process executes it: SQLite does not wait."""
+    """Execute a statement again while another process executes it, since SQLite does not wait."""
     until = time.monotonic() + PATIENCE
     while True:
         try:
@@ -175,13 +176,13 @@ def _pragma(connection: sqlite3.Connection, name: str) -> Any:
 
 _GONE = "it was deleted or replaced while it was in use"
 
-_BOOTTIME = getattr(time, "CLOCK_BOOTTIME", None)  # goes on while the machine sleeps
+_BOOTTIME = getattr(time, "CLOCK_BOOTTIME", None)  # this clock runs while the machine sleeps
 
 
 def seconds() -> float:
     """Return the seconds since the machine started, the same in each of its processes.
 
-    This clock is never set, so that processes agree about leases even if their dates differ.
+    This clock is never adjusted, so that processes agree about leases even if their dates differ.
     """
     return time.monotonic() if _BOOTTIME is None else time.clock_gettime(_BOOTTIME)
 
@@ -201,7 +202,7 @@ class SQLiteLedger(Ledger):
     """A ledger in the file `path`, which is created if it is missing.
 
     Raises `StoreError` for a file that is not a store, a damaged store, a store of another version,
-    and a missing directory, and writes to none of these. A store that cannot be written (a
+    and a missing directory; it writes to none of these. A store that cannot be written (a
     read-only file, a full disk), or is deleted or replaced while in use, still returns its answers.
     """
 
@@ -223,7 +224,7 @@ class SQLiteLedger(Ledger):
 
     def _begin(self) -> None:
         super()._begin()
-        # The locks of a parent may be held by threads that do not exist here.
+        # In a forked child, threads that do not exist here may hold the parent's locks.
         self._lock, self._transacting = threading.RLock(), threading.RLock()
 
     def get(self, key: str) -> str | None:
@@ -281,7 +282,7 @@ class SQLiteLedger(Ledger):
     def _transact(self, work: Callable[[sqlite3.Connection], T], *, is_synced: bool = False) -> T:
         """Return the result of `work` in a transaction; a synced one survives a power cut."""
         with self._transacting:
-            # SQLite would go on writing to a deleted file, and report the answers as kept.
+            # SQLite would continue to write to a deleted file, and report the answers as kept.
             if _identity(self._path) != self._file:
                 raise StoreError(_GONE)
             if self._writing is None:  # after a fork
@@ -317,7 +318,7 @@ class SQLiteLedger(Ledger):
         self._reading = self._writing = None
 
     def hold(self) -> None:
-        """Stop before a fork, with the file closed.
+        """Pause before a fork, with the file closed.
 
         A connection that is used after a fork can damage the file (sqlite.org/howtocorrupt.html,
         2.6).
@@ -328,7 +329,7 @@ class SQLiteLedger(Ledger):
         self._disconnect()
 
     def let_go(self, *, in_child: bool) -> None:
-        """Go on after a fork."""
+        """Resume after a fork."""
         super().let_go(in_child=in_child)
         if not in_child:
             self._transacting.release()

@@ -34,7 +34,7 @@ _AFTER_DEADLINE = 0.5
 
 
 class Overdue(Exception):  # noqa: N818 - it ends a run that returns its report
-    """The deadline passed, and reading the other samples would take long."""
+    """The deadline has passed, and reading the other samples would take long."""
 
     def __init__(self) -> None:
         super().__init__("the deadline passed before all samples were read")
@@ -42,7 +42,7 @@ class Overdue(Exception):  # noqa: N818 - it ends a run that returns its report
 
 @dataclass(frozen=True, slots=True)
 class Begun:
-    """A flow that waits for answers to its asks, and the place of its result."""
+    """A flow that waits for answers to its asks, and the index of its result."""
 
     index: int
     scorer: Scorer
@@ -52,10 +52,10 @@ class Begun:
 
 @dataclass(slots=True)
 class Work:
-    """A sample in work: its results so far, and its flows that still ask.
+    """A sample in progress: its results so far, and its flows that still ask.
 
-    `is_retrieved` is False until the retriever, if any, was asked. Until then it has neither
-    results nor flows.
+    `is_retrieved` is False until the retriever, if there is one, was asked. Until then the sample
+    has neither results nor flows.
     """
 
     position: int
@@ -121,7 +121,7 @@ class Run:
 
     @property
     def reading_seconds(self) -> float | None:
-        """The seconds in which samples are read: a little longer than the deadline, or None."""
+        """The seconds in which samples may be read, a little longer than the deadline; or None."""
         left = self.seconds_left()
         return None if left is None else left + _AFTER_DEADLINE
 
@@ -190,7 +190,7 @@ async def ascore_alone(scorer: Scorer, sample: Sample, corpus: CorpusIndex | Non
         return stale
     ascore = getattr(scorer, "ascore", None)
     try:
-        # A scorer of the user's own may have `score` alone, and wait for a model in it.
+        # A user's own scorer may have only `score`, and wait for a model in it.
         scoring = ascore(sample) if ascore else asyncio.to_thread(scorer.score, sample)
         result: Result = await scoring
     except Exception as error:  # noqa: BLE001 - whatever a user's judge or scorer raises
@@ -202,7 +202,7 @@ def _stale(scorer: Scorer, sample: Sample, corpus: CorpusIndex | None) -> Result
     """Return an unscored result if the score depends on a stale label, else None."""
     if corpus is None:
         return None
-    # All labels, if a user's scorer does not say on which its score depends.
+    # All labels, if a user's scorer does not say on which labels its score depends.
     labels = scorer.labels if isinstance(scorer, FindingScorer) else LABELS
     stale = stale_label(sample, corpus, labels)
     return None if stale is None else unscored(scorer, stale)

@@ -1,29 +1,29 @@
-"""Accounts that bet on the leader: which retriever is best, at one error rate for any looking.
+"""Accounts that bet on the leader: which retriever is best, at one error rate for any looks.
 
 Each retriever a holds one account, with capital 1 at the start. Before each question a challenger L
 (the one furthest ahead of a) and a stake λ are fixed from earlier questions only; then
 
     capital_a *= 1 + λ (X_L - X_a),    0 <= λ < 1
 
-For the retriever a* with the highest true mean, that is a nonnegative supermartingale: it ever
-reaches 1 / alpha with probability alpha at most. A retriever whose account reaches it is dropped,
-and to name a worse one, a* must have been dropped. So a name is wrong with probability alpha at
-most, for any number of retrievers, any joint distribution of their values in [0, 1], any number of
-looks and later calls, and a number of questions that depends on the data. The number of retrievers
-needs no correction; a retriever that another account has bet on may not be withdrawn. Questions
-must be independent draws, in an order that does not depend on the answers.
+For the retriever a* with the highest true mean, this is a nonnegative supermartingale: the
+probability that it ever reaches 1 / alpha is at most alpha. A retriever whose account reaches that
+goal is dropped, and before a worse one is named, a* must have been dropped. So a name is wrong with
+probability alpha at most, for any number of retrievers, any joint distribution of their values in
+[0, 1], any number of looks and later calls, and a number of questions that depends on the data. The
+number of retrievers needs no correction, but a retriever that another account has bet on may not be
+withdrawn. Questions must be independent draws, in an order that does not depend on the answers.
 
 With a tolerance ε, each pair of retrievers holds an account that bets on w against a:
 
     capital_aw *= 1 + λ (X_w + ε - X_a)
 
-Where a is better than w by more than ε, that is a nonnegative supermartingale, which ever reaches
-(R - 1) / alpha with probability alpha / (R - 1) at most. A retriever w is named once its accounts
+Where a is better than w by more than ε, this is a nonnegative supermartingale: the probability that
+it ever reaches (R - 1) / alpha is at most alpha / (R - 1). A retriever w is named once its accounts
 against all R - 1 other retrievers have reached that goal. Let a* be the retriever with the highest
 true mean: a name w that is worse by more than ε needs the account of a* and w, and at most R - 1
 retrievers w are that much worse. So any name is wrong with probability alpha at most, again at any
-number of looks. A retriever that is no longer asked keeps its accounts and is not named, which
-adds no error.
+number of looks. A retriever that is no longer asked keeps its accounts and is not named, which adds
+no error.
 
 Source of the inequality: Ville, "Étude critique de la notion de collectif", 1939; of betting on
 differences of means: Waudby-Smith and Ramdas, "Estimating means of bounded random variables by
@@ -59,11 +59,11 @@ _POWER = NormalDist().inv_cdf(0.8)
 class Accounts:
     """The accounts of retrievers, and the sums that their bets are computed from.
 
-    Arrays have a retriever in their last axis; `ahead`, `squares` and `together` have a pair [a, j]
-    in their last two: the sum of X_j - X_a over the questions that both were asked, of its squares,
-    and their number. Leading axes are parallel races, as in simulations. `logs`
-    are logarithms of capitals, `starts` those at the start of the present call: one for each
-    retriever, or for each pair where a tolerance `within` is above 0.
+    The last axis of arrays is the retriever. The last two axes of `ahead`, `squares` and `together`
+    are a pair [a, j]: over the questions that both were asked, the sum of X_j - X_a, the sum of its
+    squares, and the number of questions. Leading axes are parallel races, as in simulations. `logs`
+    are the logarithms of capitals, `starts` those at the start of the present call: one for each
+    retriever, or for each pair if the tolerance `within` is above 0.
     """
 
     logs: Floats
@@ -76,7 +76,7 @@ class Accounts:
     within: float = 0.0
 
     def __post_init__(self) -> None:
-        """Read lists, as of a file; raise `ValueError` for arrays that do not fit together."""
+        """Convert lists, as from a file; raise `ValueError` for arrays that do not fit together."""
         for name, value in vars(self).items():
             if name not in ("alpha", "within"):
                 setattr(self, name, np.array(value, bool if name == "surviving" else float))
@@ -126,18 +126,18 @@ class Accounts:
         self.starts = self.logs.copy()
 
     def stakes(self, left: int) -> Floats:
-        """Return the stake of each account [a] on each challenger, for the next of `left`."""
+        """Return the stake of each account [a] on each challenger; `left` questions remain."""
         variance = (_PRIOR_SQUARES + self.squares) / (_PRIOR_QUESTIONS + self.together)
         lead = (self.ahead + self.within * self.together) / np.sqrt(variance)
         are_asked = self.surviving[..., None] & self.surviving[..., None, :]
         lead = np.where(are_asked & ~np.eye(lead.shape[-1], dtype=np.bool_), lead, -np.inf)
         logs, starts = self.logs, self.starts
         betting = lead > 0
-        if not self.within:  # one account for all challengers bets on the one furthest ahead
+        if not self.within:  # the only account of a retriever bets on the challenger furthest ahead
             logs, starts = logs[..., None], starts[..., None]
             betting &= np.arange(lead.shape[-1]) == lead.argmax(axis=-1)[..., None]
         # Waudby-Smith and Ramdas's sqrt(2 ln(1 / alpha) / (n variance)), for the remaining distance
-        # to the goal. It depends on earlier questions only: else the capital would not be a
+        # to the goal. It depends on earlier questions only; otherwise the capital would not be a
         # supermartingale.
         missing = np.maximum(0, self.goal - logs)
         stake = np.minimum(LARGEST_STAKE, np.sqrt(2 * missing / (left * variance)))
@@ -152,7 +152,7 @@ class Accounts:
         with `high`. Dropped retrievers may have any finite value.
         """
         gains = low[..., None, :] + self.within - high[..., None]
-        # Logarithms: a capital of many bets leaves the range of floats.
+        # As logarithms: the capital of many bets leaves the range of floats.
         won = np.log1p(self.stakes(left) * gains)
         self.logs += won if self.within else won.sum(axis=-1)
         are_asked = self.surviving[..., None] & self.surviving[..., None, :]
@@ -162,10 +162,10 @@ class Accounts:
         self.together += are_asked
 
     def drop(self) -> None:
-        """Look: drop retrievers whose account has reached the goal.
+        """Take a look: drop retrievers whose account has reached the goal.
 
-        With a tolerance, drop retrievers that need no further question: they are shown not to be
-        better than any surviving retriever, and their values so far do not name them.
+        With a tolerance, drop retrievers that need no further question: those shown not to be
+        better than any surviving retriever, and not named so far.
         """
         if not self.within:
             self.surviving &= self.logs < self.goal
@@ -178,8 +178,8 @@ class Accounts:
     def more(self) -> int | None:
         """Return about how many more questions would name one retriever, if the lead stays.
 
-        None where no number would: where a retriever is named or all are dropped, and where the
-        first two are even.
+        None if no number would: if a retriever is named, all are dropped, or the first two are
+        even.
         """
         survivors = np.flatnonzero(self.surviving)
         if self.named.any() or not len(survivors):
@@ -187,8 +187,8 @@ class Accounts:
         pairs = np.ix_(survivors, survivors)
         behind = (self.ahead[pairs] / np.maximum(1.0, self.together[pairs])).max(axis=1)
         leader = survivors[behind.argmin()]
-        # In simulations 80 to 89% of races were settled by then, 64% of those of four retrievers at
-        # 60 questions: it is "about" so many.
+        # In simulations, 80 to 89% of races were settled by then; with four retrievers at 60
+        # questions, 64%. So the number is "about".
         needed = 0.0
         for other in survivors[survivors != leader]:
             count = self.together[other, leader]

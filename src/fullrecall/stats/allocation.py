@@ -1,4 +1,4 @@
-"""How many labels each stratum of a drawing gets."""
+"""How many labels each stratum of a sample gets."""
 
 from __future__ import annotations
 

@@ -4,16 +4,16 @@ For independent values x_1 … x_n, each at least b, and independent standard ex
 
     K(m) = P( Σ (x_i - m) E_i <= (m - b) E_0 )
 
-is a p-value of "the true mean is at most m": wherever that holds, P(K <= alpha) <= alpha, for every
-n, every alpha, and every distribution of the values, which may differ from value to value. The
-lower bound is the m with K(m) = alpha; for 0/1 scores it is that of Clopper and Pearson. Upper
-bounds are the mirror image. Raising a value never raises K, the order of values does not matter,
-and no random numbers are drawn.
+is a p-value of "the true mean is at most m": if it is true, P(K <= alpha) <= alpha, for every n,
+every alpha, and every distribution of the values, which may differ from value to value. The lower
+bound is the m with K(m) = alpha; for 0/1 scores it is that of Clopper and Pearson. Upper bounds are
+the mirror image. Raising a value never raises K, the order of values does not matter, and no random
+numbers are drawn.
 
-Only independence is assumed. Samples of one group are not independent: give each group once, by its
-mean. For samples without a score, put in the value that is worst for the claim: the bound then
-holds for any reason why they have no score. K holds for one look at the data, not for looking
-again while samples come in.
+Only independence is assumed. Samples of one group are not independent: pass each group once, as its
+mean. For samples without a score, pass the value that is worst for the claim: the bound then holds
+for any reason why they have no score. K holds for one look at the data, not for looking again while
+samples come in.
 
 Sources: Gaffke, "Three test statistics for a nonparametric one-sided hypothesis on the mean of a
 nonnegative variable", Mathematical Methods of Statistics 14(4), 2005, who conjectured it;
@@ -61,7 +61,7 @@ _ROUNDING = 1e-12
 
 
 class Interval(NamedTuple):
-    """With this `confidence`, such as 0.95, the true mean lies from `low` to `high`."""
+    """With this `confidence`, such as 0.95, the true mean is between `low` and `high`."""
 
     low: float
     high: float
@@ -69,7 +69,7 @@ class Interval(NamedTuple):
 
 
 def alpha_of(confidence: float) -> float:
-    """Return 1 - `confidence` as it is written: 0.1 for 0.9, not 0.09999999999999998."""
+    """Return 1 - `confidence` in decimal: 0.1 for 0.9, not 0.09999999999999998."""
     return round(1 - confidence, 12)
 
 
@@ -77,8 +77,8 @@ def alpha_of(confidence: float) -> float:
 class Counts:
     """How often each value occurs: the only input that a bound needs.
 
-    `values` are distinct and ascending, `counts` above 0 and need not be whole; `Counts.of` makes
-    both.
+    `values` are distinct and ascending; `counts` are above 0, and need not be whole. `Counts.of`
+    makes both.
     """
 
     values: tuple[float, ...]
@@ -86,7 +86,7 @@ class Counts:
 
     @classmethod
     def of(cls, values: ArrayLike, counts: ArrayLike | None = None) -> Counts:
-        """Return the counts of `values`, in any order, each once or as often as `counts` has it."""
+        """Return the counts of `values` in any order; `counts` says how often each occurs."""
         distinct, position = np.unique(np.asarray(values, np.float64), return_inverse=True)
         frequencies = np.bincount(position.ravel(), weights=counts, minlength=len(distinct))
         present = frequencies > 0
@@ -95,7 +95,7 @@ class Counts:
 
     @cached_property
     def size(self) -> float:
-        """The number of values, equal ones counted each."""
+        """The number of values, with equal ones counted separately."""
         return fsum(self.counts)
 
     @cached_property
@@ -114,9 +114,9 @@ class Counts:
 
 
 class Bracket(NamedTuple):
-    """Values in [`least`, 1] from below and from above, for tests of their true mean.
+    """Lower and upper versions of values in [`least`, 1], for tests of their true mean.
 
-    They differ where values are unknown, and where there are too many to keep apart.
+    They differ if values are unknown, or if too many are distinct.
     """
 
     low: Counts
@@ -147,8 +147,8 @@ class Bracket(NamedTuple):
     def needed(self, threshold: float, alpha: float, samples: int, *, above: bool) -> int | None:
         """Return how many samples would show the mean above, or below, the threshold.
 
-        That is if they have the proportions of the `samples` that gave these values; None where no
-        number would.
+        This assumes the proportions of the `samples` that gave these values. None if no number
+        would.
         """
         side = self.low if above else self.high
         groups = groups_needed(side, threshold, alpha, least=self.least)
@@ -157,7 +157,7 @@ class Bracket(NamedTuple):
 
 
 def bracketed(values: Floats, counts: Floats | None = None, *, least: float) -> Bracket:
-    """Return counts of values that are nowhere above `values`, and nowhere below.
+    """Return counts of values that are nowhere above `values`, and others nowhere below.
 
     Both are exact for at most `MOST_VALUES` distinct values. More are rounded outwards to the
     finest multiples of a power of 2 that leave no more, in [`least`, 1].
@@ -171,7 +171,7 @@ def bracketed(values: Floats, counts: Floats | None = None, *, least: float) -> 
         return len(np.unique(np.floor(distinct * 2.0**bits)))
 
     bits = bisect_right(range(_FINEST), MOST_VALUES, key=kept_apart) - 1
-    # Outwards: raising a value never raises K, so that a bound only widens.
+    # Outwards: raising a value never raises K, so a bound only widens.
     low = np.floor(distinct * 2.0**bits) / 2.0**bits
     high = np.minimum(low + 2.0**-bits, 1.0)
     low = np.maximum(low, least)
@@ -181,8 +181,8 @@ def bracketed(values: Floats, counts: Floats | None = None, *, least: float) -> 
 def mean_above(counts: Counts, mean: float, *, least: float = 0.0) -> float:
     """Return the p-value of "the true mean is at most `mean`" for values that are >= `least`.
 
-    That is K as defined at the top of this module, to 11 digits: a small one shows that the true
-    mean is above. `least` is 0 for scores and -1 for differences of scores. Without values it is 1.
+    This is K as defined at the top of this module, to 11 digits: a small value shows that the true
+    mean is above. `least` is 0 for scores and -1 for differences of scores. Without values K is 1.
     Raises `ParameterError` for values below `least`.
     """
     _check_range(counts, least=least)
@@ -192,7 +192,7 @@ def mean_above(counts: Counts, mean: float, *, least: float = 0.0) -> float:
 def mean_below(counts: Counts, mean: float, *, most: float = 1.0) -> float:
     """Return the p-value of "the true mean is at least `mean`" for values that are <= `most`.
 
-    The mirror image of `mean_above`: a small one shows that the true mean is below.
+    The mirror image of `mean_above`: a small value shows that the true mean is below.
     """
     _check_range(counts, most=most)
     return mean_above(counts.mirrored, -mean, least=-most)
@@ -201,8 +201,8 @@ def mean_below(counts: Counts, mean: float, *, most: float = 1.0) -> float:
 def lower_bound(counts: Counts, alpha: float, *, least: float = 0.0) -> float:
     """Return the m with K(m) = `alpha`: the true mean is below it with probability `alpha` at most.
 
-    It lies from `least`, which it is without values, to the largest value. Raises `ParameterError`
-    for values below `least`.
+    It is between `least` and the largest value; without values it is `least`. Raises
+    `ParameterError` for values below `least`.
     """
     _check_range(counts, least=least)
     if not counts.values or counts.values[-1] <= least:
@@ -210,10 +210,10 @@ def lower_bound(counts: Counts, alpha: float, *, least: float = 0.0) -> float:
     return _inverted(counts, alpha, least)
 
 
-@lru_cache(maxsize=128)  # recall at 5, at 10, and of all that was retrieved are often the same
+@lru_cache(maxsize=128)  # recall at 5, at 10, and over all contexts are often equal
 def _inverted(counts: Counts, alpha: float, least: float) -> float:
-    # The square root of -ln K is about linear in the mean, so that the secant method converges in
-    # a few steps. Each is an integral: with 2,293 distinct values a bound takes some 450 ms.
+    # The square root of -ln K is roughly linear in the mean, so the secant method converges in a
+    # few steps. Each step is an integral: with 2,293 distinct values a bound takes about 450 ms.
     target = sqrt(-log(alpha))
 
     def beyond(mean: float) -> float:
@@ -228,7 +228,7 @@ def _inverted(counts: Counts, alpha: float, least: float) -> float:
 def upper_bound(counts: Counts, alpha: float, *, most: float = 1.0) -> float:
     """Return the mirror image: the true mean is above it with probability `alpha` at most.
 
-    It lies from the smallest value to `most`, which it is without values.
+    It is between the smallest value and `most`; without values it is `most`.
     """
     _check_range(counts, most=most)
     return -lower_bound(counts.mirrored, alpha, least=-most)
@@ -239,9 +239,9 @@ def groups_needed(
 ) -> int | None:
     """Return how many independent values would show on which side of `threshold` the mean lies.
 
-    The smallest n at which K <= `alpha`, provided that the values keep the proportions that they
-    have in `counts`. None if no n up to `MOST_GROUPS` does, as where the mean is the threshold,
-    and without values.
+    This is the smallest n at which K <= `alpha`, if the values keep their proportions in `counts`.
+    None if no n up to `MOST_GROUPS` is enough, as when the mean equals the threshold, and without
+    values.
     """
     _check_range(counts, least=least, most=most)
     if counts.values and counts.mean < threshold:
@@ -258,7 +258,7 @@ def groups_needed(
 
     if not decided(MOST_GROUPS):
         return None
-    # The square root of -ln K is about linear in that of n.
+    # The square root of -ln K is roughly linear in that of n.
     square_root = root(beyond, 1.0, sqrt(MOST_GROUPS), sqrt(counts.size), (0.0, -target))
     needed = max(1, round(square_root * square_root))
     # The root is a real number, to about 14 digits: the smallest whole one may be next to it.
@@ -270,7 +270,7 @@ def groups_needed(
 
 
 def holm(p_values: Sequence[float]) -> list[float]:
-    """Return p-values adjusted for their number; any of them may be rejected at its face value.
+    """Return p-values adjusted for their number; each may then be compared with alpha directly.
 
     The probability that any true hypothesis is rejected is alpha at most, for any dependence
     between the p-values. Source: Holm, "A simple sequentially rejective multiple test procedure",
@@ -280,17 +280,18 @@ def holm(p_values: Sequence[float]) -> list[float]:
     largest = 0.0
     order = sorted(range(len(p_values)), key=p_values.__getitem__)
     for rejected, position in enumerate(order):
-        # A p-value is at least that of each smaller one: once one is not rejected, no later one is.
+        # A larger p-value is at least the adjusted smaller one: once one is not rejected, no later
+        # one is.
         largest = max(largest, min(1.0, p_values[position] * (len(p_values) - rejected)))
         adjusted[position] = largest
     return adjusted
 
 
 def _log_k(counts: Counts, mean: float, least: float) -> float:
-    """Return ln K, in [-inf, 0]; -inf where `mean` is too small for any law from `least` on."""
+    """Return ln K, in [-inf, 0]; -inf if no distribution from `least` up has so small a `mean`."""
     if mean < least:
         return -inf
-    # The last one is E_0, without which a mean of equal values would be certain.
+    # The last weight is that of E_0, without which a mean of equal values would be certain.
     weights = np.array([*counts.values, least], dtype=np.float64) - mean
     shapes = np.array([*counts.counts, 1.0], dtype=np.float64)
     return log_probability_below_zero(weights, shapes)

@@ -1,9 +1,9 @@
-"""How the means of one score changed: one interval each, the outcome it shows, and sentences.
+"""How the means of one score changed: an interval each, the outcome that it shows, and sentences.
 
-The interval is Gaffke's, two-sided, of paired differences (`fullrecall.stats.bounds`): it holds
-for every distribution of the differences and every number of independent groups. A change is called
-better or worse only where the interval excludes 0. Elsewhere Student's t-test may say which is
-likely: an approximation, which errs where losses are rare and large.
+The interval is Gaffke's, two-sided, of paired differences (`fullrecall.stats.bounds`): it holds for
+every distribution of the differences and every number of independent groups. A change is called
+better or worse only if the interval excludes 0. Otherwise Student's t-test may say which is likely,
+an approximation that errs if losses are rare and large.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ FEWEST_LIKELY = 30
 
 
 class Direction(StrEnum):
-    """The outcome of a change: shown by an interval, or by the lists themselves as a fact."""
+    """The outcome of a change: shown by an interval, or certain from the lists themselves."""
 
     BETTER = "better"
     WORSE = "worse"
@@ -51,7 +51,7 @@ MOST_FLIPS = 10_000
 
 
 class Flip(NamedTuple):
-    """A sample whose value changed: the targets that are now found, and those that no longer are.
+    """A sample whose value changed, with the targets newly found and the targets lost.
 
     `sample` is its label, as in `Row.label`; targets count as found within the measure's `k`.
     """
@@ -73,16 +73,16 @@ class Flip(NamedTuple):
 class Difference(NoTruth):
     """One measure of one score, over the samples where it is defined in both reports.
 
-    `before`, `after` and `difference` are means over `groups`, a sample without a group being one;
-    None without samples. `interval` contains the true mean change with the comparison's
-    confidence, for any distribution of the changes (`fullrecall.stats.bounds`). `outcome` is
-    better or worse where the interval excludes 0; the same where all lists are the same, and not
-    worse where each list only extends the one before, by fact; else CANNOT TELL, and `needed` is
-    then how many samples with these changes would settle it, None where no number would. `p` is
-    the p-value of "the mean did not change" that belongs to the interval; `p_adjusted` is `p` by
-    Holm's method for all requested measures and then decides `outcome`; None for the curve over
-    k that is shown by default. `p_t` is that of Student's t-test, adjusted alike, from 30 groups
-    on; `likely` is its approximate answer where the outcome is CANNOT TELL, None without one.
+    `before`, `after` and `difference` are means over `groups` (a sample without a group is one
+    group); None without samples. `interval` contains the true mean change with the comparison's
+    confidence, for any distribution of the changes (`fullrecall.stats.bounds`). `outcome` is better
+    or worse if the interval excludes 0; same if all lists are equal, and not worse if each list
+    only extends the one before, without a test; else CANNOT TELL, and `needed` is then how many
+    samples with these changes would settle it, None if no number would. `p` is the p-value of "the
+    mean did not change" that belongs to the interval; `p_adjusted` is `p` adjusted by Holm's method
+    for all requested measures, and then decides `outcome`; None for the curve over k that is shown
+    by default. `p_t` is that of Student's t-test, adjusted alike, from 30 groups on; `likely` is
+    its approximate answer where the outcome is CANNOT TELL, None without one.
     """
 
     measure: Measure
@@ -106,7 +106,7 @@ class Difference(NoTruth):
 
     @property
     def likely(self) -> Direction | None:
-        """Better or worse by the t-test, where the interval cannot tell."""
+        """Better or worse by the t-test, if the interval cannot tell."""
         if self.outcome is not Direction.CANNOT_TELL or self.interval is None or self.p_t is None:
             return None
         if self.p_t > alpha_of(self.interval.confidence):
@@ -237,7 +237,7 @@ LIKELY_NOTE = (
 
 
 def verdict_of(difference: Difference) -> Cell:
-    """Return better or worse as the outcome has it; unchanged where no sample changed."""
+    """Return better or worse, by the outcome; unchanged if no sample changed."""
     if difference.samples and not difference.wins and not difference.losses:
         return _VERDICTS[Direction.SAME]
     if difference.likely is not None:
@@ -262,13 +262,13 @@ def change_sentence(label: str, difference: Difference) -> str:
 
 
 def _addition(difference: Difference, interval: Interval) -> str:
-    """Return the fact that decides a change, or the samples to settle it; "" where it is shown."""
+    """Return the fact that decides a change, or the samples to settle it; "" if it is shown."""
     if difference.outcome in _FACTS:
         return f"; by fact: {_FACTS[difference.outcome]}"
     is_unchanged = verdict_of(difference) is _VERDICTS[Direction.SAME]
     if is_unchanged or difference.outcome is not Direction.CANNOT_TELL:
         return ""
-    # The interval is at its own confidence, the outcome at one error rate for all measures.
+    # The interval is at its own confidence; the outcome is at one error rate for all measures.
     if not interval.low <= 0 <= interval.high:
         return "; not shown at one error rate for all that was compared (Holm)"
     if difference.needed is None:
@@ -284,7 +284,7 @@ def difference_heads(confidence: float) -> list[str]:
 
 def difference_cells(compared: Difference) -> list[Cell]:
     """Return the cells of a difference in a comparison, with the p-value that decides."""
-    # Corrected where several measures were asked for, or it would contradict the verdict.
+    # Adjusted if several measures were requested; otherwise it could contradict the outcome.
     p = compared.p if compared.p_adjusted is None else compared.p_adjusted
     return [
         Cell(shown(compared.before)),
@@ -311,10 +311,10 @@ NAMED = 5
 class ScoreComparison(NoTruth, ByMeasure[Difference]):
     """One score in both reports: `score[Recall @ 5].difference`.
 
-    `unpaired` counts the samples that are not compared: those that only one report has, and those
-    without a score in one or both: `unscored` in any, else `undefined_in_one`, `undefined` or
-    `unjudged` in both, or `no_common_targets`. `differing` counts the compared samples with other
-    targets in one report: only the common targets count.
+    `unpaired` counts the samples that are not compared, by reason: those that only one report has,
+    and those `unscored` in either; else `undefined_in_one`, `undefined` or `unjudged` in both, or
+    `no_common_targets`. `differing` counts the compared samples with other targets in one report:
+    only the common targets count.
     """
 
     kind: ClassVar[str] = "comparison"
@@ -331,15 +331,15 @@ class ScoreComparison(NoTruth, ByMeasure[Difference]):
 
     @property
     def outcome(self) -> Direction:
-        """The outcome of `main`."""
+        """The outcome of the main measure."""
         return self.main.outcome
 
     @property
     def gaps(self) -> int:
         """How many samples that should have a score in both reports are not compared.
 
-        Samples that only the report `after` has are new, and those without targets in both have
-        no recall: neither counts.
+        Samples that only the report `after` has are new, and samples without targets in both have
+        no recall; neither count.
         """
         kinds = ("only_before", "unscored", "undefined_in_one", "no_common_targets")
         return sum(self.unpaired[kind] for kind in kinds)
@@ -351,10 +351,10 @@ class ScoreComparison(NoTruth, ByMeasure[Difference]):
 
 
 def adjusted(scores: Sequence[ScoreComparison], *, all_asked: bool) -> tuple[ScoreComparison, ...]:
-    """Return the comparisons with one error rate for all requested measures, or each main one.
+    """Return comparisons with one error rate, over all requested measures or the main ones.
 
-    By Holm's method, the probability that any is wrongly called better or worse is
-    1 - confidence at most, for any dependence between them. Each interval remains its own.
+    By Holm's method, the probability that any of them is wrongly called better or worse is at most
+    1 - confidence, for any dependence between them. Each interval stays its own.
     """
     tested = [list(score.values()) if all_asked else [score.main] for score in scores]
     every = list(chain(*tested))
@@ -398,7 +398,7 @@ def unpaired_notes(score: ScoreComparison) -> Iterator[str]:
 
 
 def flips_sheet(score: ScoreComparison, limit: int) -> Sheet:
-    """Return the `limit` samples whose score changed most, with the targets that made it.
+    """Return the `limit` samples whose score changed most, with the targets gained and lost.
 
     Raises `ParameterError` for a limit below 0.
     """

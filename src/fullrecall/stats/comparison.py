@@ -60,8 +60,8 @@ class Comparison(NoTruth, Shown, ByName[ScoreComparison]):
     """One `ScoreComparison` for each score that both reports have: `comparison["id_recall"]`.
 
     Prints as a table. `before` and `after` are the reports, `rows` their samples side by side,
-    `paired_by` says how; `only_before` and `only_after` are the labels of the samples that only
-    one report has, `unmatched` the names of the scores that only one has.
+    paired as `paired_by` says; `only_before` and `only_after` are the labels of the samples that
+    only one report has, `unmatched` the names of the scores that only one report has.
     """
 
     def __init__(
@@ -101,7 +101,7 @@ class Comparison(NoTruth, Shown, ByName[ScoreComparison]):
         }
 
     def decide(self, scores: Iterable[ScoreComparison]) -> None:
-        """Set the scores with adjusted p-values; a fact from the lists overrides their outcome."""
+        """Set the scores with adjusted p-values; certainty from lists overrides outcomes."""
         self.named = {
             score.name: replace(
                 score,
@@ -119,7 +119,7 @@ class Comparison(NoTruth, Shown, ByName[ScoreComparison]):
             return None
         if not change.wins and self.lists == "same":
             return Direction.SAME
-        # A measure that never falls with a longer list is not worse for any question.
+        # A measure that never falls for a longer list is not worse for any question.
         is_open = change.outcome is Direction.CANNOT_TELL and change.measure.unit is None
         if is_open and not may_fall(change.measure) and self.lists == "extended":
             return Direction.NOT_WORSE
@@ -152,7 +152,7 @@ class Comparison(NoTruth, Shown, ByName[ScoreComparison]):
     def lists(self) -> Literal["same", "extended", "other"]:
         """Whether both reports have the same samples, each with the same list or an extended one.
 
-        Reports of more than 10,000 samples are not inspected: the test alone decides.
+        Reports of more than 10,000 samples are not inspected: only the test decides.
         """
         rows = self.pairing
         if len(rows.only_before) or len(rows.only_after) or len(rows.before) > _LISTS_READ:
@@ -166,7 +166,7 @@ class Comparison(NoTruth, Shown, ByName[ScoreComparison]):
             goes_on, is_filled = goes_on or len(after) > len(before), is_filled or bool(before)
         if not goes_on:
             return "same"
-        return "extended" if is_filled else "other"  # any list goes on after an empty one
+        return "extended" if is_filled else "other"  # any list extends an empty one
 
     @property
     def drift(self) -> tuple[str, ...]:
@@ -231,7 +231,7 @@ class Comparison(NoTruth, Shown, ByName[ScoreComparison]):
             yield None, after(row)
 
     def _groups(self) -> Integers | None:
-        """Return the group of each pair, then of each sample only in the first report, as numbers.
+        """Return the group number of each pair, then of each sample only in the first report.
 
         None where no sample names a group.
         """
@@ -239,7 +239,7 @@ class Comparison(NoTruth, Shown, ByName[ScoreComparison]):
             return None
         before, after = self.before.table.cells("group"), self.after.table.cells("group")
         rows = zip(self.pairing.before.tolist(), self.pairing.after.tolist(), strict=True)
-        # Samples that only the first report has are losses at their worst, in their own groups.
+        # Samples that only the first report has are losses at worst, in their own groups.
         names = [before[row] if before[row] is not None else after[other] for row, other in rows]
         return codes_of(names + [before[row] for row in self.pairing.only_before.tolist()])
 
@@ -304,7 +304,7 @@ class Comparison(NoTruth, Shown, ByName[ScoreComparison]):
 
     @property
     def sheets(self) -> Sequence[Sheet]:
-        """Each difference with its interval, the comparison's notes, and its slices."""
+        """The sheets: each difference with its interval, the comparison's notes, and its slices."""
         return [comparison_sheet(self), *([slices_sheet(self)] if self.slices else [])]
 
 

@@ -1,4 +1,4 @@
-"""Several reports, each compared with a baseline."""
+"""Several reports, each compared with one baseline."""
 
 from __future__ import annotations
 
@@ -30,11 +30,11 @@ from fullrecall.stats.question_cost import question_cost
 
 
 class Comparisons(NoTruth, Shown, ByName[Comparison]):
-    """The comparison of each report but the baseline with the baseline: `comparisons["dense"]`.
+    """The comparison of each other report with the baseline: `comparisons["dense"]`.
 
     `reports` has all of them by name, the baseline first. Prints as a table. Raises
     `ParameterError` for fewer than two reports and a baseline that is not one of them,
-    `ReportError` where `compare` does.
+    `ReportError` when `compare` does.
     """
 
     kind: ClassVar[str] = "comparison"
@@ -78,7 +78,7 @@ class Comparisons(NoTruth, Shown, ByName[Comparison]):
             raise ParameterError("the reports have no score in common: compare them two by two")
 
     def changes(self, score: str, measure: Measure) -> dict[str, Difference]:
-        """Return the difference of each other report from the baseline, by name."""
+        """Return the difference between each other report and the baseline, by name."""
         return {name: each[score][measure] for name, each in self.named.items()}
 
     def to_dict(self) -> dict[str, Any]:

@@ -35,14 +35,14 @@ _MOST_CALLS = 30
 
 @dataclass(frozen=True)
 class OverCalls:
-    """The mean of a measure within the first 1, 2, … calls, at most 30; `total` is that of all.
+    """The mean of a measure within the first 1, 2, … calls, at most 30; `total` is over all calls.
 
     - `new_targets`: how many targets of all questions were first found in full within each call.
     - `last_gain`: the first call after which the mean equals that of all calls; None beyond
       the curve.
     - `most`: the most calls of a question.
     - `tokens`: the share of all tokens that the calls up to the last gain returned, in [0, 1];
-      None where the texts or the last gain are not known.
+      None if the texts or the last gain are unknown.
     """
 
     measure: Measure
@@ -59,7 +59,7 @@ class OverCalls:
 
 
 def over_calls(table: Table, score: int, measure: Measure) -> OverCalls | None:
-    """Return a measure over calls; None where no sample has several calls or none has a value."""
+    """Return a measure over calls; None if no sample has several calls, or none has a value."""
     costs = [part.costs for part in table.parts]
     call_counts = np.concatenate([np.zeros(0, np.int64), *(cost.calls_made for cost in costs)])
     most = int(call_counts.max(initial=0))
@@ -94,7 +94,7 @@ def _new_targets(table: Table, score: int, count: int) -> Integers:
 
 
 def _share_of_tokens(costs: list[Costs], last: int) -> float | None:
-    """Return the share of all tokens in the first `last` calls; None where tokens are not known."""
+    """Return the share of all tokens in the first `last` calls; None if tokens are unknown."""
     tokens = np.concatenate([cost.own_tokens for cost in costs])
     numbers = np.concatenate([cost.calls for cost in costs])
     if not len(tokens) or np.isnan(tokens).any() or not tokens.sum():
@@ -128,9 +128,9 @@ def default_measures(method: Method) -> tuple[Measure, ...]:
 
 
 class Rewrite(NamedTuple):
-    """A sentence why no reference matches; `gain` is the mean recall with rewritten IDs.
+    """A sentence on why no reference matches; `gain` is the mean recall with rewritten IDs.
 
-    `gain` is None where no rewrite is known: the sentence then shows an ID of each side.
+    If no rewrite is known, `gain` is None and the sentence shows an ID of each side.
     """
 
     sentence: str
@@ -141,8 +141,8 @@ class Rewrite(NamedTuple):
 class Estimate:
     """One measure of one score over samples.
 
-    `mean` is over the groups of the `samples` that have a value, a sample without a group being
-    one; None without any. `undefined` counts samples for which the measure is undefined.
+    `mean` is over the groups of the `samples` that have a value (a sample without a group is one
+    group); None without any. `undefined` counts samples for which the measure is undefined.
     """
 
     measure: Measure
@@ -156,14 +156,14 @@ class Estimate:
     def interval(self) -> Interval | None:
         """The 95% interval of `mean`, which holds for any distribution of the scores.
 
-        Gaffke's test at 2.5% on either side (`fullrecall.stats.bounds`); None without a value, and
-        for a count, which has no upper end.
+        By Gaffke's test at 2.5% on either side (`fullrecall.stats.bounds`); None without a value,
+        and for a count, which has no upper limit.
         """
         return None if self.measure.is_count else self.totals.interval()
 
     @property
     def bounds(self) -> tuple[float, float] | None:
-        """`mean` if all unscored samples scored 0.0, and if they scored 1.0."""
+        """The value of `mean` if all unscored samples scored 0.0, and if they scored 1.0."""
         low, high = (self.totals.mean_with(gap) for gap in (0.0, 1.0))
         return None if self.measure.is_count or low is None or high is None else (low, high)
 
@@ -177,9 +177,9 @@ class ScoreSummary(ByMeasure[Estimate]):
     """One score over all samples: `score[Recall @ 5].mean`.
 
     `scored`, `undefined`, `unscored` and `unjudged` count samples, `reasons` the reasons of the
-    unscored ones. `unverified` is the share of judged credit that rests on quotes which were not
-    verified, None without a judge. Where recall by ID finds no target of any sample,
-    `rewrite` says how to make IDs match, or shows an ID of each side; else None.
+    unscored ones. `unverified` is the share of judged credit that rests on unverified quotes, None
+    without a judge. If recall by ID finds no target of any sample, `rewrite` says how to make IDs
+    match, or shows an ID of each side; else None.
     """
 
     kind: ClassVar[str] = "summary"
@@ -221,7 +221,7 @@ class ScoreSummary(ByMeasure[Estimate]):
 
     @property
     def coverage(self) -> float | None:
-        """The share of scored samples among those that should have a score."""
+        """The share of scored samples among the samples that should have a score."""
         due = self.scored + self.unscored
         return self.scored / due if due else None
 
@@ -298,7 +298,7 @@ def _rewrite(table: Table, score: int) -> Rewrite | None:
     findings = table.result(scored[0], score).findings
     targets = {target_id for finding in findings for target_id in finding.target.any_of}
     if not targets or not targets.issubset(chain.from_iterable(references[0])):
-        return None  # its targets are no IDs
+        return None  # the targets are not IDs
     rewrite_of: Callable[..., Rewrite | None] | None = plugged("rewrite")
     if rewrite_of is None:
         return None
@@ -306,7 +306,7 @@ def _rewrite(table: Table, score: int) -> Rewrite | None:
 
 
 def _reasons(notes: Mapping[str, int]) -> dict[str, int]:
-    """Return the most frequent reasons with their counts; the rest together."""
+    """Return the most frequent reasons with their counts; the rest are counted together."""
     counts: Counter[str] = Counter()
     for note, count in notes.items():
         counts[_STALE.sub(r"\1…", _MOMENTARY.sub("…", note))] += count

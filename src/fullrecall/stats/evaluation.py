@@ -86,7 +86,8 @@ class Evaluation:
     def __getitem__(self, key: int | str | slice) -> Row | Self:
         """Return a sample by its ID, or by its index; or a report of a slice of indices.
 
-        Raises `KeyError` for an ID that no sample or several have, `IndexError` for an index.
+        Raises `KeyError` for an ID that no sample or several have, `IndexError` for an index out of
+        range.
         """
         if isinstance(key, slice):
             return self.selected(range(len(self))[key])
@@ -146,8 +147,8 @@ class Evaluation:
         `by` is "group", "source" (the documents of the reference contexts), a key of the metadata
         such as "kind" or "testset.kind", or a function of a row that returns a value or several.
         Intervals hold for all slices together, at `confidence`. `measure` is the score's headline
-        if it is None; `score` may be left out where there is one. Raises `ReportError` for a field
-        that no sample has.
+        if it is None; `score` may be left out if there is only one. Raises `ReportError` for a
+        field that no sample has.
         """
         index = index_of(self.methods, score)
         measure = measure or self.methods[index].headline
@@ -155,7 +156,7 @@ class Evaluation:
 
     @property
     def corpus(self) -> str | None:
-        """The fingerprint of the corpus that labels were held against; see `evaluate`."""
+        """The fingerprint of the corpus that labels were compared with; see `evaluate`."""
         return self.origin.corpus
 
     @property
@@ -175,10 +176,10 @@ class Evaluation:
     def values(self, *measures: Measure, score: str | None = None) -> Floats | dict[str, Floats]:
         """Return a measure of each sample as an array of floats in [0, 1], in the samples' order.
 
-        NaN where a sample is unscored, or the measure is undefined: `table.status` says which.
-        Several measures, or none (the score's headline and that at k = 1, 3, 5, 10), make a dict
-        of arrays by their names, such as `id_recall@5`. `score` may be left out where there is
-        one. Raises `ReportError` for a score that the report does not have.
+        NaN if a sample is unscored or the measure is undefined: `table.status` says which. Several
+        measures give a dict of arrays by their names, such as `id_recall@5`; so does none, which
+        means the score's headline and that at k = 1, 3, 5, 10. `score` may be left out if there is
+        only one. Raises `ReportError` for a score that the report does not have.
         """
         index, measures = index_of(self.methods, score), as_measures(measures)
         if len(measures) == 1:
@@ -192,19 +193,19 @@ class Evaluation:
     def summary(self, *measures: Measure) -> Summary:
         """Return the mean of each measure of each score, with its number of samples.
 
-        By default each score's headline, recall, at k = 1, 3, 5, 10 and over all that was
-        retrieved.
+        By default, each score's headline, recall, at k = 1, 3, 5, 10 and over all retrieved
+        contexts.
         """
         return Summary(self.table, as_measures(measures), self.stopped)
 
     def metrics(self, *measures: Measure) -> dict[str, float]:
         """Return `summary` as one flat dict of finite numbers, for experiment trackers.
 
-        Keys such as `id_recall/recall` (over all that was retrieved), `id_recall/recall_at_5`,
+        Keys are such as `id_recall/recall` (over all retrieved contexts), `id_recall/recall_at_5`,
         `id_recall/ndcg_at_10`; `…_low` and `…_high` are the ends of the 95% interval,
         `id_recall/n_scored`, `n_undefined`, `n_unscored` and `n_unjudged` count samples. A mean
-        without a sample is left out. MLflow's `log_metrics` and the `log` of Weights & Biases take
-        it as it is.
+        without a sample is left out. MLflow's `log_metrics` and the `log` of Weights & Biases
+        accept it.
         """
         from fullrecall.stats.exports import metrics
 
@@ -213,13 +214,14 @@ class Evaluation:
     def missed(self, k: Cut | None = None, *, score: str | None = None) -> MissedTargets:
         """Return every target that was not found, sample by sample, for each score or for one.
 
-        A sequence of `Missed`, counted at once; each is created when it is read. Targets count
-        as found within `k` ranks or a budget such as `calls(2)`; None: in the whole list.
-        Only scored samples count: an unmeasured target is not missed. Raises `ReportError` for a
-        score that the report does not have.
+        Returns a sequence of `Missed`: it is counted at once, and each item is created when it is
+        read. Targets count as found within `k` ranks or a budget such as `calls(2)`; None means the
+        whole list. Only scored samples count: an unmeasured target is not missed. Raises
+        `ReportError` for a score that the report does not have.
         """
         if score is not None:
-            index_of(self.methods, score)  # a score that the report does not have misses nothing
+            # raises for an unknown score, which would otherwise have no misses
+            index_of(self.methods, score)
         return MissedTargets(self.table, k if k is None else check_cut(k), score)
 
     def leaked(self, k: int | None = None) -> list[Leaked]:
@@ -232,11 +234,11 @@ class Evaluation:
     def with_tokens(self, count: Callable[[str], int], *, tokenizer: str) -> Self:
         """Return this report with the tokens of each context as `count(text)` counts them.
 
-        Without it a token is taken for 4 characters. `tokenizer` names the counter, such as
-        "cl100k_base": the metadata of each context has `tokens` and `tokenizer`, also where it is
-        saved, and a summary or a comparison of several tokenizers says so. Each distinct text is
-        counted once; all samples are in memory. Raises `ParameterError` for a count that is
-        not a whole number of at least 0, and for a tokenizer without a name.
+        By default a token is taken as 4 characters. `tokenizer` names the counter, such as
+        "cl100k_base": the metadata of each context gets `tokens` and `tokenizer`, saved reports
+        included, and a summary or a comparison of several tokenizers says so. Each distinct text is
+        counted once; all samples are in memory. Raises `ParameterError` for a count that is not a
+        whole number of at least 0, and for a tokenizer without a name.
         """
         counted = type(self)(self.methods, table=with_tokens(self.table, count, tokenizer))
         counted.stopped, counted.origin, counted.spent = self.stopped, self.origin, self.spent
@@ -253,13 +255,13 @@ class Evaluation:
     ) -> SmallestK:
         """Return the smallest k at which the mean of `measure @ k` reaches `target`.
 
-        k counts contexts, or with `unit` "calls", "tokens" or "seconds" it is the smallest such
-        budget: each number of calls, round numbers of tokens or seconds. `score` may be left out
-        where there is one. Each k is tested, from the one that holds all retrieved contexts down,
-        until one fails. `confidence` holds over the whole search. "No k reaches it" is an answer
-        too: its `k` is None, its `reason` says why.
+        k counts contexts; with `unit` "calls", "tokens" or "seconds" it is such a budget: each
+        number of calls, round numbers of tokens or seconds. `score` may be left out if there is
+        only one. Each k is tested, from the one that holds all retrieved contexts down, until one
+        fails. `confidence` holds over the whole search. "No k reaches it" is an answer too: its `k`
+        is None, its `reason` says why.
 
-        Raises `ReportError` where the report does not have the score, `ParameterError` for a value
+        Raises `ReportError` if the report does not have the score, `ParameterError` for a value
         out of range, and for a measure that may be smaller at a larger k, such as `Precision`.
         """
         index, (share,) = index_of(self.methods, score), as_shares([measure])
@@ -308,7 +310,7 @@ class Evaluation:
     def _repr_html_(self) -> str:
         return self.summary()._repr_html_()
 
-    if not TYPE_CHECKING:  # checkers would take any name
+    if not TYPE_CHECKING:  # type checkers would accept any attribute
 
         def __getattr__(self, name: str) -> NoReturn:
             way = next((way for names, way in _INSTEAD.items() if name in names), "")

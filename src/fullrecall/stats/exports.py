@@ -18,15 +18,16 @@ _OTHER = re.compile(r"[^\w.\-]+")
 
 
 def metrics(summary: Summary) -> dict[str, float]:
-    """Return the numbers of a summary by names of letters, digits, `_`, `-`, `.` and one `/`.
+    """Return a summary's numbers by names that use letters, digits, `_`, `-`, `.` and one `/`.
 
-    See `Report.metrics`. A name is never the folder of another one: MLflow keeps both as files.
+    See `Report.metrics`. No name is the folder of another one, since MLflow keeps names as paths of
+    files.
     """
     values: dict[str, float] = {"samples": float(summary.samples)}
     for score in summary:
         for name, value in _numbers(score).items():
             key = f"{_cleaned(score.name)}/{name}"
-            while key in values:  # two scores may differ in forbidden characters alone
+            while key in values:  # two scores' names may differ only in forbidden characters
                 key += "_2"
             if value is not None and isfinite(value):
                 values[key] = float(value)

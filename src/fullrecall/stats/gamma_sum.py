@@ -1,18 +1,18 @@
-"""The probability that a weighted sum of gamma variables is at most 0, as Gaffke's test needs it.
+"""The probability that a weighted sum of gamma variables is at most 0, for Gaffke's test.
 
 Q = Σ a_j G_j with weights a_j of either sign and independent G_j of Gamma(k_j, 1). With
 κ(s) = ln E exp(sQ) = -Σ k_j ln(1 - a_j s), the inverse Laplace transform gives for E Q > 0
 
     P(Q <= 0) = -1/(2πi) ∫ exp κ(s) / s ds
 
-along any path upwards that crosses the real axis once, at -θ in (1 / min a, 0), and 1 minus the
-same of -Q otherwise. At the saddle point θ no terms cancel, so that small probabilities keep all
-their digits. From there the path is a branch of a hyperbola: it leaves along the steepest descent,
+along any path upwards that crosses the real axis once, at -θ in (1 / min a, 0); for E Q <= 0 it is
+1 minus the same for -Q. At the saddle point θ no terms cancel, so small probabilities keep all
+their digits. From there the path is a branch of a hyperbola: it begins along the steepest descent,
 x = κ‴/(6κ″) y², and ends as a ray. After y = w sinh u the trapezoidal rule converges geometrically.
-On a vertical line the integrand oscillates too fast for that where one term outweighs the rest (off
-by 5% at a probability of e^-100); on the curve it grows with a few losses among many scores that
-nearly equal the mean. So growth and unresolved turns are detected, and the straight path, in finer
-steps, takes over. Sources: Rice, "Efficient evaluation of integrals of analytic functions by the
+On a vertical line the integrand oscillates too fast if one term outweighs the rest (an error of 5%
+at a probability of e^-100). On the curve it grows if there are a few losses among many scores near
+the mean. So growth and unresolved turns are detected, and the straight path, in finer steps, is
+used instead. Sources: Rice, "Efficient evaluation of integrals of analytic functions by the
 trapezoidal rule", Bell System Technical Journal 52(5), 1973; Weideman and Trefethen, "Parabolic and
 hyperbolic contours for computing the Bromwich integral", Mathematics of Computation 76, 2007.
 """
@@ -101,12 +101,12 @@ def _saddle_point(weights: Floats, shapes: Floats) -> float:
 def _integral(tilted: Floats, shapes: Floats, theta: float) -> float:
     """Return -Re ∫ exp(κ(s) - κ(-θ)) / (is) ds along the upper half of the path.
 
-    `tilted` is r = a / (1 + aθ): at s = -θ + x + iy the factor 1 - a·s, divided by its value at
-    -θ, is 1 - r·(x + iy). Its modulus and phase come from real logarithms and arc tangents.
+    `tilted` is r = a / (1 + aθ): at s = -θ + x + iy, the factor 1 - a·s divided by its value at -θ
+    is 1 - r·(x + iy). Its modulus and phase come from real logarithms and arc tangents.
     """
     squares = float(shapes @ tilted**2)
     bend = float(shapes @ tilted**3) / (3 * squares)
-    # No wider than the nearest branch point allows, which shapes below 1 need.
+    # Not wider than the nearest branch point allows, which matters for shapes below 1.
     width = min((squares + 1 / theta**2) ** -0.5, 1 / float(abs(tilted).max()))
     for curve, step in ((bend, _STEP), *((0.0, _STEP / 4**finer) for finer in range(_FINER))):
         integral = _along(tilted, shapes, theta, curve, width=width, step=step)
@@ -118,9 +118,9 @@ def _integral(tilted: Floats, shapes: Floats, theta: float) -> float:
 def _along(
     tilted: Floats, shapes: Floats, theta: float, bend: float, *, width: float, step: float
 ) -> float | None:
-    """Return the integral from -θ upwards, the curvature `bend` leading to the right.
+    """Return the integral from -θ upwards, on a path that the curvature `bend` leads to the right.
 
-    In steps of u; None where the integrand grows or turns too fast on the path.
+    In steps of u; None if the integrand grows or turns too fast on the path.
     """
     start = width / theta
     total, u, turned = 0.0, step * np.arange(_BLOCK), 0.0
@@ -140,8 +140,8 @@ def _along(
             return None
         values[u == 0] /= 2  # the lower half of the path mirrors the upper
         total += float(values.real.sum())
-        # No fixed end: where one term outweighs the rest, the integrand falls like 1/y², and an
-        # end at u = 4 was off by 2e-3.
+        # No fixed end: if one term outweighs the rest, the integrand falls like 1/y², and an end at
+        # u = 4 had an error of 2e-3.
         if abs(values[-1]) < _NEGLIGIBLE * start:
             return step * total
         u, turned = u + _BLOCK * step, phase[-1]

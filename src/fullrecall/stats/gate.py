@@ -1,13 +1,12 @@
 """The gate: is a measure high enough, and no worse than before, or is that undecided?
 
-An outcome is decided by Gaffke's test and not by the mean alone: a mean of 0.91 over 30 questions
-shows neither that recall is above 0.9 nor that it is below. PASS is wrong with probability
-1 - confidence at most, FAIL as well, for every distribution of the scores; otherwise the outcome is
-CANNOT TELL.
+Gaffke's test decides an outcome, not the mean alone: a mean of 0.91 over 30 questions shows neither
+that recall is above 0.9 nor that it is below. PASS and FAIL are each wrong with probability 1 -
+confidence at most, for every distribution of the scores; otherwise the outcome is CANNOT TELL.
 
 PASS of all rules needs each at the full level: if one of them does not hold, the chance that all
 pass is at most the chance that this one passes. Any rule can FAIL, so its p-values are adjusted by
-Holm's method. Samples without a value count at their worst and at their best.
+Holm's method. Samples without a value count at their worst for PASS, and at their best for FAIL.
 """
 
 from __future__ import annotations
@@ -49,7 +48,7 @@ class Outcome(StrEnum):
 
     @property
     def words(self) -> str:
-        """The outcome as a sentence has it."""
+        """The outcome in words, for a sentence."""
         return self.value.replace("_", " ").upper()
 
 
@@ -58,12 +57,12 @@ class Check(NoTruth):
     """One rule of a gate and its outcome.
 
     `value` is the mean, or the mean difference from the baseline; `interval` is two-sided, at the
-    gate's confidence: that of a summary or a comparison, with unscored samples at their worst and
+    gate's confidence, as in a summary or a comparison but with unscored samples at their worst and
     at their best. `bound` is the one-sided bound that decides PASS or FAIL, at the same confidence;
     None for CANNOT TELL. `p_pass` is the p-value of "the mean is below the threshold", `p_fail`
     that of "it reaches it", adjusted by Holm's method for all rules of the gate. `samples` are
     those with a value, `coverage` their share of those that should have one. `needed` is how many
-    samples with these values would settle it, where more samples would.
+    samples with these values would settle it, if more samples can.
     """
 
     rule: str
@@ -83,7 +82,7 @@ class Check(NoTruth):
 class GateResult(NoTruth):
     """The decision of a gate about a report; prints one line for each rule.
 
-    `drift` names the changes beside the retriever: of the corpus, the list, the references.
+    `drift` names changes beside the retriever: of the corpus, the list, the references.
     `parameters` has the parameters that differ from the defaults, one text for each scorer that
     has any: "text_recall(threshold=0.05)".
     """
@@ -144,7 +143,7 @@ class GateResult(NoTruth):
 
     @property
     def notes(self) -> list[str]:
-        """The line that names parameters which differ from the defaults; empty without any."""
+        """The line that names the parameters that are not defaults; empty without any."""
         named = ", ".join(self.parameters)
         return [f"Parameters that differ from the defaults: {named}."] if named else []
 
@@ -177,9 +176,9 @@ class Question(NamedTuple):
     """One rule: is the mean of the measure `label` at least, or `at_most`, `threshold`?
 
     `measured` are the totals without gaps, `values` have every gap at its worst and at its best;
-    `due` counts the samples that should have a value. `drift` names any other reason for a change
-    than the retriever: then it cannot FAIL. `fact` says why the lists themselves show that it is
-    not worse than the baseline; else "".
+    `due` counts the samples that should have a value. `drift` names any reason for a change besides
+    the retriever: then the rule cannot FAIL. `fact` says why the lists themselves show that the
+    mean is not worse than the baseline's; else "".
     """
 
     label: str
@@ -193,7 +192,7 @@ class Question(NamedTuple):
 
     @property
     def rule(self) -> str:
-        """The rule as it is written."""
+        """The rule as users write it."""
         return f"{self.label} {'<=' if self.at_most else '>='} {self.threshold:g}"
 
     def shown(self, value: float) -> str:
@@ -217,12 +216,12 @@ class Gate:
         Gate(Recall @ 10, margin=0.02).check(report, baseline)
         Gate(Recall @ 10 >= 0.8, slices="kind").check(report)
 
-    - `rules`: thresholds, and measures that are only compared with the baseline; with a margin
-      alone, each score's headline is.
-    - `margin`: largest drop of the mean from the baseline's that still passes, in [0, 1]; it
-      holds for every measure that is named.
-    - `scores`: names of scores that must each pass; may be left out where there is one, or one
-      recall.
+    - `rules`: thresholds, and measures that are only compared with the baseline. With a margin and
+      no rules, each score's headline is compared.
+    - `margin`: largest drop of the mean from the baseline's that still passes, in [0, 1]; it holds
+      for every measure that is named.
+    - `scores`: names of scores that must each pass; may be left out if there is only one, or only
+      one recall.
     - `slices`: a field of the samples, such as "kind" or "source": each rule must also hold within
       each of its values.
     - `confidence`: PASS and FAIL are each wrong with probability 1 - confidence at most.
@@ -266,11 +265,11 @@ class Gate:
     def check(self, report: Evaluation, baseline: Evaluation | None = None) -> GateResult:
         """Return the result for a report, compared with `baseline` if the gate has a margin.
 
-        Raises `ParameterError` for a margin without a baseline and the other way round,
+        Raises `ParameterError` for a margin without a baseline and for a baseline without a margin,
         `ReportError` for scores or measures that a report does not have, and for reports that
-        cannot be compared. Where the baseline is of another corpus, another list (`Report.view`),
-        or other references, each change says so, and one that fails is CANNOT TELL; so is a
-        threshold where no ID matches and a rewrite makes them match.
+        cannot be compared. If the baseline has another corpus, another list (`Report.view`), or
+        other references, each change says so, and one that fails is CANNOT TELL. So is a threshold
+        if no ID matches but a rewrite makes IDs match.
         """
         check_evaluation(report, "Gate.check")
         if baseline is not None:
@@ -290,7 +289,7 @@ class Gate:
             for which, run in (("the report", report), ("the baseline", baseline))
             if run is not None and run.stopped is not None
         )
-        if stopped:  # the missing samples may differ from these
+        if stopped:  # the missing samples may differ from the scored ones
             checks = [
                 replace(check, outcome=Outcome.CANNOT_TELL, reason=stopped, needed=None)
                 for check in checks
@@ -337,7 +336,7 @@ class Gate:
         score = comparison[comparison.after.methods[score_index].name]
         for measure in self._compared(comparison.after, score_index):
             totals, margin = score[measure].totals, self.margin or 0.0
-            # The margin is allowed: "no worse" is a change of at least -margin.
+            # The margin is allowed: "no worse" means a change of at least -margin.
             yield Question(
                 f"change of {score.method.label(measure)}",
                 margin if measure.lower_is_better else -margin,
@@ -356,8 +355,9 @@ class Gate:
             for number, question in enumerate(questions)
             if question.measured.samples
         }
-        # PASS of all needs each at the full level; any FAIL fails: for six rules, each at its
-        # threshold, FAIL would be false in 21.6% of runs without the correction, 2.6% with it.
+        # PASS of all needs each at the full level; FAIL of any fails: for six rules, each at its
+        # threshold, FAIL would be false in 21.6% of runs without the correction, and is in 2.6%
+        # with it.
         adjusted = holm([p_fail for _, p_fail in p_values.values()])
         p_fails = dict(zip(p_values, adjusted, strict=True))
         return [
@@ -431,7 +431,7 @@ class Gate:
         measured, threshold = question.measured, question.threshold
         above = (measured.mean or 0.0) >= threshold
         side = question.values.low if above else question.values.high
-        # Holm's method uses the full level for one rule, and at least this level for any.
+        # Holm's method uses the full level for one rule, and at least this level for any rule.
         alpha = alpha_of(self.confidence) / (1 if above != question.at_most else rules)
         known = measured.counts(least=question.values.least)
         p = known.p_above(threshold) if above else known.p_below(threshold)
@@ -470,7 +470,7 @@ def _check_rule(rule: object, margin: float | None) -> None:
 
 
 def _changed(method: Method) -> str:
-    """Return the parameters that differ from the defaults: "text_recall(threshold=0.05)", or ""."""
+    """Return the parameters that are not defaults: "text_recall(threshold=0.05)", or ""."""
     changed = changed_parameters(method)
     named = ", ".join(f"{name}={shown_value(value)}" for name, value in changed.items())
     return f"{method.name}({named})" if named else ""

@@ -23,8 +23,8 @@ from fullrecall.table.table import Table
 class Missed(NamedTuple):
     """A target that one scorer did not find in full within `k`, which may be a budget.
 
-    `credit` is its credit of 1.0 within k; `rank` is its rank beyond k, None if it was not
-    retrieved at all.
+    `credit` is its credit within k, below 1.0; `rank` is its rank beyond k, None if it was not
+    retrieved.
     """
 
     sample: str
@@ -38,7 +38,7 @@ class Missed(NamedTuple):
 class MissedTargets(Sequence[Missed]):
     """All targets that were not found in full within k, sample by sample.
 
-    They are counted by part, from its statistics or columns; each is created when it is read.
+    They are counted by part, from statistics or columns; each is created when it is read.
     """
 
     def __init__(self, table: Table, k: Cut | None = None, score: str | None = None) -> None:
@@ -65,13 +65,13 @@ class MissedTargets(Sequence[Missed]):
         """Return how many targets of a score each row of a part misses."""
         if not isinstance(self._k, CutBudget):
             return _missed(part.columns(score), self._k)
-        # Where calls, tokens or seconds are unknown, no target is known to be missed.
+        # If calls, tokens or seconds are unknown, no target is known to be missed.
         columns, is_known = paid.within(part.outcomes(score), self._k)
         return np.where(is_known, _missed(columns, None), 0)
 
     def _rows(self, nth: int) -> tuple[Integers, Integers]:
-        """Return the rows of a part that miss any target, and how many are missed up to each."""
-        last = self._last  # another thread may look at another part
+        """Return the rows of a part that miss a target, and the running total of misses."""
+        last = self._last  # another thread may replace `_last` meanwhile
         if last is None or last[0] != nth:
             part = self._table.parts[nth]
             missed = np.zeros(len(part), np.int64)

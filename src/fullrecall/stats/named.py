@@ -1,4 +1,4 @@
-"""Values that are looked up by a score's name, a slice's value, or a measure."""
+"""Values by a score's name, a slice's value, or a measure."""
 
 from __future__ import annotations
 
@@ -45,7 +45,8 @@ class ByName(Collection[T], Generic[T]):
 class ByMeasure(Mapping[Measure, T], Generic[T]):
     """The values of one score, by measure or its text: `score[Recall @ 5]`, `score["recall@5"]`.
 
-    `method` is how the score was made. Raises `KeyError`, which has all measures, for another.
+    `method` is how the score was made. Raises `KeyError`, which lists all measures, for any other
+    measure.
     """
 
     kind: ClassVar[str]
@@ -74,7 +75,7 @@ class ByMeasure(Mapping[Measure, T], Generic[T]):
 
     @property
     def main(self) -> T:
-        """The headline over all that was retrieved, or the first measure where that is not here."""
+        """The headline over all retrieved contexts, or the first measure if that is missing."""
         headline = self.method.headline
         return self.measured[headline if headline in self.measured else next(iter(self.measured))]
 
@@ -83,7 +84,7 @@ def index_of(methods: Sequence[Method], score: str | None) -> int:
     """Return the index of a score among those of a report, by its name.
 
     None means the only score, or the only recall among several scores. Raises `ReportError` for a
-    name that the report does not have, and for None where that leaves several.
+    name that the report does not have, and for None if several remain.
     """
     names = [method.name for method in methods]
     if score is None:

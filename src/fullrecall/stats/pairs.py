@@ -1,4 +1,4 @@
-"""Which rows of two reports are the same samples, and what of their findings can be compared."""
+"""Which rows of two reports are the same samples, and which findings can be compared."""
 
 from __future__ import annotations
 
@@ -65,11 +65,11 @@ class Pairing:
         return self.before is self.after
 
     def of_before(self, values: NDArray[Any]) -> NDArray[Any]:
-        """Return the values of the pairs, of those of the first table's rows."""
+        """Return the values of the pairs, given the values of the first table's rows."""
         return values if self.is_row_by_row else values[self.before]
 
     def of_after(self, values: NDArray[Any]) -> NDArray[Any]:
-        """Return the values of the pairs, of those of the second table's rows."""
+        """Return the values of the pairs, given the values of the second table's rows."""
         return values if self.is_row_by_row else values[self.after]
 
 
@@ -77,8 +77,8 @@ class Pairing:
 class ScorePairs:
     """One score in both tables, over paired rows: which are compared, and their values.
 
-    `scores` are its indices in the tables; `groups` has the number of the group of each pair, then
-    of each row that only the first table has, and is None where no sample names a group.
+    `scores` are its indices in the tables. `groups` has the group number of each pair, then of each
+    row that only the first table has; it is None if no sample names a group.
     """
 
     before: Table
@@ -94,7 +94,7 @@ class ScorePairs:
 
     @cached_property
     def _gaps(self) -> NDArray[np.int8]:
-        """Why each pair is not compared, as an index into `_GAPS`; `_COMPARED` where it is."""
+        """Why each pair is not compared, as an index into `_GAPS`; `_COMPARED` if it is."""
         old, new = self._statuses
         gaps = np.full(len(old), _COMPARED, np.int8)
         old_empty, new_empty = np.isin(old, _EMPTY), np.isin(new, _EMPTY)
@@ -118,7 +118,7 @@ class ScorePairs:
             differ = rows.of_before(self.before.target_digests(before)) != rows.of_after(
                 self.after.target_digests(after)
             )
-        # Results are made only for these pairs: few, since most targets are the same.
+        # Results are made only for these pairs, which are few: most targets are the same.
         pairs = np.flatnonzero((old == SCORED) & (new == SCORED) & differ)
         return {pair: over_common_targets(*self._own_results(pair)) for pair in pairs.tolist()}
 
@@ -131,7 +131,7 @@ class ScorePairs:
 
     @property
     def differing(self) -> int:
-        """How many of the compared samples have further targets in one report."""
+        """How many of the compared samples have more targets in one report."""
         return sum(common is not None for common in self._differing.values())
 
     def unpaired(self) -> dict[str, int]:
@@ -195,9 +195,9 @@ class ScorePairs:
     def ends(self, measure: Measure) -> Bracket:
         """Return the changes of a measure, with unmeasured values at their worst and at their best.
 
-        They are of the pairs, then of the samples that only the report before has. A sample without
-        a score after may have dropped to 0 or risen to 1; one without a score before may have been
-        at 0 or 1; where both are missing, the change may be -1 or 1.
+        Changes of the pairs come first, then those of samples that only the report before has. A
+        sample without a score after may have dropped to 0 or risen to 1; one without a score before
+        may have been at 0 or 1; if both are missing, the change may be anything from -1 to 1.
         """
         is_open = ~np.isin(self._gaps, _CLOSED)
         change = changes(*self.values(measure))
@@ -212,7 +212,7 @@ class ScorePairs:
         is_open = np.concatenate([is_open, ~is_empty])
         before = np.concatenate([before, self.before.values(self.scores[0], measure)[alone]])
         after = np.concatenate([after, none])
-        unlike = ~np.isnan(before) & ~np.isnan(after)  # of other targets
+        unlike = ~np.isnan(before) & ~np.isnan(after)  # the targets differ
         before[unlike] = after[unlike] = np.nan
         low = np.concatenate([change, none])
         high = low.copy()
@@ -266,7 +266,7 @@ def gained_and_lost(
 
 
 def changes(before: Floats | float, after: Floats | float) -> Floats:
-    """Return the values after less those before; 0.0 where they differ by rounding."""
+    """Return the values after minus those before; 0.0 if they differ only by rounding."""
     difference = after - before
     return np.where(np.abs(difference) <= _NO_CHANGE, 0.0, difference)
 
@@ -274,10 +274,9 @@ def changes(before: Floats | float, after: Floats | float) -> Floats:
 def same_methods(
     before: Sequence[Method], after: Sequence[Method]
 ) -> tuple[dict[str, tuple[int, int]], tuple[str, ...]]:
-    """Return the indices of each score that both have, and the names that only one has.
+    """Return the indices of each score that both have, and the score names that only one has.
 
-    Raises `ReportError` where they have no score in common, or measured two things under one
-    name.
+    Raises `ReportError` if they have no score in common, or if one name means two scores.
     """
     old_indices, new_indices = (
         {method.name: index for index, method in enumerate(methods)} for methods in (before, after)
@@ -307,10 +306,9 @@ def same_methods(
 def paired(before: Table, after: Table) -> Pairing:
     """Return the rows of two tables side by side.
 
-    Samples are paired by ID; without IDs by question where no table asks one twice, by position
-    otherwise.
+    Samples are paired by ID; without IDs, by question if no table repeats one, else by position.
 
-    Raises `ReportError` where that is ambiguous: an ID twice in one report, IDs on some samples
+    Raises `ReportError` if that is ambiguous: an ID twice in one report, IDs on some samples
     only, or lists of different length without IDs.
     """
     if before.has_distinct_ids and before.same_cells(after, "id"):
@@ -364,7 +362,7 @@ def _joined(by: PairedBy, old: Sequence[object], new: Sequence[object]) -> Pairi
 
 
 def check_questions(before: Table, after: Table, pairing: Pairing) -> None:
-    """Warn of samples that ask something else, and refuse them where they have no ID."""
+    """Warn of samples whose questions differ; refuse them if they have no ID."""
     if pairing.is_row_by_row and before.same_cells(after, "user_input"):
         return
     old, new = before.cells("user_input"), after.cells("user_input")
@@ -390,7 +388,7 @@ def check_questions(before: Table, after: Table, pairing: Pairing) -> None:
 
 
 def _identity(method: Method) -> Mapping[str, Any]:
-    """Return a score's headline and parameters as a loaded report has them: lists for tuples."""
-    # Through JSON, or a report in memory would differ from the same one loaded.
+    """Return a score's headline and parameters as in a loaded report: lists for tuples."""
+    # Through JSON; otherwise a report in memory would differ from the same one loaded.
     parameters = json.loads(json.dumps(dict(method.parameters), default=repr))
     return {"headline": method.headline.name, **parameters}

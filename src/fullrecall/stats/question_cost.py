@@ -32,7 +32,7 @@ FELT = 0.01
 
 
 class Seconds(NamedTuple):
-    """How long calls took: the median, and the 95th percentile."""
+    """The duration of calls: the median, and the 95th percentile."""
 
     p50: float
     p95: float
@@ -44,8 +44,8 @@ class Seconds(NamedTuple):
 class QuestionCost(NamedTuple):
     """The mean cost of a question, over the first `samples` (at most 500) with a retrieval.
 
-    Tokens are those that contexts name, else characters / 4; None where a text is not known.
-    `seconds` is None where no call was timed.
+    Tokens are those in contexts' metadata, else characters / 4; None if a text is unknown.
+    `seconds` is None if no call was timed.
     """
 
     contexts: float
@@ -71,16 +71,16 @@ def shown_seconds(seconds: float) -> str:
 def question_cost(table: Table, measures: Iterable[Measure] = ()) -> QuestionCost | None:
     """Return the mean cost of a question from a table's first samples; None without a retrieval.
 
-    Only the contexts that the measures read count: within the largest k, or all without a k.
+    Only contexts that the measures read count: those within the largest k, or all without a k.
     """
-    # To read a sample from a file takes some 100 µs: too long for a million rows.
+    # Reading a sample from a file takes about 100 µs: too long for a million rows.
     first = (table.sample(row) for row in range(min(len(table), _LOOKED_THROUGH)))
     ranks: list[Sequence[int]] = []
 
     def looked_at() -> Iterator[Sample]:
         for sample in islice((each for each in first if each.has_retrieval), _LOOKED_AT):
             ranks.append(sample.ranks or range(1, len(sample.retrieved_context_ids or ()) + 1))
-            yield sample  # and let it go: its texts may be long
+            yield sample  # without keeping it: its texts may be long
 
     costs = Costs.of(looked_at())
     samples = len(costs.offsets) - 1
@@ -128,7 +128,7 @@ def cost_change(before: QuestionCost | None, after: QuestionCost | None) -> str:
         if old is None or new is None or abs(old - new) <= share * max(old, new):
             continue
         if quantity != "seconds" or max(old, new) >= FELT:
-            # Two digits, and no exponent: 330 and not 3.3e+02.
+            # Two digits, without an exponent: 330, not 3.3e+02.
             times = f"{float(f'{new / old:.2g}'):,g}" if old else "any number of"
             parts.append(f"{times} times the {quantity} ({form.format(old, new)})")
     return ", ".join(parts) or f"the same: {after}"

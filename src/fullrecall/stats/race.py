@@ -1,7 +1,7 @@
 """A race of retrievers: the choice it leads to, and the state that `choose` continues from.
 
-How it decides is in `fullrecall.stats.accounts`. The file of the state is JSON. It holds no text:
-questions are digests of their IDs, so that none counts twice.
+`fullrecall.stats.accounts` decides. The state is saved as JSON without any text: questions are
+digests of their IDs, so that none counts twice.
 """
 
 from __future__ import annotations
@@ -38,10 +38,10 @@ class Standing:
     """One retriever in a choice.
 
     It was asked `questions` in all calls. `mean` is over the scored questions of the last call;
-    None without any. `interval` is of the true mean, from the last call's questions, with unscored
-    ones at their worst and at their best. The intervals hold for all retrievers together,
-    including the named one; None for a dropped retriever. `tokens` is the mean per question,
-    `seconds` the 50th and 95th percentile of a call; None where not known.
+    None without any. `interval` is that of the true mean, from the last call's questions, with
+    unscored ones at their worst and at their best; None for a dropped retriever. The intervals hold
+    for all retrievers together, including the named one. `tokens` is the mean per question,
+    `seconds` the 50th and 95th percentile of a call; None if unknown.
     """
 
     name: str
@@ -56,7 +56,7 @@ class Standing:
     seconds: tuple[float, float] | None
 
     def order(self) -> tuple[float, ...]:
-        """Return the key that sorts those that are named first, the cheapest first, then by mean.
+        """Return a sort key: named retrievers first, the cheapest first, then by mean.
 
         Tokens that differ by less than about 10% count as equal: then the seconds decide, and all
         seconds below 0.01 count as equal.
@@ -78,9 +78,9 @@ class Choice(NoTruth, Shown):
 
     `winners` names the only surviving retriever, or those that are `within` a tolerance of the
     best, the cheapest first; `winner` is the first, None without any. A name is wrong if another
-    retriever's true mean is higher by more than `within`. The probability that any name is wrong
-    is 1 - confidence at most, for any number of retrievers, looks, and added questions. `needed`
-    is about how many more questions would settle it if the lead stays, None where no number would.
+    retriever's true mean is higher by more than `within`. The probability that any name is wrong is
+    1 - confidence at most, for any number of retrievers, looks, and added questions. `needed` is
+    roughly how many more questions would settle it if the lead stays, None if no number would.
     `questions` were asked in `calls` calls: samples of one group are one question.
     """
 
@@ -95,7 +95,7 @@ class Choice(NoTruth, Shown):
 
     @property
     def winners(self) -> tuple[str, ...]:
-        """The names of the retrievers that are named, the cheapest first."""
+        """The names of the winning retrievers, the cheapest first."""
         return tuple(each.name for each in self.standings if each.is_named)
 
     @property
@@ -220,8 +220,9 @@ class RaceRecord:
     """The state of one retriever beside its account.
 
     `identity` says whether it is the same at the next call. `means` has the mean of each scored
-    question, `low` and `high` a value for each question: all of the last call that asked it.
-    `pending` holds the answers since the last look, None for a question without any target.
+    question, `low` and `high` a value for each question; all are of the last call that asked this
+    retriever. `pending` holds the answers since the last look, None for a question without any
+    target.
     """
 
     identity: str
@@ -237,7 +238,7 @@ class RaceRecord:
     pending: dict[str, QuestionValue | None] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        """Read answers as JSON has them: as lists."""
+        """Convert answers that were read from JSON, where they are lists."""
         self.pending = {key: own and QuestionValue(*own) for key, own in self.pending.items()}
 
     def add(self, answer: QuestionValue) -> None:
@@ -259,8 +260,8 @@ class Race:
     """Retrievers in the order of their accounts, and the questions of the present call.
 
     `rule` has the measure and the settings; it stays the same from call to call. `plan` has the
-    digests of the questions of the present call, in their order, `position` how many of them were
-    learned from; `done` has those of earlier calls.
+    digests of the present call's questions, in order, and `position` says how many of them were
+    learned from; `done` has the digests of earlier calls' questions.
     """
 
     rule: dict[str, Any]
@@ -279,12 +280,12 @@ class Race:
         return [name for name, left in zip(self.records, flags, strict=True) if left]
 
     def begin(self, keys: Iterable[str]) -> None:
-        """Start a call with the questions that were not asked in an earlier one, if there are any.
+        """Start a call with the questions that no earlier call asked, if there are any.
 
         Without any, the results of the last call stay as they are.
         """
         begun_keys = {*self.done, *self.plan[: self.position]}
-        # In the order of digests, which depends on no answer, as the theorem needs.
+        # In the order of digests, which does not depend on answers, as the theorem requires.
         new = sorted({key for key in keys if key not in begun_keys})
         if not new:
             return
@@ -312,11 +313,11 @@ class Race:
             left, self.position = len(self.plan) - self.position, self.position + 1
             if not any(pending.values()):
                 continue
-            # A measure that is undefined for some only is unscored there.
+            # If a measure is undefined only for some retrievers, it is unscored there.
             answers = {name: answer or QuestionValue(0.0, 1.0) for name, answer in pending.items()}
             for name, answer in answers.items():
                 self.records[name].add(answer)
-            # Losers are not asked: their bets were settled when they were dropped.
+            # Dropped retrievers are not asked: their bets were settled when they were dropped.
             if len(surviving) > 1:
                 none = QuestionValue(0.0, 0.0)
                 values = [answers.get(name, none) for name in self.records]
@@ -350,10 +351,10 @@ class Race:
         )
 
     def _standing(self, name: str, *, is_named: bool) -> Standing:
-        """Return a retriever's standing; all retrievers' intervals hold together."""
+        """Return a retriever's standing; the intervals of all retrievers hold together."""
         record, is_dropped = self.records[name], name not in self.surviving
-        # Bonferroni's share: the winner is chosen for its values, so its interval must hold
-        # together with those of all retrievers.
+        # Bonferroni's share: the winner is chosen by its values, so its interval must hold together
+        # with those of all retrievers.
         confidence, interval = 1 - self.accounts.alpha / len(self.records), None
         if record.low and not is_dropped:
             values = Bracket(Counts.of(record.low), Counts.of(record.high))
@@ -399,5 +400,5 @@ def _plain(value: object) -> object:
 
 
 def question_key(identity: str) -> str:
-    """Return the digest of a question's ID, which orders questions the same in every call."""
+    """Return the digest of a question's ID, which orders questions equally in every call."""
     return sha256(identity.encode("utf-8", "surrogatepass")).hexdigest()[:32]

@@ -17,7 +17,7 @@ from fullrecall.stats.named import ByMeasure
 def measure_lines(scores: Sequence[ByMeasure[Any]]) -> list[tuple[str, list[Measure | None]]]:
     """Return the lines of a table: each with its label and the measure of each score there."""
     lines: dict[str, list[Measure | None]] = {}
-    # Where one score's headline was requested of another score too, the line needs its name.
+    # If one score's headline was requested for another score too, the line needs its name.
     named = {each for score in scores for each in score if each.whole != score.method.headline}
     for column, score in enumerate(scores):
         for measure in score:
@@ -49,7 +49,7 @@ def coverage(scores: Sequence[ScoreSummary]) -> Section:
 
 
 def score_notes(score: ScoreSummary) -> Iterator[str]:
-    """Yield the reasons why a mean says less than it seems to."""
+    """Yield the reasons why a mean says less than it seems to say."""
     name = score.name
     if score.undefined:
         yield f"{score.undefined:,} undefined in {name}: no reference items"
@@ -77,7 +77,7 @@ def score_notes(score: ScoreSummary) -> Iterator[str]:
 
 
 def _judging(score: ScoreSummary) -> Iterator[str]:
-    """Yield the share on unverified quotes, and the targets that a second judge decided."""
+    """Yield the credit share on unverified quotes, and the targets that a second judge decided."""
     if score.unverified:
         share = f"{score.unverified:.1%}"
         yield f"{share} of the credit in {score.name} rests on quotes that were not verified"
@@ -104,5 +104,5 @@ def _over_calls(score: ScoreSummary) -> str:
 
 
 def partial(samples: str, stopped: str) -> str:
-    """Return the sentence that says that a report has not all of its samples."""
+    """Return the sentence that says that a report is incomplete."""
     return f"{samples}, not all: {one_line(stopped, 300)}"

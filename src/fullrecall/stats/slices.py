@@ -37,8 +37,8 @@ the row that returns a value, or a list of values."""
 class Slice(NamedTuple):
     """The mean of one measure over the samples that have one value of a field.
 
-    `mean` is over groups, as that of a report; None without a scored sample. `interval` holds
-    together with those of all slices. `unscored` counts samples without a score.
+    `mean` is over groups, as in a report; None without a scored sample. The intervals of all slices
+    hold together. `unscored` counts samples without a score.
     """
 
     value: str
@@ -53,7 +53,8 @@ class Slices(Shown, ByName[Slice]):
     """The slices of a report by one field, the lowest mean first. Prints as a table.
 
     `label` names the measure, such as `id_recall@5`. A sample with several values is in several
-    slices, one without a value in none: `without` counts these. `slices["value"]` is one of them.
+    slices; one without a value is in none, and `without` counts those. `slices["value"]` is one
+    slice.
     """
 
     kind: ClassVar[str] = "slice"
@@ -90,13 +91,14 @@ class Slices(Shown, ByName[Slice]):
 def slices_of(table: Table, by: By, score: int, measure: Measure, confidence: float) -> Slices:
     """Return the slices of a table by a field, of the score at an index, the lowest mean first.
 
-    Raises `ReportError` where no row has the field, `ParameterError` for a confidence that is not
+    Raises `ReportError` if no row has the field, `ParameterError` for a confidence that is not
     between 0 and 1.
     """
     check_share(confidence, "confidence", whole=False)
     parts, without = parted(table, by)
     values, status, codes = table.values(score, measure), table.status(score), table.group_codes
-    # Each at the full level, ten slices at their thresholds raise a false alarm in 33% of reports.
+    # With each at the full level, ten slices at their thresholds give a false alarm in 33% of
+    # reports.
     level = 1 - (1 - confidence) / len(parts)
     slices = []
     for value, rows in parts.items():
@@ -122,7 +124,7 @@ def _name(by: By) -> str:
 def parted(table: Table, by: By, *, required: bool = True) -> tuple[Mapping[str, Integers], int]:
     """Return a table's rows by the values of a field, in order, and how many rows have no value.
 
-    Raises `ReportError` where no row has a `required` field.
+    Raises `ReportError` if no row has a `required` field.
     """
     if not isinstance(by, str) and not callable(by):
         raise ParameterError(f"must be a name or a function of a row, got {shown(by)}", "by")
@@ -153,7 +155,7 @@ def _values(sample: Sample) -> dict[str, list[str]]:
 
 
 def _named(metadata: Mapping[str, Any], before: str = "") -> Iterator[tuple[str, object]]:
-    """Yield the values of metadata by their names, "testset.kind" for one within another."""
+    """Yield the values of metadata by name, with "testset.kind" for a nested one."""
     for name, value in metadata.items():
         if isinstance(value, Mapping):
             yield from _named(value, f"{before}{name}.")

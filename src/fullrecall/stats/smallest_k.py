@@ -1,12 +1,12 @@
 """The smallest k at which a mean is shown to reach a target.
 
-k is a number of contexts, or a budget of calls, tokens or seconds. "The mean at k is below the
-target" is tested from the largest k down, each at the full level, until one is not rejected (a
-fixed sequence; Maurer, Hothorn, Lehmacher, "Multiple comparisons in drug clinical trials and
-preclinical assays: a-priori ordered hypotheses", 1995). So the mean at the k returned is below the
-target with probability 1 - confidence at most, for every distribution of the values. Where a
-measure may fall with k, as precision does, the sequence would end at the largest k although the
-mean at k = 1 may be 1: such a measure is refused.
+k is a number of contexts, or a budget of calls, tokens or seconds. The hypothesis "the mean at k is
+below the target" is tested from the largest k down, each at the full level, until one is not
+rejected (a fixed sequence; Maurer, Hothorn, Lehmacher, "Multiple comparisons in drug clinical
+trials and preclinical assays: a-priori ordered hypotheses", 1995). So the mean at the k returned is
+below the target with probability 1 - confidence at most, for every distribution of the values. If a
+measure may fall with k, as precision does, the sequence could end at the largest k although the
+mean at k = 1 is 1: such a measure is refused.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ _NEVER_FALL_WITH_RANKS = _NEVER_FALL | {type(AP), type(RR)}
 
 
 class Tested(NamedTuple):
-    """One k: the mean there, and the p-value of "it is below the target"."""
+    """One k: its mean, and the p-value of "it is below the target"."""
 
     k: Cut
     mean: float
@@ -50,9 +50,9 @@ class SmallestK(NoTruth, Shown):
     """The smallest `k` whose mean reaches `target` with `confidence`; None if none up to `largest`.
 
     k counts contexts, or is a budget such as `calls(3)`: `measure @ k` reads it either way. `mean`
-    and `lower`, its one-sided lower bound, are those at `k`, or at `largest` where there is no k.
+    and `lower`, its one-sided lower bound, are those at `k`, or at `largest` if `k` is None.
     `lower` counts the `unscored` samples as 0, the mean leaves them out. `tested` has each k that
-    was tested, ascending. `needed` is how many samples would suffice, where these are too few.
+    was tested, ascending. `needed` is how many samples would suffice, if there are too few.
     `reason` is one sentence.
     """
 
@@ -122,8 +122,8 @@ def smallest_k(
     alpha = alpha_of(confidence)
     smallest: Cut | None = None
     tested: list[Tested] = []
-    # From the largest down, each at the full level: the first that is not rejected ends the
-    # search, so the number of tests needs no correction.
+    # From the largest down, each at the full level: the search ends at the first that is not
+    # rejected, so the number of tests needs no correction.
     for k in reversed(cuts):
         totals = totals_at(table, score, measure @ k)
         if totals.mean is not None:
@@ -156,16 +156,16 @@ def smallest_k(
 
 
 def may_fall(measure: Measure, unit: Unit | None = None) -> bool:
-    """Return whether a measure of a sample may be smaller at a larger k, or budget of a unit.
+    """Return whether a measure of a sample may be smaller at a larger k, or at a larger budget.
 
-    True for custom measures: their behavior is unknown.
+    True for custom measures, whose behavior is unknown.
     """
     rising = _NEVER_FALL_WITH_RANKS if unit is None else _NEVER_FALL
     return type(measure) not in rising or getattr(measure, "denominator", None) == "k"
 
 
 def cuts_of(table: Table, score: int, unit: Unit | None) -> list[Cut]:
-    """Return each k, or budget of a unit, ascending, up to one that holds all contexts."""
+    """Return each k, or each budget of a unit, ascending, up to one that holds all contexts."""
     if unit is None:
         columns = [part.columns(score) for part in table.parts]
         depths = [each.retrieved[each.status == SCORED].max(initial=1) for each in columns]
@@ -178,7 +178,7 @@ def cuts_of(table: Table, score: int, unit: Unit | None) -> list[Cut]:
 
 
 def _reason(answer: SmallestK) -> str:
-    """Return where the target is reached; else why it is not, and how to reach it."""
+    """Return where the target is reached; else why it is not reached, and how to reach it."""
     label = answer.score if answer.measure == Recall else f"{answer.score}.{answer.measure.name}"
     if answer.mean is None or answer.lower is None:
         return f"{label}: no sample has a score"

@@ -15,7 +15,7 @@ _FARTHEST = 300.0
 
 def t_tails(df: float, t: float) -> float:
     """Return the probability that |T| > |t| for Student's T with `df` degrees of freedom."""
-    # t² in t² + df is a beta variable: the share of one gamma variable in the sum of two.
+    # t² / (t² + df) is a beta variable: the share of one gamma variable in the sum of two.
     weights, shapes = np.array([t * t, -df], float), np.array([df / 2, 0.5])
     return exp(log_probability_below_zero(weights, shapes))
 

@@ -54,7 +54,7 @@ class Summary(Shown, ByName[ScoreSummary]):
             )
             for score, method in enumerate(table.methods)
         }
-        # Leaks are read sample by sample: only on request.
+        # Leaks are read sample by sample, so only on request.
         self.leaked = {
             measure: list(leaked(table, measure.top))
             for measure in measures
@@ -78,7 +78,7 @@ class Summary(Shown, ByName[ScoreSummary]):
 
     @cached_property
     def suspicions(self) -> tuple[str, ...]:
-        """Signs that the scores measure the golden set itself, or texts that are IDs."""
+        """Signs that the scores measure the golden set itself, or that texts are IDs."""
         return tuple(suspicions(map(self._table.sample, range(len(self._table)))))
 
     def to_dict(self) -> dict[str, Any]:
@@ -125,7 +125,7 @@ def summary_sheet(summary: Summary) -> Sheet:
 
 
 def notes(summary: Summary) -> Iterator[str]:
-    """Yield one sentence for each reason why a mean says less than it seems to."""
+    """Yield one sentence for each reason why a mean says less than it seems to say."""
     sample_count = counted(summary.samples, "sample")
     yield from (_leaks(summary, measure) for measure in summary.leaked)
     yield from _returned(summary)
@@ -184,7 +184,7 @@ def _leaks(summary: Summary, measure: Measure) -> str:
         return f"{measure.name}: no question forbids anything"
     # 0 of 20 does not show that none leaks: up to 14.0% of questions may.
     most = leak.totals.counts().upper(1 - CONFIDENCE)
-    # Rounded up: a bound must not be stated below its value.
+    # Rounded up, so that a bound is not understated.
     rate = f"at most {-(-most * 1000 // 1) / 10:.1f}% of such questions ({CONFIDENCE:.0%})"
     if not contexts:
         return f"{measure.name}: 0 of {questions} leak: {rate}"
@@ -243,7 +243,7 @@ def suspicions(samples: Iterable[Sample]) -> Iterator[str]:
 
 
 def _marks(sample: Sample) -> frozenset[str]:
-    """Return the columns of a generated test set whose contexts are read as the retrieval."""
+    """Return columns of a generated test set, if its own contexts are read as the retrieval."""
     is_read_so = (
         sample.retrieval is None and sample.retrieved_contexts and not sample.reference_contexts
     )
@@ -251,7 +251,7 @@ def _marks(sample: Sample) -> frozenset[str]:
 
 
 def _named(sample: Sample) -> str:
-    """Return the text reference that is an ID or a metadata field of a retrieved context."""
+    """Return a text reference that is an ID or a metadata field of a retrieved context."""
     texts = {one.text for group in sample.reference_contexts or () for one in group}
     for context in sample.retrieved_contexts or ():
         for key, value in _labels(context):
@@ -265,7 +265,7 @@ def _labels(context: Context) -> Iterator[tuple[str, object]]:
 
 
 def _retrieved(sample: Sample) -> set[str | None]:
-    """Return the retrieved IDs where the references are IDs, else the retrieved texts."""
+    """Return the retrieved IDs if the references are IDs, else the retrieved texts."""
     if sample.reference_context_ids:
         return set(sample.retrieved_context_ids or ())
     return {context.text for context in sample.retrieved_contexts or ()}

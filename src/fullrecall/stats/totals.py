@@ -1,7 +1,7 @@
 """The values of one measure over samples, added up: exact, and so the same in any order.
 
-A value is a float in [-1, 1]. It enters as a whole number of 2⁻⁶⁰, below which it is cut off, and
-whole numbers add up to the same in any order. Samples that are not independent share a group; a
+A value is a float in [-1, 1]. It is converted to a whole number of units of 2⁻⁶⁰, the rest cut off,
+and whole numbers have the same sum in any order. Samples that are not independent share a group. A
 group counts once, by the mean of its samples, since only groups are independent of each other
 (`fullrecall.stats.bounds`).
 """
@@ -29,10 +29,10 @@ _HALF = 30
 
 @dataclass(frozen=True)
 class Totals:
-    """The values of a measure: distinct ones with their counts, and the sums of groups.
+    """The values of a measure: distinct values with their counts, and the sums of groups.
 
-    A sample that should have a value and has none is a gap: it is counted, and enters `counts`
-    and `mean_with` where these are given a value for it.
+    A sample that should have a value and has none is a gap. Gaps are counted, and enter `counts`
+    and `mean_with` with the value that these are given.
 
     - `values`, `frequencies`: the distinct values of the samples without a group, ascending, and
       how often each occurs. `gaps` counts those samples without a value.
@@ -67,11 +67,12 @@ class Totals:
         alone = numbers < 0
         distinct, frequencies = _distinct(values[valued & alone], None)
         grouped = valued & ~alone
-        # Exact but for the cut: a product with a power of 2 keeps every digit of a float.
+        # Exact apart from the cut: a product with a power of 2 keeps every digit of a float.
         codes, units = numbers[grouped], (values[grouped] * float(_UNIT)).astype(np.int64)
         count = int(numbers.max(initial=-1)) + 1
         high, low = np.zeros(count, np.int64), np.zeros(count, np.int64)
-        # Whole numbers: bincount would add its weights as floats, and round by their order.
+        # As whole numbers: bincount would add its weights as floats, and rounding would depend on
+        # their order.
         np.add.at(high, codes, units >> _HALF)
         np.add.at(low, codes, units & ((1 << _HALF) - 1))
         sums = [(a << _HALF) + b for a, b in zip(high.tolist(), low.tolist(), strict=True)]
@@ -102,7 +103,7 @@ class Totals:
 
     @property
     def independent(self) -> int:
-        """How many groups have a value, a sample without a group being one."""
+        """How many groups have a value; a sample without a group is one group."""
         return int(self.frequencies.sum() + (self.sizes > 0).sum())
 
     @cached_property
@@ -138,8 +139,8 @@ class Totals:
     @property
     def ends(self) -> Bracket:
         """The values in [0, 1] with every gap at its worst and at its best."""
-        # They hold for any cause of the gaps: coverage times a bound, as if coverage were known,
-        # errs in up to 16%.
+        # They hold for any cause of the gaps. Coverage times a bound, as if coverage were known, is
+        # wrong in up to 16% of cases.
         return self.counts(0.0)._replace(high=self.counts(1.0).high)
 
     def group_values(
@@ -168,7 +169,7 @@ class Totals:
 class RunningTotals:
     """The values of a measure, added up part by part.
 
-    Without groups, only distinct values are kept of each part.
+    Without groups, only the distinct values of each part are kept.
     """
 
     def __init__(self, measure: Measure, groups: Integers | None) -> None:
@@ -198,7 +199,7 @@ class RunningTotals:
 
     @cached_property
     def scale(self) -> float:
-        """A power of 2 by which values are divided: totals hold numbers up to 1."""
+        """A power of 2 by which values are divided, since totals hold numbers up to 1."""
         if not self.measure.is_count:
             return 1.0
         return 2.0 ** frexp(max([1.0, *(np.nanmax(each, initial=1.0) for each in self._values)]))[1]
@@ -216,14 +217,14 @@ class RunningTotals:
 
 
 def _rows(flags: NDArray[np.bool_], counts: Integers | None) -> int:
-    """Return how many rows the flagged ones are for."""
+    """Return how many rows the flagged values represent."""
     return int(flags.sum() if counts is None else counts[flags].sum())
 
 
 def _distinct(values: Floats, counts: Integers | None) -> tuple[Floats, Integers]:
     """Return the distinct values, ascending, and how many samples have each."""
-    # Recall of a few targets takes few values, and a bound runs over distinct ones: 27 ms for
-    # 100,000 samples of 3 values, 455 ms for 2,293.
+    # Recall with few targets has few distinct values, and a bound's time grows with them: 27 ms for
+    # 100,000 samples with 3 values, 455 ms with 2,293.
     if counts is None:
         distinct, frequencies = np.unique(values, return_counts=True)
         return distinct, frequencies

@@ -23,21 +23,22 @@ class AnthropicChatModel(RemoteModel):
 
     - `model`: its name there. `base_url`: the endpoint, None for ANTHROPIC_BASE_URL or
       Anthropic's own. A user and password in the URL are sent as basic authorization.
-    - `api_key`: None reads ANTHROPIC_API_KEY; an endpoint of your own may need none.
+    - `api_key`: None reads ANTHROPIC_API_KEY; your own endpoint may need none.
     - `temperature`: None sends none.
     - `schema`: ask for the answer as the input of a tool that has its JSON schema.
     - `options`: more fields of the request, such as `top_k` or `max_tokens` (default 8,192, as
       the API requires a number), and the client's own `extra_headers` and `extra_query`.
       `cache_control` marks the contexts, which several requests share, for the prompt cache.
       Fields that the endpoint rejects are left out as `OpenAIChatModel` does.
-    - `timeout`: seconds for one request, from the first byte sent to the last one read. The
+    - `timeout`: seconds for one request, from the first byte sent to the last byte read. The
       client's own retries are off: the driver of the model retries and counts the requests.
 
-    Replies are bounded, redirects not followed and secrets removed as by `OpenAIChatModel`.
+    Replies are bounded, redirects are not followed, and secrets are removed, as in
+    `OpenAIChatModel`.
 
-    Raises `MissingExtraError` without the `anthropic` package, `ParameterError` without a key
-    where Anthropic's own endpoint needs one, and for an option that a parameter already sets,
-    such as `temperature`. A failed request does not raise: its completion says why.
+    Raises `MissingExtraError` without the `anthropic` package, `ParameterError` without a key if
+    Anthropic's own endpoint is used, and for an option that a parameter already sets, such as
+    `temperature`. A failed request does not raise: its completion says why.
     """
 
     package: ClassVar[str] = "anthropic"
@@ -65,7 +66,7 @@ class AnthropicChatModel(RemoteModel):
                 "description": "Give the answer in this form.",
                 "input_schema": request.plain_schema(),
             }
-            # The one tool is forced: its input is the answer, and has the schema.
+            # The model must use this one tool: its input is the answer, in the form of the schema.
             body |= {"tools": [form], "tool_choice": {"type": "tool", "name": name}}
         return body
 
@@ -79,7 +80,8 @@ class AnthropicChatModel(RemoteModel):
         return {"role": message.role, "content": [{"type": "text", **part} for part in parts]}
 
     def _fields(self) -> dict[str, Any]:
-        # The contexts have it: in the body it would mark the claims, which no other request shares.
+        # The contexts have `cache_control`: in the body it would mark the claims, which no other
+        # request shares.
         fields = super()._fields()
         fields.pop("cache_control", None)
         return fields

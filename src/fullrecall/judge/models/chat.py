@@ -20,7 +20,7 @@ class Message(NamedTuple):
 class ChatRequest:
     """A request to a model: messages, and the JSON schema that its answer should have.
 
-    A model without schemas may ignore it: the messages ask for the same form.
+    A model without schemas may ignore it, since the messages ask for the same form.
     """
 
     messages: tuple[Message, ...]
@@ -67,7 +67,7 @@ class Failure(StrEnum):
 
     @property
     def is_final(self) -> bool:
-        """Whether asking the model again in the same words would not help.
+        """Whether it is useless to ask the model again in the same words.
 
         Connection failures are final here, because the driver has retried them by then.
         """
@@ -96,7 +96,7 @@ _ENDED = frozenset("stop end_turn stop_sequence eos tool_calls tool_use function
 
 @dataclass(frozen=True, slots=True)
 class Completion:
-    """A model's answer. `failure` says why `text` is not an answer, `detail` in the source's words.
+    """A model's answer. `failure` says why `text` is none, `detail` in the source's words.
 
     A reply that was cut off may still hold whole verdicts in its `text`. `requests` is the number
     of requests sent for it, failed requests and retries included: drivers fill it in. `wait` is

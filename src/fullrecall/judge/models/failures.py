@@ -1,7 +1,7 @@
 """The meaning of any client's exception: the kind of failure, and the seconds to wait.
 
-Clients name their exceptions differently but give the same facts: an HTTP status on the exception,
-its response or its cause, or else a class name that tells the failure. No client is imported.
+Clients name their exceptions differently, but all have an HTTP status (on the exception, its
+response or its cause) or a class name that shows the failure. No client is imported.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ _BY_STATUS = {
     403: Failure.DENIED,
     404: Failure.UNKNOWN,
     408: Failure.TIMEOUT,
-    409: Failure.SERVER,  # a lock was not available, as the clients interpret it
+    409: Failure.SERVER,  # a lock was unavailable, as the clients interpret it
     425: Failure.RATE_LIMIT,
     429: Failure.RATE_LIMIT,
 }
@@ -76,7 +76,7 @@ def failed(error: Exception) -> Completion:
 
 def shortened(detail: str) -> str:
     """Return a failure's message without secrets, cut to 300 characters."""
-    from fullrecall.judge.models.redaction import redacted  # its patterns take long to compile
+    from fullrecall.judge.models.redaction import redacted  # compiling its patterns takes long
 
     detail = redacted(detail[:_READ])
     return detail if len(detail) <= _LONGEST else f"{detail[: _LONGEST - 1]}…"
@@ -127,12 +127,12 @@ def named_field(error: BaseException, fields: Collection[str]) -> str:
 
 
 def failed_grammar(error: BaseException) -> bool:
-    """Whether a server failed at the grammar that it builds from a schema."""
+    """Return whether a server failed at the grammar that it builds from a schema."""
     return is_server_error(error) and _GRAMMAR.search(str(error)) is not None
 
 
 def is_server_error(error: BaseException) -> bool:
-    """Whether a server failed by itself (500), and is neither overloaded nor starting."""
+    """Return whether a server failed by itself (500), neither overloaded nor starting."""
     return any(_status(link) == 500 for link in links(error))  # noqa: PLR2004 - HTTP's own
 
 
@@ -158,7 +158,7 @@ def _wait(error: BaseException) -> float | None:
     if headers is None:
         headers = getattr(error, "headers", None)
     get = getattr(headers, "get", lambda _: None)
-    # OpenAI's own header, finer than the whole seconds of the standard one.
+    # OpenAI's own header is finer than the whole seconds of the standard one.
     for name, per_second in (("retry-after-ms", 1000), ("retry-after", 1)):
         value = get(name)
         with suppress(ValueError):
@@ -175,7 +175,8 @@ def _wait(error: BaseException) -> float | None:
 
 def _date(value: object) -> datetime | None:
     """Return a date of HTTP, in any of its three forms (RFC 9110, 5.6.7); None for other values."""
-    from email.utils import parsedate_to_datetime  # with sockets and codecs: seldom needed
+    # it imports sockets and codecs, and is seldom needed
+    from email.utils import parsedate_to_datetime
 
     with suppress(ValueError, TypeError, OverflowError):
         date = parsedate_to_datetime(str(value))

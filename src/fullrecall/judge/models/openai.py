@@ -27,18 +27,18 @@ class OpenAIChatModel(RemoteModel):
       from then on; a rejected `max_tokens` is first sent as `max_completion_tokens`. `adjustments`
       says so. A request that is rejected without a named field, or fails because of its grammar,
       is sent again without the schema.
-    - `timeout`: seconds for one request, from the first byte sent to the last one read. The
+    - `timeout`: seconds for one request, from the first byte sent to the last byte read. The
       client's own retries are off: the driver of the model retries and counts the requests.
 
     At most 2 MiB of a reply are read, and redirects are not followed. Secrets (the key, and those
     in `base_url`, `extra_headers` and `extra_query`) are removed from replies and errors before
     any other code sees them.
 
-    Requests use the client's `post`, with two thirds of the CPU time of `chat.completions.create`;
-    tools that trace the latter do not see them.
+    Requests use the client's `post`, which takes two thirds of the CPU time of
+    `chat.completions.create`; tools that trace the latter do not see them.
 
-    Raises `MissingExtraError` without the `openai` package, `ParameterError` without a key where
-    OpenAI's own endpoint needs one, and for an option that a parameter already sets, such as
+    Raises `MissingExtraError` without the `openai` package, `ParameterError` without a key if
+    OpenAI's own endpoint is used, and for an option that a parameter already sets, such as
     `temperature`. A failed request does not raise: its completion says why.
     """
 
@@ -61,7 +61,8 @@ class OpenAIChatModel(RemoteModel):
         return body
 
     def _read(self, reply: Any) -> Completion:
-        # Sorted by index: replies may list choices in any order. The first counts if all agree.
+        # Sorted by index, since replies may list choices in any order. The first counts if all
+        # agree.
         choices = sorted(reply["choices"], key=lambda choice: choice.get("index") or 0)
         choice, text = choices[0], _text(choices[0])
         if any(_text(other) != text for other in choices[1:]):
@@ -79,7 +80,7 @@ def _text(choice: Any) -> str:
     """Return the answer of a choice, from any field of its message."""
     message = choice["message"]
     content = message.get("content") or ""
-    if isinstance(content, list):  # parts, some may be thoughts or images
+    if isinstance(content, list):  # parts, among them perhaps thoughts or images
         content = "".join(part["text"] for part in content if part.get("type", "text") == "text")
     if content.strip():
         return str(content.strip())

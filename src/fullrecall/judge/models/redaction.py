@@ -2,8 +2,8 @@
 
 A model registers its key and passwords when it is made (`hide`). Replies of endpoints pass
 `without_secrets`; messages about failures and the logs of HTTP clients pass `redacted`. Both find a
-secret in any letter case, percent-encoded, JSON-escaped and in Base64. Texts are cut only after
-that, because half a secret is not found.
+secret in any letter case, percent-encoded, JSON-escaped and in Base64. Texts are shortened only
+after that, because half a secret would not be found.
 """
 
 from __future__ import annotations
@@ -76,7 +76,7 @@ def _redact_record(record: logging.LogRecord) -> bool:
 
 
 _LOCK = threading.Lock()
-_secrets: tuple[str, ...] = ()  # in lower case, without backslashes, the longest first
+_secrets: tuple[str, ...] = ()  # lower case, without backslashes, the longest first
 _in_texts: tuple[str, ...] = ()  # the secrets that are not words
 
 
@@ -90,7 +90,7 @@ def hide(*secrets: str | None) -> None:
         new = {form for form in forms if len(form) >= _SHORTEST} - {*_secrets, "none"}
         if not new:
             return
-        # The longest first: a secret that begins another one would leave the rest of it.
+        # The longest first: otherwise a secret that begins a longer one would leave the rest of it.
         _secrets = tuple(sorted({*_secrets, *new}, key=len, reverse=True))
         words = {secret.lower() for secret in stripped if _WORD.fullmatch(secret)}
         _in_texts = tuple(
@@ -99,13 +99,13 @@ def hide(*secrets: str | None) -> None:
 
 
 def watch_logs() -> None:
-    """Redact the logs of HTTP clients; to be called after they are imported."""
+    """Redact the logs of HTTP clients; call this after they are imported."""
     import logging
 
     loggers = list(logging.root.manager.loggerDict.items())
     for name in {*_LOGGERS, *(name for name, _ in loggers)}:
         if name.partition(".")[0] in _LOGGERS:
-            # A filter is added only once, even by several calls.
+            # Several calls add the filter only once.
             logging.getLogger(name).addFilter(_redact_record)
 
 
@@ -138,7 +138,7 @@ def hide_fields(model: object) -> None:
 
 
 def names_secret(name: str) -> bool:
-    """Whether an option or header with that name is a secret."""
+    """Return whether an option or header with this name is a secret."""
     return _SECRET_NAME.search(name) is not None
 
 
@@ -167,7 +167,7 @@ def hide_url(url: str) -> None:
 
 
 def _hide_unless_word(value: str, name: str) -> None:
-    """Hide a value; without one, hide the name, which may then be the secret."""
+    """Hide a value; without a value, hide the name, which may then be the secret."""
     if value or not _WORD.fullmatch(name):
         hide(unquote(value or name), value or name)
 
@@ -181,7 +181,7 @@ def public_url(url: str) -> str:
 def public_options(options: Mapping[str, object]) -> str:
     """Return the options that identify a model as ",name=value", sorted, without secrets.
 
-    Values whose text may differ in another process are left out.
+    Values whose text may differ between processes are left out.
     """
     parts = (
         f",{name}={value!r}"
@@ -219,7 +219,8 @@ def redacted(message: str) -> str:
 def _replaced(text: str, secrets: tuple[str, ...]) -> str:
     if not secrets:
         return text
-    # Few texts hold a secret: a plain search for each is faster than one pattern for all.
+    # Few texts have a secret, and a plain search for each secret is faster than one pattern for
+    # all.
     bare = text.lower().replace("\\", "")
     patterns = [
         _PATTERN_BETWEEN.join(map(re.escape, secret)) for secret in secrets if secret in bare

@@ -69,7 +69,7 @@ _NO_KEY = "none"
 
 @dataclass(repr=False, kw_only=True)
 class RemoteModel(ABC):
-    """The common base of `OpenAIChatModel` and `AnthropicChatModel`; each adds its API's form."""
+    """The common base of `OpenAIChatModel` and `AnthropicChatModel`, which add their forms."""
 
     model: str = field(kw_only=False)
     base_url: str | None = None
@@ -114,9 +114,9 @@ class RemoteModel(ABC):
 
     def __post_init__(self) -> None:
         self._check_options()
-        # Clients are made when they are first used.
+        # Check now that the package exists: clients are made only when they are first used.
         imported(self.package, self.package, self.package, type(self).__name__)
-        # The client reads these too. Read here, the address is known and no secret is shown.
+        # The client would read these, too. Read here, the address is known and no secret is shown.
         hide_environment(self.package, os.environ)
         self.base_url = self.base_url or self._environment("BASE_URL") or None
         for line in self._environment("CUSTOM_HEADERS").splitlines():
@@ -207,14 +207,14 @@ class RemoteModel(ABC):
         if rejected:
             self._replace(rejected)
         elif self._has_form(body) and (is_invalid or is_server_error(error)):
-            # The schema may be the cause: the driver asks again, then without it.
+            # The schema may be the cause: the driver asks again, and then without it.
             self._rejected[hash(request.messages)] = is_invalid or failed_grammar(error)
         else:
             return completion
         return replace(completion, failure=Failure.ADJUSTED)
 
     def _rejected_field(self, error: Exception, body: Mapping[str, Any]) -> str:
-        """Return the field of a body that an error names; empty if it names no field."""
+        """Return the field of a body that an error names; empty if it names none."""
         names = [name for name in body if name not in self.required]
         return next(filter(None, (named_field(link, names) for link in links(error))), "")
 
@@ -284,10 +284,10 @@ class RemoteModel(ABC):
             await closed([client.close])
 
     async def _client(self) -> Any:
-        # A connection belongs to the loop that opened it: one client for each loop.
+        # A connection belongs to the loop that opened it, so there is one client for each loop.
         loop = asyncio.get_running_loop()
         if loop not in self._clients:
-            # In a thread: reading the certificates takes 0.1 s.
+            # In a thread, since reading the certificates takes 0.1 s.
             is_verified = not (self.base_url or "").startswith("http://") or bool(getproxies())
             make_client = partial(bounded_client(self.package), timeout=None, verify=is_verified)
             http_client = await asyncio.to_thread(make_client)

@@ -1,4 +1,4 @@
-"""Check completions, and decide whether, how often and after what wait a request is sent again."""
+"""Check completions, and decide whether, when and how often a request is sent again."""
 
 from __future__ import annotations
 
@@ -54,10 +54,10 @@ def sound(reply: Any) -> Completion:
         detail = f"the model gave no Completion with a text, but {type(reply).__name__}"
         return Completion("", failure=Failure.MALFORMED, detail=detail)
     from fullrecall.judge.models.redaction import (
-        without_secrets,  # its patterns take long to compile
+        without_secrets,  # compiling its patterns takes long
     )
 
-    fields: tuple[Any, Any, Any] = reply.text, reply.failure, reply.detail  # of any type
+    fields: tuple[Any, Any, Any] = reply.text, reply.failure, reply.detail  # may have any type
     text, failure, detail = fields
     tokens = token_count(reply.prompt_tokens), token_count(reply.completion_tokens)
     if failure is not None and not isinstance(failure, Failure):
@@ -66,7 +66,7 @@ def sound(reply: Any) -> Completion:
         detail = f"{len(text):,} characters; at most {MOST_CHARACTERS:,} are read"
         text, failure = "", Failure.TOO_LARGE
     detail = shortened(detail if isinstance(detail, str) else repr(detail)) if detail else ""
-    # A reply was paid for, even if its own count of requests is not valid.
+    # A reply costs at least one request, even if its own count is not valid.
     requests = max(1, token_count(reply.requests))
     return Completion(without_secrets(text), *tokens, failure, detail, requests, _wait(reply.wait))
 
@@ -105,12 +105,12 @@ class Retries:
                 raise ParameterError(f"must be a number of seconds >= 0, got {value!r}", name)
 
     def gives_up(self, completion: Completion) -> bool:
-        """Whether the endpoint asks for a longer wait than `longest_wait`."""
+        """Return whether the endpoint asks for a longer wait than `longest_wait`."""
         return (completion.wait or 0.0) > self.longest_wait
 
     def wait(self, sent: int, completion: Completion) -> float | None:
         """Return the seconds to wait before a request sent `sent` times is retried, or None."""
-        from random import uniform  # not needed by runs without requests
+        from random import uniform  # runs without requests do not need it
 
         failure = completion.failure
         if failure is None or not failure.is_passing or self.gives_up(completion):

@@ -15,10 +15,10 @@ class ScriptedChatModel:
     `script` is a list of replies, used in order with the last one repeated, or a function of the
     request. A reply is a text, a `Completion`, or an exception to raise.
 
-    A verdict must repeat how its target begins. If a reply has no `begins` at all, the `begins` of
-    the target with the same number is added to each of its verdicts, so that verdicts with any
-    asked number are valid. To test a judge with malformed replies, pass `echo=False`: replies then
-    stay as they are.
+    A verdict must repeat the first words of its target as `begins`. If no verdict of a reply does,
+    the words of the target with its number are added to each verdict, so that verdicts with any
+    requested number are valid. To test a judge with malformed replies, pass `echo=False`: replies
+    then stay unchanged.
     """
 
     def __init__(

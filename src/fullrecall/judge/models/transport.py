@@ -1,7 +1,8 @@
 """The layer between a model's client and the network, which bounds replies in size and time.
 
-A reply is read up to a bound, and must not be compressed: its unpacked size would have no bound. A
-redirect is not followed: it would send the question, and maybe the key, to another address.
+A reply is read up to a bound, and must not be compressed, since its unpacked size would have no
+bound. Redirects are not followed, since they would send the question, and maybe the key, to another
+address.
 """
 
 from __future__ import annotations
@@ -66,7 +67,7 @@ def bounded_client(package: str) -> Any:
             """Send a request; return its response, with the part of its body that was read."""
             options["follow_redirects"] = False
             request.headers["Accept-Encoding"] = "identity"
-            # Streamed, though read at once: otherwise the client would read without a bound.
+            # Streamed: otherwise the client would read without a bound.
             response = await super().send(request, stream=True, **options)
             try:
                 content = await _content(response)
@@ -86,7 +87,7 @@ async def _content(response: Any) -> bytes:
     encoding = response.headers.get("content-encoding", "identity").strip().lower()
     if encoding not in ("", "identity"):
         if is_error:
-            return b""  # its status says enough
+            return b""  # the status alone is enough
         raise ReplyError(Failure.MALFORMED, f"its encoding was not asked for: {encoding}")
     most = MOST_ERROR_BYTES if is_error else MOST_BYTES
     content = bytearray()
@@ -100,10 +101,11 @@ async def _content(response: Any) -> bytes:
 
 
 class Portal:
-    """An event loop in a thread of its own, so that calls from sync code end in time.
+    """An event loop in its own thread, so that calls from sync code end in time.
 
-    A coroutine can be cancelled from outside, a blocking call cannot. The functions in `closing`
-    are called in the loop before it ends. A fork ends all threads, so a new loop is made after it.
+    A coroutine can be cancelled from outside, but a blocking call cannot. The functions in
+    `closing` are called in the loop before it ends. A fork ends all threads, so a new loop is made
+    after it.
     """
 
     def __init__(self) -> None:
@@ -117,15 +119,15 @@ class Portal:
     def call(self, function: Callable[..., Coroutine[Any, Any, T]], *arguments: object) -> T:
         """Run an async function to its end while this thread waits for it.
 
-        Ctrl-C may raise before any line, so no lock is held here that it could leave locked.
+        Ctrl-C may raise before any line, so this holds no lock that could stay locked.
         """
-        # A SimpleQueue, in C: a Future's condition can be left locked by Ctrl-C.
+        # A SimpleQueue is in C: Ctrl-C can leave a Future's condition locked.
         ends: SimpleQueue[asyncio.Task[T]] = SimpleQueue()
         tasks = self.begin(partial(function, *arguments), ends.put)
         try:
             return ends.get().result()
         except BaseException:
-            self.soon(lambda: [task.cancel() for task in tasks])  # its result is not needed now
+            self.soon(lambda: [task.cancel() for task in tasks])  # the result is not needed now
             raise
 
     def begin(
@@ -133,7 +135,7 @@ class Portal:
         function: Callable[[], Coroutine[Any, Any, T]],
         tell: Callable[[asyncio.Task[T]], object],
     ) -> Sequence[asyncio.Task[T]]:
-        """Start an async function, and call `tell` with its task at its end.
+        """Start an async function; call `tell` with its task when it ends.
 
         The returned sequence has the task once it runs.
         """
@@ -148,7 +150,7 @@ class Portal:
         return tasks
 
     def soon(self, function: Callable[[], object]) -> None:
-        """Call a function in the loop, if one runs; without a lock, for signal handlers."""
+        """Call a function in the loop, if one is running; without a lock, for signal handlers."""
         if (loop := self._loop) is not None:
             with suppress(RuntimeError):  # it has ended
                 loop.call_soon_threadsafe(function)
@@ -179,7 +181,8 @@ class Portal:
                 self._thread.start()
                 self._pid, self._loop, self.closing = os.getpid(), loop, []
                 self._ending = finalize(self, _end, self._loop, self.closing, self._pid)
-                # At exit the loop's daemon thread no longer runs and would not run `_end`'s call.
+                # At exit the loop's daemon thread is no longer running, and could not run `_end`'s
+                # call.
                 self._ending.atexit = False
             return self._loop
 
@@ -192,7 +195,7 @@ def _serve(loop: asyncio.AbstractEventLoop) -> None:
 
 
 def _end(loop: asyncio.AbstractEventLoop, closing: Sequence[Closing], pid: int) -> None:
-    """Tell a portal's loop to end, without waiting: the garbage collector may call this."""
+    """Tell a portal's loop to end, without waiting, since the garbage collector may call this."""
 
     async def end() -> None:
         await closed(closing)
@@ -205,8 +208,8 @@ def _end(loop: asyncio.AbstractEventLoop, closing: Sequence[Closing], pid: int) 
 
 
 async def closed(closing: Iterable[Closing]) -> None:
-    """Close connections concurrently, for up to a second: the rest end anyway."""
+    """Close connections concurrently, for up to a second; the rest are abandoned."""
     with suppress(Exception):
         async with asyncio.timeout(_CLOSING_SECONDS):
             await asyncio.gather(*(close() for close in closing), return_exceptions=True)
-            await asyncio.sleep(0)  # a transport ends in the loop's next turn
+            await asyncio.sleep(0)  # a transport closes in the loop's next iteration
